@@ -1,0 +1,36 @@
+# make demo   check, rehearse and report the spring–mass–damper test
+# make test   linter, types, import layers and the whole suite
+# make bench  speed, as ratios in one run
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := demo
+.PHONY: demo test bench lint clean
+
+$(BIN)/.halfreal: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(BIN)/.halfreal-test: pyproject.toml $(BIN)/.halfreal
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+demo: $(BIN)/.halfreal
+	@$(BIN)/halfreal demo
+
+lint: $(BIN)/.halfreal-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint
+	$(BIN)/pytest
+
+bench: $(BIN)/.halfreal-test
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist results

@@ -1,0 +1,47 @@
+"""halfreal: real-time hybrid testing of structures.
+
+One definition of a hybrid test (a TOML file with units, or the same objects in Python) is analysed, rehearsed and
+reported::
+
+    import halfreal
+
+    definition = halfreal.load("test.toml")
+    print(halfreal.check(definition).verdict)
+    run = halfreal.rehearse(definition)
+    halfreal.save(run, "test.h5")
+    halfreal.report(run, "test.html")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Imported on first use: `halfreal --help` must not wait for the compiler.
+_HOMES = {
+    "Definition": ("definition.definition", "Definition"),
+    "DefinitionError": ("definition.faults", "DefinitionError"),
+    "Run": ("runs.run", "Run"),
+    "build": ("runs.build", "build"),
+    "check": ("runs.check", "check"),
+    "linearise": ("analysis.linearise", "linearise"),
+    "load": ("definition.definition", "load"),
+    "load_run": ("records.run_file", "load"),
+    "rehearse": ("runs.rehearse", "rehearse"),
+    "report": ("reports.html", "write"),
+    "save": ("records.run_file", "save"),
+}
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'halfreal' has no attribute '{name}'")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(f"{__name__}.{module}"), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

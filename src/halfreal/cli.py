@@ -1,0 +1,327 @@
+"""The command line.  Heavy imports stand inside the commands: ``halfreal --help`` answers at once.
+
+Exit codes: 0 all is well; 1 the answer is no (NO-GO, or the test tripped); 2 the input is wrong (definition, file,
+usage).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+
+import typer
+
+from .errors import HalfrealError
+
+if TYPE_CHECKING:
+    from .definition.definition import Definition
+    from .runs.check import Check
+    from .runs.run import Run
+
+OK, NO, WRONG = 0, 1, 2
+P = ParamSpec("P")
+
+app = typer.Typer(
+    help="Real-time hybrid testing: one definition, checked, rehearsed and reported.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO or a trip), 2 the input is wrong.",
+)
+
+DefinitionFile = Annotated[Path, typer.Argument(metavar="TEST.toml", help="The test definition.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+
+
+def main() -> None:
+    """Run the command line; errors the user can mend come without a traceback."""
+    try:
+        app()
+    except BrokenPipeError:  # the reader of our output has gone
+        sys.stderr.close()
+        sys.exit(WRONG)
+
+
+def stop(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(WRONG)
+
+
+def told(command: Callable[P, None]) -> Callable[P, None]:
+    """Let errors that the user can mend be told without a traceback."""
+
+    @wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except HalfrealError as error:
+            stop(str(error))
+
+    return wrapped
+
+
+def _load(path: Path) -> tuple[Definition, str]:
+    from .definition.definition import read_definition
+
+    return read_definition(path)
+
+
+def _verdict_table(run: Run) -> Any:
+    from rich.table import Table
+
+    from .reports.measures import key_figures
+    from .reports.verdict import verdict
+
+    table = Table(title=run.title, title_justify="left", show_header=False)
+    for name, value in [("Verdict", verdict(run).word), *key_figures(run)]:
+        table.add_row(name, value)
+    return table
+
+
+def _console(error: bool = False) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=error)
+
+
+@app.command()
+@told
+def new(
+    path: Annotated[Path, typer.Argument(metavar="TEST.toml", help="File to write.")] = Path("test.toml"),
+    force: Force = False,
+) -> None:
+    """Write a commented definition to start from."""
+    from importlib import resources
+
+    if path.exists() and not force:
+        stop(f"'{path}' exists; choose another name, or --force to overwrite it")
+    if not path.parent.is_dir():
+        stop(f"the folder '{path.parent}' does not exist; make it first")
+    path.write_text(resources.files("halfreal").joinpath("new.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    typer.echo(f"wrote {path}; next: halfreal check {path}")
+
+
+@app.command()
+@told
+def check(path: DefinitionFile, as_json: AsJson = False) -> None:
+    """Validate a definition and say whether its loop is stable: GO or NO-GO."""
+    definition, _ = _load(path)
+    from .runs.check import check as judge
+
+    answer = judge(definition)
+    if as_json:
+        typer.echo(json.dumps(_check_json(answer), indent=2))
+    else:
+        colour = typer.colors.GREEN if answer.verdict == "GO" else typer.colors.RED
+        typer.secho(answer.verdict, fg=colour, bold=True, nl=False)
+        typer.echo(f"  {definition.title}")
+        for reason in answer.reasons:
+            typer.echo(f"  {reason}")
+    raise typer.Exit(OK if answer.verdict == "GO" else NO)
+
+
+def _check_json(answer: Check) -> dict[str, Any]:
+    linearisation = answer.linearisation
+    poles = zip(
+        linearisation.frequency_hz.tolist(),
+        linearisation.damping.tolist(),
+        linearisation.continuous.tolist(),
+        strict=True,
+    )
+    return {
+        "verdict": answer.verdict,
+        "reasons": list(answer.reasons),
+        "spectral_radius": linearisation.spectral_radius,
+        "poles": [
+            {
+                "frequency_hz": frequency,
+                "damping": None if damping != damping else damping,
+                "real_per_s": pole.real,
+                "imaginary_per_s": pole.imag,
+            }
+            for frequency, damping, pole in poles
+        ],
+    }
+
+
+@app.command()
+@told
+def rehearse(
+    path: DefinitionFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.h5 if left out.")
+    ] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Simulate the whole loop against its simulated rig and write a run file."""
+    definition, text = _load(path)
+    from .records.run_file import save
+    from .runs.rehearse import rehearse as perform
+
+    target = output or path.with_suffix(".h5")
+    if target.exists() and not force:
+        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    try:
+        run = _with_progress(lambda progress: perform(definition, text=text, progress=progress), quiet=as_json)
+        save(run, target, overwrite=force)
+    except OSError as error:
+        stop(f"'{target}' cannot be written: {error.strerror}")
+    if as_json:
+        typer.echo(json.dumps(_run_json(run, target), indent=2))
+    else:
+        _console().print(_verdict_table(run))
+        typer.echo(f"run file: {target}")
+    raise typer.Exit(OK if run.outcome == "completed" else NO)
+
+
+def _with_progress(work: Any, *, quiet: bool) -> Any:
+    """Show a bar for long work on a terminal; nothing anywhere else."""
+    console = _console(error=True)
+    if quiet or not console.is_terminal:
+        return work(None)
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("rehearsing", total=None)
+        return work(lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _run_json(run: Run, path: Path) -> dict[str, Any]:
+    from .reports.measures import measures
+
+    return {
+        "file": str(path),
+        "title": run.title,
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "stable": None if run.stability is None else run.stability.stable,
+        "spectral_radius": None if run.stability is None else run.stability.spectral_radius,
+        "events": [{"time_s": e.time, "channel": e.channel, "text": e.text} for e in run.events],
+        "measures": _finite(measures(run)),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN: say null."""
+    from dataclasses import asdict, is_dataclass
+
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value
+
+
+def _open_run(path: Path) -> Run:
+    from .records.run_file import load
+
+    return load(path)
+
+
+RunFile = Annotated[Path, typer.Argument(metavar="RUN.h5", help="A run file.", show_default=False)]
+
+
+@app.command()
+@told
+def report(
+    path: RunFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="REPORT.html", help="Page; RUN.html if left out.")
+    ] = None,
+    since: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="Measure errors from here on, such as '2 s'.")
+    ] = "0 s",
+    force: Force = False,
+) -> None:
+    """Make one self-contained HTML page of a run file."""
+    from .units import parse
+
+    from_time = parse(since, "s")
+    run = _open_run(path)
+    from .reports.html import write
+
+    target = output or path.with_suffix(".html")
+    if target.exists() and not force:
+        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    try:
+        write(run, target, overwrite=force, from_time=from_time)
+    except OSError as error:
+        stop(f"'{target}' cannot be written: {error.strerror}")
+    typer.echo(f"report: {target.resolve()}")
+
+
+@app.command()
+@told
+def info(
+    path: Annotated[Path | None, typer.Argument(metavar="[RUN.h5|TEST.toml]", help="What to tell about.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of definitions.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell about a run file, a definition, the format of definitions, or this installation."""
+    if schema:
+        from .definition.definition import Definition
+        from .definition.schema import json_schema
+
+        typer.echo(json.dumps(json_schema(Definition), indent=2))
+    elif path is None:
+        from .runs.rehearse import versions
+
+        facts = versions()
+        typer.echo(json.dumps(facts, indent=2) if as_json else "\n".join(f"{k:<10}{v}" for k, v in facts.items()))
+    elif path.suffix == ".toml":
+        definition, _ = _load(path)
+        if as_json:
+            typer.echo(json.dumps(definition.model_dump(mode="json"), indent=2))
+        else:
+            from .definition.load import to_toml
+
+            typer.echo(to_toml(definition))
+    else:
+        run = _open_run(path)
+        if as_json:
+            typer.echo(json.dumps(_run_json(run, path), indent=2))
+        else:
+            _console().print(_verdict_table(run))
+            typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
+            typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))
+            for event in run.events:
+                typer.echo(f"  {event.time:10.4f} s  {event.text}")
+
+
+@app.command()
+@told
+def examples(
+    name: Annotated[str | None, typer.Argument(help="Example to copy; all are listed if left out.")] = None,
+    to: Annotated[Path, typer.Option("--to", help="Folder to copy it into.")] = Path(),
+) -> None:
+    """List the gallery, or copy one of its examples to work on."""
+    import difflib
+    import shutil
+    from importlib import resources
+
+    gallery = Path(str(resources.files("halfreal"))) / "examples"
+    found = {folder.name: folder for folder in sorted(gallery.iterdir()) if (folder / "README.md").is_file()}
+    if name is None:
+        for key, folder in found.items():
+            title = (folder / "README.md").read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+            typer.echo(f"{key:<24}{title}")
+        return
+    if name not in found:
+        near = difflib.get_close_matches(name, found, n=1, cutoff=0.4)
+        stop(f"no example '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(found)}"))
+    target = to / name
+    if target.exists():
+        stop(f"'{target}' exists; choose another folder with --to, or remove it first")
+    shutil.copytree(found[name], target, ignore=shutil.ignore_patterns("__pycache__", "results"))
+    typer.echo(f"copied to {target}; next: see {target / 'README.md'}")

@@ -1,0 +1,209 @@
+"""Adaptive forward prediction: ρ, the amplitude and the order follow the synchronisation error during the test.
+
+M. I. Wallace, D. J. Wagg, S. A. Neild, "An adaptive polynomial based forward prediction algorithm for multi-actuator
+real-time dynamic substructuring", Proc. R. Soc. A 461 (2005) 3807–3826, doi 10.1098/rspa.2005.1532; start-up and
+over-compensation as in M. I. Wallace et al., Earthquake Engng Struct. Dyn. 34 (2005) 1817–1832.
+
+    z'(t) = κ (P_{N,n,Δ}[z])(t + ρ)                                    the asked command, per interface axis
+
+The synchronisation error e = z − x of a rig that is still late by δ is δ z˙ to first order, so that its sign relative
+to the velocity tells which way to move ρ.  Papers and laboratories differ in how they read δ off; here it is the
+regression of e on z˙ over an exponentially fading window of length T, which needs no zero crossings:
+
+    δ = ⟨e z˙⟩ / ⟨z˙²⟩           ρ˙ = (δ + δ₀)/T_ρ,   ρ within [0, ρ_max]
+
+δ₀ is the over-compensation: the synchronisation origin is moved so that the rig leads by δ₀, which adds damping.  The
+amplitude follows the peaks of each half cycle of the target, a half cycle being the time between two zero crossings:
+
+    κ ← κ (1 + μ (max|z| / max|x| − 1)),   κ within 1 ± its range
+
+Both stand still while the rms target velocity in the window is below ``least_velocity``.  A low order N tolerates a far
+too large ρ, a high order predicts better: N starts at ``order`` and rises by one, fading over over T, whenever
+|δ + δ₀| has stayed below ``converged`` for ``hold``, up to ``highest_order``.
+
+======== ============================================================
+z, x, e  target, measured displacement, synchronisation error
+ρ, κ, N  prediction, amplitude factor, order: what is adapted
+δ, δ₀    remaining delay, wanted lead (``over_compensation``)
+T, T_ρ   ``window``, ``adaption_time``; μ ``amplitude_gain``
+======== ============================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.compile import kernel
+from ..settings import Number, Settings, fault
+from .forward_prediction import MOST_POINTS, coefficient_map
+
+
+@kernel
+def predict(maps, row, history, axis, ahead):  # type: ignore[no-untyped-def]
+    """The polynomial of order-row ``row`` through the history of one axis, ``ahead`` steps on (Horner)."""
+    value = 0.0
+    for i in range(maps.shape[1] - 1, -1, -1):
+        coefficient = 0.0
+        for j in range(maps.shape[2]):
+            coefficient += maps[row, i, j] * history[j, axis]
+        value = value * ahead + coefficient
+    return value
+
+
+def adaptive_forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = s.rho.size
+    points = s.history.shape[0]
+    rows = p.maps.shape[0]
+    if s.started == 0.0:  # as if the target had always stood where it starts
+        for j in range(points):
+            for c in range(n):
+                s.history[j, c] = u[c]
+        s.started = 1.0
+    for j in range(points - 1, 0, -1):
+        for c in range(n):
+            s.history[j, c] = s.history[j - 1, c]
+
+    synchronised = True
+    for c in range(n):
+        z, x = u[c], u[n + c]
+        s.history[0, c] = z
+        velocity = (z - s.history[2, c]) / (2.0 * p.dt)  # at the previous tick, as is the error it is compared with
+        s.error_velocity[c] = p.fade * s.error_velocity[c] + (1.0 - p.fade) * s.error[c] * velocity
+        s.velocity_square[c] = p.fade * s.velocity_square[c] + (1.0 - p.fade) * velocity * velocity
+        s.error[c] = z - x
+        s.peak_target[c] = max(s.peak_target[c], abs(z))
+        s.peak_measured[c] = max(s.peak_measured[c], abs(x))
+
+        excited = s.velocity_square[c] > p.least_velocity * p.least_velocity
+        s.delay[c] = s.error_velocity[c] / s.velocity_square[c] if excited else 0.0
+        if excited:
+            s.rho[c] += p.dt / p.adaption_time * (s.delay[c] + p.lead)
+            s.rho[c] = min(max(s.rho[c], 0.0), p.longest)
+        if z * s.history[1, c] < 0.0:  # a half cycle of the target ends
+            if excited and s.half_cycles[c] >= 1.0 and s.peak_measured[c] > 0.0:
+                s.kappa[c] *= 1.0 + p.amplitude_gain * (s.peak_target[c] / s.peak_measured[c] - 1.0)
+                s.kappa[c] = min(max(s.kappa[c], 1.0 - p.amplitude_range), 1.0 + p.amplitude_range)
+            s.peak_target[c] = s.peak_measured[c] = 0.0
+            s.half_cycles[c] += 1.0
+        synchronised = synchronised and excited and abs(s.delay[c] + p.lead) < p.converged
+
+    s.calm = s.calm + p.dt if synchronised else 0.0
+    if s.order < rows - 1 and s.blend >= 1.0 and s.calm >= p.hold:
+        s.order, s.blend, s.calm = s.order + 1.0, 0.0, 0.0
+    s.blend = min(s.blend + p.dt / p.window, 1.0)
+
+    row = int(s.order)
+    for c in range(n):
+        ahead = s.rho[c] / p.dt
+        value = predict(p.maps, row, s.history, c, ahead)
+        if s.blend < 1.0 and row > 0:
+            value = s.blend * value + (1.0 - s.blend) * predict(p.maps, row - 1, s.history, c, ahead)
+        y[c] = s.kappa[c] * value
+        y[n + c], y[2 * n + c], y[3 * n + c] = s.rho[c], s.kappa[c], s.delay[c]
+    y[4 * n] = p.lowest_order + s.order
+    return 0
+
+
+class AdaptiveForwardPrediction(Settings):
+    """Forward prediction that finds the rig's delay and amplitude by itself, from any starting value."""
+
+    kind: Literal["adaptive forward prediction"]
+    prediction: Number("s", least=0)
+    """ρ at the start; an over-estimate is safer than an under-estimate."""
+    order: Annotated[int, Field(ge=0, le=10)] = 2
+    highest_order: Annotated[int, Field(ge=0, le=10)] = 3
+    points: Annotated[int, Field(ge=3, le=MOST_POINTS)] = 12
+    longest_prediction: Number("s", above=0) = 0.05
+    over_compensation: Number("s", least=0) = 0.0
+    window: Number("s", above=0) = 0.5
+    adaption_time: Number("s", above=0) = 0.5
+    amplitude_gain: Number("1", least=0, most=1) = 0.1
+    amplitude_range: Number("1", least=0, most=0.9) = 0.2
+    least_velocity: Number("m/s", above=0) = 1e-4
+    converged: Number("s", above=0) = 2e-4
+    hold: Number("s", above=0) = 1.0
+
+    @field_validator("highest_order")
+    @classmethod
+    def _not_below(cls, highest: int, info: ValidationInfo) -> int:
+        if highest < info.data.get("order", 0):
+            raise fault(f"{highest} is below the starting order {info.data['order']}; raise it or lower order")
+        return highest
+
+    @field_validator("points")
+    @classmethod
+    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
+        highest = info.data.get("highest_order", 0)
+        if points < highest + 1:
+            raise fault(f"{points} points cannot carry order {highest}; use at least {highest + 1} points")
+        return points
+
+    @field_validator("longest_prediction")
+    @classmethod
+    def _not_shorter(cls, longest: float, info: ValidationInfo) -> float:
+        if longest < info.data.get("prediction", 0.0):
+            raise fault(f"{longest:g} s is shorter than the starting prediction {info.data['prediction']:g} s")
+        return longest
+
+    def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
+        n = len(target)
+        orders = range(self.order, self.highest_order + 1)
+        maps = np.zeros((len(orders), self.highest_order + 1, self.points))
+        for row, order in enumerate(orders):
+            maps[row, : order + 1] = coefficient_map(order, self.points)
+        zeros = np.zeros(n)
+        adapted: dict[str, Value] = {
+            "rho": np.full(n, self.prediction),
+            "kappa": np.ones(n),
+            "delay": zeros,
+            "order": 0.0,
+            "blend": 1.0,
+            "calm": 0.0,
+            "error_velocity": zeros,
+            "velocity_square": zeros,
+            "error": zeros,
+            "peak_target": zeros,
+            "peak_measured": zeros,
+            "half_cycles": zeros,
+            "started": 0.0,
+        }
+        return Block(
+            name="coupling",
+            step=adaptive_forward_prediction_step,
+            inputs=(*target, *measured),
+            outputs=(
+                *channels("command.asked", unit, n),
+                *channels("coupling.prediction", "s", n),
+                *channels("coupling.amplitude", "1", n),
+                *channels("coupling.delay", "s", n),
+                Channel("coupling.order", "1"),
+            ),
+            parameters={
+                "maps": maps,
+                "dt": dt,
+                "lowest_order": float(self.order),
+                "longest": self.longest_prediction,
+                "lead": self.over_compensation,
+                "fade": math.exp(-dt / self.window),
+                "window": self.window,
+                "adaption_time": self.adaption_time,
+                "amplitude_gain": self.amplitude_gain,
+                "amplitude_range": self.amplitude_range,
+                "least_velocity": self.least_velocity,
+                "converged": self.converged,
+                "hold": self.hold,
+            },
+            state={"history": np.zeros((self.points, n)), **adapted},
+            frozen=tuple(adapted),
+            held=(
+                f"the coupling adapts: judged at its starting values, ρ = {1e3 * self.prediction:g} ms and "
+                f"order {self.order}"
+            ),
+            watched=("coupling.order",),
+            references=("wallace2005adaptive", "wallace2005stability"),
+        )

@@ -1,0 +1,97 @@
+"""Forward prediction: the command is the target extrapolated by the rig's delay.
+
+M. I. Wallace, J. Sieber, S. A. Neild, D. J. Wagg, B. Krauskopf, "Stability analysis of real-time dynamic substructuring
+using delay differential equation models", Earthquake Engng Struct. Dyn. 34 (2005) 1817–1832 (the ASME 2005 paper's
+Eq. 13):
+
+    z'(t) = (P_{N,n,Δ}[z])(t + ρ)
+
+P_{N,n,Δ}[z] is the least-squares polynomial through the last n targets.  With V_ji = (−j)^i (j = 0 … n−1, i = 0 … N)
+and the time in steps, its coefficients are V⁺h, so that z' = w·h with w = (V⁺)ᵀ [1, r, …, r^N], r = ρ/Δ: one dot
+product with weights computed before the test.
+
+======== =============================================
+z, z'    target and its prediction (the asked command)
+N        order of the polynomial (``order``)
+n        number of samples it is fitted to (``points``)
+Δ        step of the loop
+ρ        how far ahead it is evaluated (``prediction``)
+h        the last n targets, newest first
+======== =============================================
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.block import Block, channels
+from ..settings import Number, Settings, fault
+
+MOST_POINTS = 200
+
+
+def coefficient_map(order: int, points: int) -> np.ndarray:
+    """V⁺, (N + 1, n): from the last ``points`` samples, newest first, to the polynomial's coefficients in steps."""
+    past = -np.arange(points, dtype=float)
+    # powers of a variable within ±1, so that high orders stay well conditioned
+    scale = max(points - 1, 1)
+    scaled = np.linalg.pinv(np.vander(past / scale, order + 1, increasing=True))
+    return np.asarray(scaled / scale ** np.arange(order + 1)[:, None])
+
+
+def weights(order: int, points: int, ahead: float) -> np.ndarray:
+    """w, (n,): weights of the last ``points`` samples, newest first, that extrapolate ``ahead`` steps."""
+    return np.asarray(ahead ** np.arange(order + 1) @ coefficient_map(order, points))
+
+
+def forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = y.size
+    points = p.weights.size
+    if s.started == 0.0:  # as if the target had always stood where it starts: no kick at the first tick
+        for j in range(points):
+            for c in range(n):
+                s.history[j, c] = u[c]
+        s.started = 1.0
+    for j in range(points - 1, 0, -1):
+        for c in range(n):
+            s.history[j, c] = s.history[j - 1, c]
+    for c in range(n):
+        s.history[0, c] = u[c]
+        y[c] = 0.0
+    for j in range(points):
+        for c in range(n):
+            y[c] += p.weights[j] * s.history[j, c]
+    return 0
+
+
+class ForwardPrediction(Settings):
+    """Polynomial forward prediction by a fixed time ρ."""
+
+    kind: Literal["forward prediction"]
+    prediction: Number("s", least=0)
+    order: Annotated[int, Field(ge=0, le=10)] = 3
+    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+
+    @field_validator("points")
+    @classmethod
+    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
+        order = info.data.get("order", 0)
+        if points < order + 1:
+            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
+        return points
+
+    def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
+        n = len(target)
+        return Block(
+            name="coupling",
+            step=forward_prediction_step,
+            inputs=(*target, *measured),
+            outputs=channels("command.asked", unit, n),
+            parameters={"weights": weights(self.order, self.points, self.prediction / dt)},
+            state={"history": np.zeros((self.points, n)), "started": 0.0},
+            frozen=("started",),
+            references=("wallace2005stability",),
+        )

@@ -1,0 +1,57 @@
+"""JSON Schema (draft 2020-12) of the test definition, for editors that complete and check TOML.
+
+In Taplo, and in VS Code with Even Better TOML, the first line ``#:schema halfreal.schema.json`` of a definition names
+it.  The schema knows the keys, the kinds and the forms of values; dimensions of units and what two values must be to
+each other are checked only when halfreal reads the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from ..values import Quantity
+from .write import plain
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a TOML file that holds a ``model``."""
+    return {"$schema": DIALECT, **model.model_json_schema(schema_generator=_Generator)}
+
+
+class _Generator(GenerateJsonSchema):
+    """pydantic's generator, told that TOML has no null and that defaults carry their units."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False  # 'Step' says no more than 'step'
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        inner = self.generate_inner(schema["schema"])
+        default = schema.get("default")
+        return inner if default is None else {**inner, "default": plain(default, tuple(_quantities(schema["schema"])))}
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        inner = super().tagged_union_schema(schema)
+        # where one kind is the usual one, a table without 'kind' may fit several
+        return {"anyOf": inner["oneOf"]} if "oneOf" in inner else inner
+
+
+def _quantities(node: Any) -> Iterator[Quantity]:
+    """The quantities that a value's schema speaks of, leaving out those inside its parts."""
+    if node["type"] == "function-plain":
+        quantity = getattr(node["function"]["function"], "__self__", None)
+        if isinstance(quantity, Quantity):
+            yield quantity
+    inner = [node[key] for key in ("schema", "items_schema", "values_schema") if key in node]
+    for item in [] if node["type"] == "model" else inner:
+        for part in item if isinstance(item, list) else [item]:
+            yield from _quantities(part)

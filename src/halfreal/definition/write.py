@@ -1,0 +1,130 @@
+"""Writing a test definition as TOML that people can read, with units, and that reads back as the same definition."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from pydantic import BaseModel
+
+from .. import units
+from ..arrays import Array
+from ..values import Quantity
+
+WIDTH = 110
+"""Characters of a line above which an array gets a line for each of its rows."""
+
+
+class _Inline(dict[str, Any]):
+    """A table that is written in one line."""
+
+
+def to_toml(instance: BaseModel) -> str:
+    """The definition as TOML text; every value is written, also those left at their defaults."""
+    lines: list[str] = []
+    _write_table(plain(instance), (), lines)
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def plain(value: Any, quantities: tuple[Quantity, ...] = ()) -> Any:
+    """A value as TOML knows it: tables, lists, texts and numbers; quantities are texts with their unit."""
+    if isinstance(value, BaseModel):
+        return _fields(value)
+    if isinstance(value, np.ndarray):
+        return _array(value, _unit(quantities, Array))
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item, quantities) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, quantities) for item in value]
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float | np.number):
+        unit = _unit(quantities, Quantity)
+        if unit == "1":
+            return int(value) if isinstance(value, int | np.integer) else float(value)
+        return units.text(float(value), unit, digits=None)
+    raise TypeError(f"{value!r} has no form in TOML; give tables, lists, texts and numbers")
+
+
+def _fields(instance: BaseModel) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for name, field in type(instance).model_fields.items():
+        value = getattr(instance, name)
+        if value is not None:
+            table[name] = plain(value, _quantities((field.annotation, *field.metadata)))
+        elif field.is_required() or field.default is not None:
+            raise ValueError(f"{name} is None, for which TOML has no word; give it a value")
+    return table
+
+
+def _quantities(annotations: tuple[Any, ...]) -> tuple[Quantity, ...]:
+    """Every quantity named in a type, however deep."""
+    found: list[Quantity] = []
+    for annotation in annotations:
+        found += [annotation] if isinstance(annotation, Quantity) else _quantities(get_args(annotation))
+    return tuple(found)
+
+
+def _unit(quantities: tuple[Quantity, ...], kind: type[Quantity]) -> str:
+    return next((quantity.unit for quantity in quantities if type(quantity) is kind), "1")
+
+
+def _array(array: np.ndarray, unit: str) -> Any:
+    if unit == "1":
+        return array.tolist()
+    if array.size == 1:
+        return units.text(array.item(), unit, digits=None)
+    return _Inline(unit=unit, values=array.tolist())
+
+
+# --- TOML -------------------------------------------------------------------------------------------------------------
+
+
+def _write_table(table: dict[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+    later: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        if _is_table(value) or (isinstance(value, list) and value and all(map(_is_table, value))):
+            later.append((key, value))
+        else:
+            lines.append(f"{_key(key)} = {_value(value, len(key) + 3)}")
+    for key, value in later:
+        name = ".".join(map(_key, (*path, key)))
+        for item in value if isinstance(value, list) else [value]:
+            lines += ["", f"[[{name}]]" if isinstance(value, list) else f"[{name}]"]
+            _write_table(item, (*path, key), lines)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and not isinstance(value, _Inline)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _value(value: Any, column: int = 0) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(item, column)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        items = [_value(item) for item in value]
+        line = f"[{', '.join(items)}]"
+        if column + len(line) > WIDTH and any(isinstance(item, list) for item in value):
+            return "[\n" + "".join(f"  {item},\n" for item in items) + "]"
+        return line
+    return repr(value)

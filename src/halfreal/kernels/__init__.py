@@ -1,0 +1,1 @@
+"""Compiled blocks and the loop that drives them: floats and arrays only."""

@@ -1,0 +1,79 @@
+"""What a block is: a function, its parameters, its state, and the channels it reads and writes.
+
+Contract for implementers
+-------------------------
+1. ``step(p, s, t, u, y)`` gets inputs ``u`` that hold at time ``t`` [s] and writes outputs ``y`` that hold at time
+``t``.
+   State carries what is needed from earlier ticks.
+2. ``p`` and ``s`` have the fields of ``parameters`` and ``state``: floats (``p.k``) and float arrays (``s.x[i]``),
+   nothing else.  Whole numbers, flags and counters are floats too.
+3. It returns 0, or a positive code below 999 listed in ``faults``; the guard trips on any of them.
+4. No allocation, no exceptions, no globals but other ``@kernel`` functions: limits, gains and the step are parameters.
+5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
+   loop's poles.
+6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Value = float | np.ndarray
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One float of the loop's bus, with its unit (``"1"`` where there is none)."""
+
+    name: str
+    unit: str
+
+
+def channels(name: str, unit: str, count: int) -> tuple[Channel, ...]:
+    """Channels of a vector signal: ``name`` alone if there is one, else ``name.1``, ``name.2``, …"""
+    if count == 1:
+        return (Channel(name, unit),)
+    return tuple(Channel(f"{name}.{i + 1}", unit) for i in range(count))
+
+
+def names(signal: Sequence[Channel]) -> tuple[str, ...]:
+    return tuple(channel.name for channel in signal)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of the loop: run-time function and data, and its wiring by channel names."""
+
+    name: str
+    step: Callable[..., int]
+    inputs: tuple[str, ...]
+    outputs: tuple[Channel, ...]
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    state: Mapping[str, Value] = field(default_factory=dict)
+    frozen: tuple[str, ...] = ()
+    held: str = ""
+    """What it means for people that the frozen fields are held: the caveat of a linearisation."""
+    faults: Mapping[int, str] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()
+    """Output channels whose every change becomes an event in the record."""
+    initial: tuple[float, ...] = ()
+    """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
+    references: tuple[str, ...] = ()
+    """Keys of the papers this block implements, for the report."""
+
+
+def layout(values: Mapping[str, Value]) -> np.dtype:
+    """Record layout of named float64 fields (an empty block still gets one, unused, field)."""
+    fields: list[Any] = [(key, np.float64, np.shape(value)) for key, value in values.items()]
+    return np.dtype(fields or [("unused", np.float64)])
+
+
+def flatten(values: Mapping[str, Value]) -> np.ndarray:
+    """The fields one after another as one float64 vector, arrays in C order."""
+    if not values:
+        return np.zeros(1)
+    return np.concatenate([np.ravel(np.asarray(value, dtype=np.float64)) for value in values.values()])

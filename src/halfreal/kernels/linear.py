@@ -1,0 +1,69 @@
+"""Matrix–vector products for blocks: no allocation, inner loops over contiguous memory.
+
+Convention: a block stores a matrix A **transposed**, as ``stored[j, i] = A[i, j]`` (``stored(A)`` makes it).  The
+product is then formed column by column, y += A[:, j] x_j, and the inner loop runs along a row of the stored array.
+Such a loop has no running sum, so that the compiler vectorises it without reordering any floating-point addition.
+
+Vectors must not overlap in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import kernel
+
+
+def stored(matrix: np.ndarray) -> np.ndarray:
+    """A matrix in the layout that the kernels of this file expect: its transpose, contiguous."""
+    return np.ascontiguousarray(np.asarray(matrix, dtype=np.float64).T)
+
+
+@kernel
+def multiply_add(a, x, y):  # type: ignore[no-untyped-def]
+    """y += A x."""
+    for j in range(x.shape[0]):
+        factor = x[j]
+        for i in range(y.shape[0]):
+            y[i] += a[j, i] * factor
+
+
+@kernel
+def multiply_subtract(a, x, y):  # type: ignore[no-untyped-def]
+    """y −= A x."""
+    for j in range(x.shape[0]):
+        factor = x[j]
+        for i in range(y.shape[0]):
+            y[i] -= a[j, i] * factor
+
+
+@kernel
+def set_to(value, y):  # type: ignore[no-untyped-def]
+    """Every entry of y becomes ``value``."""
+    for i in range(y.shape[0]):
+        y[i] = value
+
+
+@kernel
+def copy_to(x, y):  # type: ignore[no-untyped-def]
+    """y = x."""
+    for i in range(y.shape[0]):
+        y[i] = x[i]
+
+
+@kernel
+def dot(a, x):  # type: ignore[no-untyped-def]
+    """aᵀx."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += a[i] * x[i]
+    return total
+
+
+@kernel
+def three_products(a, x, b, v, c, w, y):  # type: ignore[no-untyped-def]
+    """y = A x + B v + C w."""
+    set_to(0.0, y)
+    multiply_add(a, x, y)
+    multiply_add(b, v, y)
+    multiply_add(c, w, y)

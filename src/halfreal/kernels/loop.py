@@ -1,0 +1,204 @@
+"""A loop laid out in memory: blocks on a bus, one vector for everything that changes, one for everything that does not.
+
+``Loop.vector`` is the whole state of a test: copy it and you have a checkpoint, write it back and the loop goes on from
+there to the same bits, change one entry and you have a perturbation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import HalfrealError
+from . import tick as compiled
+from .block import Block, Channel, flatten, layout
+from .compile import compile_block
+
+FAULT_CHANNEL = Channel("loop.fault", "1")
+GUARD_MODE = "guard.mode"
+
+
+class WiringError(HalfrealError):
+    """A block reads a channel that no block writes, or two blocks write the same one."""
+
+
+@dataclass
+class Stretch:
+    """What a stretch of ticks left behind: rows of the log, and events (tick, channel, value)."""
+
+    ticks: int
+    ended: int
+    log: np.ndarray
+    events: list[tuple[int, str, float]]
+    events_lost: int
+
+
+class Loop:
+    """Blocks wired by channel names and driven by the compiled loop.
+
+    Parameters
+    ----------
+    controller
+        Blocks run once a tick, in this order; the last one is the guard.
+    inner
+        Blocks of a simulated rig, run ``substeps`` times a tick in this order, on the rig's own finer step.
+    outer
+        Blocks run once at the end of a tick: sensors, or the link to a rig elsewhere.  Their outputs are the next
+        tick's measurements.
+    dt
+        Period of a tick [s].
+    """
+
+    def __init__(
+        self,
+        controller: Sequence[Block],
+        inner: Sequence[Block] = (),
+        outer: Sequence[Block] = (),
+        *,
+        dt: float,
+        substeps: int = 1,
+    ) -> None:
+        self.blocks = (*controller, *inner, *outer)
+        self.dt, self.substeps = float(dt), int(substeps)
+        self._groups = np.array([len(controller), len(inner), len(outer)], dtype=np.int64)
+        self._lay_out_bus()
+        self._lay_out_memory()
+        self._compile()
+
+    # --- layout -----------------------------------------------------------------------------------------------------
+
+    def _lay_out_bus(self) -> None:
+        scratch = max([len(block.inputs) for block in self.blocks] + [1])
+        self.index: dict[str, int] = {FAULT_CHANNEL.name: compiled.FAULT}
+        self.channels: list[Channel] = [FAULT_CHANNEL]
+        position = compiled.SCRATCH + scratch
+        self._outputs_at: list[int] = []
+        for block in self.blocks:
+            self._outputs_at.append(position)
+            for channel in block.outputs:
+                if channel.name in self.index:
+                    raise WiringError(f"channel '{channel.name}' is written twice, again by block '{block.name}'")
+                self.index[channel.name] = position
+                self.channels.append(channel)
+                position += 1
+        self._end_of_bus = position
+        for block in self.blocks:
+            for name in block.inputs:
+                if name not in self.index:
+                    raise WiringError(f"block '{block.name}' reads channel '{name}', which no block writes")
+
+    def _lay_out_memory(self) -> None:
+        self._watched = [name for block in self.blocks for name in block.watched]
+        states, parameters = [flatten(b.state) for b in self.blocks], [flatten(b.parameters) for b in self.blocks]
+        self._state_at = self._end_of_bus + np.concatenate([[0], np.cumsum([s.size for s in states])]).astype(int)
+        self._parameters_at = np.concatenate([[0], np.cumsum([p.size for p in parameters])]).astype(int)
+        self._seen = int(self._state_at[-1])
+        self.vector = np.zeros(self._seen + len(self._watched))
+        self.vector[self._end_of_bus : self._seen] = np.concatenate(states) if states else []
+        for block, position in zip(self.blocks, self._outputs_at, strict=True):
+            self.vector[position : position + len(block.initial)] = block.initial
+        self.parameters = np.concatenate(parameters) if parameters else np.zeros(0)
+        self._initial = self.vector.copy()
+
+    def _compile(self) -> None:
+        self._table = np.zeros((len(self.blocks), compiled.ROW_LENGTH), dtype=np.int64)
+        wires: list[int] = []
+        word = self.vector.itemsize
+        for row, block in enumerate(self.blocks):
+            address = compile_block(
+                block.step, layout(block.parameters), layout(block.state), len(block.inputs), len(block.outputs)
+            )
+            self._table[row] = (
+                address,
+                self.parameters.ctypes.data + word * int(self._parameters_at[row]),
+                self.vector.ctypes.data + word * int(self._state_at[row]),
+                len(wires),
+                len(block.inputs),
+                self._outputs_at[row],
+            )
+            wires += [self.index[name] for name in block.inputs]
+        self._wires = np.array(wires or [0], dtype=np.int64)
+
+    # --- access by name ---------------------------------------------------------------------------------------------
+
+    def row(self, name: str) -> int:
+        for row, block in enumerate(self.blocks):
+            if block.name == name:
+                return row
+        raise KeyError(f"no block '{name}' in this loop; it has {', '.join(b.name for b in self.blocks)}")
+
+    def state(self, name: str) -> np.ndarray:
+        """A block's state as a record with named fields: a view of ``vector``, not a copy."""
+        row = self.row(name)
+        return self.vector[self._state_at[row] : self._state_at[row + 1]].view(layout(self.blocks[row].state))[0]
+
+    def parameter(self, name: str) -> np.ndarray:
+        """A block's parameters as a record with named fields: a view, not a copy."""
+        row = self.row(name)
+        part = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]]
+        return part.view(layout(self.blocks[row].parameters))[0]
+
+    def describe(self, fault: float) -> str:
+        """The fault channel's value in words; empty if there is none."""
+        if fault == 0.0:
+            return ""
+        row, code = divmod(int(fault), 1000)
+        block = self.blocks[row - 1]
+        text = "it raised an exception" if code == compiled.RAISED else block.faults.get(code, f"its code {code}")
+        return f"block '{block.name}': {text}"
+
+    def dynamic_indices(self) -> np.ndarray:
+        """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.
+
+        These are the states that are not frozen, and the channels that are read in a tick before they are written in it
+        (the measurements).
+        """
+        carried: set[int] = set()
+        written: set[str] = set()
+        for block in self.blocks:
+            carried |= {self.index[name] for name in block.inputs if name not in written}
+            written |= {channel.name for channel in block.outputs}
+        carried.discard(compiled.FAULT)
+        for row, block in enumerate(self.blocks):
+            position = int(self._state_at[row])
+            for key, value in block.state.items():
+                size = int(np.size(value))
+                if key not in block.frozen:
+                    carried |= set(range(position, position + size))
+                position += size
+        return np.array(sorted(carried), dtype=int)
+
+    # --- driving ----------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        self.vector[:] = self._initial
+
+    def run(self, ticks: int, *, record: Sequence[str] = (), every: int = 1, event_room: int = 4096) -> Stretch:
+        """Run ``ticks`` ticks on from where the loop is, recording the named channels of every ``every``-th tick."""
+        first = int(self.vector[compiled.TICK])
+        rows = -(-(first + ticks) // every) - -(-first // every) if record else 0
+        log = np.empty((rows, 1 + len(record)))
+        logged = np.array([self.index[name] for name in record], dtype=np.int64)
+        watched = np.array([self.index[name] for name in self._watched], dtype=np.int64)
+        events, counts = np.empty((event_room, 3)), np.zeros(4, dtype=np.int64)
+        ended = compiled.compiled_run()(
+            self._table,
+            self._wires,
+            self.vector,
+            self.dt,
+            ticks,
+            self._groups,
+            self.substeps,
+            self.index.get(GUARD_MODE, -1),
+            watched,
+            self._seen,
+            log,
+            logged,
+            float(every),
+            events,
+            counts,
+        )
+        happened = [(int(tick), self._watched[int(which)], float(value)) for tick, which, value in events[: counts[2]]]
+        return Stretch(int(counts[0]), int(ended), log[: counts[1]], happened, int(counts[3]))

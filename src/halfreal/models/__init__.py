@@ -1,0 +1,1 @@
+"""Virtual substructures, integration schemes, excitations and the emulated reference."""

@@ -1,0 +1,242 @@
+"""A run as one HDF5 file.
+
+Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8)::
+
+    /                     attributes: format = "halfreal run", format_version, title, kind, outcome, reason,
+                          step [s], interface, seed (decimal text: it may exceed 64 bits), started (ISO 8601, UTC)
+    /time                 float64 (n,), attribute unit = "s"
+    /channels/<name>      (n,), attributes name and unit; in the order of recording
+    /events/time          float64 (e,), attribute unit = "s"
+    /events/channel, /events/text      text (e,)
+    /definition/toml      the definition as it was given
+    /definition/json      the same normalised: SI numbers, every default written out
+    /references           keys of the papers of the methods used, text (r,)
+    /versions, /host      attributes: name = text
+    /stability            only if it was assessed; attributes spectral_radius, stable, text
+    /stability/frequency_hz, damping, magnitude      (p,)
+
+``h5py.File(path)["channels/target"][:]`` is the target.  In the name of a channel's dataset ``/`` is written ``%2F``
+and ``%`` is written ``%25``, a name of dots only ends in ``%2E``, and no name is ``%``; the attribute ``name`` is the
+exact one.
+
+Data are compressed (gzip after a byte shuffle) and carry checksums, so that a damaged file is noticed.  A file is
+written under a temporary name and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from ..errors import HalfrealError
+from ..runs.run import Event, Run, Signal, Stability
+from .whole_file import whole_file
+
+FORMAT = "halfreal run"
+FORMAT_VERSION = 1
+
+
+class RunFileError(HalfrealError):
+    """A file that holds no run this version can read, or a run that cannot be written."""
+
+
+def save(run: Run, path: str | Path, overwrite: bool = False) -> None:
+    """Write ``run`` to a new file, whole or not at all; an existing file is replaced only if ``overwrite``."""
+    import h5py
+
+    _check(run)
+    with whole_file(path, overwrite) as temporary, h5py.File(temporary, "x") as file:
+        try:
+            _write(run, file)
+        except (TypeError, ValueError, UnicodeEncodeError) as error:
+            raise RunFileError(f"the run '{run.title}' cannot be written to '{path}': {error}") from error
+
+
+def load(path: str | Path) -> Run:
+    """Read a run back, bit for bit."""
+    import h5py
+
+    path = Path(path)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise RunFileError(f"'{path}' {what} where a run file is expected; check the name")
+    if not h5py.is_hdf5(path):
+        size = path.stat().st_size
+        raise RunFileError(
+            f"'{path}' ({size} bytes) is not an HDF5 file where a run file is expected; "
+            "give a file that halfreal recorded, or fetch it again if it was cut short"
+        )
+    try:
+        with h5py.File(path, "r") as file:
+            _check_format(file, path)
+            return _read(file)
+    except RunFileError:
+        raise
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+        raise RunFileError(
+            f"'{path}' is damaged or cut short: a whole run file of format {FORMAT_VERSION} is expected; "
+            "copy it again from where it was recorded"
+        ) from error
+
+
+def definition_hash(definition: Mapping[str, Any]) -> str:
+    """SHA-256 of the normalised definition: the same test has the same hash, however its file is laid out."""
+    text = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_plain)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _check(run: Run) -> None:
+    for name, signal in run.signals.items():
+        if np.shape(signal.values) != np.shape(run.time):
+            raise RunFileError(
+                f"channel '{name}' has the shape {np.shape(signal.values)} where {np.shape(run.time)}, that of the "
+                "run's times, is expected; record it at every time"
+            )
+
+
+def _write(run: Run, file: Any) -> None:
+    head = file.attrs
+    head["format"], head["format_version"] = FORMAT, FORMAT_VERSION
+    for key in ("title", "kind", "outcome", "reason", "started"):
+        head[key] = _text(getattr(run, key), key)
+    head["step"], head["interface"], head["seed"] = float(run.step), int(run.interface), str(int(run.seed))
+
+    _array(file, "time", run.time).attrs["unit"] = "s"
+    channels = file.create_group("channels", track_order=True)
+    for name, signal in run.signals.items():
+        dataset = _array(channels, _escaped(name), signal.values)
+        dataset.attrs["name"], dataset.attrs["unit"] = _text(name, "channel"), _text(signal.unit, "unit")
+
+    events = file.create_group("events")
+    _array(events, "time", np.array([event.time for event in run.events], dtype=float)).attrs["unit"] = "s"
+    _texts(events, "channel", [event.channel for event in run.events])
+    _texts(events, "text", [event.text for event in run.events])
+
+    definition = file.create_group("definition")
+    definition["toml"] = _text(run.definition_text, "definition_text")
+    definition["json"] = _text(json.dumps(run.definition, ensure_ascii=False, default=_plain), "definition")
+    _texts(file, "references", run.references)
+    for key in ("versions", "host"):
+        group = file.create_group(key)
+        for name, value in getattr(run, key).items():
+            group.attrs[_text(name, key)] = _text(value, key)
+
+    if run.stability is not None:
+        group = file.create_group("stability")
+        group.attrs["spectral_radius"] = float(run.stability.spectral_radius)
+        group.attrs["stable"] = bool(run.stability.stable)
+        group.attrs["text"] = _text(run.stability.text, "stability")
+        for key in ("frequency_hz", "damping", "magnitude"):
+            _array(group, key, getattr(run.stability, key))
+
+
+def _array(group: Any, name: str, values: np.ndarray) -> Any:
+    values = np.asarray(values)
+    # A chunk needs at least one value, and compressing a handful of them costs more than it saves.
+    packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True, "fletcher32": True}
+    return group.create_dataset(name, data=values, **(packed if values.size >= 64 else {}))
+
+
+def _texts(group: Any, name: str, values: Any) -> None:
+    import h5py
+
+    texts = np.array([_text(value, name) for value in values], dtype=object)
+    group.create_dataset(name, data=texts, dtype=h5py.string_dtype())
+
+
+def _text(value: str, what: str) -> str:
+    if "\0" in value:
+        raise ValueError(f"its {what} {value!r} contains a zero character, which HDF5 texts cannot hold; remove it")
+    return value
+
+
+def _escaped(name: str) -> str:
+    """A channel's name as that of an HDF5 link, in which ``/`` and ``.`` alone have a meaning of their own."""
+    name = name.replace("%", "%25").replace("/", "%2F")
+    if not name:
+        return "%"
+    return name if name.strip(".") else name[:-1] + "%2E"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for: arrays become lists, paths become texts."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"its definition contains {value!r}, which is no number, text, list or table")
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _check_format(file: Any, path: Path) -> None:
+    if file.attrs.get("format") != FORMAT:
+        raise RunFileError(
+            f"'{path}' is an HDF5 file of something else: its attribute 'format' is {file.attrs.get('format')!r} where "
+            f"{FORMAT!r} is expected; give a file that halfreal recorded"
+        )
+    version = int(file.attrs["format_version"])
+    if version > FORMAT_VERSION:
+        raise RunFileError(
+            f"'{path}' has format version {version} and this halfreal reads versions up to {FORMAT_VERSION}; "
+            "update halfreal"
+        )
+
+
+def _read(file: Any) -> Run:
+    head, definition = file.attrs, file["definition"]
+    run = Run(
+        title=head["title"],
+        kind=_one_of("kind", head["kind"]),
+        definition=json.loads(definition["json"].asstr()[()]),
+        definition_text=definition["toml"].asstr()[()],
+        step=float(head["step"]),
+        time=file["time"][()],
+        signals={
+            channel.attrs["name"]: Signal(unit=channel.attrs["unit"], values=channel[()])
+            for channel in file["channels"].values()
+        },
+        events=_events(file["events"]),
+        outcome=_one_of("outcome", head["outcome"]),
+        reason=head["reason"],
+        seed=int(head["seed"]),
+        started=head["started"],
+        interface=int(head["interface"]),
+        stability=_stability(file["stability"]) if "stability" in file else None,
+        references=tuple(file["references"].asstr()[()]),
+        versions=dict(file["versions"].attrs),
+        host=dict(file["host"].attrs),
+    )
+    _check(run)
+    return run
+
+
+def _events(group: Any) -> tuple[Event, ...]:
+    rows = zip(group["time"][()], group["channel"].asstr()[()], group["text"].asstr()[()], strict=True)
+    return tuple(Event(float(time), channel, text) for time, channel, text in rows)
+
+
+def _stability(group: Any) -> Stability:
+    arrays = {key: group[key][()] for key in ("frequency_hz", "damping", "magnitude")}
+    return Stability(
+        spectral_radius=float(group.attrs["spectral_radius"]),
+        stable=bool(group.attrs["stable"]),
+        text=group.attrs["text"],
+        **arrays,
+    )
+
+
+def _one_of(field: str, value: str) -> Any:
+    allowed = get_args(get_type_hints(Run)[field])
+    if value not in allowed:
+        raise ValueError(f"{field} {value!r} is none of {allowed}")
+    return value

@@ -1,0 +1,40 @@
+"""Files that are either whole or not there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+    """Give a temporary name in ``path``'s folder to write to; rename it to ``path`` at the end.
+
+    If the writing fails, nothing is left behind and a file that stood under ``path`` is untouched.  Without
+    ``overwrite`` an existing file is an error, found before anything is written.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"the folder '{path.parent}' does not exist; make it first", str(path))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder where a file is expected; add a file name", str(path))
+    _refuse_existing(path, overwrite)
+    # Not a mkstemp file: that one would be readable by its owner only, and so would the record.
+    temporary = path.parent / f".{secrets.token_hex(8)}.part"
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        _refuse_existing(path, overwrite)  # it may have appeared while we wrote
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _refuse_existing(path: Path, overwrite: bool) -> None:
+    if not overwrite and path.exists():
+        raise FileExistsError(errno.EEXIST, "it exists already; choose another name or ask to overwrite it", str(path))

@@ -1,0 +1,279 @@
+"""Plots of a run.  Each function computes its series, draws them and returns a matplotlib ``Figure``.
+
+No window is opened and no global setting changed: ``figure.savefig("name.png")`` is all that is needed.  Degrees of
+freedom of the interface count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..runs.run import Run
+from . import series
+from .series import Display, display, drawable, envelope, last_cycles, peak
+from .style import BAD, ERROR, GOOD, MEASURED, PURE_DELAY, QUIET, REFERENCE, TARGET, mark_events, new_figure, styled
+
+MANY_POINTS = 4000
+"""Curves in a plane with more points than this are drawn as a picture, so that files stay small."""
+MOST_POINTS = 20_000
+"""Of a longer curve in a plane every second, third, … point is drawn."""
+
+
+class NothingToPlotError(ValueError):
+    """The run did not record what the plot shows."""
+
+
+def _column(run: Run, name: str, dof: int) -> np.ndarray | None:
+    vector = run.vector(name)
+    return None if vector is None else drawable(vector[:, dof - 1])
+
+
+def _needed(run: Run, name: str, dof: int) -> np.ndarray:
+    column = _column(run, name, dof)
+    if column is None or not np.isfinite(column).any():
+        raise NothingToPlotError(
+            f"the run has no values of '{name}'; it recorded {', '.join(run.signals) or 'nothing'}"
+        )
+    return column
+
+
+def _unit(run: Run, name: str, dof: int, largest: float) -> Display:
+    return display(run.signals[name if run.interface == 1 else f"{name}.{dof}"].unit, largest)
+
+
+def _line(axes: Axes, run: Run, values: np.ndarray, unit: Display, **look: Any) -> None:
+    axes.plot(*envelope(run.time, unit.factor * values), **look)
+
+
+def _in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | None = None, **look: Any) -> bool:
+    """Draw a curve in a plane, thin and translucent if it goes to and fro so often that it would become a blot."""
+    every = -(-len(x) // MOST_POINTS)
+    x, y = x[::every], y[::every]
+    with np.errstate(invalid="ignore"):
+        travelled = np.nansum(np.hypot(np.diff(x) / max(peak(x), 1e-300), np.diff(y) / max(peak(y), 1e-300)))
+    blot = bool(travelled > 400)  # half-widths of the plane
+    shown = {"linewidth": 0.6, "alpha": max(0.35, 400 / travelled)} if blot else {"linewidth": 1.1}
+    axes.plot(x, y, rasterized=len(x) > MANY_POINTS, color=color, **(shown | look))
+    axes.plot([], [], color=color, label=label, **({"linewidth": 1.1} | look))
+    return blot
+
+
+def _kept(run: Run, from_time: float) -> np.ndarray:
+    kept = series.judged(run, from_time)
+    if not kept.any():
+        raise NothingToPlotError(f"the run has no samples from {from_time:g} s on; choose an earlier time")
+    return kept
+
+
+@styled
+def time_history(run: Run, dof: int = 1) -> Figure:
+    """Target, measured and reference displacement in time, and the synchronisation error; whole run and last cycles."""
+    target = _needed(run, "target", dof)
+    measured, reference = _column(run, "measured.displacement", dof), _column(run, "reference", dof)
+    unit = _unit(run, "target", dof, peak(target, measured, reference))
+    gap = None if measured is None else measured - target
+    gap_unit = _unit(run, "target", dof, peak(gap))
+    figure = new_figure(10.4, 4.6 if gap is not None else 3.0)
+    grid = figure.add_gridspec(2 if gap is not None else 1, 2, width_ratios=(1.9, 1), height_ratios=None)
+    trip = series.trip_time(run)
+    window = last_cycles(run.time, target, trip)
+    for column in (0, 1):
+        upper = figure.add_subplot(grid[0, column])
+        # From broad and pale to thin and dark: curves that agree stay visible on top of each other.
+        _line(upper, run, target, unit, color=TARGET, linewidth=3.0, alpha=0.45, label="target z (virtual)")
+        if measured is not None:
+            _line(upper, run, measured, unit, color=MEASURED, linewidth=1.3, label="measured x (specimen)")
+        if reference is not None:
+            look: dict[str, Any] = {"color": REFERENCE, "linewidth": 0.8, "linestyle": (0, (5, 2.5))}
+            _line(upper, run, reference, unit, label="reference z* (emulated)", **look)
+        panels = [upper]
+        if gap is not None:
+            panels.append(figure.add_subplot(grid[1, column], sharex=upper))
+            _line(panels[1], run, gap, gap_unit, color=ERROR, linewidth=0.7)
+            upper.tick_params(labelbottom=False)
+        panels[-1].set_xlabel("time [s]")
+        if column == 0:
+            upper.set(title="Displacement", ylabel=f"displacement [{unit.label}]")
+            if gap is not None:
+                panels[1].set(title="Synchronisation error", ylabel=f"x − z [{gap_unit.label}]")
+            figure.legend(*upper.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+        else:
+            upper.set_title("Last cycles" if trip is None else "Around the trip")
+            _zoom(panels, run, window, [(target, measured, reference), (gap,)], [unit, gap_unit])
+        for panel in panels:
+            mark_events(panel, [event.time for event in run.events])
+    return figure
+
+
+def _zoom(panels: list[Axes], run: Run, window: tuple[float, float], shown: list[Any], units: list[Display]) -> None:
+    """Draw the stretch again from all its samples and fit the axes to it."""
+    inside = (run.time >= window[0]) & (run.time <= window[1])
+    for panel, signals, unit in zip(panels, shown, units, strict=False):
+        for line, signal in zip(panel.lines, [s for s in signals if s is not None], strict=True):
+            line.set_data(*envelope(run.time[inside], unit.factor * signal[inside], 2000))
+        panel.relim()
+        panel.autoscale_view()
+        panel.set_xlim(window)
+
+
+@styled
+def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_time: float = 0.0) -> Figure:
+    """The synchronisation subspace: measured against target, and the gap against the target.
+
+    Perfect synchronisation is the 45° line; a delay opens it to an ellipse, a wrong amplitude turns it.  With ``delay``
+    [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison.
+    """
+    kept = _kept(run, from_time)
+    target = _needed(run, "target", dof)
+    measured = _needed(run, "measured.displacement", dof)
+    unit = _unit(run, "target", dof, peak(target[kept], measured[kept]))
+    gap_unit = _unit(run, "target", dof, peak((measured - target)[kept]))
+    z, x = target[kept], measured[kept]
+    figure = new_figure(10.4, 4.2)
+    plane, opened = figure.subplots(1, 2, width_ratios=(1, 1.35))
+    reach = 1.06 * unit.factor * max(peak(z, x), 1e-12)
+    plane.plot([-reach, reach], [-reach, reach], color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)), label="x = z")
+    opened.axhline(0, color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)))
+    _in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
+    blot = _in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
+    if delay is not None:
+        late = np.interp(run.time - delay, run.time, np.nan_to_num(target))[kept]
+        look: dict[str, Any] = (
+            {"linewidth": 1.2, "alpha": 1.0} if blot else {"linewidth": 3.0, "alpha": 0.4, "zorder": 1}
+        )
+        label = f"a pure delay of {1e3 * delay:.3g} ms"
+        _in_plane(plane, unit.factor * z, unit.factor * late, PURE_DELAY, label, **(look | {"zorder": 1}))
+        _in_plane(opened, unit.factor * z, gap_unit.factor * (late - z), PURE_DELAY, label, **look)
+    plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Synchronisation")
+    plane.set(xlabel=f"target z [{unit.label}]", ylabel=f"measured x [{unit.label}]")
+    plane.legend(loc="upper left")
+    opened.legend(loc="upper right")
+    opened.set(
+        title="The same with the gap enlarged",
+        xlabel=f"target z [{unit.label}]",
+        ylabel=f"gap x − z [{gap_unit.label}]",
+    )
+    return figure
+
+
+@styled
+def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure:
+    """Measured force against measured displacement: the specimen's loop."""
+    kept = _kept(run, from_time)
+    x, f = _needed(run, "measured.displacement", dof)[kept], _needed(run, "measured.force", dof)[kept]
+    unit = _unit(run, "measured.displacement", dof, peak(x))
+    force_unit = _unit(run, "measured.force", dof, peak(f))
+    figure = new_figure(5.6, 4.2)
+    axes = figure.subplots()
+    _in_plane(axes, unit.factor * x, force_unit.factor * f, MEASURED)
+    axes.set(title="Force and displacement of the specimen")
+    axes.set(xlabel=f"measured displacement [{unit.label}]", ylabel=f"measured force [{force_unit.label}]")
+    return figure
+
+
+@styled
+def command(run: Run, dof: int = 1, limits: tuple[float, float] | None = None) -> Figure:
+    """The command asked for and the one applied after the guard, with the rig's limits if they are given."""
+    applied, asked = _needed(run, "command", dof), _column(run, "command.asked", dof)
+    unit = _unit(run, "command", dof, peak(applied, asked))
+    figure = new_figure(10.4, 2.6)
+    axes = figure.subplots()
+    if asked is not None:
+        _line(axes, run, asked, unit, color=QUIET, linewidth=2.0, label="asked for")
+    _line(axes, run, applied, unit, color=TARGET, label="applied")
+    for i, limit in enumerate(limits or ()):
+        axes.axhline(unit.factor * limit, color=BAD, linewidth=1.0, label=None if i else "limit")
+    axes.set(title="Command", xlabel="time [s]", ylabel=f"command [{unit.label}]")
+    mark_events(axes, [event.time for event in run.events])
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    return figure
+
+
+QUANTITIES = {"m": "displacement", "N": "force", "m/s": "velocity", "m/s^2": "acceleration", "s": "time"}
+
+
+@styled
+def channels(run: Run, names: Sequence[str], color: str = TARGET) -> Figure:
+    """Any recorded channels in time, one panel each."""
+    if not names:
+        raise NothingToPlotError(f"no channels are named; the run recorded {', '.join(run.signals) or 'nothing'}")
+    figure = new_figure(10.4, 0.5 + 1.5 * len(names))
+    for axes, name in zip(np.ravel(figure.subplots(len(names), 1, sharex=True)), names, strict=True):
+        if name not in run.signals:
+            raise NothingToPlotError(
+                f"no channel '{name}' in the run; it recorded {', '.join(run.signals) or 'nothing'}"
+            )
+        values = drawable(run.signals[name].values)
+        unit = display(run.signals[name].unit, peak(values))
+        _line(axes, run, values, unit, color=color, linewidth=1.0)
+        axes.set_title(name, parse_math=False)
+        axes.set_ylabel(f"{QUANTITIES.get(run.signals[name].unit, 'value')} [{unit.label}]", parse_math=False)
+        mark_events(axes, [event.time for event in run.events])
+    axes.set_xlabel("time [s]")
+    return figure
+
+
+def excitation(run: Run) -> Figure:
+    """What drives the test, one panel for each excitation."""
+    return channels(run, series.excitations(run), GOOD)
+
+
+@styled
+def poles(run: Run) -> Figure:
+    """Poles of the linearised loop: in the z-plane with the unit circle, and the slowest ones in the s-plane."""
+    if run.stability is None:
+        raise NothingToPlotError("the stability of the loop was not assessed; rehearse the test to have it")
+    found = series.poles(run.stability, run.step)
+    figure = new_figure(10.4, 4.2)
+    z_plane, s_plane = figure.subplots(1, 2, width_ratios=(1, 1.35))
+    angle = np.linspace(0, 2 * np.pi, 361)
+    z_plane.fill(np.cos(angle), np.sin(angle), color="#f3f8f5", zorder=0)
+    z_plane.plot(np.cos(angle), np.sin(angle), color=GOOD, linewidth=1.1)
+    for pole in found:
+        z = np.exp(pole.s * run.step)
+        colour = _pole_colour(pole.magnitude)
+        z_plane.plot([z.real, z.real], [z.imag, -z.imag], linestyle="none", marker="x", markersize=5, color=colour)
+    reach = max([1.12] + [1.1 * pole.magnitude for pole in found])
+    z_plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="z-plane: stable inside the circle")
+    z_plane.set(xlabel="Re λ", ylabel="Im λ", xticks=(-1, -0.5, 0, 0.5, 1), yticks=(-1, -0.5, 0, 0.5, 1))
+    _draw_s_plane(s_plane, found)
+    return figure
+
+
+def _pole_colour(magnitude: float) -> str:
+    return BAD if magnitude > 1 else TARGET
+
+
+def _draw_s_plane(axes: Axes, found: list[series.Pole]) -> None:
+    """The slowest poles by decay rate and frequency, with lines of equal damping."""
+    leading = next((pole for pole in found if pole.s.imag > 0), found[0] if found else None)
+    slow = [pole for pole in found if leading is not None and abs(pole.s) <= 8 * abs(leading.s)]
+    top = max([pole.s.imag / (2 * np.pi) for pole in slow] + [1e-3]) * 1.2
+    left = -1.15 * max([-pole.s.real for pole in slow] + [0.12 * 2 * np.pi * top])
+    right = max([1.2 * pole.s.real for pole in slow] + [-0.1 * left])
+    axes.axvspan(0, right, color="#fbeeed", zorder=0)
+    axes.axvline(0, color=BAD, linewidth=1.0)
+    labelled = np.inf
+    for damping in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01):
+        slope = -np.sqrt(1 - damping**2) / damping / (2 * np.pi)  # Hz per 1/s
+        end = min(top, slope * left)
+        axes.plot([0, end / slope], [0, end], color=QUIET, linewidth=0.7, linestyle=(0, (3, 3)))
+        if end < top:
+            place: dict[str, Any] = {"xytext": (3, 3), "ha": "left"}
+        elif abs(labelled - end / slope) > 0.07 * (right - left):
+            place, labelled = {"xytext": (0, 2), "ha": "center"}, end / slope
+        else:
+            continue
+        look: dict[str, Any] = {"fontsize": 7, "color": "#5b6470", "textcoords": "offset points"}
+        axes.annotate(f"{100 * damping:g} %", (end / slope, end), **look, **place)
+    for pole in slow:
+        look = {"marker": "x", "markersize": 7, "markeredgewidth": 1.6, "color": _pole_colour(pole.magnitude)}
+        axes.plot(pole.s.real, pole.s.imag / (2 * np.pi), **look)
+    axes.set(xlim=(left, right), ylim=(-0.04 * top, top))
+    axes.set(xlabel="decay rate Re s [1/s]", ylabel="frequency [Hz]")
+    axes.set_title("s-plane: slowest poles, lines of equal damping", pad=12)

@@ -1,0 +1,165 @@
+"""From recorded numbers to series for plots: engineers' units, fewer points, the last cycles, the poles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..runs.run import Run, Stability
+
+SMALLEST_POLE = 1e-6
+"""Poles below it (delay lines that empty themselves) say nothing about the loop."""
+TRIP = "guard.cause"
+"""The channel on which the guard says why it stepped in."""
+LARGEST_DRAWN = 1e12
+"""A diverged signal is drawn up to here: plotting libraries overflow beyond."""
+
+
+@dataclass(frozen=True)
+class Display:
+    """A unit for people: multiply SI values by ``factor`` and write ``label``."""
+
+    factor: float
+    label: str
+
+
+def display(unit: str, peak: float = 1.0) -> Display:
+    """The unit in which to show values of an SI unit whose largest is ``peak``."""
+    if unit == "m":
+        return Display(1e6, "µm") if 0 < peak < 5e-6 else Display(1e3, "mm") if peak < 5 else Display(1.0, "m")
+    if unit == "m/s":
+        return Display(1e3, "mm/s") if peak < 5 else Display(1.0, "m/s")
+    if unit == "N":
+        return Display(1.0, "N") if peak < 1e4 else Display(1e-3, "kN") if peak < 1e7 else Display(1e-6, "MN")
+    if unit == "s":
+        return Display(1e3, "ms") if peak < 1 else Display(1.0, "s")
+    if unit == "rad":
+        return Display(1e3, "mrad") if peak < 0.5 else Display(1.0, "rad")
+    return Display(1.0, "–" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·"))
+
+
+def drawable(values: np.ndarray) -> np.ndarray:
+    """The values with NaN (a gap in the line) where they are too large to draw."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(values) <= LARGEST_DRAWN, values, np.nan)
+
+
+def peak(*signals: np.ndarray | None) -> float:
+    """Largest absolute value that can be drawn of all the signals."""
+    found = [np.abs(drawable(signal)) for signal in signals if signal is not None]
+    finite = [values[np.isfinite(values)] for values in found]
+    return float(max((values.max(initial=0.0) for values in finite), default=0.0))
+
+
+def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[np.ndarray, np.ndarray]:
+    """At most about ``points`` points of a long record that draw the same line: least and largest of each stretch."""
+    stretches = points // 2
+    length = len(values) // stretches if stretches else 0
+    if length <= 2:
+        return time, values
+    used = len(values) // length * length
+    blocks = values[:used].reshape(-1, length)
+    gaps = np.isnan(blocks)
+    low = np.argmin(np.where(gaps, np.inf, blocks), axis=1)
+    high = np.argmax(np.where(gaps, -np.inf, blocks), axis=1)
+    first = np.arange(len(blocks)) * length
+    kept = np.unique(np.concatenate([first + low, first + high, [0], np.arange(used, len(values)), [len(values) - 1]]))
+    return time[kept], values[kept]
+
+
+def trip_time(run: Run) -> float | None:
+    """When the guard stepped in [s], or None if the run went through."""
+    if run.outcome == "completed":
+        return None
+    return min((event.time for event in run.events if event.channel == TRIP), default=None)
+
+
+def judged(run: Run, from_time: float = 0.0) -> np.ndarray:
+    """Which samples the test is judged by: from ``from_time`` [s] on, and up to a trip."""
+    trip = trip_time(run)
+    return (run.time >= from_time) & (run.time <= (np.inf if trip is None else trip))
+
+
+def last_cycles(
+    time: np.ndarray, values: np.ndarray, trip: float | None = None, cycles: float = 3.0
+) -> tuple[float, float]:
+    """Times [s] between which the last cycles of a signal lie, or those around a trip.
+
+    A cycle is that of the strongest frequency in the last part of the record, or of what led to the trip.
+    """
+    if not len(time):
+        return 0.0, 1.0
+    usable = np.flatnonzero(np.isfinite(drawable(values)) & (time <= (np.inf if trip is None else trip)))
+    if len(usable) < 16:
+        return float(time[0]), float(time[-1])
+    end = int(usable[-1]) + 1
+    start = int(0.6 * end)
+    part = np.nan_to_num(drawable(values[start:end]))
+    length = float(time[end - 1] - time[start])
+    spectrum = np.abs(np.fft.rfft(np.hanning(len(part)) * (part - part.mean())))
+    top = int(np.argmax(spectrum[1:])) + 1
+    near = slice(max(1, top - 1), top + 2)  # a window's peak is three bins wide: its centre is finer than a bin
+    period = (
+        length * spectrum[near].sum() / (np.arange(len(spectrum))[near] @ spectrum[near]) if spectrum[top] else length
+    )
+    last = float(time[end - 1]) if trip is None else min(float(time[-1]), trip + period)
+    first = max(float(time[0]), last - max(cycles * period, 40 * float(time[1] - time[0])))
+    return first, last
+
+
+def excitations(run: Run) -> list[str]:
+    """Names of the recorded excitations that are not silent; their rates are for integration schemes, not people."""
+    return [
+        name
+        for name, signal in run.signals.items()
+        if name.split(".")[0] == "excitation" and not name.endswith(".rate") and peak(signal.values) > 0
+    ]
+
+
+def trip_limit(run: Run, signal: str) -> float | None:
+    """The guard's trip limit of a signal ("command", "force", …) by the run's definition [SI], or None."""
+    value: Any = run.definition
+    for key in ("limits", signal, "trip"):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+@dataclass(frozen=True)
+class Pole:
+    """A pole of the loop; a complex pair is one pole here, at its positive frequency."""
+
+    s: complex
+    """In the s-plane [1/s]: s = ln λ / Δt."""
+    frequency_hz: float
+    damping: float
+    magnitude: float
+
+    @property
+    def time_constant(self) -> float:
+        """Time [s] in which it decays (or grows, if negative) by the factor e."""
+        return -1 / self.s.real if self.s.real else float("inf")
+
+
+def poles(stability: Stability, step: float) -> list[Pole]:
+    """The loop's poles, slowest decay first, each pair once.
+
+    With the real part σ = ln|λ|/Δt and the damping ratio ζ = −σ/|s|, the imaginary part is √(|s|² − σ²).
+    """
+    found: list[Pole] = []
+    seen: set[tuple[str, str]] = set()
+    for frequency, damping, magnitude in zip(
+        stability.frequency_hz, stability.damping, stability.magnitude, strict=True
+    ):
+        key = (f"{abs(frequency):.8g}", f"{magnitude:.8g}")
+        if not (SMALLEST_POLE < magnitude < LARGEST_DRAWN) or key in seen:
+            continue
+        seen.add(key)
+        real = float(np.log(magnitude) / step)
+        omega = abs(real / damping) if abs(damping) > 1e-6 else 2 * np.pi * abs(frequency)
+        imaginary = float(np.sqrt(max(omega**2 - real**2, 0.0)))
+        if np.isfinite(imaginary):
+            found.append(Pole(complex(real, imaginary), float(abs(frequency)), float(damping), float(magnitude)))
+    return sorted(found, key=lambda pole: -pole.magnitude)

@@ -1,0 +1,1 @@
+"""What answers a command with a measurement: simulated actuators, specimens and sensors."""

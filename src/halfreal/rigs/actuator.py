@@ -1,0 +1,150 @@
+"""Actuators of a simulated rig, on the rig's own step h: from the delayed command c to the motion x, x˙, x¨.
+
+    delay          x = c
+    first order    T x˙ + x = c
+    second order   x¨/ω² + 2ζ x˙/ω + x = c
+
+each per axis, integrated exactly for a command that is linear over h.  ``stroke`` and ``speed`` saturate the motion as
+a cylinder's end stops and its valve do; by default an actuator has neither.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy.linalg import expm
+
+from ..kernels.block import Block, channels
+from ..kernels.compile import kernel
+from ..settings import Number, Settings
+from .transport import Reconstruction
+
+
+class _Actuator(Settings):
+    delay: Number("s", least=0) = 0.0
+    reconstruction: Reconstruction = "linear"
+    stroke: Number("m", above=0) | None = None
+    speed: Number("m/s", above=0) | None = None
+
+    def _block(
+        self, step: Any, h: float, unit: str, x0: np.ndarray, parameters: dict[str, Any], state: dict[str, np.ndarray]
+    ) -> Block:
+        n = len(x0)
+        stroke = np.inf if self.stroke is None else self.stroke
+        speed = np.inf if self.speed is None else self.speed
+        return Block(
+            name="actuator",
+            step=step,
+            inputs=tuple(channel.name for channel in channels("rig.command", unit, n)),
+            outputs=(
+                *channels("rig.displacement", "m", n),
+                *channels("rig.velocity", "m/s", n),
+                *channels("rig.acceleration", "m/s^2", n),
+            ),
+            parameters={"h": h, "stroke": stroke, "travel": speed * h, **parameters},
+            state={"x": x0, **state},
+            initial=tuple(x0),
+        )
+
+
+@kernel
+def within_reach(stroke, travel, x, wanted):  # type: ignore[no-untyped-def]
+    """The wanted position cut to the stroke and to what the speed limit lets it travel in one step from ``x``."""
+    wanted = min(max(wanted, x - travel), x + travel)
+    return min(max(wanted, -stroke), stroke)
+
+
+def ideal_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = u.size
+    for i in range(n):
+        x = within_reach(p.stroke, p.travel, s.x[i], u[i])
+        v = (x - s.x[i]) / p.h
+        y[i], y[n + i], y[2 * n + i] = x, v, (v - s.v[i]) / p.h
+        s.x[i], s.v[i] = x, v
+    return 0
+
+
+class Delay(_Actuator):
+    """A pure delay: the actuator follows its delayed command exactly."""
+
+    kind: Literal["delay"] = "delay"
+
+    def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
+        return self._block(ideal_step, h, unit, x0, {}, {"v": np.zeros(len(x0))})
+
+
+def first_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = u.size
+    for i in range(n):
+        x = within_reach(p.stroke, p.travel, s.x[i], p.decay * s.x[i] + p.old * s.c[i] + p.new * u[i])
+        v = (u[i] - x) / p.time_constant
+        y[i], y[n + i] = x, v
+        y[2 * n + i] = ((u[i] - s.c[i]) / p.h - v) / p.time_constant
+        s.x[i], s.c[i] = x, u[i]
+    return 0
+
+
+class FirstOrder(_Actuator):
+    """A first-order lag behind the delay."""
+
+    kind: Literal["first order"]
+    time_constant: Number("s", above=0)
+
+    def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
+        a = h / self.time_constant
+        decay = math.exp(-a)
+        mean = (1.0 - decay) / a
+        return self._block(
+            first_order_step,
+            h,
+            unit,
+            x0,
+            {"time_constant": self.time_constant, "decay": decay, "old": mean - decay, "new": 1.0 - mean},
+            {"c": x0},
+        )
+
+
+def second_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = u.size
+    for i in range(n):
+        x, v, c, d = s.x[i], s.v[i], s.c[i], u[i]
+        wanted = p.map[0, 0] * x + p.map[0, 1] * v + p.map[0, 2] * c + p.map[0, 3] * d
+        reached = within_reach(p.stroke, p.travel, x, wanted)
+        speed = p.map[1, 0] * x + p.map[1, 1] * v + p.map[1, 2] * c + p.map[1, 3] * d
+        if reached != wanted:
+            speed = (reached - x) / p.h
+        y[i], y[n + i] = reached, speed
+        y[2 * n + i] = p.omega * (p.omega * (d - reached) - 2.0 * p.damping * speed)
+        s.x[i], s.v[i], s.c[i] = reached, speed, d
+    return 0
+
+
+class SecondOrder(_Actuator):
+    """A second-order follower behind the delay."""
+
+    kind: Literal["second order"]
+    frequency: Number("Hz", above=0)
+    damping: Number("1", above=0)
+
+    def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
+        omega = 2 * math.pi * self.frequency
+        # states x, v, c and c's slope; the command is linear over the step (Van Loan 1978)
+        augmented = np.zeros((4, 4))
+        augmented[0, 1] = augmented[2, 3] = 1.0
+        augmented[1, :3] = -(omega**2), -2 * self.damping * omega, omega**2
+        transition = expm(augmented * h)[:2]
+        weights = np.column_stack([transition[:, :2], transition[:, 2] - transition[:, 3] / h, transition[:, 3] / h])
+        return self._block(
+            second_order_step,
+            h,
+            unit,
+            x0,
+            {"map": weights, "omega": omega, "damping": self.damping},
+            {"v": np.zeros(len(x0)), "c": x0},
+        )
+
+
+Actuator = Annotated[Delay | FirstOrder | SecondOrder, Field(discriminator="kind")]

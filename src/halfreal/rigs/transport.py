@@ -1,0 +1,82 @@
+"""The way of a command into the rig: a delay of any length, and the reconstruction of a continuous command.
+
+The controller issues one command a tick.  At a time t inside the tick the actuator sees c(t − τ), with c reconstructed
+from the commands issued so far:
+
+- ``hold``    the staircase a plain digital-to-analogue converter makes (adds half a step of delay on average),
+- ``linear``  straight lines between commands, as a drive with an interpolator makes,
+- ``cubic``   the cubic through the four nearest commands: what is closest to the delayed signal itself.
+
+A command cannot act before it is issued: where t − τ lies after the newest command, that one is held.  A sampled loop
+therefore never has less than one step of delay, whatever τ.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..kernels.block import Block, channels
+
+TAPS = 4
+Reconstruction = Literal["hold", "linear", "cubic"]
+
+
+def taps(lag: float, reconstruction: Reconstruction) -> tuple[int, np.ndarray]:
+    """First index (0 is the newest command) and weights that give the command ``lag`` steps before the newest one."""
+    if lag <= 0.0 or reconstruction == "hold":
+        # a staircase: the newest command issued at or before the time asked for
+        return max(int(np.ceil(lag - 1e-9)), 0), np.array([1.0, 0.0, 0.0, 0.0])
+    whole = int(np.floor(lag + 1e-9))
+    part = max(lag - whole, 0.0)
+    if reconstruction == "linear":
+        return whole, np.array([1.0 - part, part, 0.0, 0.0])
+    first = max(whole - 1, 0)
+    nodes = np.arange(first, first + TAPS)
+    weights = [np.prod([(lag - other) / (node - other) for other in nodes if other != node]) for node in nodes]
+    return first, np.array(weights)
+
+
+def transport_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = u.size
+    length = s.history.shape[0]
+    i = int(s.substep)
+    if i == 0:
+        for j in range(length - 1, 0, -1):
+            for c in range(n):
+                s.history[j, c] = s.history[j - 1, c]
+        for c in range(n):
+            s.history[0, c] = u[c]
+    first = int(p.first[i])
+    for c in range(n):
+        y[c] = 0.0
+        for k in range(TAPS):
+            y[c] += p.weights[i, k] * s.history[first + k, c]
+    s.substep = (s.substep + 1.0) % p.first.size
+    return 0
+
+
+def transport(
+    commands: tuple[str, ...],
+    unit: str,
+    dt: float,
+    substeps: int,
+    delay: float,
+    reconstruction: Reconstruction,
+    initial: np.ndarray,
+) -> Block:
+    """Block that turns commands of the tick into the command the actuator sees at each of the rig's own steps."""
+    fine = dt / substeps
+    rows = [taps((delay - (i + 1) * fine) / dt, reconstruction) for i in range(substeps)]
+    first = np.array([float(index) for index, _ in rows])
+    length = int(first.max()) + TAPS
+    return Block(
+        name="transport",
+        step=transport_step,
+        inputs=commands,
+        outputs=channels("rig.command", unit, len(commands)),
+        parameters={"first": first, "weights": np.array([weights for _, weights in rows])},
+        state={"history": np.tile(initial, (length, 1)), "substep": 0.0},
+        frozen=("substep",),
+    )

@@ -1,0 +1,1 @@
+"""Building loops from definitions, and rehearsing them."""

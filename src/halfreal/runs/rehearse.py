@@ -1,0 +1,176 @@
+"""Rehearsal: the closed loop against its simulated rig, faster than real time and to the same bits every time."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import platform
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import __version__
+from ..couplings.start_up import MODES
+from ..definition.definition import Definition
+from ..definition.faults import DefinitionError, Fault
+from ..definition.load import to_toml
+from ..kernels.block import channels, names
+from ..kernels.loop import Loop
+from ..kernels.tick import GUARD_FAILED
+from ..safety.guard import BLOCK_FAULT
+from .build import build
+from .check import as_adapted, check
+from .reference import emulate
+from .run import Event, Run, Signal, Stability
+
+CHUNK = 50_000
+"""Ticks between two reports of progress."""
+Progress = Callable[[int, int], None]
+
+
+def recorded_channels(definition: Definition, loop: Loop) -> list[str]:
+    """The channels to keep, in the loop's order; unknown ones are a fault of the definition."""
+    known = [channel.name for channel in loop.channels]
+    wanted = definition.record.channels
+    if wanted is None:
+        return known
+    faults = []
+    for name in wanted:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"this loop has {', '.join(known)}"
+            faults.append(Fault("", "record.channels", f"'{name}' is no channel of this loop; {hint}"))
+    if faults:
+        raise DefinitionError(faults)
+    return [name for name in known if name in wanted]
+
+
+def rehearse(definition: Definition, *, text: str | None = None, progress: Progress | None = None) -> Run:
+    """Run the definition's loop against its simulated rig.
+
+    Parameters
+    ----------
+    text
+        The definition as its file has it, to be kept in the record; made from the definition if left out.
+    progress
+        Called with (ticks done, ticks in all) now and then.
+    """
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    loop = build(definition)
+    record = recorded_channels(definition, loop)
+    total, every = definition.timing.ticks, definition.record.every
+    logs: list[np.ndarray] = []
+    happened: list[tuple[int, str, float]] = []
+    done, ended, lost = 0, 0, 0
+    while done < total and ended == 0:
+        stretch = loop.run(min(CHUNK, total - done), record=record, every=every)
+        done, ended, lost = done + stretch.ticks, stretch.ended, lost + stretch.events_lost
+        logs.append(stretch.log)
+        happened += stretch.events
+        if progress is not None:
+            progress(done, total)
+    log = np.concatenate(logs)
+    signals = {
+        name: Signal(next(c.unit for c in loop.channels if c.name == name), log[:, 1 + i])
+        for i, name in enumerate(record)
+    }
+    emulated = emulate(definition, done, every)
+    if emulated is not None:
+        for i, name in enumerate(names(channels("reference", "m", definition.virtual.axes))):
+            signals[name] = Signal("m", emulated[: len(log), i])
+    events = [event for event in (describe(definition, loop, *one) for one in happened) if event]
+    if lost:
+        events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
+    outcome, reason = how_it_ended(definition, loop, ended)
+    return Run(
+        title=definition.title,
+        kind="rehearsal",
+        definition=definition.model_dump(mode="json"),
+        definition_text=to_toml(definition) if text is None else text,
+        step=definition.timing.step,
+        time=log[:, 0],
+        signals=signals,
+        events=tuple(events),
+        outcome=outcome,
+        reason=reason,
+        seed=definition.timing.seed,
+        started=started,
+        interface=definition.virtual.axes,
+        stability=stability_of(definition, loop),
+        references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
+        versions=versions(),
+        host={"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
+    )
+
+
+def describe(definition: Definition, loop: Loop, tick: int, channel: str, value: float) -> Event | None:
+    """A watched channel's new value in words; None where the change says nothing new."""
+    time = tick * definition.timing.step
+    n = definition.virtual.axes
+    if channel == "guard.cause" and value != 0.0:
+        return Event(time, channel, f"trip: {cause_in_words(definition, loop, value)}")
+    if channel == "guard.warning" and value != 0.0:
+        return Event(time, channel, f"warning: {definition.limits.name_cause(value, n)} beyond its warning limit")
+    if channel == "start_up.mode":
+        return Event(time, channel, MODES[value])
+    if channel == "coupling.order":
+        return Event(time, channel, f"prediction order {value:g}")
+    if channel.startswith("guard."):
+        return None
+    return Event(time, channel, f"{channel} is now {value:g}")
+
+
+def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
+    if cause == BLOCK_FAULT:
+        return loop.describe(loop.vector[loop.index["loop.fault"]])
+    which = (int(cause) - 1) // definition.virtual.axes
+    name = definition.limits.name_cause(cause, definition.virtual.axes)
+    value = loop.state("guard")["value"]
+    limit = definition.limits.ordered()[which][1].trip
+    if limit is None or np.isnan(value):
+        return f"{name} was {value}, not a finite number"
+    unit = {"command rate": "m/s", "measured.force": "N"}.get(definition.limits.ordered()[which][0], "m")
+    return f"{name} was {value:.6g} {unit}, beyond its limit of {limit:g} {unit}"
+
+
+def how_it_ended(
+    definition: Definition, loop: Loop, ended: int
+) -> tuple[Literal["completed", "tripped", "failed"], str]:
+    if ended == GUARD_FAILED:
+        return "failed", "the guard itself failed; the rig was given no further command"
+    guard = loop.state("guard")
+    if guard["mode"] != 0.0:
+        return "tripped", cause_in_words(definition, loop, float(guard["cause"]))
+    return "completed", ""
+
+
+def stability_of(definition: Definition, ran: Loop) -> Stability:
+    """Stability of the loop at rest; that of an adaptive loop as it had become by the end of the test."""
+    before = check(definition)
+    after = as_adapted(definition, ran)
+    linearisation = after or before.linearisation
+    text = "; ".join(before.reasons)
+    if after is not None:
+        text = f"{after.summary()}, as adapted by the end of the test; at its start {text}"
+    return Stability(
+        spectral_radius=linearisation.spectral_radius,
+        stable=linearisation.stable,
+        text=text,
+        frequency_hz=linearisation.frequency_hz,
+        damping=linearisation.damping,
+        magnitude=np.exp(linearisation.continuous.real * linearisation.dt),
+    )
+
+
+def versions() -> dict[str, Any]:
+    import numba
+    import scipy
+
+    return {
+        "halfreal": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "scipy": scipy.__version__,
+    }

@@ -1,0 +1,81 @@
+"""What a rehearsal or a run leaves behind, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A recorded channel: its unit (``"1"`` where there is none) and its values at the run's times."""
+
+    unit: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at a time [s]: a trip, a warning, a change of mode."""
+
+    time: float
+    channel: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Verdict of the linearised loop: the code that ran, perturbed."""
+
+    spectral_radius: float
+    stable: bool
+    text: str
+    """One sentence for people."""
+    frequency_hz: np.ndarray
+    damping: np.ndarray
+    """Damping ratio of each pole."""
+    magnitude: np.ndarray
+    """|eigenvalue| of the map over one tick."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A whole test: definition, channels, events and how it ended.
+
+    Interface signals are vectors; with one degree of freedom their channels are ``target``, ``command.asked``,
+    ``command`` (the applied one), ``measured.displacement``, ``measured.force``, ``gap`` and, if the emulated system is
+    known, ``reference``; with several they end in ``.1``, ``.2``, …
+    """
+
+    title: str
+    kind: Literal["rehearsal", "run"]
+    definition: Mapping[str, Any]
+    """The normalised definition: SI numbers, every default written out."""
+    definition_text: str
+    """The same as TOML with units, as the user wrote it where it came from a file."""
+    step: float
+    time: np.ndarray
+    signals: Mapping[str, Signal]
+    events: tuple[Event, ...]
+    outcome: Literal["completed", "tripped", "failed"]
+    reason: str
+    """Why it ended as it did; empty when completed."""
+    seed: int
+    started: str
+    """ISO 8601, UTC."""
+    interface: int = 1
+    stability: Stability | None = None
+    references: tuple[str, ...] = ()
+    """Keys into ``halfreal.citations``."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    host: Mapping[str, str] = field(default_factory=dict)
+
+    def vector(self, name: str) -> np.ndarray | None:
+        """A vector signal as (samples, interface), or None if it was not recorded."""
+        found = [name] if self.interface == 1 else [f"{name}.{i + 1}" for i in range(self.interface)]
+        if any(key not in self.signals for key in found):
+            return None
+        return np.column_stack([self.signals[key].values for key in found])

@@ -1,0 +1,1 @@
+"""What stands between every command and the rig."""

@@ -1,0 +1,181 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from examples.wallace2005 import GALLERY
+from halfreal.cli import app
+
+GOOD = GALLERY / "forward_prediction.toml"
+BAD = """
+title = "bad in many ways"
+
+[timing]
+step = "0 ms"
+duration = "1 s"
+
+[virtual]
+mass = "2.2 N"
+stiffness = { unit = "N/m", values = [[2.0, 1.0], [3.0, 2.0]] }
+dampin = "15 N s/m"
+
+[excitation.virtual]
+kind = "record"
+acceleration = "1 g_0"
+file = "not there.csv"
+time_step = "10 ms"
+
+[coupling]
+kind = "forward predicton"
+prediction = "9.4 ms"
+
+[rig.actuator]
+delay = "-1 ms"
+
+[rig.specimen]
+stiffness = 2250
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_from_new_to_report(folder):
+    assert run("new").exit_code == 0
+    assert run("check", "test.toml").exit_code == 0
+    assert run("rehearse", "test.toml").exit_code == 0
+    answer = run("report", "test.h5")
+    assert answer.exit_code == 0
+    assert str(folder / "test.html") in answer.output
+    assert "<html" in (folder / "test.html").read_text()[:200]
+    told = run("info", "test.h5")
+    assert told.exit_code == 0
+    assert "measured.force [N]" in told.output
+
+
+def test_check_says_go_and_no_go_with_exit_codes_and_json():
+    assert run("check", GOOD).exit_code == 0
+    answer = run("check", GALLERY / "uncompensated.toml", "--json")
+    assert answer.exit_code == 1
+    told = json.loads(answer.output)
+    assert told["verdict"] == "NO-GO"
+    assert told["spectral_radius"] > 1
+    assert told["poles"][0]["frequency_hz"] == pytest.approx(7.04, abs=0.01)
+
+
+def test_tripped_rehearsal_answers_one_and_keeps_its_record(folder):
+    answer = run("rehearse", GALLERY / "uncompensated.toml", "--output", folder / "u.h5", "--json")
+    assert answer.exit_code == 1
+    told = json.loads(answer.output)
+    assert told["outcome"] == "tripped"
+    assert (folder / "u.h5").is_file()
+
+
+def test_all_faults_of_a_bad_definition_at_once_without_traceback(folder):
+    Path("bad.toml").write_text(BAD)
+    for command in ("check", "rehearse", "info"):
+        answer = run(command, "bad.toml")
+        assert answer.exit_code == 2
+        assert "Traceback" not in answer.output
+        for place, text in (
+            ("bad.toml:5", "timing.step"),
+            ("bad.toml:9", "where kg is expected"),
+            ("bad.toml:10", "symmetric"),
+            ("bad.toml:11", "did you mean 'damping'?"),
+            ("bad.toml:16", "does not exist"),
+            ("bad.toml:20", "forward prediction"),
+            ("bad.toml:24", "at least 0"),
+            ("bad.toml:27", "2250 N/m"),
+        ):
+            assert any(place in line and text in line for line in answer.output.splitlines()), (place, text)
+    assert not Path("bad.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("check", "missing.toml"), "does not exist"),
+        (("report", "missing.h5"), "missing.h5"),
+        (("report", "text.h5"), "text.h5"),
+        (("info", "text.h5"), "text.h5"),
+        (("examples", "spring_mass_dampr"), "did you mean 'spring_mass_damper'?"),
+        (("report", "text.h5", "--from", "2 mm"), "where s is expected"),
+        (("new", "no/such/folder/test.toml"), "does not exist"),
+    ],
+)
+def test_bad_input_is_told_without_traceback(folder, words, told):
+    Path("text.h5").write_text("no run file")
+    answer = run(*words)
+    assert answer.exit_code == 2
+    assert told in answer.output
+    assert "Traceback" not in answer.output
+
+
+def test_nothing_is_overwritten_unless_asked(folder):
+    Path("test.toml").write_text("mine")
+    assert run("new").exit_code == 2
+    assert Path("test.toml").read_text() == "mine"
+    Path("run.h5").write_text("mine")
+    assert run("rehearse", GOOD, "-o", "run.h5").exit_code == 2
+    assert Path("run.h5").read_text() == "mine"
+    assert run("rehearse", GOOD, "-o", "run.h5", "--force").exit_code == 0
+    Path("run.html").write_text("mine")
+    assert run("report", "run.h5").exit_code == 2
+    assert Path("run.html").read_text() == "mine"
+
+
+def test_unwritable_output_is_told(folder):
+    answer = run("rehearse", GOOD, "-o", "no/such/folder/run.h5")
+    assert answer.exit_code == 2
+    assert "no/such/folder" in answer.output
+
+
+def test_faulty_user_function_is_told_without_traceback(folder):
+    Path("mine.py").write_text("def rig(p, s, t, u, y):\n    y[9] = p.gain\n    return 0\n")
+    text = GOOD.read_text()
+    start = text.index("[rig.actuator]")
+    user = '[rig]\nkind = "user"\nfunction = "mine.py:rig"\nparameters = { gain = 1.0 }\n'
+    Path("user.toml").write_text(text[:start] + user)
+    for command in ("check", "rehearse"):
+        answer = run(command, "user.toml")
+        assert answer.exit_code == 2
+        assert "mine.py, line 2" in answer.output
+        assert "Traceback" not in answer.output
+
+
+def test_examples_are_listed_and_copied_and_every_definition_of_the_gallery_is_valid(folder):
+    listed = run("examples").output
+    assert "spring_mass_damper" in listed and "user_functions" in listed
+    assert run("examples", "user_functions").exit_code == 0
+    assert run("check", "user_functions/friction.toml").exit_code == 0
+    assert run("examples", "user_functions").exit_code == 2
+    for path in sorted(GALLERY.parent.glob("*/*.toml")):
+        assert run("info", path, "--json").exit_code == 0, path
+
+
+def test_schema_is_printed_as_json():
+    schema = json.loads(run("info", "--schema").output)
+    assert {"timing", "virtual", "coupling", "rig", "limits"} <= set(schema["properties"])
+
+
+def test_help_imports_none_of_the_slow_packages():
+    """`halfreal --help` must answer at once: no compiler, no units, no plots."""
+    program = (
+        "import sys; sys.argv = ['halfreal', '--help']\n"
+        "from halfreal.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "slow = {'numba', 'scipy', 'numpy', 'pint', 'matplotlib', 'h5py', 'pydantic'}\n"
+        "print('SLOW', sorted(slow & set(sys.modules)))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "SLOW []" in answer.stdout

@@ -1,0 +1,75 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from halfreal.kernels.block import Block, Channel
+from halfreal.kernels.loop import Loop
+from halfreal.rigs.actuator import Delay, FirstOrder, SecondOrder
+
+H = 1e-3
+
+
+def command_step(p, s, t, u, y):
+    y[0] = 0.01 * math.sin(60.0 * t)
+    return 0
+
+
+def ramp_step(p, s, t, u, y):
+    y[0] = t
+    return 0
+
+
+def respond(actuator, ticks: int = 200, command=command_step) -> np.ndarray:
+    """Rows of time, displacement, velocity, acceleration."""
+    source = Block("source", command, (), (Channel("rig.command", "m"),))
+    block = actuator.block(H, "m", np.zeros(1))
+    loop = Loop([source, block], dt=H)
+    return loop.run(ticks, record=["rig.displacement", "rig.velocity", "rig.acceleration"]).log
+
+
+def exact(right, size: int, times: np.ndarray) -> np.ndarray:
+    """Against a command that is linear between its samples, as the actuator takes it."""
+    samples = 0.01 * np.sin(60.0 * times)
+    x, rows = np.zeros(size), [np.zeros(size)]
+    for k in range(len(times) - 1):
+        c = lambda t, k=k: samples[k] + (samples[k + 1] - samples[k]) * (t - times[k]) / H  # noqa: E731
+        x = solve_ivp(lambda t, x, c=c: right(x, c(t)), times[k : k + 2], x, rtol=1e-11, atol=1e-14).y[:, -1]
+        rows.append(x)
+    return np.array(rows)
+
+
+def test_first_order_lag_is_integrated_exactly():
+    log = respond(FirstOrder(kind="first order", time_constant=0.02))
+    expected = exact(lambda x, c: (c - x) / 0.02, 1, log[:, 0])
+    np.testing.assert_allclose(log[:, 1], expected[:, 0], atol=1e-11)
+    np.testing.assert_allclose(log[:, 2], (0.01 * np.sin(60 * log[:, 0]) - expected[:, 0]) / 0.02, atol=1e-9)
+
+
+def test_second_order_follower_is_integrated_exactly():
+    omega, zeta = 2 * np.pi * 20, 0.3
+    log = respond(SecondOrder(kind="second order", frequency=20, damping=zeta))
+    expected = exact(lambda x, c: np.array([x[1], omega**2 * (c - x[0]) - 2 * zeta * omega * x[1]]), 2, log[:, 0])
+    np.testing.assert_allclose(log[:, 1:3], expected, atol=1e-9)
+
+
+def test_pure_delay_gives_velocity_and_acceleration_of_its_motion():
+    log = respond(Delay())
+    np.testing.assert_allclose(log[:, 1], 0.01 * np.sin(60 * log[:, 0]), atol=1e-15)
+    np.testing.assert_allclose(log[2:, 2], np.diff(log[1:, 1]) / H, atol=1e-12)
+    np.testing.assert_allclose(log[2:, 3], np.diff(log[1:, 2]) / H, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        Delay(stroke=0.005, speed=0.2),
+        FirstOrder(kind="first order", time_constant=0.002, stroke=0.005, speed=0.2),
+        SecondOrder(kind="second order", frequency=80, damping=0.5, stroke=0.005, speed=0.2),
+    ],
+)
+def test_stroke_and_speed_saturate(actuator):
+    log = respond(actuator)
+    assert np.abs(log[:, 1]).max() == pytest.approx(0.005)
+    assert np.abs(np.diff(log[:, 1])).max() == pytest.approx(0.2 * H)
