@@ -17,8 +17,16 @@ $(BIN)/.halfreal-test: pyproject.toml $(BIN)/.halfreal
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@
 
+DEMO := examples/spring_mass_damper/forward_prediction.toml
+
 demo: $(BIN)/.halfreal
-	@$(BIN)/halfreal demo
+	@mkdir -p results
+	@echo 'halfreal check $(DEMO)'
+	@$(BIN)/halfreal check $(DEMO)
+	@echo 'halfreal rehearse $(DEMO)'
+	@$(BIN)/halfreal rehearse $(DEMO) --force --output results/demo.h5
+	@echo 'halfreal report results/demo.h5'
+	@$(BIN)/halfreal report results/demo.h5 --force
 
 lint: $(BIN)/.halfreal-test
 	$(BIN)/ruff check .

@@ -89,7 +89,11 @@ VIRTUAL = '[virtual]\nkind = "linear"\nmass = "2.2 kg"\nstiffness = "2.25 kN/m"\
         ("[timing]", "quiet = 1\n[timing]", "2  quiet: 1 where true or false is expected"),
         ("[timing]", "sensors = 3\n[timing]", "2  sensors: 3 where a list in [ ] is expected"),
         ("[timing]", "sensors = [3]\n[timing]", "2  sensors[1]: 3 where a table is expected"),
-        ("[timing]", "gains.a123456789bcd123456789 = 1\n[timing]", "at most 20 characters"),
+        (
+            "[timing]",
+            "gains.a123456789bcd123456789 = 1\n[timing]",
+            "2  gains.a123456789bcd123456789: 'a123456789bcd123456789' must have at most 20 characters",
+        ),
         ("[timing]", 'gains."a b" = "x"\n[timing]', "2  gains.\"a b\": 'x' is not a quantity"),
         (
             "[timing]",
