@@ -78,7 +78,7 @@ def _verdict_table(run: Run) -> Any:
     from .reports.measures import key_figures
     from .reports.verdict import verdict
 
-    table = Table(title=run.title, title_justify="left", show_header=False)
+    table = Table(show_header=False)
     for name, value in [("Verdict", verdict(run).word), *key_figures(run)]:
         table.add_row(name, value)
     return table
@@ -176,6 +176,7 @@ def rehearse(
     if as_json:
         typer.echo(json.dumps(_run_json(run, target), indent=2))
     else:
+        typer.echo(run.title)
         _console().print(_verdict_table(run))
         typer.echo(f"run file: {target}")
     raise typer.Exit(OK if run.outcome == "completed" else NO)
@@ -292,6 +293,7 @@ def info(
         if as_json:
             typer.echo(json.dumps(_run_json(run, path), indent=2))
         else:
+            typer.echo(run.title)
             _console().print(_verdict_table(run))
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))

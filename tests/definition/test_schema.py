@@ -23,6 +23,7 @@ def test_the_schema_is_valid_and_can_be_printed() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+    assert "null" not in json.dumps(SCHEMA), "TOML has no null"
 
 
 @settings(UNHURRIED, max_examples=50)

@@ -12,7 +12,6 @@ import numpy as np
 from pydantic import BaseModel
 
 from .. import units
-from ..arrays import Array
 from ..values import Quantity
 
 WIDTH = 110
@@ -35,7 +34,7 @@ def plain(value: Any, quantities: tuple[Quantity, ...] = ()) -> Any:
     if isinstance(value, BaseModel):
         return _fields(value)
     if isinstance(value, np.ndarray):
-        return _array(value, _unit(quantities, Array))
+        return _array(value, _unit(quantities))
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, Path):
@@ -47,7 +46,7 @@ def plain(value: Any, quantities: tuple[Quantity, ...] = ()) -> Any:
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int | float | np.number):
-        unit = _unit(quantities, Quantity)
+        unit = _unit(quantities)
         if unit == "1":
             return int(value) if isinstance(value, int | np.integer) else float(value)
         return units.text(float(value), unit, digits=None)
@@ -73,8 +72,8 @@ def _quantities(annotations: tuple[Any, ...]) -> tuple[Quantity, ...]:
     return tuple(found)
 
 
-def _unit(quantities: tuple[Quantity, ...], kind: type[Quantity]) -> str:
-    return next((quantity.unit for quantity in quantities if type(quantity) is kind), "1")
+def _unit(quantities: tuple[Quantity, ...]) -> str:
+    return quantities[0].unit if quantities else "1"
 
 
 def _array(array: np.ndarray, unit: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .. import __version__
+from .. import __version__, units
 from ..couplings.start_up import MODES
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
@@ -131,7 +131,7 @@ def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
     if limit is None or np.isnan(value):
         return f"{name} was {value}, not a finite number"
     unit = {"command rate": "m/s", "measured.force": "N"}.get(definition.limits.ordered()[which][0], "m")
-    return f"{name} was {value:.6g} {unit}, beyond its limit of {limit:g} {unit}"
+    return f"{name} was {units.text(float(value), unit, digits=7)}, beyond its limit of {units.text(limit, unit)}"
 
 
 def how_it_ended(
