@@ -19,14 +19,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from . import units
-from .values import Place, Quantity, existing, fault, faults, shown
+from .values import Number, Place, existing, fault, faults, shown
 
 SYMMETRIC = 1e-9
 """Difference of mirrored entries, as a part of the largest entry, up to which a matrix passes for symmetric."""
@@ -39,22 +39,22 @@ MOST_TOLD = 10
 Definite = Literal["positive", "semi"] | None
 
 
-def Vector(unit: str, *, above: float | None = None, least: float | None = None, most: float | None = None) -> Any:
-    """Type of a vector of quantities in ``unit``, each optionally bounded (``above`` is exclusive)."""
-    return Annotated[np.ndarray, Array(unit, above, least, most, dimensions=1)]
+def Vector(unit: str, *, above: float | None = None, least: float | None = None, most: float | None = None) -> Array:
+    """Annotation of a vector of quantities in ``unit``, each optionally bounded (``above`` is exclusive)."""
+    return Array(unit, above, least, most, dimensions=1)
 
 
-def Matrix(unit: str, *, symmetric: bool = False, definite: Definite = None) -> Any:
-    """Type of a matrix of quantities in ``unit``.
+def Matrix(unit: str, *, symmetric: bool = False, definite: Definite = None) -> Array:
+    """Annotation of a matrix of quantities in ``unit``.
 
     A ``symmetric`` or ``definite`` matrix must be square; ``definite`` looks at its symmetric part: "positive" wants
     every eigenvalue of it above zero, "semi" none below.
     """
-    return Annotated[np.ndarray, Array(unit, dimensions=2, symmetric=symmetric, definite=definite)]
+    return Array(unit, dimensions=2, symmetric=symmetric, definite=definite)
 
 
 @dataclass(frozen=True)
-class Array(Quantity):
+class Array(Number):
     """What an array must be: the annotation behind ``Vector`` and ``Matrix``."""
 
     dimensions: int = 2
@@ -89,9 +89,8 @@ class Array(Quantity):
         if unknown:
             raise faults([((str(key),), _unknown(str(key))) for key in unknown])
         if ("values" in table) == ("file" in table):
-            raise fault(
-                "a table for an array needs unit and either values or file, as in { unit = 'kg', values = [1] }"
-            )
+            form = f"{{ unit = '{self.unit}', values = […] }}"
+            raise fault(f"a table for an array needs unit and either values or file; write {form}")
         unit = table.get("unit", self.unit if self.unit == "1" else None)
         if not isinstance(unit, str):
             raise fault(f"{shown(unit)} where a unit is expected; write unit = '{self.unit}'", "unit")
@@ -197,7 +196,7 @@ class Array(Quantity):
 
     @property
     def schema(self) -> dict[str, Any]:
-        entry = Quantity(self.unit, self.above, self.least, self.most).schema
+        entry = Number(self.unit, self.above, self.least, self.most).schema
         noun = ("vector", "matrix")[self.dimensions - 1]
         quantities: dict[str, Any] = entry
         numbers: dict[str, Any] = {"type": "number"}
@@ -230,8 +229,8 @@ def _bare(value: Any) -> float:
 
 def _unknown(key: str) -> str:
     near = difflib.get_close_matches(key, ("unit", "values", "file"), n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    return f"'{key}' is not a key of an array; {hint}Its keys are unit and either values or file"
+    hint = f"; did you mean '{near[0]}'?" if near else "."
+    return f"{shown(key)} is not a key of an array{hint} Its keys are unit and either values or file"
 
 
 def _entry(at: Any) -> str:

@@ -3,8 +3,8 @@
 A part is a frozen pydantic model whose fields are SI floats, arrays, names and other parts::
 
     class Oscillator(Settings):
-        mass: Matrix("kg", symmetric=True, definite="positive")
-        damping_ratio: Number("1", least=0) = 0.0
+        mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+        damping_ratio: Annotated[float, Number("1", least=0)] = 0.0
 
 From a file a quantity must be text with a unit; from Python, and from the JSON of a run file, it is a float in SI units
 or such a text.  Defaults are not read: they are SI floats or arrays.

@@ -95,8 +95,8 @@ _DECIMAL = r"[+\-−]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+\-]?[0-9]+)?"
 
 
 @dataclass(frozen=True)
-class Quantity:
-    """What a number must be: the annotation behind ``Number``, and by entry behind ``Vector`` and ``Matrix``."""
+class Number:
+    """What a number must be, ``above`` being exclusive: ``mass: Annotated[float, Number("kg", above=0)]``."""
 
     unit: str
     above: float | None = None
@@ -189,11 +189,6 @@ class _File:
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {"type": "string", "minLength": 1, "description": "name of a file, from the definition's folder"}
-
-
-def Number(unit: str, *, above: float | None = None, least: float | None = None, most: float | None = None) -> Any:
-    """Type of a quantity in ``unit``, optionally bounded (``above`` is exclusive)."""
-    return Annotated[float, Quantity(unit, above, least, most)]
 
 
 ExistingFile = Annotated[Path, _File()]

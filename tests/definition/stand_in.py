@@ -21,10 +21,10 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 class Linear(Settings):
     kind: Literal["linear"]
-    mass: Matrix("kg", symmetric=True, definite="positive")
-    stiffness: Matrix("N/m", symmetric=True, definite="semi")
-    damping: Matrix("N s/m") | None = None
-    start: Vector("m") = np.zeros(1)
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")]
+    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
+    start: Annotated[np.ndarray, Vector("m")] = np.zeros(1)
 
     @model_validator(mode="after")
     def _sizes(self) -> Linear:
@@ -50,14 +50,14 @@ Virtual = Annotated[Linear | Recorded, Field(discriminator="kind")]
 
 
 class Timing(Settings):
-    step: Number("s", above=0)
-    delay: Number("s", least=0) = 0.0
-    rate: Number("Hz", above=0) = 1.5
+    step: Annotated[float, Number("s", above=0)]
+    delay: Annotated[float, Number("s", least=0)] = 0.0
+    rate: Annotated[float, Number("Hz", above=0)] = 1.5
 
 
 class Sensor(Settings):
     name: str
-    noise: Number("N", least=0) = 0.0
+    noise: Annotated[float, Number("N", least=0)] = 0.0
     part: Virtual | None = None
 
 
@@ -66,11 +66,11 @@ class Definition(Settings):
     timing: Timing
     virtual: Virtual
     sensors: tuple[Sensor, ...] = ()
-    gains: dict[Annotated[str, Field(max_length=20)], Number("1")] = Field(default_factory=dict)
-    times: tuple[Number("s"), ...] = (0.1, 0.25)
+    gains: dict[Annotated[str, Field(max_length=20)], Annotated[float, Number("1")]] = Field(default_factory=dict)
+    times: tuple[Annotated[float, Number("s")], ...] = (0.1, 0.25)
     scheme: Literal["newmark", "exact"] = "newmark"
-    window: Number("s") | Literal["all"] = "all"
-    ratio: Number("1", least=0, most=1) = 0.05
+    window: Annotated[float, Number("s")] | Literal["all"] = "all"
+    ratio: Annotated[float, Number("1", least=0, most=1)] = 0.05
     quiet: bool = False
 
 

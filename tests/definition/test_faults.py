@@ -87,6 +87,8 @@ VIRTUAL = '[virtual]\nkind = "linear"\nmass = "2.2 kg"\nstiffness = "2.25 kN/m"\
         ('"2.25 kN/m"', "[[]]", "7  virtual.stiffness: [[]] is empty"),
         ("[timing]", "quiet = 3\n[timing]", "2  quiet: 3 where true or false is expected"),
         ("[timing]", "quiet = 1\n[timing]", "2  quiet: 1 where true or false is expected"),
+        ("[timing]", "name = ''\n[timing]", "2  name: 'name' is not a key here; remove it. Known"),
+        ("[timing]", "[[sensors]]\nname = 'a'\npart = {}\n[timing]", "4  sensors[1].part.kind: is missing"),
         ("[timing]", "sensors = 3\n[timing]", "2  sensors: 3 where a list in [ ] is expected"),
         ("[timing]", "sensors = [3]\n[timing]", "2  sensors[1]: 3 where a table is expected"),
         (

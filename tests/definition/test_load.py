@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -140,7 +140,7 @@ noise = "3 N"
 
 def test_what_toml_cannot_say_is_refused() -> None:
     class Odd(Settings):
-        limit: Number("N") | None
+        limit: Annotated[float, Number("N")] | None
 
     with pytest.raises(ValueError, match="limit is None"):
         to_toml(Odd(limit=None))

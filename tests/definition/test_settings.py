@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -19,16 +19,16 @@ from .stand_in import UNHURRIED
 
 
 class Values(Settings):
-    mass: Matrix("kg", symmetric=True, definite="positive") = np.eye(1)
-    stiffness: Matrix("N/m", symmetric=True, definite="semi") = np.eye(1)
-    damping: Matrix("N s/m", definite="semi") = np.eye(1)
-    any: Matrix("N") = np.eye(1)
-    shape: Matrix("1") = np.eye(1)
-    start: Vector("m") = np.zeros(1)
-    poles: Vector("Hz", above=0, most=100) = np.ones(1)
-    step: Number("s", above=0) = 1.0
-    delay: Number("s", least=0) = 0.0
-    ratio: Number("1", least=0, most=1) = 0.0
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")] = np.eye(1)
+    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")] = np.eye(1)
+    damping: Annotated[np.ndarray, Matrix("N s/m", definite="semi")] = np.eye(1)
+    any: Annotated[np.ndarray, Matrix("N")] = np.eye(1)
+    shape: Annotated[np.ndarray, Matrix("1")] = np.eye(1)
+    start: Annotated[np.ndarray, Vector("m")] = np.zeros(1)
+    poles: Annotated[np.ndarray, Vector("Hz", above=0, most=100)] = np.ones(1)
+    step: Annotated[float, Number("s", above=0)] = 1.0
+    delay: Annotated[float, Number("s", least=0)] = 0.0
+    ratio: Annotated[float, Number("1", least=0, most=1)] = 0.0
     file: ExistingFile | None = None
 
 

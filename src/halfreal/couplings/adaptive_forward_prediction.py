@@ -113,20 +113,20 @@ class AdaptiveForwardPrediction(Settings):
     """Forward prediction that finds the rig's delay and amplitude by itself, from any starting value."""
 
     kind: Literal["adaptive forward prediction"]
-    prediction: Number("s", least=0)
+    prediction: Annotated[float, Number("s", least=0)]
     """ρ at the start; an over-estimate is safer than an under-estimate."""
     order: Annotated[int, Field(ge=0, le=10)] = 2
     highest_order: Annotated[int, Field(ge=0, le=10)] = 3
     points: Annotated[int, Field(ge=3, le=MOST_POINTS)] = 12
-    longest_prediction: Number("s", above=0) = 0.05
-    over_compensation: Number("s", least=0) = 0.0
-    window: Number("s", above=0) = 0.5
-    adaption_time: Number("s", above=0) = 0.5
-    amplitude_gain: Number("1", least=0, most=1) = 0.1
-    amplitude_range: Number("1", least=0, most=0.9) = 0.2
-    least_velocity: Number("m/s", above=0) = 1e-4
-    converged: Number("s", above=0) = 2e-4
-    hold: Number("s", above=0) = 1.0
+    longest_prediction: Annotated[float, Number("s", above=0)] = 0.05
+    over_compensation: Annotated[float, Number("s", least=0)] = 0.0
+    window: Annotated[float, Number("s", above=0)] = 0.5
+    adaption_time: Annotated[float, Number("s", above=0)] = 0.5
+    amplitude_gain: Annotated[float, Number("1", least=0, most=1)] = 0.1
+    amplitude_range: Annotated[float, Number("1", least=0, most=0.9)] = 0.2
+    least_velocity: Annotated[float, Number("m/s", above=0)] = 1e-4
+    converged: Annotated[float, Number("s", above=0)] = 2e-4
+    hold: Annotated[float, Number("s", above=0)] = 1.0
 
     @field_validator("highest_order")
     @classmethod

@@ -71,7 +71,7 @@ class ForwardPrediction(Settings):
     """Polynomial forward prediction by a fixed time ρ."""
 
     kind: Literal["forward prediction"]
-    prediction: Number("s", least=0)
+    prediction: Annotated[float, Number("s", least=0)]
     order: Annotated[int, Field(ge=0, le=10)] = 3
     points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
 

@@ -88,13 +88,13 @@ class Model(Settings):
     """A model's force first, then the measured one."""
 
     kind: Literal["model"]
-    stiffness: Matrix("N/m")
-    damping: Matrix("N s/m") | None = None
-    synchronised: Number("1", above=0) = 0.05
-    window: Number("s", above=0) = 0.5
-    hold: Number("s", above=0) = 0.5
-    earliest: Number("s", least=0) = 0.0
-    fade: Number("s", above=0) = 0.2
+    stiffness: Annotated[np.ndarray, Matrix("N/m")]
+    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
+    synchronised: Annotated[float, Number("1", above=0)] = 0.05
+    window: Annotated[float, Number("s", above=0)] = 0.5
+    hold: Annotated[float, Number("s", above=0)] = 0.5
+    earliest: Annotated[float, Number("s", least=0)] = 0.0
+    fade: Annotated[float, Number("s", above=0)] = 0.2
 
     def block(
         self, dt: float, unit: str, feedback: tuple[str, ...], target: tuple[str, ...], displacement: tuple[str, ...]

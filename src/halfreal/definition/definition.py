@@ -46,8 +46,8 @@ AnySpecimen = Annotated[Specimen | UserSpecimen, Field(discriminator="kind"), _d
 class Timing(Settings):
     """Step of the loop, length of the test, and the seed of everything random in it."""
 
-    step: Number("s", above=0)
-    duration: Number("s", above=0)
+    step: Annotated[float, Number("s", above=0)]
+    duration: Annotated[float, Number("s", above=0)]
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @field_validator("duration")

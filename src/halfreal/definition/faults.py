@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ..errors import HalfrealError
-from ..values import Place, Quantity, existing, shown
+from ..values import Number, Place, existing, shown
 
 
 @dataclass(frozen=True)
@@ -128,18 +128,19 @@ def _unwrap(node: Schema, definitions: dict[str, Schema]) -> Schema:
             return node
 
 
-def _example(key: str, expected: Schema) -> str:
+def _example(place: Place, expected: Schema) -> str:
     """What to write for a key that is missing."""
+    key, table = key_path(place[-1:]), f"a table [{key_path(place)}]"
     kind = expected.get("type")
     if kind == "model-fields":
         required = [name for name, field in expected["fields"].items() if field["schema"]["type"] != "default"]
-        return f"a table [{key}]" + (f" with {', '.join(required)}" if required else "")
+        return table + (f" with {', '.join(required)}" if required else "")
     if kind == "tagged-union":
-        return f"a table [{key}] with {_word(expected['discriminator'])} = {_one_of(expected['choices'])}"
+        return f"{table} with {_word(expected['discriminator'])} = {_one_of(expected['choices'])}"
     if kind == "function-plain":
         reader = expected["function"]["function"]
         quantity = getattr(reader, "__self__", None)
-        if isinstance(quantity, Quantity):
+        if isinstance(quantity, Number):
             return f"{key} = 0.05" if quantity.unit == "1" else f"{key} = '1.5 {quantity.unit}'"
         return f"{key} = 'data.csv'" if reader is existing else f"{key} = …"
     if kind == "literal":
@@ -160,8 +161,8 @@ def _word(discriminator: Any) -> str:
 # --- messages ---------------------------------------------------------------------------------------------------------
 
 _EXPECTED = {
-    "int": "a whole number, such as 3",
-    "float": "a number, such as 1.5",
+    "int": "a whole number (such as 3)",
+    "float": "a number (such as 1.5)",
     "finite": "a finite number",
     "bool": "true or false",
     "string": "text in quotes",
@@ -201,7 +202,7 @@ def _messages(item: Any, place: Place, expected: Schema, model: type[BaseModel])
     if code == "missing":
         if isinstance(place[-1], int):
             return [((), "is missing; the list is too short")]
-        return [((), f"is missing; write {_example(place[-1], expected)}")]
+        return [((), f"is missing; write {_example(place, expected)}")]
     if code == "literal_error" and expected.get("type") == "literal":
         return [((), _not_among(value, expected["expected"]))]
     return [((), _sentence(code, context, value, item["msg"]))]
@@ -217,6 +218,8 @@ def _sentence(code: str, context: Mapping[str, Any], value: Any, message: str) -
         words, key = _LIMITS[code]
         return f"{given} must be {words} {context[key]}"
     if code in ("too_short", "too_long", "string_too_short", "string_too_long"):
+        if isinstance(value, str | list | tuple) and not value:
+            return f"{given} is empty; give it a value"
         bound = f"at least {context['min_length']}" if code.endswith("short") else f"at most {context['max_length']}"
         return f"{given} must have {bound} {'characters' if code.startswith('string') else 'entries'}"
     if code == "string_pattern_mismatch":
@@ -239,5 +242,5 @@ def _unknown_key(key: str, known: list[str]) -> str:
 
 
 def _nearest(given: Any, known: list[str]) -> str:
-    near = difflib.get_close_matches(given[:100].lower(), known, n=1) if isinstance(given, str) else []
+    near = difflib.get_close_matches(given[:100].lower(), known, n=1, cutoff=0.7) if isinstance(given, str) else []
     return f"did you mean '{near[0]}'?" if near else ""

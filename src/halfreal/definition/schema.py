@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from ..values import Quantity
+from ..values import Number
 from .write import plain
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -45,11 +45,11 @@ class _Generator(GenerateJsonSchema):
         return {"anyOf": inner["oneOf"]} if "oneOf" in inner else inner
 
 
-def _quantities(node: Any) -> Iterator[Quantity]:
+def _quantities(node: Any) -> Iterator[Number]:
     """The quantities that a value's schema speaks of, leaving out those inside its parts."""
     if node["type"] == "function-plain":
         quantity = getattr(node["function"]["function"], "__self__", None)
-        if isinstance(quantity, Quantity):
+        if isinstance(quantity, Number):
             yield quantity
     inner = [node[key] for key in ("schema", "items_schema", "values_schema") if key in node]
     for item in [] if node["type"] == "model" else inner:

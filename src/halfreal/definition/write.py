@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from .. import units
-from ..values import Quantity
+from ..values import Number
 
 WIDTH = 110
 """Characters of a line above which an array gets a line for each of its rows."""
@@ -29,7 +29,7 @@ def to_toml(instance: BaseModel) -> str:
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def plain(value: Any, quantities: tuple[Quantity, ...] = ()) -> Any:
+def plain(value: Any, quantities: tuple[Number, ...] = ()) -> Any:
     """A value as TOML knows it: tables, lists, texts and numbers; quantities are texts with their unit."""
     if isinstance(value, BaseModel):
         return _fields(value)
@@ -64,15 +64,15 @@ def _fields(instance: BaseModel) -> dict[str, Any]:
     return table
 
 
-def _quantities(annotations: tuple[Any, ...]) -> tuple[Quantity, ...]:
+def _quantities(annotations: tuple[Any, ...]) -> tuple[Number, ...]:
     """Every quantity named in a type, however deep."""
-    found: list[Quantity] = []
+    found: list[Number] = []
     for annotation in annotations:
-        found += [annotation] if isinstance(annotation, Quantity) else _quantities(get_args(annotation))
+        found += [annotation] if isinstance(annotation, Number) else _quantities(get_args(annotation))
     return tuple(found)
 
 
-def _unit(quantities: tuple[Quantity, ...]) -> str:
+def _unit(quantities: tuple[Number, ...]) -> str:
     return quantities[0].unit if quantities else "1"
 
 

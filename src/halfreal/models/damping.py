@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from ..settings import Number, Settings
@@ -16,9 +18,9 @@ from ..settings import Number, Settings
 class Rayleigh(Settings):
     """Damping in proportion to mass and stiffness."""
 
-    mass: Number("1/s", least=0) = 0.0
+    mass: Annotated[float, Number("1/s", least=0)] = 0.0
     """a."""
-    stiffness: Number("s", least=0) = 0.0
+    stiffness: Annotated[float, Number("s", least=0)] = 0.0
     """b."""
 
     def matrix(self, mass: np.ndarray, stiffness: np.ndarray) -> np.ndarray:

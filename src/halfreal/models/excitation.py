@@ -16,7 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..kernels.block import Block, Channel
 from ..kernels.compile import kernel
-from ..settings import ExistingFile, Number, Settings, fault
+from ..settings import ExistingFile, Number, Settings, fault, stored
 
 UNITS = {"displacement": "m", "force": "N", "acceleration": "m/s^2"}
 ACTS_AS: dict[str, Literal["support", "force", "ground"]] = {
@@ -27,10 +27,10 @@ ACTS_AS: dict[str, Literal["support", "force", "ground"]] = {
 
 
 class _Excitation(Settings):
-    displacement: Number("m") | None = None
-    force: Number("N") | None = None
-    acceleration: Number("m/s^2") | None = None
-    ramp: Number("s", least=0) = 0.0
+    displacement: Annotated[float, Number("m")] | None = None
+    force: Annotated[float, Number("N")] | None = None
+    acceleration: Annotated[float, Number("m/s^2")] | None = None
+    ramp: Annotated[float, Number("s", least=0)] = 0.0
 
     @model_validator(mode="after")
     def _one_amplitude(self) -> _Excitation:
@@ -88,8 +88,8 @@ class Sine(_Excitation):
     """A g(t) sin(2π f t + phase)."""
 
     kind: Literal["sine"] = "sine"
-    frequency: Number("Hz", above=0)
-    phase: Number("rad") = 0.0
+    frequency: Annotated[float, Number("Hz", above=0)]
+    phase: Annotated[float, Number("rad")] = 0.0
 
     def block(self, name: str) -> Block:
         return self._block(name, sine_step, {"omega": 2 * math.pi * self.frequency, "phase": self.phase})
@@ -109,9 +109,9 @@ class Chirp(_Excitation):
     """A sine whose frequency runs linearly from ``frequency`` to ``to`` within ``duration``, and then stands still."""
 
     kind: Literal["chirp"] = "chirp"
-    frequency: Number("Hz", above=0)
-    to: Number("Hz", above=0)
-    duration: Number("s", above=0)
+    frequency: Annotated[float, Number("Hz", above=0)]
+    to: Annotated[float, Number("Hz", above=0)]
+    duration: Annotated[float, Number("s", above=0)]
 
     def block(self, name: str) -> Block:
         omega, last = 2 * math.pi * self.frequency, 2 * math.pi * self.to
@@ -148,7 +148,7 @@ class Pulse(_Excitation):
     """A sin²(πt/duration) for ``duration`` seconds, then nothing."""
 
     kind: Literal["pulse"] = "pulse"
-    duration: Number("s", above=0)
+    duration: Annotated[float, Number("s", above=0)]
 
     def block(self, name: str) -> Block:
         return self._block(name, pulse_step, {"duration": self.duration})
@@ -177,13 +177,13 @@ class Record(_Excitation):
 
     kind: Literal["record"] = "record"
     file: ExistingFile
-    time_step: Number("s", above=0)
-    column: int = Field(default=1, ge=1)
+    time_step: Annotated[float, Number("s", above=0)]
+    column: int = Field(default=1, ge=1, validate_default=True)
 
     @field_validator("column")
     @classmethod
     def _readable(cls, column: int, info: ValidationInfo) -> int:
-        if "file" in info.data:
+        if "file" in info.data and not stored(info):
             read_column(info.data["file"], column)
         return column
 

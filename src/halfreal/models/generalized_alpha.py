@@ -170,7 +170,7 @@ class ImplicitScheme(Scheme):
     """Settings of the iteration, used only where there are nonlinear elements."""
 
     iterations: Annotated[int, Field(ge=1, le=1000)] = 20
-    tolerance: Number("1", above=0, most=1e-3) = 1e-10
+    tolerance: Annotated[float, Number("1", above=0, most=1e-3)] = 1e-10
     """Largest change of a deformation in the last iteration, relative to the displacements."""
 
 
@@ -178,7 +178,7 @@ class GeneralizedAlpha(ImplicitScheme):
     """Generalised-α by its spectral radius at infinite frequency: 1 dissipates nothing, 0 annihilates in one step."""
 
     kind: Literal["generalized-alpha"] = "generalized-alpha"
-    rho_inf: Number("1", least=0, most=1) = 0.8
+    rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.8
 
     def method(self, system: System, dt: float) -> Method:
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)

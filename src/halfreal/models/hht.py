@@ -12,7 +12,7 @@ structural dynamics", Earthquake Engng Struct. Dyn. 5 (1977) 283–292:
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from ..settings import Number
 from .generalized_alpha import ImplicitScheme, generalized_alpha
@@ -23,7 +23,7 @@ class HHT(ImplicitScheme):
     """HHT-α; stable at any step."""
 
     kind: Literal["hht"] = "hht"
-    alpha: Number("1", least=-1 / 3, most=0) = -0.05
+    alpha: Annotated[float, Number("1", least=-1 / 3, most=0)] = -0.05
 
     def method(self, system: System, dt: float) -> Method:
         return generalized_alpha(

@@ -35,7 +35,7 @@ the step.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class KRAlpha(Scheme):
     """KR-α by its spectral radius at infinite frequency; 1 dissipates nothing."""
 
     kind: Literal["kr-alpha"] = "kr-alpha"
-    rho_inf: Number("1", least=0, most=1) = 0.75
+    rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.75
 
     def method(self, system: System, dt: float) -> Method:
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)

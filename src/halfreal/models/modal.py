@@ -30,7 +30,7 @@ from .virtual import ActsAs, Quantity
 class ModalResponse(Settings):
     """A further output to record, by the modes' shapes at the place."""
 
-    shape: Vector("1")
+    shape: Annotated[np.ndarray, Vector("1")]
     quantity: Quantity
 
 
@@ -38,14 +38,14 @@ class Modes(Settings):
     """Modes of a structure and their shapes at the interface."""
 
     kind: Literal["modes"]
-    frequency: Vector("Hz", least=0)
-    damping: Vector("1", least=0)
+    frequency: Annotated[np.ndarray, Vector("Hz", least=0)]
+    damping: Annotated[np.ndarray, Vector("1", least=0)]
     """Damping ratio: one for all modes, or one for each."""
-    mass: Vector("kg", above=0)
-    interface: Matrix("1")
+    mass: Annotated[np.ndarray, Vector("kg", above=0)]
+    interface: Annotated[np.ndarray, Matrix("1")]
     """Shapes at the interface: one row for each axis, one column for each mode."""
-    force_shape: Vector("1") | None = None
-    ground: Vector("kg") | None = None
+    force_shape: Annotated[np.ndarray, Vector("1")] | None = None
+    ground: Annotated[np.ndarray, Vector("kg")] | None = None
     """Participation Γ of a ground acceleration."""
     responses: dict[Annotated[str, Field(min_length=1)], ModalResponse] = Field(default_factory=dict)
     scheme: AnyScheme = Exact()

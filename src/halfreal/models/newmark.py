@@ -11,7 +11,7 @@ With 2β < γ the step is limited.  Symbols as in ``halfreal.models.generalized_
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from ..settings import Number
 from .generalized_alpha import ImplicitScheme, generalized_alpha, newmark_limit
@@ -22,8 +22,8 @@ class Newmark(ImplicitScheme):
     """Newmark's method; the defaults are the constant average acceleration method."""
 
     kind: Literal["newmark"] = "newmark"
-    beta: Number("1", least=0, most=1) = 0.25
-    gamma: Number("1", least=0.5, most=1) = 0.5
+    beta: Annotated[float, Number("1", least=0, most=1)] = 0.25
+    gamma: Annotated[float, Number("1", least=0.5, most=1)] = 0.5
 
     def method(self, system: System, dt: float) -> Method:
         return generalized_alpha(

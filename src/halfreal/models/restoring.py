@@ -41,7 +41,7 @@ class LinearLaw(_Law):
 
     code = laws.LINEAR
     kind: Literal["linear"]
-    stiffness: Number("N/m")
+    stiffness: Annotated[float, Number("N/m")]
 
     def values(self) -> tuple[float, ...]:
         return (self.stiffness,)
@@ -52,8 +52,8 @@ class CubicLaw(_Law):
 
     code = laws.CUBIC
     kind: Literal["cubic"]
-    stiffness: Number("N/m")
-    cubic: Number("N/m^3")
+    stiffness: Annotated[float, Number("N/m")]
+    cubic: Annotated[float, Number("N/m^3")]
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, self.cubic
@@ -65,9 +65,9 @@ class BilinearLaw(_Law):
     code = laws.BILINEAR
     references = ("wallace2005stability",)
     kind: Literal["bilinear"]
-    stiffness: Number("N/m")
-    limit: Number("m", above=0)
-    outer_stiffness: Number("N/m") = 0.0
+    stiffness: Annotated[float, Number("N/m")]
+    limit: Annotated[float, Number("m", above=0)]
+    outer_stiffness: Annotated[float, Number("N/m")] = 0.0
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, self.limit, self.outer_stiffness
@@ -78,9 +78,9 @@ class ElastoplasticLaw(_Law):
 
     code = laws.ELASTOPLASTIC
     kind: Literal["elastoplastic"]
-    stiffness: Number("N/m", above=0)
-    yield_force: Number("N", above=0)
-    hardening: Number("1", least=0, most=0.999) = 0.0
+    stiffness: Annotated[float, Number("N/m", above=0)]
+    yield_force: Annotated[float, Number("N", above=0)]
+    hardening: Annotated[float, Number("1", least=0, most=0.999)] = 0.0
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, self.yield_force, self.stiffness * self.hardening / (1.0 - self.hardening)
@@ -96,14 +96,14 @@ class BoucWenLaw(_Law):
     code = laws.BOUC_WEN
     references = ("wen1976",)
     kind: Literal["bouc-wen"]
-    stiffness: Number("N/m", above=0)
-    yield_displacement: Number("m", above=0)
-    alpha: Number("1", least=0, most=1) = 0.0
-    amplitude: Number("1", above=0) = 1.0
+    stiffness: Annotated[float, Number("N/m", above=0)]
+    yield_displacement: Annotated[float, Number("m", above=0)]
+    alpha: Annotated[float, Number("1", least=0, most=1)] = 0.0
+    amplitude: Annotated[float, Number("1", above=0)] = 1.0
     """A."""
-    n: Number("1", least=1, most=20) = 1.0
-    beta: Number("1", above=0) = 0.5
-    gamma: Number("1") = 0.5
+    n: Annotated[float, Number("1", least=1, most=20)] = 1.0
+    beta: Annotated[float, Number("1", above=0)] = 0.5
+    gamma: Annotated[float, Number("1")] = 0.5
 
     @field_validator("gamma")
     @classmethod

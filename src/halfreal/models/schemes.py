@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -19,9 +19,13 @@ def _named(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-AnyScheme = Annotated[
+_Table = Annotated[
     Exact | Newmark | HHT | GeneralizedAlpha | CentralDifference | KRAlpha | Heun | RungeKutta4,
     Field(discriminator="kind"),
-    BeforeValidator(_named),
 ]
+_Name = Literal[
+    "exact", "newmark", "hht", "generalized-alpha", "central difference", "kr-alpha", "rk2", "rk4"
+]  # for the JSON Schema
+
+AnyScheme = Annotated[_Table, BeforeValidator(_named, json_schema_input_type=_Table | _Name)]
 """A scheme by its table, or by its kind alone where the defaults serve: ``scheme = "newmark"``."""

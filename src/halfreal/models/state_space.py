@@ -29,11 +29,11 @@ class StateSpace(Settings):
     """Number of interface axes."""
     responses: dict[Annotated[str, Field(min_length=1)], str] = Field(default_factory=dict)
     """Names and units of the outputs that follow the interface displacements."""
-    A: Matrix("1")
-    B: Matrix("1")
-    C: Matrix("1")
-    D: Matrix("1") | None = None
-    initial_state: Vector("1") | None = None
+    A: Annotated[np.ndarray, Matrix("1")]
+    B: Annotated[np.ndarray, Matrix("1")]
+    C: Annotated[np.ndarray, Matrix("1")]
+    D: Annotated[np.ndarray, Matrix("1")] | None = None
+    initial_state: Annotated[np.ndarray, Vector("1")] | None = None
     hold: Hold = "first"
 
     @field_validator("A")

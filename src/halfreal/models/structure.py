@@ -30,8 +30,8 @@ Dof = Annotated[int, Field(ge=1)]
 class Support(Settings):
     """How a support displacement r acts on each degree of freedom: k_b r + c_b r˙."""
 
-    stiffness: Vector("N/m")
-    damping: Vector("N s/m") | None = None
+    stiffness: Annotated[np.ndarray, Vector("N/m")]
+    damping: Annotated[np.ndarray, Vector("N s/m")] | None = None
 
 
 class Response(Settings):
@@ -45,20 +45,20 @@ class Structure(Settings):
     """A structure of masses, dampers, springs and nonlinear elements."""
 
     kind: Literal["structure"] = "structure"
-    mass: Matrix("kg", symmetric=True, definite="positive")
-    stiffness: Matrix("N/m", symmetric=True)
-    damping: Matrix("N s/m") | None = None
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
+    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     rayleigh: Rayleigh | None = None
-    modal_damping: Vector("1", least=0) | None = None
+    modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
     """Damping ratio: one for all modes, or one for each."""
     interface: Annotated[tuple[Dof, ...], Field(min_length=1)] = (1,)
     support: Support | None = None
     force_dof: Dof | None = None
-    ground: Vector("1") | None = None
+    ground: Annotated[np.ndarray, Vector("1")] | None = None
     """Influence vector ι of a ground acceleration; ones if left out."""
     elements: tuple[Element, ...] = ()
-    initial_displacement: Vector("m") | None = None
-    initial_velocity: Vector("m/s") | None = None
+    initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
+    initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
     scheme: Annotated[AnyScheme, Field(validate_default=True)] = Exact()
 

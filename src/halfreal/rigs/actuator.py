@@ -24,10 +24,10 @@ from .transport import Reconstruction
 
 
 class _Actuator(Settings):
-    delay: Number("s", least=0) = 0.0
+    delay: Annotated[float, Number("s", least=0)] = 0.0
     reconstruction: Reconstruction = "linear"
-    stroke: Number("m", above=0) | None = None
-    speed: Number("m/s", above=0) | None = None
+    stroke: Annotated[float, Number("m", above=0)] | None = None
+    speed: Annotated[float, Number("m/s", above=0)] | None = None
 
     def _block(
         self, step: Any, h: float, unit: str, x0: np.ndarray, parameters: dict[str, Any], state: dict[str, np.ndarray]
@@ -91,7 +91,7 @@ class FirstOrder(_Actuator):
     """A first-order lag behind the delay."""
 
     kind: Literal["first order"]
-    time_constant: Number("s", above=0)
+    time_constant: Annotated[float, Number("s", above=0)]
 
     def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
         a = h / self.time_constant
@@ -126,8 +126,8 @@ class SecondOrder(_Actuator):
     """A second-order follower behind the delay."""
 
     kind: Literal["second order"]
-    frequency: Number("Hz", above=0)
-    damping: Number("1", above=0)
+    frequency: Annotated[float, Number("Hz", above=0)]
+    damping: Annotated[float, Number("1", above=0)]
 
     def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
         omega = 2 * math.pi * self.frequency

@@ -6,6 +6,7 @@ measured = round_to(resolution, clip(±range, true + noise · normal deviate))
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
 
@@ -15,15 +16,15 @@ from ..settings import Number, Settings
 
 
 class DisplacementSensor(Settings):
-    noise: Number("m", least=0) = 0.0
-    resolution: Number("m", least=0) = 0.0
-    range: Number("m", above=0) | None = None
+    noise: Annotated[float, Number("m", least=0)] = 0.0
+    resolution: Annotated[float, Number("m", least=0)] = 0.0
+    range: Annotated[float, Number("m", above=0)] | None = None
 
 
 class ForceSensor(Settings):
-    noise: Number("N", least=0) = 0.0
-    resolution: Number("N", least=0) = 0.0
-    range: Number("N", above=0) | None = None
+    noise: Annotated[float, Number("N", least=0)] = 0.0
+    resolution: Annotated[float, Number("N", least=0)] = 0.0
+    range: Annotated[float, Number("N", above=0)] | None = None
 
 
 class Sensors(Settings):

@@ -46,9 +46,9 @@ class Specimen(Settings):
     """Mass, damping and stiffness between the interface axes, and nonlinear elements; what is left out is zero."""
 
     kind: Literal["specimen"] = "specimen"
-    stiffness: Matrix("N/m", symmetric=True) | None = None
-    damping: Matrix("N s/m") | None = None
-    mass: Matrix("kg", symmetric=True, definite="semi") | None = None
+    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)] | None = None
+    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")] | None = None
     elements: tuple[Element, ...] = ()
     excited_axis: Annotated[int, Field(ge=1)] = 1
 

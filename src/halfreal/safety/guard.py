@@ -10,7 +10,7 @@ A trip ends the test after ``after_trip``, so that the record shows what came of
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import ValidationInfo, field_validator
@@ -39,18 +39,18 @@ class _Limit(Settings):
 
 
 class DisplacementLimit(_Limit):
-    warn: Number("m", above=0) | None = None
-    trip: Number("m", above=0) | None = None
+    warn: Annotated[float, Number("m", above=0)] | None = None
+    trip: Annotated[float, Number("m", above=0)] | None = None
 
 
 class RateLimit(_Limit):
-    warn: Number("m/s", above=0) | None = None
-    trip: Number("m/s", above=0) | None = None
+    warn: Annotated[float, Number("m/s", above=0)] | None = None
+    trip: Annotated[float, Number("m/s", above=0)] | None = None
 
 
 class ForceLimit(_Limit):
-    warn: Number("N", above=0) | None = None
-    trip: Number("N", above=0) | None = None
+    warn: Annotated[float, Number("N", above=0)] | None = None
+    trip: Annotated[float, Number("N", above=0)] | None = None
 
 
 class Limits(Settings):
@@ -63,8 +63,8 @@ class Limits(Settings):
     force: ForceLimit = ForceLimit()
     gap: DisplacementLimit = DisplacementLimit()
     on_trip: Literal["hold", "return"] = "hold"
-    return_time: Number("s", above=0) = 1.0
-    after_trip: Number("s", least=0) = 0.5
+    return_time: Annotated[float, Number("s", above=0)] = 1.0
+    after_trip: Annotated[float, Number("s", least=0)] = 0.5
 
     def ordered(self) -> tuple[tuple[str, DisplacementLimit | RateLimit | ForceLimit], ...]:
         """The limits in the guard's order, with the signals' names."""

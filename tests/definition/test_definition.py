@@ -1,0 +1,62 @@
+"""The real definition: what the parts together must keep."""
+
+import tomllib
+
+import jsonschema
+import pytest
+from pydantic import ValidationError
+
+import halfreal
+from examples.wallace2005 import GALLERY, definition
+from halfreal.definition.load import from_json, from_toml, to_toml
+from halfreal.definition.schema import json_schema
+
+FILES = sorted(GALLERY.parent.glob("*/*.toml"))
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return json_schema(halfreal.Definition)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_gallery_satisfies_the_printed_schema_and_round_trips(path, schema):
+    jsonschema.Draft202012Validator(schema).validate(tomllib.loads(path.read_text()))
+    test = halfreal.load(path)
+    assert from_json(halfreal.Definition, test.model_dump_json()) == test
+    assert from_toml(to_toml(test), halfreal.Definition, folder=path.parent) == test
+
+
+def test_stored_definition_with_a_record_that_is_gone_can_still_be_read(tmp_path):
+    record = tmp_path / "record.csv"
+    record.write_text("0.0\n0.5\n-0.2\n")
+    wanted = {"virtual": {"kind": "record", "force": 1.0, "file": str(record), "time_step": 0.01}}
+    virtual = {"mass": 1.0, "stiffness": 100.0, "force_dof": 1}
+    test = definition(excitation=wanted, virtual=virtual)
+    stored = test.model_dump_json()
+    record.unlink()
+    assert from_json(halfreal.Definition, stored) == test
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"virtual": {"mass": [[1.0, 0], [0, 1.0]], "stiffness": 5.0}}, "beside a 2 × 2 mass matrix"),
+        ({"virtual": {"mass": [[1.0, 0], [0, 0.0]], "stiffness": [[1, 0], [0, 1]]}}, "singular"),
+        (
+            {"virtual": {"mass": 1.0, "stiffness": 1e8, "scheme": "central difference", "force_dof": 1}},
+            "stable up to a step",
+        ),
+        ({"virtual": {"mass": 1.0, "stiffness": 100.0}}, "virtual.support"),
+        ({"rig": {"specimen": {"stiffness": [[1.0, 0.0], [0.0, 1.0]]}}}, "where the interface has 1"),
+        ({"start_up": {"kind": "model", "stiffness": [[1.0, 0.0], [0.0, 1.0]]}}, "where the interface has 1"),
+        ({"excitation": {"specimen": {"kind": "step", "displacement": 1.0}}}, "only a force acts on the specimen"),
+        ({"excitation": {"virtual": {"kind": "step", "displacement": 1.0, "force": 1.0}}}, "exactly one of"),
+        ({"timing": {"step": 1e-3, "duration": 1e-4}}, "shorter than one step"),
+        ({"rig": {"specimen": {"stiffness": 1.0, "excited_axis": 2}}}, "axis 2"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(more, told):
+    with pytest.raises(ValidationError) as error:
+        definition(**more)
+    assert told in str(error.value)

@@ -1,0 +1,36 @@
+"""What every example of the gallery must keep."""
+
+import importlib.util
+import sys
+
+import pytest
+
+import allocation
+import halfreal
+from examples.wallace2005 import GALLERY
+
+FILES = sorted(GALLERY.parent.glob("*/*.toml"))
+NO_GO = {"uncompensated", "under_compensated", "adaptive"}
+
+
+def test_no_loop_of_the_gallery_allocates_in_a_tick():
+    found = allocation.per_tick("examples.loops:whole_gallery")
+    assert found == dict.fromkeys(found, 0.0)
+    assert len(found) == len(FILES)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_verdicts_are_those_the_gallery_tells(path):
+    assert halfreal.check(halfreal.load(path)).verdict == ("NO-GO" if path.stem in NO_GO else "GO")
+
+
+def test_figures_of_the_gallery_are_drawn(tmp_path):
+    spec = importlib.util.spec_from_file_location("figures", GALLERY / "figures.py")
+    assert spec is not None and spec.loader is not None
+    figures = importlib.util.module_from_spec(spec)
+    sys.modules["figures"] = figures
+    spec.loader.exec_module(figures)
+    figures.main(tmp_path)
+    drawn = sorted(path.name for path in tmp_path.glob("*.png"))
+    assert [name[:8] for name in drawn] == ["figure_7", "figure_7", "figure_8", "figure_9", "section_", "section_"]
+    assert all(path.stat().st_size > 10_000 for path in tmp_path.glob("*.png"))

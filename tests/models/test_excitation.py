@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from halfreal.kernels.loop import Loop
+from halfreal.models.excitation import Chirp, Pulse, Record, Sine, Step
+
+DT = 1e-4
+
+
+def values(excitation, ticks: int = 20_000) -> np.ndarray:
+    """Rows of time, value, rate."""
+    return Loop([excitation.block("e")], dt=DT).run(ticks, record=["e", "e.rate"]).log
+
+
+@pytest.fixture
+def record(tmp_path) -> Record:
+    path = tmp_path / "record.txt"
+    path.write_text("# time, value\n" + "\n".join(f"{0.1 * i}, {np.sin(i)}" for i in range(15)))
+    return Record(kind="record", file=path, time_step=0.1, column=2, acceleration=2.0, ramp=0.5)
+
+
+def every_excitation(record) -> list:
+    return [
+        Sine(kind="sine", displacement=0.01, frequency=1.5, phase=0.3, ramp=0.7),
+        Chirp(kind="chirp", force=3.0, frequency=0.5, to=8.0, duration=1.2, ramp=0.2),
+        Step(kind="step", force=2.0, ramp=0.4),
+        Pulse(kind="pulse", force=2.0, duration=0.9),
+        record,
+    ]
+
+
+def test_rate_is_the_derivative_of_the_value(record):
+    for excitation in every_excitation(record):
+        log = values(excitation)
+        slope = (log[2:, 1] - log[:-2, 1]) / (2 * DT)
+        smooth = np.abs(np.diff(log[:, 2], 2)) < 1e-3 * np.abs(log[:, 2]).max()  # not across a kink
+        np.testing.assert_allclose(log[1:-1, 2][smooth], slope[smooth], atol=1e-3 * np.abs(slope).max())
+        assert smooth.mean() > 0.99
+
+
+def test_chirp_runs_through_its_frequencies():
+    log = values(Chirp(kind="chirp", force=1.0, frequency=1.0, to=5.0, duration=2.0))
+    t = log[:, 0]
+    np.testing.assert_allclose(log[:, 1], np.sin(2 * np.pi * (t + t**2)), atol=1e-12)
+
+
+def test_record_is_linear_between_its_samples_and_zero_after_its_end(record):
+    log = values(record)
+    t, plain = log[:, 0], 2.0 * np.interp(log[:, 0], 0.1 * np.arange(15), np.sin(np.arange(15)))
+    within = (t > 0.5) & (t < 1.4)
+    np.testing.assert_allclose(log[within, 1], plain[within], atol=1e-12)
+    assert not np.any(log[t > 1.4 + DT, 1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1\n2\nthree\n", "line 3"),
+        ("1\nnan\n3\n", "line 2 of"),
+        ("1\n", "at least 2"),
+        ("", "at least 2"),
+    ],
+)
+def test_bad_records_are_refused_with_their_line(tmp_path, text, told):
+    path = tmp_path / "bad.txt"
+    path.write_text(text)
+    with pytest.raises(ValidationError, match=told):
+        Record(kind="record", file=path, time_step=0.1, force=1.0)
