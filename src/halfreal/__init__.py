@@ -26,7 +26,7 @@ _HOMES = {
     "Run": ("runs.run", "Run"),
     "build": ("runs.build", "build"),
     "check": ("runs.check", "check"),
-    "linearise": ("analysis.linearise", "linearise"),
+    "linearise": ("stability.linearise", "linearise"),
     "load": ("definition.definition", "load"),
     "load_run": ("records.run_file", "load"),
     "rehearse": ("runs.rehearse", "rehearse"),

@@ -7,8 +7,8 @@ from scipy.optimize import brentq, fsolve
 
 import halfreal
 from examples.wallace2005 import DELAY, KS, C, K, M, characteristic, critical_delay, definition, radius, root
-from halfreal.analysis.linearise import linearise
 from halfreal.couplings.forward_prediction import weights
+from halfreal.stability.linearise import linearise
 
 
 def test_wallace2005_critical_delay():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..analysis.linearise import Linearisation, linearise
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
+from ..stability.linearise import Linearisation, linearise
 from .build import SETTLING_TICKS, build
 
 

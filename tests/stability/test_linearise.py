@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from halfreal.analysis.linearise import Linearisation, linearise
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
+from halfreal.stability.linearise import Linearisation, linearise
 from kernels import blocks
 
 

@@ -1,1 +1,0 @@
-"""What can be known of a loop before it runs."""
