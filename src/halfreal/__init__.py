@@ -25,13 +25,15 @@ _HOMES = {
     "DefinitionError": ("definition.faults", "DefinitionError"),
     "Run": ("runs.run", "Run"),
     "build": ("runs.build", "build"),
-    "check": ("runs.check", "check"),
+    "chart": ("studies.chart", "chart"),
+    "check": ("studies.check", "check"),
     "linearise": ("stability.linearise", "linearise"),
     "load": ("definition.definition", "load"),
     "load_run": ("records.run_file", "load"),
     "rehearse": ("runs.rehearse", "rehearse"),
     "report": ("reports.html", "write"),
     "save": ("records.run_file", "save"),
+    "study_uncertainty": ("studies.uncertainty", "study_uncertainty"),
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -7,6 +7,7 @@ usage).
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -19,8 +20,8 @@ from .errors import HalfrealError
 
 if TYPE_CHECKING:
     from .definition.definition import Definition
-    from .runs.check import Check
     from .runs.run import Run
+    from .studies.check import Check
 
 OK, NO, WRONG = 0, 1, 2
 P = ParamSpec("P")
@@ -41,6 +42,8 @@ Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is th
 
 def main() -> None:
     """Run the command line; errors the user can mend come without a traceback."""
+    # Matrices here are small: threads of a linear-algebra library would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
     except BrokenPipeError:  # the reader of our output has gone
@@ -112,22 +115,27 @@ def new(
 def check(path: DefinitionFile, as_json: AsJson = False) -> None:
     """Validate a definition and say whether its loop is stable: GO or NO-GO."""
     definition, _ = _load(path)
-    from .runs.check import check as judge
+    from .studies.check import check as judge
 
-    answer = judge(definition)
+    answer = _with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json)
     if as_json:
-        typer.echo(json.dumps(_check_json(answer), indent=2))
+        typer.echo(json.dumps(_finite(_check_json(answer)), indent=2))
     else:
         colour = typer.colors.GREEN if answer.verdict == "GO" else typer.colors.RED
         typer.secho(answer.verdict, fg=colour, bold=True, nl=False)
         typer.echo(f"  {definition.title}")
         for reason in answer.reasons:
-            typer.echo(f"  {reason}")
+            typer.echo(f"  - {reason}")
+        if answer.remedies:
+            typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would help:")
+        for remedy in answer.remedies:
+            typer.echo(f"  - {remedy}")
     raise typer.Exit(OK if answer.verdict == "GO" else NO)
 
 
 def _check_json(answer: Check) -> dict[str, Any]:
-    linearisation = answer.linearisation
+    linearisation, stability = answer.linearisation, answer.stability
+    margin = stability.margin if linearisation.stable else None
     poles = zip(
         linearisation.frequency_hz.tolist(),
         linearisation.damping.tolist(),
@@ -137,14 +145,18 @@ def _check_json(answer: Check) -> dict[str, Any]:
     return {
         "verdict": answer.verdict,
         "reasons": list(answer.reasons),
+        "remedies": list(answer.remedies),
         "spectral_radius": linearisation.spectral_radius,
+        "critical_delay_s": stability.critical_delay,
+        "delay_margin_s": None if margin is None else margin.critical_delay,
+        "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
+        "gain_margin_db": None if margin is None else margin.gain_margin_db,
+        "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
+        "limits_used": answer.limits_used,
+        "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
+        "probability_of_instability": None if answer.uncertainty is None else answer.uncertainty.probability,
         "poles": [
-            {
-                "frequency_hz": frequency,
-                "damping": None if damping != damping else damping,
-                "real_per_s": pole.real,
-                "imaginary_per_s": pole.imag,
-            }
+            {"frequency_hz": frequency, "damping": damping, "real_per_s": pole.real, "imaginary_per_s": pole.imag}
             for frequency, damping, pole in poles
         ],
     }
@@ -228,6 +240,62 @@ def _open_run(path: Path) -> Run:
     from .records.run_file import load
 
     return load(path)
+
+
+Range = "a number of the definition by its place, and its range: 'rig.actuator.delay = 1 ms .. 15 ms'"
+
+
+@app.command()
+@told
+def chart(
+    path: DefinitionFile,
+    x: Annotated[str, typer.Option("--x", metavar="PLACE[=LOW..HIGH]", help=f"Across: {Range}.")],
+    y: Annotated[str, typer.Option("--y", metavar="PLACE[=LOW..HIGH]", help="Upwards, likewise.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="CHART.png", help="Picture; TEST.png if left out.")
+    ] = None,
+    points: Annotated[int, typer.Option(min=2, help="Points along each axis.")] = 100,
+    continuous: Annotated[
+        bool, typer.Option("--continuous", help="Of the continuous limit instead of the sampled loop that runs.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Draw where the loop is stable, in any two numbers of the definition."""
+    definition, _ = _load(path)
+    from .studies.chart import chart as draw
+
+    target = output or path.with_suffix(".png")
+    if target.exists() and not force:
+        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    wanted = [_range(definition, text) for text in (x, y)]
+    found = _with_progress(
+        lambda progress: draw(definition, wanted[0], wanted[1], (points, points), continuous, progress=progress),
+        quiet=False,
+    )
+    typer.echo(found.summary())
+    try:
+        found.plot().savefig(target, dpi=150)
+    except (OSError, ValueError) as error:
+        stop(f"'{target}' cannot be written: {error}")
+    typer.echo(f"chart: {target.resolve()}")
+
+
+def _range(definition: Definition, text: str) -> Any:
+    """What ``PLACE`` or ``PLACE = LOW .. HIGH`` says, in SI units."""
+    from .definition.paths import value_at
+    from .definition.uncertainty import quantity_at
+    from .units import parse
+
+    place, equals, limits = (part.strip() for part in text.partition("="))
+    value_at(definition, place)
+    if not equals:
+        return place
+    low, dots, high = (part.strip() for part in limits.partition(".."))
+    if not dots:
+        raise HalfrealError(f"'{limits}' is no range; write '{place} = LOW .. HIGH' with units")
+    quantity = quantity_at(definition, place)
+    unit = "1" if quantity is None else quantity.number.unit
+    return place, parse(low, unit), parse(high, unit)
 
 
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.h5", help="A run file.", show_default=False)]

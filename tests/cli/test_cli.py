@@ -179,3 +179,22 @@ def test_help_imports_none_of_the_slow_packages():
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "SLOW []" in answer.stdout
+
+
+def test_chart_is_drawn_and_bad_ranges_are_told(folder):
+    path = GALLERY / "uncompensated.toml"
+    delay = "rig.actuator.delay = 1 ms .. 15 ms"
+    stiffness = "rig.specimen.stiffness = 0.1 kN/m .. 4 kN/m"
+    answer = run("chart", path, "--x", delay, "--y", stiffness, "--points", 20, "-o", "chart.png")
+    assert answer.exit_code == 0
+    assert "unstable" in answer.output
+    assert Path("chart.png").stat().st_size > 10_000
+    for bad, told in (
+        ("rig.actuator.dely = 1 ms .. 2 ms", "did you mean 'rig.actuator.delay'"),
+        ("rig.actuator.delay = 1 mm .. 2 ms", "where s is expected"),
+        ("rig.actuator.delay = 5 ms", "no range"),
+        ("rig.actuator.delay = 5 ms .. 1 ms", "let it rise"),
+    ):
+        answer = run("chart", path, "--x", bad, "--y", stiffness, "--points", 20, "-o", "other.png")
+        assert answer.exit_code == 2
+        assert told in answer.output

@@ -6,7 +6,19 @@ from scipy.linalg import expm
 from scipy.optimize import brentq, fsolve
 
 import halfreal
-from examples.wallace2005 import DELAY, KS, C, K, M, characteristic, critical_delay, definition, radius, root
+from examples.wallace2005 import (
+    DELAY,
+    KS,
+    C,
+    K,
+    M,
+    characteristic,
+    critical_delay,
+    definition,
+    linearised,
+    radius,
+    root,
+)
 from halfreal.couplings.forward_prediction import weights
 from halfreal.stability.linearise import linearise
 
@@ -19,7 +31,7 @@ def test_wallace2005_critical_delay():
 def test_wallace2005_first_order_estimate_of_the_critical_delay():
     """Eq. 9: c/k_s = 6.67 ms, from the growth rate of the loop at a vanishing delay."""
     slow = 2e-4
-    rates = [halfreal.check(definition(step=1e-4, delay=d)).linearisation.continuous[0].real for d in (slow, 2 * slow)]
+    rates = [linearised(definition(step=1e-4, delay=d)).continuous[0].real for d in (slow, 2 * slow)]
     slope = (rates[1] - rates[0]) / slow
     assert slow - rates[0] / slope == pytest.approx(C / KS, rel=2e-3)
 
@@ -76,7 +88,7 @@ def test_wallace2005_uncompensated_loop_grows_as_the_delay_differential_equation
     """The sampled loop's unstable pole tends to the characteristic root at τ = 9.4 ms with order two."""
     exact = root(np.array([1.0]), DELAY, 1.0 + 44.0j)
     assert exact.real > 0
-    errors = [abs(halfreal.check(definition(step=step)).linearisation.continuous[0] - exact) for step in (1e-3, 5e-4)]
+    errors = [abs(linearised(definition(step=step)).continuous[0] - exact) for step in (1e-3, 5e-4)]
     assert errors[0] < 2e-3
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
@@ -116,9 +128,9 @@ def test_wallace2005_interval_of_stable_predictions(order, published, lower, upp
     assert first == pytest.approx(DELAY - critical_delay(), abs=0.12e-3)
     assert last == pytest.approx(published, abs=0.6e-3)
     # and the sampled loop against the continuous equation of the paper
-    poles = halfreal.check(
+    poles = linearised(
         definition(coupling={"kind": "forward prediction", "prediction": last, "order": order, "points": 12})
-    ).linearisation.continuous
+    ).continuous
     sampling = (abs(poles[0].imag) * 1e-3) ** 2 / 12  # a force taken as linear between samples is this much too small
     assert last == pytest.approx(prediction_limit(order, abs(poles[0].imag), last), rel=sampling)
     assert first == pytest.approx(prediction_limit(order, 44.0, first), rel=2e-3)
@@ -132,7 +144,7 @@ def test_exact_prediction_needs_the_delay_less_the_critical_one():
 def test_wallace2005_over_compensation_adds_damping():
     def damping(rho):
         coupling = {"kind": "forward prediction", "prediction": rho, "order": 2, "points": 12}
-        linearisation = halfreal.check(definition(coupling=coupling)).linearisation
+        linearisation = linearised(definition(coupling=coupling))
         slow = np.argmin(np.abs(linearisation.frequency_hz - 7.2))
         return linearisation.damping[slow]
 

@@ -33,7 +33,9 @@ def small_run(samples: int = 200) -> Run:
         reason="displacement 12 mm above its limit of 10 mm",
         seed=2**100 + 1,
         started="2026-11-15T12:00:00+00:00",
-        stability=Stability(0.999, True, "Stable.", np.array([5.1, 5.1]), np.array([0.1, 0.1]), np.array([0.99, 0.99])),
+        stability=Stability(
+            0.999, True, "Stable.", np.array([5.1, 5.1]), np.array([0.1, 0.1]), np.array([0.99, 0.99]), 1e-3, 7e-3, 40.0
+        ),
         references=("newmark1959",),
         versions={"numpy": "2.4.0", "python": "3.11"},
         host={"system": "Linux"},

@@ -27,6 +27,7 @@ from ..rigs.user import UserRig, UserSpecimen
 from ..safety.guard import Limits
 from ..settings import Number, Settings, fault
 from .load import read
+from .uncertainty import Uncertain, checked
 
 
 def _default_kind(kind: str) -> BeforeValidator:
@@ -118,6 +119,8 @@ class Definition(Settings):
     limits: Limits = Limits()
     record: Recording = Recording()
     reference: Reference | None = None
+    uncertainty: dict[str, Uncertain] = Field(default_factory=dict)
+    """Numbers that are not known exactly, by their place."""
 
     # Checks that need two sections stand on the later one, so that all faults of a file come at once.
 
@@ -171,6 +174,11 @@ class Definition(Settings):
         elif not (isinstance(rig, SimulatedRig) and isinstance(rig.specimen, Specimen)):
             raise fault("the rig's specimen has no matrices; give reference.specimen, or leave the reference out")
         return reference
+
+    @field_validator("uncertainty", mode="before")
+    @classmethod
+    def _places_known(cls, uncertainty: Any, info: ValidationInfo) -> Any:
+        return checked(uncertainty, info.data, cls.model_fields, info)
 
 
 def check_axes(place: str, specimen: Specimen, axes: int) -> None:

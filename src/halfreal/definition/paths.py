@@ -60,17 +60,28 @@ def _hint(near: list[str]) -> str:
     return f"did you mean {' or '.join(repr(name) for name in near)}?" if near else "write keys joined by dots"
 
 
+def keys_of(place: str) -> list[Any]:
+    """Keys and 0-based positions that lead to a place."""
+    parts = re.findall(r"[^.\[\]]+|\[\d+\]", place)
+    return [int(part[1:-1]) - 1 if part.startswith("[") else part for part in parts]
+
+
+def slot(definition: Definition, data: dict[str, Any], place: str) -> tuple[Any, Any]:
+    """The table or list in ``data``, the definition as JSON, that holds the number at a place, and its key there."""
+    value_at(definition, place)
+    *outer, key = keys_of(place)
+    holder: Any = data
+    for step in outer:
+        holder = holder[step]
+    while isinstance(holder[key], list):
+        holder, key = holder[key], 0
+    return holder, key
+
+
 def with_values(definition: Definition, values: Mapping[str, float]) -> Definition:
     """The definition with the numbers at some places replaced (SI units); validated anew."""
     data = definition.model_dump(mode="json")
     for place, value in values.items():
-        value_at(definition, place)
-        parts = re.findall(r"[^.\[\]]+|\[\d+\]", place)
-        keys: list[Any] = [int(part[1:-1]) - 1 if part.startswith("[") else part for part in parts]
-        holder: Any = data
-        for key in keys[:-1]:
-            holder = holder[key]
-        while isinstance(holder[keys[-1]], list):
-            holder, keys = holder[keys[-1]], [0]
-        holder[keys[-1]] = round(value) if isinstance(holder[keys[-1]], int) else value
+        holder, key = slot(definition, data, place)
+        holder[key] = round(value) if isinstance(holder[key], int) else value
     return from_json(Definition, data)

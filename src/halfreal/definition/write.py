@@ -58,17 +58,17 @@ def _fields(instance: BaseModel) -> dict[str, Any]:
     for name, field in type(instance).model_fields.items():
         value = getattr(instance, name)
         if value is not None:
-            table[name] = plain(value, _quantities((field.annotation, *field.metadata)))
+            table[name] = plain(value, quantities_in((field.annotation, *field.metadata)))
         elif field.is_required() or field.default is not None:
             raise ValueError(f"{name} is None, for which TOML has no word; give it a value")
     return table
 
 
-def _quantities(annotations: tuple[Any, ...]) -> tuple[Number, ...]:
+def quantities_in(annotations: tuple[Any, ...]) -> tuple[Number, ...]:
     """Every quantity named in a type, however deep."""
     found: list[Number] = []
     for annotation in annotations:
-        found += [annotation] if isinstance(annotation, Number) else _quantities(get_args(annotation))
+        found += [annotation] if isinstance(annotation, Number) else quantities_in(get_args(annotation))
     return tuple(found)
 
 

@@ -40,7 +40,10 @@ from ..errors import HalfrealError
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types.intp)
 
-kernel = njit(**OPTIONS)
+INSIDE: dict[str, Any] = {**OPTIONS, "forceinline": True, "_nrt": False}
+"""Of blocks and their helpers: one piece of code for each block, and none that allocates, as it does not compile."""
+
+kernel = njit(**INSIDE)
 """Decorator for helpers that blocks call."""
 
 
@@ -66,9 +69,9 @@ def _source_key(path: str) -> str:
     return hashlib.sha256(kernel_hash().encode() + Path(path).read_bytes()).hexdigest()
 
 
-def cacheable(function: Callable[..., Any]) -> Any:
+def cacheable(function: Callable[..., Any], options: dict[str, Any] = OPTIONS) -> Any:
     """Compile ``function`` so that its disk cache follows its sources, not its file's time stamp alone."""
-    dispatcher = njit(**OPTIONS)(function)
+    dispatcher = njit(**options)(function)
     source = inspect.getsourcefile(function)
     key = _source_key(source) if source and Path(source).is_file() else kernel_hash()
     identity = hashlib.sha256(f"{key}:{function.__module__}:{function.__qualname__}".encode()).hexdigest()
@@ -91,7 +94,7 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
     """
     layout = (step, str(parameters.descr), str(state.descr), inputs, outputs)
     if layout not in _compiled:
-        function = cacheable(step)
+        function = cacheable(step, INSIDE)
 
         def call(p, s, t, u, y):  # type: ignore[no-untyped-def]
             return 1 + function(
@@ -108,7 +111,8 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
             code = step.__code__
             raise CompilationError(
                 f"'{step.__name__}' ({Path(code.co_filename).name}, line {code.co_firstlineno}) cannot be compiled: "
-                f"{_reason(error)}; use plain arithmetic, loops and the math module on floats and float arrays"
+                f"{_reason(error)}; use plain arithmetic, loops and the math module on floats and float arrays, and "
+                "allocate nothing"
             ) from error
     return int(_compiled[layout].address)
 

@@ -3,6 +3,8 @@
 Convention: a block stores a matrix A **transposed**, as ``stored[j, i] = A[i, j]`` (``stored(A)`` makes it).  The
 product is then formed column by column, y += A[:, j] x_j, and the inner loop runs along a row of the stored array.
 Such a loop has no running sum, so that the compiler vectorises it without reordering any floating-point addition.
+Where there is nothing to vectorise, up to ``FEW`` rows, a sum for each row in a register is faster; the additions are
+the same.
 
 Vectors must not overlap in memory.
 """
@@ -13,6 +15,8 @@ import numpy as np
 
 from .compile import kernel
 
+FEW = 4
+
 
 def stored(matrix: np.ndarray) -> np.ndarray:
     """A matrix in the layout that the kernels of this file expect: its transpose, contiguous."""
@@ -22,10 +26,17 @@ def stored(matrix: np.ndarray) -> np.ndarray:
 @kernel
 def multiply_add(a, x, y):  # type: ignore[no-untyped-def]
     """y += A x."""
-    for j in range(x.shape[0]):
-        factor = x[j]
+    if y.shape[0] <= FEW:
         for i in range(y.shape[0]):
-            y[i] += a[j, i] * factor
+            total = y[i]
+            for j in range(x.shape[0]):
+                total += a[j, i] * x[j]
+            y[i] = total
+    else:
+        for j in range(x.shape[0]):
+            factor = x[j]
+            for i in range(y.shape[0]):
+                y[i] += a[j, i] * factor
 
 
 @kernel

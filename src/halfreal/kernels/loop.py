@@ -119,7 +119,7 @@ class Loop:
                 self._outputs_at[row],
             )
             wires += [self.index[name] for name in block.inputs]
-        self._wires = np.array(wires or [0], dtype=np.int64)
+        self._wires = np.array(wires or [0], dtype=np.uint64)
 
     # --- access by name ---------------------------------------------------------------------------------------------
 
@@ -139,6 +139,16 @@ class Loop:
         row = self.row(name)
         part = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]]
         return part.view(layout(self.blocks[row].parameters))[0]
+
+    def state_indices(self, name: str, field: str) -> np.ndarray:
+        """Where a field of a block's state stands in ``vector``."""
+        row = self.row(name)
+        position = int(self._state_at[row])
+        for key, value in self.blocks[row].state.items():
+            if key == field:
+                return np.arange(position, position + int(np.size(value)))
+            position += int(np.size(value))
+        raise KeyError(f"the state of block '{name}' has no field '{field}'")
 
     def describe(self, fault: float) -> str:
         """The fault channel's value in words; empty if there is none."""
@@ -180,8 +190,8 @@ class Loop:
         first = int(self.vector[compiled.TICK])
         rows = -(-(first + ticks) // every) - -(-first // every) if record else 0
         log = np.empty((rows, 1 + len(record)))
-        logged = np.array([self.index[name] for name in record], dtype=np.int64)
-        watched = np.array([self.index[name] for name in self._watched], dtype=np.int64)
+        logged = np.array([self.index[name] for name in record], dtype=np.uint64)
+        watched = np.array([self.index[name] for name in self._watched], dtype=np.uint64)
         events, counts = np.empty((event_room, 3)), np.zeros(4, dtype=np.int64)
         ended = compiled.compiled_run()(
             self._table,

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from llvmlite import ir
-from numba import float64, int64, intp, njit, types
+from numba import float64, int64, intp, njit, types, uint64
 from numba.extending import intrinsic
 
 from .compile import OPTIONS, cacheable
@@ -115,19 +115,20 @@ def _run(table, wires, vector, dt, ticks, groups, substeps, mode, watched, seen,
 
 call_row = njit(inline="always", **OPTIONS)(_call_row)
 
+# Indices are unsigned: of a signed one Numba asks at every use whether it counts from the end.
 _SIGNATURE = int64(
     int64[:, ::1],
-    int64[::1],
+    uint64[::1],
     float64[::1],
     float64,
     int64,
     int64[::1],
     int64,
     int64,
-    int64[::1],
+    uint64[::1],
     intp,
     float64[:, ::1],
-    int64[::1],
+    uint64[::1],
     float64,
     float64[:, ::1],
     int64[::1],

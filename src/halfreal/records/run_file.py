@@ -12,7 +12,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /definition/json      the same normalised: SI numbers, every default written out
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
-    /stability            only if it was assessed; attributes spectral_radius, stable, text
+    /stability            only if it was assessed; attributes spectral_radius, stable, text, and
+                          where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
     /stability/frequency_hz, damping, magnitude      (p,)
 
 ``h5py.File(path)["channels/target"][:]`` is the target.  In the name of a channel's dataset ``/`` is written ``%2F``
@@ -39,6 +40,10 @@ from .whole_file import whole_file
 
 FORMAT = "halfreal run"
 FORMAT_VERSION = 1
+
+
+MARGINS = ("delay_margin", "critical_delay", "phase_margin_deg", "gain_margin_db")
+"""Of the stability: written where they are known."""
 
 
 class RunFileError(HalfrealError):
@@ -134,6 +139,9 @@ def _write(run: Run, file: Any) -> None:
         group.attrs["spectral_radius"] = float(run.stability.spectral_radius)
         group.attrs["stable"] = bool(run.stability.stable)
         group.attrs["text"] = _text(run.stability.text, "stability")
+        for key in MARGINS:
+            if getattr(run.stability, key) is not None:
+                group.attrs[key] = float(getattr(run.stability, key))
         for key in ("frequency_hz", "damping", "magnitude"):
             _array(group, key, getattr(run.stability, key))
 
@@ -226,12 +234,14 @@ def _events(group: Any) -> tuple[Event, ...]:
 
 
 def _stability(group: Any) -> Stability:
-    arrays = {key: group[key][()] for key in ("frequency_hz", "damping", "magnitude")}
+    arrays: dict[str, Any] = {key: group[key][()] for key in ("frequency_hz", "damping", "magnitude")}
+    margins: dict[str, Any] = {key: float(group.attrs[key]) for key in MARGINS if key in group.attrs}
     return Stability(
         spectral_radius=float(group.attrs["spectral_radius"]),
         stable=bool(group.attrs["stable"]),
         text=group.attrs["text"],
         **arrays,
+        **margins,
     )
 
 

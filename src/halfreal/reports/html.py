@@ -87,6 +87,7 @@ def render(run: Run, from_time: float = 0.0) -> str:
         from_time=from_time,
         pictures=pictures(run, rows, from_time),
         poles=poles[:POLES_SHOWN],
+        margins=margins(run),
         poles_in_all=len(poles),
         definition=definition_sections(with_units(run.definition)),
         channels=[channel_row(name, signal.unit, signal.values) for name, signal in run.signals.items()],
@@ -139,6 +140,24 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> d
     inside = [name for name in run.signals if name.startswith("coupling.")]
     add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
     return made
+
+
+def margins(run: Run) -> list[tuple[str, str, str]]:
+    """Names, values and meanings of the margins that are known."""
+    known = run.stability
+    if known is None:
+        return []
+    rows = (
+        ("critical delay", known.critical_delay, "s", "of the rig, at which the loop loses stability"),
+        ("delay margin", known.delay_margin, "s", "further delay that the loop bears"),
+        ("phase margin", known.phase_margin_deg, "°", "at the crossover that binds"),
+        ("gain margin", known.gain_margin_db, "dB", "a stiffer specimen by this much"),
+    )
+    return [
+        (name, in_time(value) if unit == "s" else f"{number(value)} {unit}", note)
+        for name, value, unit, note in rows
+        if value is not None
+    ]
 
 
 def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str, str, str]:

@@ -1,73 +1,45 @@
-"""The look of all plots, and their way into a page."""
+"""The look of a report's plots, and their way into a page."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
 from xml.sax.saxutils import quoteattr
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# Distinct for colour-blind readers and in grey print; the reference is also dashed.
-TARGET, MEASURED, REFERENCE, ERROR = "#0b62a4", "#d1570b", "#23272e", "#7b3294"
-GOOD, BAD, QUIET, PURE_DELAY = "#1a7f4b", "#b3261e", "#8a929e", "#69717c"
+from ..figures import (
+    BAD,
+    ERROR,
+    GOOD,
+    MEASURED,
+    PURE_DELAY,
+    QUIET,
+    REFERENCE,
+    RULES,
+    TARGET,
+    new_figure,
+    styled,
+)
 
-RULES: dict[str, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8.5,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 8.5,
-    "axes.labelcolor": "#3a414b",
-    "axes.edgecolor": "#aab2bd",
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.xmargin": 0.01,
-    "axes.formatter.useoffset": False,
-    "axes.ymargin": 0.08,
-    "grid.color": "#e4e8ed",
-    "grid.linewidth": 0.7,
-    "xtick.color": "#5b6470",
-    "ytick.color": "#5b6470",
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "lines.linewidth": 1.2,
-    "lines.solid_joinstyle": "round",
-    "savefig.dpi": 160,
-}
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def styled(plot: Callable[P, T]) -> Callable[P, T]:
-    """Draw in the house style without touching matplotlib's settings outside."""
-
-    @wraps(plot)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> T:
-        with matplotlib.rc_context(RULES):
-            return plot(*args, **kwargs)
-
-    return drawn
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure [inches], free of any window."""
-    return Figure(figsize=(width, height), layout="constrained")
+__all__ = [
+    "BAD",
+    "ERROR",
+    "GOOD",
+    "MEASURED",
+    "PURE_DELAY",
+    "QUIET",
+    "REFERENCE",
+    "RULES",
+    "TARGET",
+    "as_png",
+    "as_svg",
+    "mark_events",
+    "new_figure",
+    "styled",
+]
 
 
 def mark_events(axes: Axes, times: list[float]) -> None:

@@ -20,6 +20,8 @@ import numpy as np
 from ..kernels.block import Block, channels
 
 TAPS = 4
+ROUNDED = 8
+"""Histories are this long, or a multiple: a block is compiled for each length, and delays come in all of them."""
 Reconstruction = Literal["hold", "linear", "cubic"]
 
 
@@ -70,7 +72,7 @@ def transport(
     fine = dt / substeps
     rows = [taps((delay - (i + 1) * fine) / dt, reconstruction) for i in range(substeps)]
     first = np.array([float(index) for index, _ in rows])
-    length = int(first.max()) + TAPS
+    length = -(-(int(first.max()) + TAPS) // ROUNDED) * ROUNDED
     return Block(
         name="transport",
         step=transport_step,

@@ -14,16 +14,19 @@ from ..kernels.loop import Loop
 from ..models.excitation import silence
 from ..models.structure import Structure
 from ..rigs.transport import transport
+from ..stability.open_loop import PROBE, probe
 
 SETTLING_TICKS = 4
 """Ticks at rest after which every block is past its first call."""
 
 
-def build(definition: Definition, *, quiet: bool = False) -> Loop:
+def build(definition: Definition, *, quiet: bool = False, ideal: bool = False, cut: bool = False) -> Loop:
     """Lay out the loop of a definition.
 
     ``quiet`` silences what is not part of the loop's own dynamics: excitation, initial state, start-up, and the
-    sensors' noise, resolution and range.  It is for linearising; every other block is the one that runs.
+    sensors' noise, resolution and range.  It is for linearising; every other block is the one that runs.  ``ideal``
+    leaves out the sensors' faults alone.  ``cut`` opens the loop at the command: the rig follows a probe instead
+    (``halfreal.stability.open_loop``).
     """
     step, rig, virtual = definition.timing.step, definition.rig, definition.virtual
     if quiet and isinstance(virtual, Structure):
@@ -43,6 +46,9 @@ def build(definition: Definition, *, quiet: bool = False) -> Loop:
         definition.coupling.block(step, "m", target, (*displacement, *force)),
         definition.limits.block(step, "m", asked, target, displacement, force, x0),
     ]
+    if cut:
+        controller.insert(0, probe(n, "m"))
+        command = names(channels(PROBE, "", n))
     if not isinstance(rig, SimulatedRig):
         return Loop(controller, outer=[rig.block(command, step)], dt=step)
 
@@ -54,5 +60,5 @@ def build(definition: Definition, *, quiet: bool = False) -> Loop:
         specimen,
     ]
     resting = np.array([*x0, *(specimen.initial or np.zeros(n))])
-    sensors = rig.sensors.block(n, definition.timing.seed, resting, ideal=quiet)
+    sensors = rig.sensors.block(n, definition.timing.seed, resting, ideal=quiet or ideal)
     return Loop(controller, inner, [sensors], dt=step, substeps=rig.substeps)

@@ -20,7 +20,7 @@ from ..kernels.loop import Loop
 from ..kernels.tick import GUARD_FAILED
 from ..safety.guard import BLOCK_FAULT
 from .build import build
-from .check import as_adapted, check
+from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import emulate
 from .run import Event, Run, Signal, Stability
 
@@ -46,13 +46,21 @@ def recorded_channels(definition: Definition, loop: Loop) -> list[str]:
     return [name for name in known if name in wanted]
 
 
-def rehearse(definition: Definition, *, text: str | None = None, progress: Progress | None = None) -> Run:
+def rehearse(
+    definition: Definition,
+    *,
+    text: str | None = None,
+    stability: LoopStability | None = None,
+    progress: Progress | None = None,
+) -> Run:
     """Run the definition's loop against its simulated rig.
 
     Parameters
     ----------
     text
         The definition as its file has it, to be kept in the record; made from the definition if left out.
+    stability
+        What is already known of the loop's stability; found out if left out.
     progress
         Called with (ticks done, ticks in all) now and then.
     """
@@ -97,7 +105,7 @@ def rehearse(definition: Definition, *, text: str | None = None, progress: Progr
         seed=definition.timing.seed,
         started=started,
         interface=definition.virtual.axes,
-        stability=stability_of(definition, loop),
+        stability=stability_of(definition, loop, stability or loop_stability(definition)),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
         host={"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
@@ -145,14 +153,14 @@ def how_it_ended(
     return "completed", ""
 
 
-def stability_of(definition: Definition, ran: Loop) -> Stability:
+def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> Stability:
     """Stability of the loop at rest; that of an adaptive loop as it had become by the end of the test."""
-    before = check(definition)
     after = as_adapted(definition, ran)
     linearisation = after or before.linearisation
-    text = "; ".join(before.reasons)
+    text = "; ".join((before.linearisation.summary(), *before.caveats))
     if after is not None:
         text = f"{after.summary()}, as adapted by the end of the test; at its start {text}"
+    margin = before.margin if before.linearisation.stable else None
     return Stability(
         spectral_radius=linearisation.spectral_radius,
         stable=linearisation.stable,
@@ -160,6 +168,10 @@ def stability_of(definition: Definition, ran: Loop) -> Stability:
         frequency_hz=linearisation.frequency_hz,
         damping=linearisation.damping,
         magnitude=np.exp(linearisation.continuous.real * linearisation.dt),
+        delay_margin=None if margin is None else finite(margin.critical_delay),
+        critical_delay=before.critical_delay,
+        phase_margin_deg=None if margin is None else finite(margin.phase_margin_deg),
+        gain_margin_db=None if margin is None else finite(margin.gain_margin_db),
     )
 
 

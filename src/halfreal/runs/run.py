@@ -39,6 +39,12 @@ class Stability:
     """Damping ratio of each pole."""
     magnitude: np.ndarray
     """|eigenvalue| of the map over one tick."""
+    delay_margin: float | None = None
+    """Further delay [s] that the loop bears at rest; None if it is unlimited or not known, as for all that follow."""
+    critical_delay: float | None = None
+    """Delay of the rig [s] at which the loop loses stability."""
+    phase_margin_deg: float | None = None
+    gain_margin_db: float | None = None
 
 
 @dataclass(frozen=True)

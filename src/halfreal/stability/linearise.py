@@ -81,19 +81,27 @@ class Linearisation:
         return f"unstable: spectral radius {radius:.6f}, a pole at {hz:.3g} Hz grows as exp({rate:.3g} t/s)"
 
 
-def linearise(loop: Loop, period: int = 1) -> Linearisation:
-    """Measure the transition matrix of ``loop`` at its present state, which is left as it was."""
+def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
+    """Derivative of entries ``rows`` of the loop's vector after ``period`` ticks by its entries ``columns`` before.
+
+    The loop is left as it was.
+    """
     base = loop.vector.copy()
-    indices = loop.dynamic_indices()
-    matrix = np.empty((indices.size, indices.size))
-    for column, index in enumerate(indices):
+    matrix = np.empty((rows.size, columns.size))
+    for column, index in enumerate(columns):
         size = max(SMALLEST, RELATIVE * abs(base[index]))
         images = []
         for signed in (size, -size):
             loop.vector[:] = base
             loop.vector[index] += signed
             loop.run(period)
-            images.append(loop.vector[indices])
+            images.append(loop.vector[rows])
         matrix[:, column] = (images[0] - images[1]) / (2 * size)
     loop.vector[:] = base
-    return Linearisation(matrix, loop.dt, period)
+    return matrix
+
+
+def linearise(loop: Loop, period: int = 1) -> Linearisation:
+    """Measure the transition matrix of ``loop`` at its present state, which is left as it was."""
+    indices = loop.dynamic_indices()
+    return Linearisation(derivative(loop, indices, indices, period), loop.dt, period)

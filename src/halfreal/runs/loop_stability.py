@@ -1,0 +1,95 @@
+"""Stability of a definition's loop, from the loop that will run.
+
+The loop is linearised at rest, and cut at the command to measure its open loop, whose margins of delay, phase and gain
+are exact.  An unstable loop is asked once more with the shortest delay its rig can have, one step, to learn how long a
+delay it would bear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..definition.definition import Definition, SimulatedRig
+from ..definition.paths import with_values
+from ..errors import HalfrealError
+from ..kernels.loop import Loop
+from ..stability.linearise import Linearisation, linearise
+from ..stability.margins import DelayMargin, delay_margin
+from ..stability.open_loop import open_loop
+from .build import SETTLING_TICKS, build
+
+DELAY = "rig.actuator.delay"
+
+
+@dataclass(frozen=True)
+class LoopStability:
+    """The loop at rest: its poles, its margins, and the whole delay that it bears."""
+
+    linearisation: Linearisation
+    margin: DelayMargin | None
+    """Margins of the loop as it is; None if they could not be computed, for the reason in ``caveats``."""
+    critical_delay: float | None
+    """Delay of the rig [s] at which the loop loses stability; None if there is none, or it is not known."""
+    caveats: tuple[str, ...]
+    """What the answer rests on."""
+
+
+def linearised(loop: Loop) -> Linearisation:
+    """A quiet loop, settled at rest and linearised there."""
+    loop.run(SETTLING_TICKS)
+    return linearise(loop)
+
+
+def margin_of(definition: Definition) -> DelayMargin:
+    """Exact margins of the open loop that runs."""
+    loop = build(definition, quiet=True, cut=True)
+    loop.run(SETTLING_TICKS)
+    return delay_margin(open_loop(loop))
+
+
+def loop_stability(definition: Definition) -> LoopStability:
+    """Poles and margins of the loop that the definition describes, at rest."""
+    loop = build(definition, quiet=True)
+    linearisation = linearised(loop)
+    caveats = [block.held for block in loop.blocks if block.held]
+    margin, critical = None, None
+    try:
+        margin = margin_of(definition)
+        critical = critical_delay(definition, linearisation.stable, margin)
+    except HalfrealError as error:
+        caveats.append(f"margins are not known: {error}")
+    return LoopStability(linearisation, margin, critical, tuple(caveats))
+
+
+def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) -> float | None:
+    """Delay of the rig at which the loop loses stability [s]; None if it is never stable, or always, or not known."""
+    rig, step = definition.rig, definition.timing.step
+    if not isinstance(rig, SimulatedRig):
+        return None
+    own = max(rig.actuator.delay, step)
+    if not stable:
+        if own <= step:
+            return None
+        own, margin = step, margin_of(with_values(definition, {DELAY: step}))
+    further = finite(margin.critical_delay)
+    return None if further is None or not margin.stable_without_delay else own + further
+
+
+def finite(value: float) -> float | None:
+    """A margin as people and JSON know it: None if it is unlimited or undefined."""
+    return float(value) if np.isfinite(value) else None
+
+
+def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
+    """The loop linearised with what its adaptive blocks have come to in ``ran``; None if it has none."""
+    loop = build(definition, quiet=True)
+    adaptive = [block for block in loop.blocks if block.held]
+    if not adaptive:
+        return None
+    for block in adaptive:
+        mine, theirs = loop.state(block.name), ran.state(block.name)
+        for name in block.frozen:
+            mine[name] = theirs[name]
+    return linearised(loop)

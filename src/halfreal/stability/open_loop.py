@@ -1,0 +1,58 @@
+"""The open loop of the code that runs: cut at the command, and measured by perturbing the compiled loop.
+
+The loop is built with the rig listening to a ``probe`` instead of to the guard's command (see ``probe``).  One tick is
+then
+
+    x⁺ = A x + B w        command = C x
+
+with w the probe's value, all measured as in ``linearise``.  Closing it by w = command gives back the loop that runs, so
+that L = −C (zI − A)⁻¹ B is its open loop in the sense of negative feedback, with every block as it will run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import HalfrealError
+from ..kernels.block import Block, channels, names
+from ..kernels.loop import Loop
+from .linearise import derivative
+from .state_space import StateSpace
+
+PROBE = "probe"
+
+
+def probe_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    for i in range(y.size):
+        y[i] = s.value[i]
+    return 0
+
+
+def probe(axes: int, unit: str) -> Block:
+    """The block that stands in for the command where the loop is cut."""
+    return Block(
+        name=PROBE,
+        step=probe_step,
+        inputs=(),
+        outputs=channels(PROBE, unit, axes),
+        state={"value": np.zeros(axes)},
+        frozen=("value",),
+    )
+
+
+def open_loop(loop: Loop) -> StateSpace:
+    """L of a loop that was built with its rig on the probe."""
+    outputs = np.array([loop.index[name] for name in names(channels("command", "", _axes(loop)))])
+    inputs = loop.state_indices(PROBE, "value")
+    states = loop.dynamic_indices()
+    rows = np.concatenate([states, outputs])
+    by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
+    n = states.size
+    return StateSpace(a=by_state[:n], b=by_probe[:n], c=-by_state[n:], d=-by_probe[n:], dt=loop.dt)
+
+
+def _axes(loop: Loop) -> int:
+    try:
+        return int(np.size(loop.state(PROBE)["value"]))
+    except KeyError:
+        raise HalfrealError("this loop has no probe: build it with cut=True to measure its open loop") from None

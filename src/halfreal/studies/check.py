@@ -1,0 +1,176 @@
+"""The go/no-go answer before a test, from the loop that will run.
+
+It is linearised at rest, its margins are computed, it is rehearsed against its limits, and if it is nonlinear it is
+linearised along the rehearsal too.  What would make a NO-GO pass is tried out on the same code before it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from .. import units
+from ..couplings.direct import Direct
+from ..couplings.forward_prediction import ForwardPrediction
+from ..definition.definition import Definition, SimulatedRig
+from ..definition.paths import with_values
+from ..errors import HalfrealError
+from ..runs.build import build
+from ..runs.loop_stability import LoopStability, finite, linearised, loop_stability
+from ..runs.rehearse import Progress, rehearse
+from ..runs.run import Run
+from ..stability.linearise import Linearisation
+from .nonlinear import Nonlinear, examine, is_nonlinear
+from .uncertainty import UncertaintyStudy, study_uncertainty
+
+SAMPLES = 256
+"""Of the uncertain numbers, if there are any."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Verdict, its reasons, what would make it pass, and the analyses it rests on."""
+
+    verdict: Literal["GO", "NO-GO"]
+    reasons: tuple[str, ...]
+    remedies: tuple[str, ...]
+    stability: LoopStability
+    rehearsal: Run
+    nonlinear: Nonlinear | None = None
+    uncertainty: UncertaintyStudy | None = None
+    limits_used: dict[str, float] = field(default_factory=dict)
+    """Largest value of each limited signal in the rehearsal, as a share of its trip limit."""
+
+    @property
+    def linearisation(self) -> Linearisation:
+        return self.stability.linearisation
+
+    def summary(self) -> str:
+        return f"{self.verdict}: {self.reasons[0]}"
+
+
+def check(definition: Definition, *, progress: Progress | None = None) -> Check:
+    """Judge the test that the definition describes."""
+    stability = loop_stability(definition)
+    run = rehearse(definition, stability=stability, progress=progress)
+    nonlinear = examine(definition) if is_nonlinear(definition) else None
+    used = limits_used(definition, run)
+    study = study_uncertainty(definition, SAMPLES) if definition.uncertainty else None
+    certain = study is None or study.worst_growth < 0.0
+    go = stability.linearisation.stable and run.outcome == "completed" and certain
+    reasons = [stability.linearisation.summary(), *margins_in_words(definition, stability)]
+    if run.outcome != "completed":
+        reasons.append(f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}")
+    elif used:
+        closest = max(used, key=lambda name: used[name])
+        reasons.append(f"the rehearsal stays within its limits; closest is {closest} with {100 * used[closest]:.0f} %")
+    if nonlinear is not None:
+        reasons.append(nonlinear.summary())
+    if study is not None:
+        reasons.append(f"{'' if certain else 'not stable for all it may be: '}{study.summary()}")
+    reasons += stability.caveats
+    remedies = () if go else tuple(remedies_for(definition, stability, run))
+    return Check("GO" if go else "NO-GO", tuple(reasons), remedies, stability, run, nonlinear, study, used)
+
+
+def margins_in_words(definition: Definition, stability: LoopStability) -> list[str]:
+    """Margins of a stable loop, or the delay that an unstable one would bear."""
+    margin, critical = stability.margin, stability.critical_delay
+    if margin is None:
+        return []
+    if not stability.linearisation.stable:
+        if critical is None:
+            return ["no delay of the rig makes it stable"]
+        has = units.text(rig_delay(definition), "s")
+        return [f"the loop bears a delay of {units.text(critical, 's')}, and the rig has {has}"]
+    further = finite(margin.critical_delay)
+    if further is None:
+        return ["bears any further delay: the loop gain never reaches 1"]
+    in_all = "" if critical is None else f" ({units.text(critical, 's')} of the rig in all)"
+    return [
+        f"bears a further delay of {units.text(further, 's')}{in_all}, at {margin.critical_frequency_hz:.4g} Hz; "
+        f"phase margin {margin.phase_margin_deg:.4g}°, gain margin {margin.gain_margin_db:.3g} dB"
+    ]
+
+
+def rig_delay(definition: Definition) -> float:
+    rig = definition.rig
+    return max(rig.actuator.delay, definition.timing.step) if isinstance(rig, SimulatedRig) else definition.timing.step
+
+
+def tripped_at(run: Run) -> float:
+    trips = [event.time for event in run.events if event.text.startswith("trip")]
+    return trips[0] if trips else float(run.time[-1])
+
+
+def limits_used(definition: Definition, run: Run) -> dict[str, float]:
+    """Peaks of the limited signals over their trip limits, up to a trip."""
+    used = {}
+    running = run.time < tripped_at(run) if run.outcome == "tripped" else np.ones(run.time.size, dtype=bool)
+    for name, limit in definition.limits.ordered():
+        values = run.vector(name)
+        if limit.trip is not None and values is not None and running.any():
+            used[name] = float(np.abs(values[running]).max() / limit.trip)
+    return used
+
+
+def remedies_for(definition: Definition, stability: LoopStability, run: Run) -> list[str]:
+    """Changes that make the loop stable, each tried on the linearised code."""
+    found = []
+    if not stability.linearisation.stable:
+        found += [*prediction_remedy(definition), *step_remedy(definition)]
+        if stability.critical_delay is not None:
+            found.append(f"a rig whose delay is shorter than {units.text(stability.critical_delay, 's')}")
+    elif run.outcome == "completed":
+        found.append("a narrower uncertainty, or a coupling that bears the worst case")
+    elif run.outcome == "tripped":
+        found.append("a smaller excitation, or a wider limit if rig and specimen bear it")
+    return found
+
+
+def prediction_remedy(definition: Definition) -> list[str]:
+    """The interval of predictions that make the loop stable, for a loop without one or with a wrong one."""
+    coupling, delay = definition.coupling, rig_delay(definition)
+    if not isinstance(coupling, Direct | ForwardPrediction):
+        return []
+    order, points = (coupling.order, coupling.points) if isinstance(coupling, ForwardPrediction) else (3, 12)
+
+    def stable(prediction: float) -> bool:
+        tried = ForwardPrediction(kind="forward prediction", prediction=prediction, order=order, points=points)
+        return linearised(build(definition.model_copy(update={"coupling": tried}), quiet=True)).stable
+
+    if not stable(delay):
+        return []
+    low, high = (edge(stable, delay, end) for end in (0.0, 4.0 * delay))
+    return [
+        f"forward prediction (order {order}, {points} points) by {units.text(low, 's', 3)} to "
+        f"{units.text(high, 's', 3)}, best by the rig's delay of {units.text(delay, 's')}"
+    ]
+
+
+def edge(stable: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Where stability ends between a stable value and another; the other itself if it is stable too."""
+    if stable(outside):
+        return outside
+    for _ in range(20):
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if stable(middle) else (inside, middle)
+    return inside
+
+
+def step_remedy(definition: Definition) -> list[str]:
+    """A shorter step, where that alone makes the loop stable."""
+    rig, step = definition.rig, definition.timing.step
+    if isinstance(rig, SimulatedRig) and rig.actuator.delay > step:
+        return []  # the delay is not the step's
+    for divisor in (2, 5, 10):
+        try:
+            shorter = with_values(definition, {"timing.step": step / divisor})
+        except HalfrealError:
+            return []
+        if linearised(build(shorter, quiet=True)).stable:
+            return [f"a step of {units.text(step / divisor, 's')} or shorter"]
+    return []

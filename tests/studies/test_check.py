@@ -1,0 +1,108 @@
+"""The go/no-go answer: margins of the loop that runs, limits in the rehearsal, remedies that work."""
+
+import numpy as np
+import pytest
+
+import halfreal
+from examples.wallace2005 import DELAY, KS, critical_delay, definition, linearised
+from halfreal.definition.paths import with_values
+
+PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
+
+
+def test_wallace2005_critical_delay_of_the_loop_that_runs():
+    """6.7707 ms at a step of 1 ms, tending to 6.76955 ms; just below it is stable, just above it is not."""
+    errors = []
+    for step in (1e-3, 5e-4):
+        critical = halfreal.check(definition(step=step)).stability.critical_delay
+        assert critical is not None
+        assert linearised(definition(step=step, delay=critical - 2e-6)).stable
+        assert not linearised(definition(step=step, delay=critical + 2e-6)).stable
+        errors.append(critical - critical_delay())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def test_delay_margin_of_a_compensated_loop_is_the_delay_at_which_it_loses_stability():
+    answer = halfreal.check(definition(coupling=PREDICTED))
+    assert answer.verdict == "GO"
+    critical = answer.stability.critical_delay
+    assert critical is not None
+    # the rig's reconstruction is not an ideal delay at 1 ms: that is its share
+    assert linearised(definition(coupling=PREDICTED, delay=critical - 2e-5)).stable
+    assert not linearised(definition(coupling=PREDICTED, delay=critical + 2e-5)).stable
+
+
+def test_gain_margin_is_the_factor_on_the_specimens_stiffness():
+    answer = halfreal.check(definition(coupling=PREDICTED))
+    assert answer.stability.margin is not None
+    factor = 10 ** (answer.stability.margin.gain_margin_db / 20)
+    for share, stable in ((0.99, True), (1.01, False)):
+        rig = {
+            "actuator": {"delay": DELAY, "reconstruction": "cubic"},
+            "specimen": {"stiffness": share * factor * KS},
+        }
+        assert linearised(definition(coupling=PREDICTED, rig=rig)).stable == stable
+
+
+def test_unstable_loop_is_no_go_with_a_prediction_that_cures_it():
+    answer = halfreal.check(definition(limits={"gap": {"trip": 0.005}}))
+    assert answer.verdict == "NO-GO"
+    assert any("the rig has 9.4 ms" in reason for reason in answer.reasons)
+    assert any("rehearsal tripped" in reason and "gap" in reason for reason in answer.reasons)
+    assert any("forward prediction (order 3, 12 points) by 2.62 ms to 23.5 ms" in remedy for remedy in answer.remedies)
+
+
+def test_stable_loop_that_trips_is_no_go():
+    answer = halfreal.check(definition(coupling=PREDICTED, limits={"force": {"trip": 5.0}}))
+    assert answer.verdict == "NO-GO"
+    assert answer.linearisation.stable
+    assert any("measured.force" in reason for reason in answer.reasons)
+    assert "smaller excitation" in answer.remedies[0]
+
+
+def test_limits_used_are_the_peaks_of_the_rehearsal():
+    answer = halfreal.check(definition(coupling=PREDICTED, limits={"command": {"trip": 0.02}, "force": {"trip": 45.0}}))
+    force = np.abs(answer.rehearsal.signals["measured.force"].values).max()
+    assert answer.limits_used["measured.force"] == pytest.approx(force / 45.0)
+    assert any("closest is" in reason for reason in answer.reasons)
+
+
+def test_step_that_is_too_long_is_told_with_one_that_is_not():
+    """A rig without delay of its own is still late by one step: at 10 ms that is too much, at 5 ms it is not."""
+    test = definition(step=0.01, delay=0.0)
+    answer = halfreal.check(test)
+    assert answer.verdict == "NO-GO"
+    assert "a step of 5 ms or shorter" in answer.remedies
+    assert halfreal.check(with_values(test, {"timing.step": 0.005})).linearisation.stable
+
+
+def test_nonlinear_loop_is_said_to_be_judged_along_its_rehearsal():
+    saturating = {"elements": [{"between": [1], "law": {"kind": "bilinear", "stiffness": KS, "limit": 0.003}}]}
+    rig = {"actuator": {"delay": 5e-3, "reconstruction": "cubic"}, "specimen": saturating}
+    answer = halfreal.check(definition(rig=rig))
+    assert answer.nonlinear is not None
+    assert any("operating points" in reason for reason in answer.reasons)
+
+
+def test_adaptive_loop_is_said_to_be_judged_at_its_start():
+    answer = halfreal.check(definition(coupling={"kind": "adaptive forward prediction", "prediction": 0.0}))
+    assert answer.verdict == "NO-GO"
+    assert any("the coupling adapts" in reason for reason in answer.reasons)
+
+
+def test_two_axis_loop_has_margins_too():
+    virtual = {
+        "mass": [[2.0, 0.0], [0.0, 3.0]],
+        "stiffness": [[5000.0, -2000.0], [-2000.0, 4000.0]],
+        "modal_damping": [0.05],
+        "interface": [1, 2],
+        "force_dof": 2,
+    }
+    specimen = {"stiffness": [[1500.0, -500.0], [-500.0, 800.0]]}
+    rig = {"actuator": {"delay": 1e-3, "reconstruction": "cubic"}, "specimen": specimen}
+    excitation = {"virtual": {"kind": "sine", "force": 10.0, "frequency": 2.0}}
+    test = definition(virtual=virtual, rig=rig, excitation=excitation)
+    critical = halfreal.check(test).stability.critical_delay
+    assert critical is not None
+    for delay, stable in ((critical - 1e-4, True), (critical + 1e-4, False)):
+        assert linearised(with_values(test, {"rig.actuator.delay": delay})).stable == stable

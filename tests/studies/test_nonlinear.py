@@ -1,0 +1,63 @@
+"""What is found out about nonlinear loops beyond their linearisation at rest."""
+
+import numpy as np
+
+import halfreal
+from examples.wallace2005 import KS, definition, linearised
+from halfreal.studies.nonlinear import critical_factor, examine, is_nonlinear
+
+HARDENING = {"elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": KS, "cubic": 2e8}}]}
+
+
+def hardening(**more):
+    """A specimen that stiffens: stable at small amplitudes, unstable at large ones with a delay of 5 ms."""
+    rig = {"actuator": {"delay": 5e-3, "reconstruction": "cubic"}, "specimen": HARDENING}
+    return definition(rig=rig, reference=None, **more)
+
+
+def test_what_counts_as_nonlinear():
+    assert not is_nonlinear(definition())
+    assert is_nonlinear(hardening())
+    limited = {"actuator": {"delay": 5e-3, "stroke": 0.05}, "specimen": {"stiffness": KS}}
+    assert is_nonlinear(definition(rig=limited))
+
+
+def driven(millimetres):
+    return {"virtual": {"kind": "sine", "displacement": 1e-3 * millimetres, "frequency": 1.5}}
+
+
+def test_operating_points_have_the_tangent_stiffness_reached():
+    """At displacement x the tangent is k + 3 k₃ x²: its loop, linear, has the same spectral radius."""
+    test = hardening(excitation=driven(2.0))
+    found = examine(test)
+    assert found.time.size == 60
+    reached = np.abs(halfreal.rehearse(test).signals["measured.displacement"].values).max()
+    softest, stiffest = (
+        linearised(
+            definition(
+                rig={
+                    "actuator": {"delay": 5e-3, "reconstruction": "cubic"},
+                    "specimen": {"stiffness": KS + 3 * 2e8 * x**2},
+                }
+            )
+        ).spectral_radius
+        for x in (0.0, reached)
+    )
+    assert softest - 1e-6 <= found.spectral_radius.min()
+    assert softest + 0.8 * (stiffest - softest) <= found.spectral_radius.max() <= stiffest + 1e-6
+
+
+def test_amplitude_at_which_a_hardening_specimen_loses_stability():
+    """Just below the amplitude found the test runs to its end, just above it the guard has to stop it."""
+    factor = critical_factor(hardening(excitation=driven(10.0)))
+    assert factor is not None
+    assert halfreal.rehearse(hardening(excitation=driven(9.5 * factor))).outcome == "completed"
+    assert halfreal.rehearse(hardening(excitation=driven(10.5 * factor))).outcome == "tripped"
+
+
+def test_linear_stable_loop_never_loses_stability_with_amplitude():
+    assert critical_factor(definition(delay=5e-3)) is None
+
+
+def test_without_excitation_there_is_no_amplitude_to_raise():
+    assert critical_factor(hardening(excitation={})) is None
