@@ -24,13 +24,23 @@ def test_verdicts_are_those_the_gallery_tells(path):
     assert halfreal.check(halfreal.load(path)).verdict == ("NO-GO" if path.stem in NO_GO else "GO")
 
 
-def test_figures_of_the_gallery_are_drawn(tmp_path):
-    spec = importlib.util.spec_from_file_location("figures", GALLERY / "figures.py")
+def loaded(name):
+    """A script of the gallery as a module."""
+    spec = importlib.util.spec_from_file_location(name, GALLERY / f"{name}.py")
     assert spec is not None and spec.loader is not None
-    figures = importlib.util.module_from_spec(spec)
-    sys.modules["figures"] = figures
-    spec.loader.exec_module(figures)
-    figures.main(tmp_path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_figures_of_the_gallery_are_drawn(tmp_path):
+    loaded("figures").main(tmp_path)
     drawn = sorted(path.name for path in tmp_path.glob("*.png"))
     assert [name[:8] for name in drawn] == ["figure_7", "figure_7", "figure_8", "figure_9", "section_", "section_"]
     assert all(path.stat().st_size > 10_000 for path in tmp_path.glob("*.png"))
+
+
+def test_stability_figures_of_the_gallery_are_drawn(tmp_path):
+    loaded("stability").main(tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["figure_3.png", "figure_4.png", "figure_5.png"]

@@ -11,6 +11,7 @@ from scipy.linalg import eigh, expm
 from examples import wallace2005
 from halfreal.errors import HalfrealError
 from halfreal.stability import margins
+from halfreal.stability.crossings import bracketed, unit_moduli
 from halfreal.stability.margins import crossings, delay_margin
 from halfreal.stability.state_space import Delayed, StateSpace
 
@@ -151,6 +152,21 @@ def test_undamped_loop_on_its_limit_is_moved_off_it_by_the_delay():
     assert delay_margin(transfer([0.5], [1, 0, 1])).unstable_poles(1e-3) == 2
 
 
+@pytest.mark.parametrize("dt", [None, 0.1])
+def test_pole_that_stays_on_the_limit_is_told(dt):
+    # 1 + L = s/(s + 1), or (z − 1)/(z − 0.5): a pole at rest, whatever the delay
+    loop = (
+        StateSpace([[-1.0]], [[1.0]], [[-1.0]], [[0.0]])
+        if dt is None
+        else StateSpace([[0.5]], [[1]], [[-0.5]], [[0]], dt)
+    )
+    margin = delay_margin(loop)
+    assert margin.stuck
+    assert margin.critical_delay == 0.0
+    assert margin.stable_intervals(1.0).size == 0
+    assert margin.summary() == "on the stability limit without delay, and a delay does not stabilise it"
+
+
 def test_static_loops():
     def static(gain, dt=None):
         return StateSpace(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), [[gain]], dt)
@@ -236,8 +252,8 @@ def test_unstable_poles_of_sampled_loops_are_those_of_the_shift_register(seed):
 def test_search_between_singular_values_finds_what_the_pencil_finds(seed):
     loop = random_loop(seed, channels=2 + seed % 2)
     top = np.inf if loop.dt is None else np.pi / loop.dt
-    points = margins._bracketed(loop.response, loop, 0.0, top)
-    np.testing.assert_allclose(margins._unit_moduli(loop.response, points)[0], crossings(loop), rtol=1e-9)
+    points = bracketed(loop.response, loop, 0.0, top)
+    np.testing.assert_allclose(unit_moduli(loop.response, points)[0], crossings(loop), rtol=1e-9)
 
 
 def test_large_loops_take_the_search_between_singular_values(monkeypatch):

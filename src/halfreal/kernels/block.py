@@ -8,7 +8,8 @@ Contract for implementers
 2. ``p`` and ``s`` have the fields of ``parameters`` and ``state``: floats (``p.k``) and float arrays (``s.x[i]``),
    nothing else.  Whole numbers, flags and counters are floats too.
 3. It returns 0, or a positive code below 999 listed in ``faults``; the guard trips on any of them.
-4. No allocation, no exceptions, no globals but other ``@kernel`` functions: limits, gains and the step are parameters.
+4. No allocation (it does not compile), no exceptions, no globals but other ``@kernel`` functions: limits, gains and the
+   step are parameters.
 5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
    loop's poles.
 6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.

@@ -8,13 +8,15 @@ behind one fixed C signature::
 
 so that the loop, compiled once, can call any block through a table of addresses: swapping blocks compiles no loop.
 
-Two traps of compiled Python are closed here:
+Three traps of compiled Python are closed here:
 
 - A compiled function called from C swallows an exception and returns 0.  The wrapper therefore returns the block's
   status **plus one**: 0 at this level always means "the block raised", never "all is well".
 - Numba's disk cache does not notice a changed callee in another file.  Every cached function is therefore keyed by a
   hash of the file it stands in and of all sources in ``halfreal.kernels``.  A block may call helpers from its own file
-  and from ``halfreal.kernels``, from nowhere else.
+  and from ``halfreal.kernels``, from nowhere else, and they are decorated with ``kernel``.
+- Functions cached by different processes may bear the same name, and then stand in for each other.  Every block has a
+  name of its own, and helpers are inlined.
 """
 
 from __future__ import annotations
@@ -69,14 +71,18 @@ def _source_key(path: str) -> str:
     return hashlib.sha256(kernel_hash().encode() + Path(path).read_bytes()).hexdigest()
 
 
+def identity(function: Callable[..., Any]) -> str:
+    """Hash of a function's name and of all sources it may depend on."""
+    source = inspect.getsourcefile(function)
+    key = _source_key(source) if source and Path(source).is_file() else kernel_hash()
+    return hashlib.sha256(f"{key}:{function.__module__}:{function.__qualname__}".encode()).hexdigest()
+
+
 def cacheable(function: Callable[..., Any], options: dict[str, Any] = OPTIONS) -> Any:
     """Compile ``function`` so that its disk cache follows its sources, not its file's time stamp alone."""
     dispatcher = njit(**options)(function)
-    source = inspect.getsourcefile(function)
-    key = _source_key(source) if source and Path(source).is_file() else kernel_hash()
-    identity = hashlib.sha256(f"{key}:{function.__module__}:{function.__qualname__}".encode()).hexdigest()
     if hasattr(dispatcher, "_set_uuid"):  # private to Numba; without it only the disk cache is lost
-        dispatcher._set_uuid(identity)
+        dispatcher._set_uuid(identity(function))
     return dispatcher
 
 
@@ -105,6 +111,11 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
                 carray(as_pointer(y), outputs, np.float64),
             )
 
+        # Numba numbers compiled functions in each process anew, and of two with one name the first that is loaded from
+        # the disk cache serves for both (numba issue 10486): every block has a name of its own, and its helpers are
+        # inlined into it.
+        name = hashlib.sha256(f"{identity(step)}:{layout[1:]}".encode()).hexdigest()[:16]
+        call.__qualname__ = f"{step.__name__}_{name}"
         try:
             _compiled[layout] = cfunc(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **OPTIONS)(call)
         except (NumbaError, AttributeError, KeyError) as error:  # KeyError: a field that the layout does not have

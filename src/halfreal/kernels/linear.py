@@ -1,10 +1,10 @@
 """Matrix–vector products for blocks: no allocation, inner loops over contiguous memory.
 
 Convention: a block stores a matrix A **transposed**, as ``stored[j, i] = A[i, j]`` (``stored(A)`` makes it).  The
-product is then formed column by column, y += A[:, j] x_j, and the inner loop runs along a row of the stored array.
-Such a loop has no running sum, so that the compiler vectorises it without reordering any floating-point addition.
-Where there is nothing to vectorise, up to ``FEW`` rows, a sum for each row in a register is faster; the additions are
-the same.
+product is then formed column by column, y += A[:, j] x_j, four columns at a time, and the inner loop runs along rows of
+the stored array.  Such a loop has no running sum, so that the compiler vectorises it without reordering any
+floating-point addition.  Where there is nothing to vectorise, up to ``FEW`` rows, each is summed in a register instead,
+in the same order.
 
 Vectors must not overlap in memory.
 """
@@ -32,11 +32,18 @@ def multiply_add(a, x, y):  # type: ignore[no-untyped-def]
             for j in range(x.shape[0]):
                 total += a[j, i] * x[j]
             y[i] = total
-    else:
-        for j in range(x.shape[0]):
-            factor = x[j]
-            for i in range(y.shape[0]):
-                y[i] += a[j, i] * factor
+        return
+    j = 0
+    while j + 4 <= x.shape[0]:
+        first, second, third, fourth = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(y.shape[0]):
+            y[i] = y[i] + a[j, i] * first + a[j + 1, i] * second + a[j + 2, i] * third + a[j + 3, i] * fourth
+        j += 4
+    while j < x.shape[0]:
+        factor = x[j]
+        for i in range(y.shape[0]):
+            y[i] += a[j, i] * factor
+        j += 1
 
 
 @kernel

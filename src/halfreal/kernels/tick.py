@@ -20,7 +20,7 @@ from llvmlite import ir
 from numba import float64, int64, intp, njit, types, uint64
 from numba.extending import intrinsic
 
-from .compile import OPTIONS, cacheable
+from .compile import INSIDE, OPTIONS, cacheable
 
 TICK, FAULT = 0, 1
 SCRATCH = 2
@@ -138,7 +138,7 @@ _SIGNATURE = int64(
 @cache
 def compiled_run() -> Any:
     """The loop, compiled for good (first call) or read from the disk cache."""
-    function = cacheable(_run)
+    function = cacheable(_run, INSIDE)
 
     @njit(_SIGNATURE, cache=hasattr(function, "_set_uuid"), **OPTIONS)
     def run(  # type: ignore[no-untyped-def]

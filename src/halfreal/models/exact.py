@@ -37,11 +37,11 @@ def exact_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if s.started == 0.0:
         s.started = 1.0
     else:
-        set_to(0.0, s.next)
-        multiply_add(p.transition, s.x, s.next)
-        multiply_add(p.earlier, s.u, s.next)
-        multiply_add(p.later, u, s.next)
-        copy_to(s.next, s.x)
+        copy_to(s.x, s.before)
+        set_to(0.0, s.x)
+        multiply_add(p.transition, s.before, s.x)
+        multiply_add(p.earlier, s.u, s.x)
+        multiply_add(p.later, u, s.x)
     copy_to(u, s.u)
     set_to(0.0, y)
     multiply_add(p.outputs, s.x, y)
@@ -84,9 +84,9 @@ def exact_method(
             "x": np.array(initial, dtype=float),
             "u": np.zeros(b.shape[1]),
             "started": 0.0,
-            "next": np.zeros(len(a)),
+            "before": np.zeros(len(a)),
         },
-        frozen=("started", "next"),
+        frozen=("started", "before"),
         references=("vanloan1978",),
     )
 
