@@ -69,6 +69,13 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
+def _free(target: Path, force: bool) -> Path:
+    """A file that may be written."""
+    if target.exists() and not force:
+        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    return target
+
+
 def _load(path: Path) -> tuple[Definition, str]:
     from .definition.definition import read_definition
 
@@ -126,6 +133,7 @@ def check(path: DefinitionFile, as_json: AsJson = False) -> None:
         typer.echo(f"  {definition.title}")
         for reason in answer.reasons:
             typer.echo(f"  - {reason}")
+        typer.echo(f"  - binding constraint: {answer.binding}")
         if answer.remedies:
             typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would help:")
         for remedy in answer.remedies:
@@ -146,6 +154,7 @@ def _check_json(answer: Check) -> dict[str, Any]:
         "verdict": answer.verdict,
         "reasons": list(answer.reasons),
         "remedies": list(answer.remedies),
+        "binding_constraint": answer.binding,
         "spectral_radius": linearisation.spectral_radius,
         "critical_delay_s": stability.critical_delay,
         "delay_margin_s": None if margin is None else margin.critical_delay,
@@ -177,9 +186,7 @@ def rehearse(
     from .records.run_file import save
     from .runs.rehearse import rehearse as perform
 
-    target = output or path.with_suffix(".h5")
-    if target.exists() and not force:
-        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    target = _free(output or path.with_suffix(".h5"), force)
     try:
         run = _with_progress(lambda progress: perform(definition, text=text, progress=progress), quiet=as_json)
         save(run, target, overwrite=force)
@@ -264,9 +271,7 @@ def chart(
     definition, _ = _load(path)
     from .studies.chart import chart as draw
 
-    target = output or path.with_suffix(".png")
-    if target.exists() and not force:
-        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    target = _free(output or path.with_suffix(".png"), force)
     wanted = [_range(definition, text) for text in (x, y)]
     found = _with_progress(
         lambda progress: draw(definition, wanted[0], wanted[1], (points, points), continuous, progress=progress),
@@ -320,9 +325,7 @@ def report(
     run = _open_run(path)
     from .reports.html import write
 
-    target = output or path.with_suffix(".html")
-    if target.exists() and not force:
-        stop(f"'{target}' exists; choose another name with --output, or --force to overwrite it")
+    target = _free(output or path.with_suffix(".html"), force)
     try:
         write(run, target, overwrite=force, from_time=from_time)
     except OSError as error:

@@ -39,6 +39,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
+from ..kernels.history import fill, push
 from ..settings import Number, Settings, fault
 from .forward_prediction import MOST_POINTS, coefficient_map
 
@@ -57,21 +58,15 @@ def predict(maps, row, history, axis, ahead):  # type: ignore[no-untyped-def]
 
 def adaptive_forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = s.rho.size
-    points = s.history.shape[0]
     rows = p.maps.shape[0]
     if s.started == 0.0:  # as if the target had always stood where it starts
-        for j in range(points):
-            for c in range(n):
-                s.history[j, c] = u[c]
+        fill(s.history, u)
         s.started = 1.0
-    for j in range(points - 1, 0, -1):
-        for c in range(n):
-            s.history[j, c] = s.history[j - 1, c]
+    push(s.history, u)
 
     synchronised = True
     for c in range(n):
         z, x = u[c], u[n + c]
-        s.history[0, c] = z
         velocity = (z - s.history[2, c]) / (2.0 * p.dt)  # at the previous tick, as is the error it is compared with
         s.error_velocity[c] = p.fade * s.error_velocity[c] + (1.0 - p.fade) * s.error[c] * velocity
         s.velocity_square[c] = p.fade * s.velocity_square[c] + (1.0 - p.fade) * velocity * velocity

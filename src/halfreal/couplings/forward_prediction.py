@@ -28,6 +28,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, channels
+from ..kernels.history import fill, push
 from ..settings import Number, Settings, fault
 
 MOST_POINTS = 200
@@ -51,15 +52,10 @@ def forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = y.size
     points = p.weights.size
     if s.started == 0.0:  # as if the target had always stood where it starts: no kick at the first tick
-        for j in range(points):
-            for c in range(n):
-                s.history[j, c] = u[c]
+        fill(s.history, u)
         s.started = 1.0
-    for j in range(points - 1, 0, -1):
-        for c in range(n):
-            s.history[j, c] = s.history[j - 1, c]
+    push(s.history, u)
     for c in range(n):
-        s.history[0, c] = u[c]
         y[c] = 0.0
     for j in range(points):
         for c in range(n):

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ..kernels.block import Block, channels
+from ..kernels.history import push
 
 TAPS = 4
 ROUNDED = 8
@@ -42,14 +43,9 @@ def taps(lag: float, reconstruction: Reconstruction) -> tuple[int, np.ndarray]:
 
 def transport_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = u.size
-    length = s.history.shape[0]
     i = int(s.substep)
     if i == 0:
-        for j in range(length - 1, 0, -1):
-            for c in range(n):
-                s.history[j, c] = s.history[j - 1, c]
-        for c in range(n):
-            s.history[0, c] = u[c]
+        push(s.history, u)
     first = int(p.first[i])
     for c in range(n):
         y[c] = 0.0

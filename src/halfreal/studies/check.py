@@ -48,6 +48,25 @@ class Check:
     def linearisation(self) -> Linearisation:
         return self.stability.linearisation
 
+    @property
+    def binding(self) -> str:
+        """The constraint that leaves least room, as a share of what it allows."""
+        room = {f"limit of {name}": 1.0 - share for name, share in self.limits_used.items()}
+        margin = self.stability.margin
+        if not self.linearisation.stable:
+            room["stability"] = 0.0
+        elif margin is not None:
+            if self.stability.critical_delay is not None:
+                room["delay"] = margin.critical_delay / self.stability.critical_delay
+            if np.isfinite(margin.gain_margin_db):
+                room["gain"] = 1.0 - 10.0 ** (-margin.gain_margin_db / 20.0)
+        if self.uncertainty is not None and self.uncertainty.worst_growth >= 0.0:
+            room["uncertainty"] = 0.0
+        if not room:
+            return "none"
+        name = min(room, key=lambda key: room[key])
+        return f"{name}, {100 * max(room[name], 0.0):.0f} % of room left"
+
     def summary(self) -> str:
         return f"{self.verdict}: {self.reasons[0]}"
 
@@ -89,7 +108,10 @@ def margins_in_words(definition: Definition, stability: LoopStability) -> list[s
     further = finite(margin.critical_delay)
     if further is None:
         return ["bears any further delay: the loop gain never reaches 1"]
-    in_all = "" if critical is None else f" ({units.text(critical, 's')} of the rig in all)"
+    in_all = ""
+    if critical is not None:
+        more = 100 * further / (critical - further)
+        in_all = f", {more:.0f} % of what the rig has ({units.text(critical, 's')} in all)"
     return [
         f"bears a further delay of {units.text(further, 's')}{in_all}, at {margin.critical_frequency_hz:.4g} Hz; "
         f"phase margin {margin.phase_margin_deg:.4g}°, gain margin {margin.gain_margin_db:.3g} dB"
