@@ -92,6 +92,11 @@ def test_unknown_channel_is_a_fault_with_the_nearest_known_one():
         halfreal.rehearse(definition(record={"channels": ["measured.forse"]}))
 
 
+def test_record_that_would_not_fit_into_memory_is_refused_before_it_is_begun():
+    with pytest.raises(halfreal.DefinitionError, match=r"record: 1,000,000,000,000 ticks .* record\.every"):
+        halfreal.rehearse(definition(timing={"step": 1e-3, "duration": 1e9}))
+
+
 def test_progress_reaches_the_end():
     seen = []
     halfreal.rehearse(

@@ -24,6 +24,8 @@ from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import emulate
 from .run import Event, Run, Signal, Stability
 
+LARGEST_RECORD = 4e9
+"""Bytes of a record in memory."""
 CHUNK = 50_000
 """Ticks between two reports of progress."""
 Progress = Callable[[int, int], None]
@@ -44,6 +46,23 @@ def recorded_channels(definition: Definition, loop: Loop) -> list[str]:
     if faults:
         raise DefinitionError(faults)
     return [name for name in known if name in wanted]
+
+
+def check_size(definition: Definition, channels: int) -> None:
+    """Refuse a record that would not fit into memory before it is begun."""
+    size = 8.0 * (definition.timing.ticks // definition.record.every + 1) * (channels + 1)
+    if size > LARGEST_RECORD:
+        raise DefinitionError(
+            [
+                Fault(
+                    "",
+                    "record",
+                    f"{definition.timing.ticks:,} ticks of {channels} channels take {size / 1e9:,.1f} GB, more than "
+                    f"{LARGEST_RECORD / 1e9:g} GB; record every so many ticks (record.every), fewer channels "
+                    "(record.channels), or a shorter test",
+                )
+            ]
+        )
 
 
 def rehearse(
@@ -68,6 +87,7 @@ def rehearse(
     loop = build(definition)
     record = recorded_channels(definition, loop)
     total, every = definition.timing.ticks, definition.record.every
+    check_size(definition, len(record))
     logs: list[np.ndarray] = []
     happened: list[tuple[int, str, float]] = []
     done, ended, lost = 0, 0, 0
