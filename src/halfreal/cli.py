@@ -65,6 +65,8 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except HalfrealError as error:
             stop(str(error))
+        except OSError as error:
+            stop(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
 
     return wrapped
 
@@ -113,7 +115,10 @@ def new(
         stop(f"'{path}' exists; choose another name, or --force to overwrite it")
     if not path.parent.is_dir():
         stop(f"the folder '{path.parent}' does not exist; make it first")
-    path.write_text(resources.files("halfreal").joinpath("new.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    from .records.whole_file import whole_file
+
+    with whole_file(path, overwrite=force) as temporary:
+        temporary.write_bytes(resources.files("halfreal").joinpath("new.toml").read_bytes())
     typer.echo(f"wrote {path}; next: halfreal check {path}")
 
 
@@ -161,7 +166,7 @@ def _check_json(answer: Check) -> dict[str, Any]:
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
-        "limits_used": answer.limits_used,
+        "limits_used": dict(answer.rehearsal.limits_used),
         "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
         "probability_of_instability": None if answer.uncertainty is None else answer.uncertainty.probability,
         "poles": [
@@ -184,14 +189,15 @@ def rehearse(
     """Simulate the whole loop against its simulated rig and write a run file."""
     definition, text = _load(path)
     from .records.run_file import save
-    from .runs.rehearse import rehearse as perform
+    from .studies.check import check as judge
 
     target = _free(output or path.with_suffix(".h5"), force)
+    answer = _with_progress(lambda progress: judge(definition, text=text, progress=progress), quiet=as_json)
+    run = answer.rehearsal
     try:
-        run = _with_progress(lambda progress: perform(definition, text=text, progress=progress), quiet=as_json)
         save(run, target, overwrite=force)
-    except OSError as error:
-        stop(f"'{target}' cannot be written: {error.strerror}")
+    except OSError as error:  # h5py's words name its own temporary file
+        stop(f"'{target}' cannot be written: {error.strerror or 'the folder does not exist or is not writable'}")
     if as_json:
         typer.echo(json.dumps(_run_json(run, target), indent=2))
     else:
@@ -219,6 +225,7 @@ def _run_json(run: Run, path: Path) -> dict[str, Any]:
     return {
         "file": str(path),
         "title": run.title,
+        "verdict": run.verdict,
         "outcome": run.outcome,
         "reason": run.reason,
         "stable": None if run.stability is None else run.stability.stable,
@@ -278,9 +285,13 @@ def chart(
         quiet=False,
     )
     typer.echo(found.summary())
+    from .records.whole_file import whole_file
+
+    kind = target.suffix.lstrip(".") or "png"
     try:
-        found.plot().savefig(target, dpi=150)
-    except (OSError, ValueError) as error:
+        with whole_file(target, overwrite=force) as temporary:
+            found.plot().savefig(temporary, dpi=150, format=kind)
+    except ValueError as error:
         stop(f"'{target}' cannot be written: {error}")
     typer.echo(f"chart: {target.resolve()}")
 
@@ -323,13 +334,12 @@ def report(
 
     from_time = parse(since, "s")
     run = _open_run(path)
+    if not 0.0 <= from_time <= run.time[-1]:
+        stop(f"--from {since} is not within the run, which goes from 0 s to {run.time[-1]:g} s")
     from .reports.html import write
 
     target = _free(output or path.with_suffix(".html"), force)
-    try:
-        write(run, target, overwrite=force, from_time=from_time)
-    except OSError as error:
-        stop(f"'{target}' cannot be written: {error.strerror}")
+    write(run, target, overwrite=force, from_time=from_time)
     typer.echo(f"report: {target.resolve()}")
 
 

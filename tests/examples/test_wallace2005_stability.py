@@ -64,10 +64,10 @@ def test_transition_matrix_equals_an_independently_derived_one():
     exact = expm(continuous * dt)[:2]  # of (z, z˙, force, slope of the force)
 
     history = loop.state("transport")["history"].size
-    # measured x and f | z, z˙ and the inputs at the last tick | commands, newest first | actuator x, x˙ | specimen x
-    size = 2 + 5 + history + 2 + 1
+    # measured x and f | z, z˙ and the inputs at the last tick | commands, newest first | last three x | specimen x
+    size = 2 + 5 + history + 3 + 1
     matrix = np.zeros((size, size))
-    f, z, old, command, x, v, before = 1, 2, 6, 7, 7 + history, 8 + history, 9 + history
+    f, z, old, command, x, before = 1, 2, 6, 7, 7 + history, 10 + history
     matrix[z : z + 2, z : z + 2] = exact[:, :2]
     for column, force in ((old - 2, -K), (old - 1, -C), (old, 1.0)):  # the wall's r and r˙ push, the specimen resists
         matrix[z : z + 2, column] = force * (exact[:, 2] - exact[:, 3] / dt)
@@ -77,9 +77,9 @@ def test_transition_matrix_equals_an_independently_derived_one():
     for j in range(1, history):
         matrix[command + j, command + j - 1] = 1.0
     applied = command + samples - 2  # the newest command is not among the old ones yet
-    for row, gain in ((0, 1.0), (f, KS), (x, 1.0), (v, 1.0 / dt), (before, 1.0)):
+    for row, gain in ((0, 1.0), (f, KS), (x, 1.0), (before, 1.0)):
         matrix[row, applied] = gain
-    matrix[v, x] = -1.0 / dt
+    matrix[x + 1, x] = matrix[x + 2, x + 1] = 1.0
     assert measured.shape == matrix.shape
     np.testing.assert_allclose(measured, matrix, rtol=1e-10, atol=1e-10)
 

@@ -59,6 +59,9 @@ def steady() -> Run:
         },
         events=(Event(1.0, "start_up.mode", "measured force"),),
         outcome="completed",
+        verdict="GO",
+        reasons=("stable, as it seems",),
+        limits_used={"gap": 0.25},
         reason="",
         seed=7,
         started="2026-11-15T12:00:00+00:00",
@@ -86,6 +89,8 @@ def tripped(steady: Run) -> Run:
         },
         events=(Event(2.5, "guard.warning", "warning"), Event(3.0, "guard.cause", "trip: gap beyond its limit")),
         outcome="tripped",
+        verdict="NO-GO",
+        remedies=("a shorter delay",),
         reason="gap was 0.006 m, beyond its limit of 0.005 m",
         stability=oscillator_poles(damping=-0.06),
     )

@@ -70,20 +70,16 @@ def test_the_report_of_a_tripped_run_says_when_and_why(tripped: Run) -> None:
     assert "The linearised loop is unstable" in page and "−6.00 %" in page and "growth" in page
 
 
-@pytest.mark.parametrize(
-    ("outcome", "stable", "word"),
-    [
-        ("completed", True, "GO"),
-        ("completed", False, "NO-GO"),
-        ("completed", None, "CHECK"),
-        ("tripped", True, "NO-GO"),
-        ("failed", True, "NO-GO"),
-        ("failed", None, "NO-GO"),
-    ],
-)
-def test_it_is_a_go_only_if_run_and_loop_are_good(steady: Run, outcome, stable: bool | None, word: str) -> None:
-    stability = None if stable is None else replace(steady.stability, stable=stable)
-    assert verdict(replace(steady, outcome=outcome, reason="why", stability=stability)).word == word
+def test_verdict_is_the_runs_own_and_check_if_it_was_not_judged(steady: Run) -> None:
+    assert [verdict(replace(steady, verdict=word)).word for word in ("GO", "NO-GO", "")] == ["GO", "NO-GO", "CHECK"]
+
+
+def test_reasons_remedies_and_limits_used_are_told(steady: Run, tripped: Run) -> None:
+    page = Page(html.render(steady)).text
+    assert "Stable, as it seems." in page or "stable, as it seems" in page
+    assert "25 %" in page or "25.0 %" in page
+    told = Page(html.render(replace(tripped, reasons=("unstable",)))).text
+    assert "shorter delay" in told
 
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}]]>-->$x$"

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import halfreal
+from examples.wallace2005 import definition, linearised
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.actuator import Delay, FirstOrder, SecondOrder
@@ -73,3 +75,49 @@ def test_stroke_and_speed_saturate(actuator):
     log = respond(actuator)
     assert np.abs(log[:, 1]).max() == pytest.approx(0.005)
     assert np.abs(np.diff(log[:, 1])).max() == pytest.approx(0.2 * H)
+
+
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        Delay(speed=0.05),
+        FirstOrder(kind="first order", time_constant=0.002, speed=0.05),
+        SecondOrder(kind="second order", frequency=80, damping=0.5, speed=0.05),
+    ],
+)
+def test_velocity_of_a_saturated_actuator_is_that_of_its_motion(actuator):
+    log = respond(actuator)
+    moving = np.abs(np.diff(log[:, 1])) > 0.999 * 0.05 * H
+    assert moving.sum() > 20
+    np.testing.assert_allclose(np.abs(log[1:, 2][moving]), 0.05, rtol=1e-9)
+
+
+@pytest.mark.parametrize("reconstruction", ["hold", "linear", "cubic"])
+def test_force_of_a_specimen_with_mass_does_not_depend_on_the_rigs_substeps(reconstruction):
+    def force(substeps):
+        rig = {
+            "actuator": {"delay": 4e-3, "reconstruction": reconstruction},
+            "specimen": {"mass": 0.2, "damping": 3.0, "stiffness": 500.0},
+            "substeps": substeps,
+        }
+        return halfreal.rehearse(definition(rig=rig)).signals["measured.force"].values
+
+    once = force(1)
+    assert np.abs(once).max() > 1.0
+    np.testing.assert_allclose(force(5), once, atol=1e-6 * np.abs(once).max())
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [{"kind": "first order", "time_constant": 5e-3}, {"kind": "second order", "frequency": 40.0, "damping": 0.7}],
+)
+def test_held_command_is_held_whatever_the_substeps(kind):
+    radii = [
+        linearised(
+            definition(
+                rig={"actuator": {**kind, "reconstruction": "hold"}, "specimen": {"stiffness": 1500.0}, "substeps": n}
+            )
+        ).spectral_radius
+        for n in (1, 8)
+    ]
+    assert radii[0] == pytest.approx(radii[1], abs=1e-12)

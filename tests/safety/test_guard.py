@@ -114,3 +114,11 @@ def test_warning_is_an_event_and_no_trip():
 def test_warning_beyond_its_trip_limit_is_refused():
     with pytest.raises(ValidationError, match="a warning must come first"):
         Limits(force={"warn": 60.0, "trip": 50.0})
+
+
+def test_return_is_no_faster_than_the_commands_rate_limit():
+    limits = Limits(force={"trip": 0.5}, command_rate={"trip": 1.5}, on_trip="return", return_time=1e-4, after_trip=0.0)
+    loop = guarded(limits, "measured.force", 1.0)
+    commands = loop.run(1000, record=["command"]).log[:, 1]
+    assert commands[-1] == pytest.approx(0.0, abs=1e-15)
+    assert np.abs(np.diff(commands[1:])).max() <= 1.5 * 1e-3 * (1 + 1e-9)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 import halfreal
 from examples.wallace2005 import DELAY, KS, critical_delay, definition, linearised
@@ -63,7 +64,7 @@ def test_stable_loop_that_trips_is_no_go():
 def test_limits_used_are_the_peaks_of_the_rehearsal():
     answer = halfreal.check(definition(coupling=PREDICTED, limits={"command": {"trip": 0.02}, "force": {"trip": 45.0}}))
     force = np.abs(answer.rehearsal.signals["measured.force"].values).max()
-    assert answer.limits_used["measured.force"] == pytest.approx(force / 45.0)
+    assert answer.rehearsal.limits_used["measured.force"] == pytest.approx(force / 45.0)
     assert any("closest is" in reason for reason in answer.reasons)
 
 
@@ -106,3 +107,53 @@ def test_two_axis_loop_has_margins_too():
     assert critical is not None
     for delay, stable in ((critical - 1e-4, True), (critical + 1e-4, False)):
         assert linearised(with_values(test, {"rig.actuator.delay": delay})).stable == stable
+
+
+def test_limits_used_do_not_depend_on_what_is_recorded():
+    limits = {"command": {"trip": 0.02}, "command_rate": {"trip": 2.0}}
+    full, sparse = (
+        halfreal.check(definition(coupling=PREDICTED, limits=limits, record=record)).rehearsal.limits_used
+        for record in ({}, {"channels": ["target"], "every": 333})
+    )
+    assert full == sparse
+    assert set(full) == {"command.asked", "command rate"}
+
+
+@pytest.mark.parametrize("delay", [2.5e-3, 9.4e-3])
+def test_critical_delay_of_a_held_command_is_a_whole_number_of_steps(delay):
+    """A staircase is late by whole steps: with 1 ms the loop loses stability just above 6 ms."""
+    rig = {"actuator": {"delay": delay, "reconstruction": "hold"}, "specimen": {"stiffness": KS}}
+    test = definition(rig=rig)
+    assert halfreal.check(test).stability.critical_delay == pytest.approx(6e-3, abs=1e-12)
+    assert linearised(with_values(test, {"rig.actuator.delay": 5.999e-3})).stable
+    assert not linearised(with_values(test, {"rig.actuator.delay": 6.001e-3})).stable
+
+
+def test_check_rehearsal_and_record_have_one_verdict():
+    for test in (
+        definition(coupling={"kind": "adaptive forward prediction", "prediction": 0.0}),
+        definition(coupling=PREDICTED, uncertainty={"rig.actuator.delay": {"low": "8 ms", "high": "20 ms"}}),
+    ):
+        answer = halfreal.check(test)
+        assert answer.verdict == answer.rehearsal.verdict == "NO-GO"
+        assert answer.rehearsal.reasons == answer.reasons
+
+
+def test_nonlinear_checks_of_tests_that_trip_at_once_or_last_three_ticks_are_answered():
+    saturating = {"elements": [{"between": [1], "law": {"kind": "bilinear", "stiffness": KS, "limit": 0.003}}]}
+    rig = {"actuator": {"delay": 5e-3, "reconstruction": "cubic"}, "specimen": saturating}
+    assert halfreal.check(definition(rig=rig, limits={"force": {"trip": 1e-6}})).verdict == "NO-GO"
+    assert halfreal.check(definition(rig=rig, timing={"step": 1e-3, "duration": 3e-3})).verdict == "GO"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"timing": {"step": 1e-6, "duration": 1e9}}, "shorten the test"),
+        ({"rig": {"actuator": {"delay": 11.0}, "specimen": {"stiffness": KS}}}, "steps, over 2000"),
+        ({"title": "nul\x00"}, "control character"),
+    ],
+)
+def test_what_no_computer_bears_is_refused_at_once(more, told):
+    with pytest.raises(ValidationError, match=told):
+        definition(**more)

@@ -1,6 +1,7 @@
 """What is found out about nonlinear loops beyond their linearisation at rest."""
 
 import numpy as np
+import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
@@ -61,3 +62,29 @@ def test_linear_stable_loop_never_loses_stability_with_amplitude():
 
 def test_without_excitation_there_is_no_amplitude_to_raise():
     assert critical_factor(hardening(excitation={})) is None
+
+
+def test_bouc_wen_specimen_has_its_yielded_tangent_at_operating_points():
+    """Far beyond yield the force hardly rises: the loop is nearly that without the specimen, not the elastic one."""
+    law = {"kind": "bouc-wen", "stiffness": KS, "yield_displacement": 2e-4, "n": 2.0}
+    rig = {
+        "actuator": {"delay": 2e-3, "reconstruction": "cubic"},
+        "specimen": {"elements": [{"between": [1], "law": law}]},
+    }
+    test = definition(rig=rig, reference=None)
+    slow = examine(test).spectral_radius
+    without, elastic = (
+        linearised(
+            definition(delay=2e-3, rig={"actuator": {"delay": 2e-3}, "specimen": {"stiffness": k}})
+        ).spectral_radius
+        for k in (1e-3, KS)
+    )
+    assert slow.min() == pytest.approx(without, abs=2e-4) or slow.max() == pytest.approx(without, abs=2e-4)
+    assert np.ptp(slow) > 0.3 * abs(elastic - without)
+
+
+def test_growth_below_the_defined_amplitude_is_no_go():
+    answer = halfreal.check(hardening(excitation=driven(10.0)))
+    assert answer.nonlinear is not None and answer.nonlinear.factor is not None
+    assert answer.nonlinear.factor < 1.0
+    assert answer.verdict == "NO-GO"

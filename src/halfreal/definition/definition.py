@@ -44,6 +44,11 @@ Coupling = Annotated[Direct | ForwardPrediction | AdaptiveForwardPrediction | Us
 AnySpecimen = Annotated[Specimen | UserSpecimen, Field(discriminator="kind"), _default_kind("specimen")]
 
 
+MOST_TICKS = 1e9
+LONGEST_DELAY = 2000
+"""In steps: the loop is linearised with every sample of it."""
+
+
 class Timing(Settings):
     """Step of the loop, length of the test, and the seed of everything random in it."""
 
@@ -57,6 +62,10 @@ class Timing(Settings):
         step = info.data.get("step")
         if step and duration < step:
             raise fault(f"{duration:g} s is shorter than one step of {step:g} s; make it longer")
+        if step and duration / step > MOST_TICKS:
+            raise fault(
+                f"{duration / step:.3g} ticks, more than {MOST_TICKS:.0e}; shorten the test or lengthen the step"
+            )
         return duration
 
     @property
@@ -122,6 +131,14 @@ class Definition(Settings):
     uncertainty: dict[str, Uncertain] = Field(default_factory=dict)
     """Numbers that are not known exactly, by their place."""
 
+    @field_validator("title", "description")
+    @classmethod
+    def _printable(cls, text: str) -> str:
+        strange = [c for c in text if not (c.isprintable() or c in "\n\t")]
+        if strange:
+            raise fault(f"it holds the control character {strange[0]!r}; write plain text")
+        return text
+
     # Checks that need two sections stand on the later one, so that all faults of a file come at once.
 
     @field_validator("virtual")
@@ -146,6 +163,19 @@ class Definition(Settings):
         virtual = info.data.get("virtual")
         if virtual is not None and isinstance(rig, SimulatedRig) and isinstance(rig.specimen, Specimen):
             check_axes("rig.specimen", rig.specimen, virtual.axes)
+        return rig
+
+    @field_validator("rig")
+    @classmethod
+    def _delay_is_bounded(cls, rig: Any, info: ValidationInfo) -> Any:
+        timing = info.data.get("timing")
+        if timing is not None and isinstance(rig, SimulatedRig) and rig.actuator.delay > LONGEST_DELAY * timing.step:
+            raise fault(
+                f"{rig.actuator.delay:g} s are {rig.actuator.delay / timing.step:.0f} steps, over {LONGEST_DELAY}; "
+                "shorten the delay or lengthen timing.step",
+                "actuator",
+                "delay",
+            )
         return rig
 
     @field_validator("start_up")

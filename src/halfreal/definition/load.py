@@ -51,9 +51,8 @@ def from_toml(text: str, model: type[Model], *, folder: Path, name: str = "defin
         raise DefinitionError([Fault(name, "", f"names a file that cannot be read ({error})")]) from error
 
 
-def from_json(model: type[Model], data: Mapping[str, Any] | str | bytes) -> Model:
+def from_json(model: type[Model], data: Mapping[str, Any] | str | bytes, name: str = "stored definition") -> Model:
     """A definition from what ``model_dump(mode="json")`` gave, or its JSON text: numbers are in SI units."""
-    name = "stored definition"
     try:
         values = json.loads(data) if isinstance(data, str | bytes) else data
     except (ValueError, RecursionError) as error:

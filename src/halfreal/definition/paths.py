@@ -51,7 +51,7 @@ def _lone(value: Any) -> Any:
 def value_at(definition: Definition, place: str) -> float:
     known = numbers(definition)
     if place not in known:
-        near = difflib.get_close_matches(place, known, n=3, cutoff=0.4)
+        near = difflib.get_close_matches(place, known, n=3, cutoff=0.6)
         raise PlaceError(f"'{place}' is no number of this definition; " + _hint(near))
     return known[place]
 
@@ -84,4 +84,4 @@ def with_values(definition: Definition, values: Mapping[str, float]) -> Definiti
     for place, value in values.items():
         holder, key = slot(definition, data, place)
         holder[key] = round(value) if isinstance(holder[key], int) else value
-    return from_json(Definition, data)
+    return from_json(Definition, data, "with the values given:")

@@ -56,6 +56,8 @@ class Block:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     state: Mapping[str, Value] = field(default_factory=dict)
     frozen: tuple[str, ...] = ()
+    memory: tuple[str, ...] = ()
+    """Frozen fields that are hysteretic memory: held at rest, but part of the dynamics of a loop in motion."""
     held: str = ""
     """What it means for people that the frozen fields are held: the caveat of a linearisation."""
     faults: Mapping[int, str] = field(default_factory=dict)

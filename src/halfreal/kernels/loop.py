@@ -180,6 +180,11 @@ class Loop:
                 position += size
         return np.array(sorted(carried), dtype=int)
 
+    def memory_indices(self) -> np.ndarray:
+        """Entries of ``vector`` that are hysteretic memory: held in a linearisation at rest, moving otherwise."""
+        found = [self.state_indices(block.name, name) for block in self.blocks for name in block.memory]
+        return np.concatenate([np.zeros(0, dtype=int), *found])
+
     # --- driving ----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:

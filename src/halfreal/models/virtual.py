@@ -43,6 +43,7 @@ def virtual_block(
         parameters=method.parameters,
         state=method.state,
         frozen=method.frozen,
+        memory=tuple(name for name in ("permanent",) if name in method.state),
         faults=method.faults,
         references=(*method.references, *references),
     )

@@ -12,6 +12,7 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /definition/json      the same normalised: SI numbers, every default written out
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
+    /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
                           where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
     /stability/frequency_hz, damping, magnitude      (p,)
@@ -134,6 +135,14 @@ def _write(run: Run, file: Any) -> None:
         for name, value in getattr(run, key).items():
             group.attrs[_text(name, key)] = _text(value, key)
 
+    group = file.create_group("judgement")
+    group.attrs["verdict"] = run.verdict
+    for key in ("reasons", "remedies"):
+        _texts(group, key, getattr(run, key))
+    used = group.create_group("limits_used")
+    for name, share in run.limits_used.items():
+        used.attrs[_text(name, "limits_used")] = float(share)
+
     if run.stability is not None:
         group = file.create_group("stability")
         group.attrs["spectral_radius"] = float(run.stability.spectral_radius)
@@ -220,6 +229,10 @@ def _read(file: Any) -> Run:
         started=head["started"],
         interface=int(head["interface"]),
         stability=_stability(file["stability"]) if "stability" in file else None,
+        verdict=_one_of("verdict", file["judgement"].attrs["verdict"]),
+        reasons=tuple(file["judgement/reasons"].asstr()[()]),
+        remedies=tuple(file["judgement/remedies"].asstr()[()]),
+        limits_used={name: float(share) for name, share in file["judgement/limits_used"].attrs.items()},
         references=tuple(file["references"].asstr()[()]),
         versions=dict(file["versions"].attrs),
         host=dict(file["host"].attrs),

@@ -19,7 +19,7 @@ class Verdict:
 
 
 def verdict(run: Run) -> Verdict:
-    """GO if the run completed and its loop is stable, NO-GO if either is not so, CHECK if stability is not known."""
+    """The run's own verdict, with a sentence on how it ended and one on its loop; CHECK if it was not judged."""
     last = float(run.time[-1]) if len(run.time) else 0.0
     trip = series.trip_time(run)
     stopped = last if trip is None else trip
@@ -28,12 +28,8 @@ def verdict(run: Run) -> Verdict:
         "tripped": f"The {run.kind} was stopped by the guard at {number(stopped)} s: {run.reason}",
         "failed": f"The {run.kind} failed at {number(last)} s: {run.reason}",
     }[run.outcome]
-    if run.stability is None:
-        word, loop = "CHECK" if run.outcome == "completed" else "NO-GO", "The loop's stability was not assessed."
-    else:
-        word = "GO" if run.outcome == "completed" and run.stability.stable else "NO-GO"
-        loop = about_loop(run.stability)
-    return Verdict(word, sentence(ended), loop)
+    loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
+    return Verdict(run.verdict or "CHECK", sentence(ended), loop)
 
 
 def about_loop(stability: Stability) -> str:

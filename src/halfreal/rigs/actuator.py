@@ -4,8 +4,10 @@
     first order    T x˙ + x = c
     second order   x¨/ω² + 2ζ x˙/ω + x = c
 
-each per axis, integrated exactly for a command that is linear over h.  ``stroke`` and ``speed`` saturate the motion as
-a cylinder's end stops and its valve do; by default an actuator has neither.
+each per axis, integrated exactly for a command that is linear over h, or held over h if it is reconstructed so.  The
+motion of a pure delay is as smooth as its command; its velocity and acceleration are differences over the loop's step,
+whatever h.  ``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do; by default an
+actuator has neither.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from scipy.linalg import expm
 
 from ..kernels.block import Block, channels
 from ..kernels.compile import kernel
+from ..kernels.history import push
 from ..settings import Number, Settings
 from .transport import Reconstruction
 
@@ -45,7 +48,7 @@ class _Actuator(Settings):
                 *channels("rig.acceleration", "m/s^2", n),
             ),
             parameters={"h": h, "stroke": stroke, "travel": speed * h, **parameters},
-            state={"x": x0, **state},
+            state=state,
             initial=tuple(x0),
         )
 
@@ -59,11 +62,14 @@ def within_reach(stroke, travel, x, wanted):  # type: ignore[no-untyped-def]
 
 def ideal_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = u.size
+    substeps = s.past.shape[0] // 2
     for i in range(n):
-        x = within_reach(p.stroke, p.travel, s.x[i], u[i])
-        v = (x - s.x[i]) / p.h
-        y[i], y[n + i], y[2 * n + i] = x, v, (v - s.v[i]) / p.h
-        s.x[i], s.v[i] = x, v
+        y[i] = within_reach(p.stroke, p.travel, s.past[0, i], u[i])
+    push(s.past, y)
+    for i in range(n):
+        now, before, earlier = s.past[0, i], s.past[substeps, i], s.past[2 * substeps, i]
+        y[n + i] = (now - before) / p.step
+        y[2 * n + i] = (now - 2.0 * before + earlier) / (p.step * p.step)
     return 0
 
 
@@ -72,18 +78,23 @@ class Delay(_Actuator):
 
     kind: Literal["delay"] = "delay"
 
-    def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
-        return self._block(ideal_step, h, unit, x0, {}, {"v": np.zeros(len(x0))})
+    def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
+        past = np.tile(x0, (2 * substeps + 1, 1))
+        return self._block(ideal_step, h, unit, x0, {"step": substeps * h}, {"past": past})
 
 
 def first_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = u.size
     for i in range(n):
-        x = within_reach(p.stroke, p.travel, s.x[i], p.decay * s.x[i] + p.old * s.c[i] + p.new * u[i])
+        wanted = p.decay * s.x[i] + p.old * s.c[i] + p.new * u[i]
+        x = within_reach(p.stroke, p.travel, s.x[i], wanted)
         v = (u[i] - x) / p.time_constant
-        y[i], y[n + i] = x, v
-        y[2 * n + i] = ((u[i] - s.c[i]) / p.h - v) / p.time_constant
-        s.x[i], s.c[i] = x, u[i]
+        a = (p.slope * (u[i] - s.c[i]) / p.h - v) / p.time_constant
+        if x != wanted:  # at its limit it does not follow its own equation
+            v = (x - s.x[i]) / p.h
+            a = (v - s.v[i]) / p.h
+        y[i], y[n + i], y[2 * n + i] = x, v, a
+        s.x[i], s.v[i], s.c[i] = x, v, u[i]
     return 0
 
 
@@ -93,17 +104,19 @@ class FirstOrder(_Actuator):
     kind: Literal["first order"]
     time_constant: Annotated[float, Number("s", above=0)]
 
-    def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
+    def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
         a = h / self.time_constant
         decay = math.exp(-a)
         mean = (1.0 - decay) / a
+        held = self.reconstruction == "hold"
+        old, new = (0.0, 1.0 - decay) if held else (mean - decay, 1.0 - mean)
         return self._block(
             first_order_step,
             h,
             unit,
             x0,
-            {"time_constant": self.time_constant, "decay": decay, "old": mean - decay, "new": 1.0 - mean},
-            {"c": x0},
+            {"time_constant": self.time_constant, "decay": decay, "old": old, "new": new, "slope": float(not held)},
+            {"x": x0, "v": np.zeros(len(x0)), "c": x0},
         )
 
 
@@ -129,21 +142,22 @@ class SecondOrder(_Actuator):
     frequency: Annotated[float, Number("Hz", above=0)]
     damping: Annotated[float, Number("1", above=0)]
 
-    def block(self, h: float, unit: str, x0: np.ndarray) -> Block:
+    def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
         omega = 2 * math.pi * self.frequency
         # states x, v, c and c's slope; the command is linear over the step (Van Loan 1978)
         augmented = np.zeros((4, 4))
         augmented[0, 1] = augmented[2, 3] = 1.0
         augmented[1, :3] = -(omega**2), -2 * self.damping * omega, omega**2
         transition = expm(augmented * h)[:2]
-        weights = np.column_stack([transition[:, :2], transition[:, 2] - transition[:, 3] / h, transition[:, 3] / h])
+        late = transition[:, 2] if self.reconstruction == "hold" else transition[:, 3] / h
+        weights = np.column_stack([transition[:, :2], transition[:, 2] - late, late])
         return self._block(
             second_order_step,
             h,
             unit,
             x0,
             {"map": weights, "omega": omega, "damping": self.damping},
-            {"v": np.zeros(len(x0)), "c": x0},
+            {"x": x0, "v": np.zeros(len(x0)), "c": x0},
         )
 
 

@@ -95,6 +95,7 @@ class Specimen(Settings):
             },
             state={"z": z, "before": np.array(x0, dtype=float), "trial": np.zeros(n)},
             frozen=("z", "trial"),
+            memory=("z",),
             initial=tuple(stiffness @ x0 + forces @ elements.direction),
             references=tuple(key for element in self.elements for key in element.law.references),
         )

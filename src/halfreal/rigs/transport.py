@@ -63,10 +63,13 @@ def transport(
     delay: float,
     reconstruction: Reconstruction,
     initial: np.ndarray,
+    dynamic: bool = False,
 ) -> Block:
     """Block that turns commands of the tick into the command the actuator sees at each of the rig's own steps."""
     fine = dt / substeps
-    rows = [taps((delay - (i + 1) * fine) / dt, reconstruction) for i in range(substeps)]
+    # An actuator with dynamics needs what is held over its step, not what a staircase has jumped to at the step's end.
+    share = 0.5 if reconstruction == "hold" and dynamic else 1.0
+    rows = [taps((delay - (i + share) * fine) / dt, reconstruction) for i in range(substeps)]
     first = np.array([float(index) for index, _ in rows])
     length = -(-(int(first.max()) + TAPS) // ROUNDED) * ROUNDED
     return Block(

@@ -5,6 +5,8 @@ excitation → start-up → virtual substructure → coupling → guard → [rec
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..couplings.start_up import Measured
@@ -12,12 +14,22 @@ from ..definition.definition import Definition, SimulatedRig
 from ..kernels.block import channels, names
 from ..kernels.loop import Loop
 from ..models.excitation import silence
+from ..models.state_space import StateSpace
 from ..models.structure import Structure
 from ..rigs.transport import transport
 from ..stability.open_loop import PROBE, probe
 
 SETTLING_TICKS = 4
 """Ticks at rest after which every block is past its first call."""
+
+
+def at_rest(virtual: Any) -> Any:
+    """A virtual substructure without its initial state; a user's model starts as its author says."""
+    if isinstance(virtual, Structure):
+        return virtual.model_copy(update={"initial_displacement": None, "initial_velocity": None})
+    if isinstance(virtual, StateSpace):
+        return virtual.model_copy(update={"initial_state": None})
+    return virtual
 
 
 def build(definition: Definition, *, quiet: bool = False, ideal: bool = False, cut: bool = False) -> Loop:
@@ -29,8 +41,8 @@ def build(definition: Definition, *, quiet: bool = False, ideal: bool = False, c
     (``halfreal.stability.open_loop``).
     """
     step, rig, virtual = definition.timing.step, definition.rig, definition.virtual
-    if quiet and isinstance(virtual, Structure):
-        virtual = virtual.model_copy(update={"initial_displacement": None, "initial_velocity": None})
+    if quiet:
+        virtual = at_rest(virtual)
     n = virtual.axes
     target, asked, command, feedback, displacement, force = (
         names(channels(name, "", n))
@@ -54,8 +66,17 @@ def build(definition: Definition, *, quiet: bool = False, ideal: bool = False, c
 
     specimen = rig.specimen.block(n, x0, step / rig.substeps)
     inner = [
-        transport(command, "m", step, rig.substeps, rig.actuator.delay, rig.actuator.reconstruction, x0),
-        rig.actuator.block(step / rig.substeps, "m", x0),
+        transport(
+            command,
+            "m",
+            step,
+            rig.substeps,
+            rig.actuator.delay,
+            rig.actuator.reconstruction,
+            x0,
+            dynamic=rig.actuator.kind != "delay",
+        ),
+        rig.actuator.block(step / rig.substeps, "m", x0, rig.substeps),
         silence("excitation.specimen", "N") if pushed is None or quiet else pushed.block("excitation.specimen"),
         specimen,
     ]

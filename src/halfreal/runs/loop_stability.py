@@ -68,13 +68,18 @@ def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) ->
     rig, step = definition.rig, definition.timing.step
     if not isinstance(rig, SimulatedRig):
         return None
+    held = rig.actuator.reconstruction == "hold"  # a staircase: late by whole steps, whatever the delay
     own = max(rig.actuator.delay, step)
+    if held:
+        own = step * float(np.ceil(own / step - 1e-9))
     if not stable:
         if own <= step:
             return None
         own, margin = step, margin_of(with_values(definition, {DELAY: step}))
     further = finite(margin.critical_delay)
-    return None if further is None or not margin.stable_without_delay else own + further
+    if further is None or not margin.stable_without_delay:
+        return None
+    return step * float(np.floor((own + further) / step + 1e-9)) if held else own + further
 
 
 def finite(value: float) -> float | None:

@@ -21,7 +21,7 @@ from ..kernels.tick import GUARD_FAILED
 from ..safety.guard import BLOCK_FAULT
 from .build import build
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
-from .reference import emulate
+from .reference import EmulationError, emulate
 from .run import Event, Run, Signal, Stability
 
 LARGEST_RECORD = 4e9
@@ -103,14 +103,19 @@ def rehearse(
         name: Signal(next(c.unit for c in loop.channels if c.name == name), log[:, 1 + i])
         for i, name in enumerate(record)
     }
-    emulated = emulate(definition, done, every)
+    events = [event for event in (describe(definition, loop, *one) for one in happened) if event]
+    emulated = None
+    try:
+        emulated = emulate(definition, done, every)
+    except EmulationError as error:  # the test stands by itself
+        events.append(Event(0.0, "reference", f"no reference: {error}"))
     if emulated is not None:
         for i, name in enumerate(names(channels("reference", "m", definition.virtual.axes))):
             signals[name] = Signal("m", emulated[: len(log), i])
-    events = [event for event in (describe(definition, loop, *one) for one in happened) if event]
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
     outcome, reason = how_it_ended(definition, loop, ended)
+    judged = stability_of(definition, loop, stability or loop_stability(definition))
     return Run(
         title=definition.title,
         kind="rehearsal",
@@ -125,7 +130,10 @@ def rehearse(
         seed=definition.timing.seed,
         started=started,
         interface=definition.virtual.axes,
-        stability=stability_of(definition, loop, stability or loop_stability(definition)),
+        stability=judged,
+        verdict="GO" if judged.stable and outcome == "completed" else "NO-GO",
+        reasons=(judged.text, *((f"{outcome}: {reason}",) if reason else ())),
+        limits_used=definition.limits.used(loop.state("guard")["peaks"]),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
         host={"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
@@ -174,12 +182,12 @@ def how_it_ended(
 
 
 def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> Stability:
-    """Stability of the loop at rest; that of an adaptive loop as it had become by the end of the test."""
+    """Stability of the loop at rest as it starts, and in words what an adaptive loop had become by the end."""
+    linearisation = before.linearisation
+    text = "; ".join((linearisation.summary(), *before.caveats))
     after = as_adapted(definition, ran)
-    linearisation = after or before.linearisation
-    text = "; ".join((before.linearisation.summary(), *before.caveats))
     if after is not None:
-        text = f"{after.summary()}, as adapted by the end of the test; at its start {text}"
+        text += f"; as adapted by the end of the test it is {after.summary()}"
     margin = before.margin if before.linearisation.stable else None
     return Stability(
         spectral_radius=linearisation.spectral_radius,

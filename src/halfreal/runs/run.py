@@ -74,6 +74,12 @@ class Run:
     """ISO 8601, UTC."""
     interface: int = 1
     stability: Stability | None = None
+    verdict: Literal["GO", "NO-GO", ""] = ""
+    """Of ``halfreal check``, or of the loop's stability and the outcome alone; empty if it was not judged."""
+    reasons: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    limits_used: Mapping[str, float] = field(default_factory=dict)
+    """Largest value of each limited signal as a share of its trip limit."""
     references: tuple[str, ...] = ()
     """Keys into ``halfreal.citations``."""
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 Watched are, for every interface axis, the asked command, its rate, the target, the measured displacement and force, and
 the gap (target − measured displacement).  A value beyond its ``warn`` limit is an event; beyond its ``trip`` limit, or
 not a number, or a fault reported by any block, is a trip: within the same tick the command stays at the last one
-applied, and then holds there or returns smoothly to the safe position.  Never does an offending command reach the rig.
+applied, and then holds there or returns smoothly to where the test began, no faster than the command's rate limit.
+Never does an offending command reach the rig.
 A trip ends the test after ``after_trip``, so that the record shows what came of it.
 """
 
@@ -107,22 +108,31 @@ class Limits(Settings):
                 "warn": np.array(warn),
                 "returns": float(self.on_trip == "return"),
                 "return_time": self.return_time,
-                "after": self.return_time + self.after_trip if self.on_trip == "return" else self.after_trip,
-                "safe": np.zeros(n),
+                "after": self.after_trip,
+                "rate": UNLIMITED if self.command_rate.trip is None else self.command_rate.trip,
+                "safe": np.array(initial, dtype=float),
             },
             state={
                 "mode": RUNNING,
                 "cause": 0.0,
                 "value": 0.0,
                 "elapsed": 0.0,
+                "return_time": 0.0,
                 "applied": np.array(initial, dtype=float),
                 "held": np.zeros(n),
                 "watched": np.zeros(6 * n),
+                "peaks": np.zeros(6 * n),
             },
-            frozen=("mode", "cause", "value", "elapsed", "applied", "held", "watched"),
+            frozen=("mode", "cause", "value", "elapsed", "return_time", "applied", "held", "watched", "peaks"),
             watched=("guard.mode", "guard.cause", "guard.warning"),
             initial=tuple(initial),
         )
+
+    def used(self, peaks: np.ndarray) -> dict[str, float]:
+        """Largest value of each limited signal, of any axis, as a share of its trip limit."""
+        largest = peaks.reshape(6, -1).max(axis=1)
+        named = zip(self.ordered(), largest, strict=True)
+        return {name: float(peak / limit.trip) for (name, limit), peak in named if limit.trip is not None}
 
     def name_cause(self, cause: float, n: int) -> str:
         """The cause of a trip or a warning in words, with its limit."""
@@ -146,6 +156,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     warning = 0.0
     if s.mode == RUNNING:
         for i in range(6 * n - 1, -1, -1):
+            s.peaks[i] = max(s.peaks[i], abs(s.watched[i]))
             # written so that a value that is not a number is beyond every limit
             if not (abs(s.watched[i]) <= p.warn[i]):
                 warning = i + 1.0
@@ -158,15 +169,18 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 s.applied[i] = u[1 + i]
         else:
             s.mode, s.elapsed = TRIPPED, 0.0
+            s.return_time = p.return_time if p.returns != 0.0 else 0.0
             for i in range(n):
                 s.held[i] = s.applied[i]
+                if p.returns != 0.0:  # the way back is no faster than a command may be
+                    s.return_time = max(s.return_time, 0.5 * math.pi * abs(s.held[i] - p.safe[i]) / p.rate)
     else:
         s.elapsed += p.dt
         if p.returns != 0.0:
-            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / p.return_time, 1.0)))
+            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / s.return_time, 1.0)))
             for i in range(n):
                 s.applied[i] = p.safe[i] + share * (s.held[i] - p.safe[i])
-        if s.elapsed >= p.after:
+        if s.elapsed >= s.return_time + p.after:
             s.mode = FINISHED
     for i in range(n):
         y[i] = s.applied[i]

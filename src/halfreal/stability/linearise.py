@@ -49,7 +49,8 @@ class Linearisation:
 
     @property
     def stable(self) -> bool:
-        return self.spectral_radius < 1.0
+        """All poles decay; one on the limit, to rounding, is not stable."""
+        return self.spectral_radius < 1.0 - MARGINAL
 
     @cached_property
     def continuous(self) -> np.ndarray:

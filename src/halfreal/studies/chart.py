@@ -68,15 +68,8 @@ class Chart:
     evaluations: int
     """Loops built."""
 
-    @property
-    def operating_margin(self) -> float:
-        """Margin of the grid point nearest to the operating point; NaN if that is not on the chart."""
-        place = []
-        for axis in (self.y, self.x):
-            if not axis.values[0] <= axis.operating <= axis.values[-1]:
-                return np.nan
-            place.append(int(np.argmin(np.abs(axis.values - axis.operating))))
-        return float(self.margin[place[0], place[1]])
+    operating_margin: float
+    """Margin at the operating point itself; NaN if that is not on the chart."""
 
     def summary(self) -> str:
         valid = ~np.isnan(self.margin)
@@ -166,6 +159,7 @@ def _with_delay(definition: Definition, axes: tuple[Axis, Axis], continuous: boo
         boundary=[curve[:, turn] for curve in found.boundary],
         branches=[curve[:, turn] for curve in found.branches],
         evaluations=found.loops,
+        operating_margin=float(found.margin_at(delay.operating, other.operating)) if on_chart(axes) else np.nan,
     )
 
 
@@ -186,7 +180,12 @@ def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progre
         variation.at(low + 0.5 * width)  # tells why
         raise HalfrealError("nothing on this chart is a valid definition; give other ranges")
     lines = [low + width * line for line in found.lines]
-    return Chart(axes[0], axes[1], found.values, "decay", lines, [], found.evaluations)
+    here = -variation.growth([axis.operating for axis in axes]) if on_chart(axes) else np.nan
+    return Chart(axes[0], axes[1], found.values, "decay", lines, [], found.evaluations, here)
+
+
+def on_chart(axes: tuple[Axis, Axis]) -> bool:
+    return all(axis.values[0] <= axis.operating <= axis.values[-1] for axis in axes)
 
 
 def units_of_axis(values: np.ndarray, unit: str) -> tuple[float, str]:

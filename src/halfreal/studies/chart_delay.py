@@ -12,6 +12,7 @@ At whole steps that is the code itself; between them it is what the rig's recons
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +85,8 @@ class Traced:
     """Each (k, 2): delay, other number."""
     boundary: list[np.ndarray]
     loops: int
+    margin_at: Callable[[float, float], float]
+    """Margin [s] at any delay and other number, traced anew."""
 
 
 class DelayTrace:
@@ -152,6 +155,9 @@ def trace(
         branches=[curve[:, :2] for curve in curves],
         boundary=[piece for curve in curves for piece in _limiting(curve)],
         loops=tracer.loops,
+        margin_at=lambda delay, other: float(
+            signed_distance(tracer.rows(np.array([other]), longest)[0].critical, np.array([delay]))[0]
+        ),
     )
 
 

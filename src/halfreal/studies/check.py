@@ -7,7 +7,7 @@ linearised along the rehearsal too.  What would make a NO-GO pass is tried out o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..definition.definition import Definition, SimulatedRig
 from ..definition.paths import with_values
 from ..errors import HalfrealError
 from ..runs.build import build
-from ..runs.loop_stability import LoopStability, finite, linearised, loop_stability
+from ..runs.loop_stability import DELAY, LoopStability, finite, linearised, loop_stability
 from ..runs.rehearse import Progress, rehearse
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
@@ -41,8 +41,6 @@ class Check:
     rehearsal: Run
     nonlinear: Nonlinear | None = None
     uncertainty: UncertaintyStudy | None = None
-    limits_used: dict[str, float] = field(default_factory=dict)
-    """Largest value of each limited signal in the rehearsal, as a share of its trip limit."""
 
     @property
     def linearisation(self) -> Linearisation:
@@ -51,7 +49,7 @@ class Check:
     @property
     def binding(self) -> str:
         """The constraint that leaves least room, as a share of what it allows."""
-        room = {f"limit of {name}": 1.0 - share for name, share in self.limits_used.items()}
+        room = {f"limit of {name}": 1.0 - share for name, share in self.rehearsal.limits_used.items()}
         margin = self.stability.margin
         if not self.linearisation.stable:
             room["stability"] = 0.0
@@ -71,28 +69,32 @@ class Check:
         return f"{self.verdict}: {self.reasons[0]}"
 
 
-def check(definition: Definition, *, progress: Progress | None = None) -> Check:
-    """Judge the test that the definition describes."""
+def check(definition: Definition, *, text: str | None = None, progress: Progress | None = None) -> Check:
+    """Judge the test that the definition describes (``text``: as its file has it, for the record)."""
     stability = loop_stability(definition)
-    run = rehearse(definition, stability=stability, progress=progress)
-    nonlinear = examine(definition) if is_nonlinear(definition) else None
-    used = limits_used(definition, run)
+    run = rehearse(definition, text=text, stability=stability, progress=progress)
+    nonlinear = examine(definition, stability.linearisation.stable) if is_nonlinear(definition) else None
+    bounded = nonlinear is None or nonlinear.factor is None or nonlinear.factor > 1.0
+    used = run.limits_used
     study = study_uncertainty(definition, SAMPLES) if definition.uncertainty else None
     certain = study is None or study.worst_growth < 0.0
-    go = stability.linearisation.stable and run.outcome == "completed" and certain
+    go = stability.linearisation.stable and run.outcome == "completed" and certain and bounded
     reasons = [stability.linearisation.summary(), *margins_in_words(definition, stability)]
     if run.outcome != "completed":
         reasons.append(f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}")
     elif used:
         closest = max(used, key=lambda name: used[name])
-        reasons.append(f"the rehearsal stays within its limits; closest is {closest} with {100 * used[closest]:.0f} %")
+        share = f"{100 * used[closest]:.0f} % of its trip limit"
+        reasons.append(f"the rehearsal stays within its limits; closest is {closest} with {share} used")
     if nonlinear is not None:
         reasons.append(nonlinear.summary())
     if study is not None:
         reasons.append(f"{'' if certain else 'not stable for all it may be: '}{study.summary()}")
     reasons += stability.caveats
     remedies = () if go else tuple(remedies_for(definition, stability, run))
-    return Check("GO" if go else "NO-GO", tuple(reasons), remedies, stability, run, nonlinear, study, used)
+    verdict: Literal["GO", "NO-GO"] = "GO" if go else "NO-GO"
+    run = replace(run, verdict=verdict, reasons=tuple(reasons), remedies=remedies)
+    return Check(verdict, tuple(reasons), remedies, stability, run, nonlinear, study)
 
 
 def margins_in_words(definition: Definition, stability: LoopStability) -> list[str]:
@@ -102,7 +104,7 @@ def margins_in_words(definition: Definition, stability: LoopStability) -> list[s
         return []
     if not stability.linearisation.stable:
         if critical is None:
-            return ["no delay of the rig makes it stable"]
+            return ["it is unstable with the shortest delay the rig can have too"]
         has = units.text(rig_delay(definition), "s")
         return [f"the loop bears a delay of {units.text(critical, 's')}, and the rig has {has}"]
     further = finite(margin.critical_delay)
@@ -128,29 +130,24 @@ def tripped_at(run: Run) -> float:
     return trips[0] if trips else float(run.time[-1])
 
 
-def limits_used(definition: Definition, run: Run) -> dict[str, float]:
-    """Peaks of the limited signals over their trip limits, up to a trip."""
-    used = {}
-    running = run.time < tripped_at(run) if run.outcome == "tripped" else np.ones(run.time.size, dtype=bool)
-    for name, limit in definition.limits.ordered():
-        values = run.vector(name)
-        if limit.trip is not None and values is not None and running.any():
-            used[name] = float(np.abs(values[running]).max() / limit.trip)
-    return used
-
-
 def remedies_for(definition: Definition, stability: LoopStability, run: Run) -> list[str]:
     """Changes that make the loop stable, each tried on the linearised code."""
     found = []
     if not stability.linearisation.stable:
         found += [*prediction_remedy(definition), *step_remedy(definition)]
-        if stability.critical_delay is not None:
+        if stability.critical_delay is not None and delay_cures(definition, stability.critical_delay):
             found.append(f"a rig whose delay is shorter than {units.text(stability.critical_delay, 's')}")
     elif run.outcome == "completed":
         found.append("a narrower uncertainty, or a coupling that bears the worst case")
     elif run.outcome == "tripped":
         found.append("a smaller excitation, or a wider limit if rig and specimen bear it")
     return found
+
+
+def delay_cures(definition: Definition, critical: float) -> bool:
+    """Whether the loop that runs is stable with a little less than the critical delay."""
+    shorter = with_values(definition, {DELAY: 0.98 * critical})
+    return linearised(build(shorter, quiet=True)).stable
 
 
 def prediction_remedy(definition: Definition) -> list[str]:

@@ -15,17 +15,19 @@ import numpy as np
 
 from ..definition.definition import Definition, SimulatedRig
 from ..kernels.block import channels, names
+from ..kernels.loop import Loop
 from ..models.structure import Structure
 from ..models.user import UserFunction
 from ..rigs.specimen import Specimen
 from ..runs.build import build
 from ..safety.guard import Limits
-from ..stability.linearise import linearise
+from ..stability.linearise import Linearisation, derivative
 
 POINTS = 60
 LARGEST_FACTOR = 1024.0
 GROWN = 3.0
 """The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
+RESTING = 1e-6
 SHARE = 0.1
 """… and at least this share of the target's."""
 
@@ -39,14 +41,21 @@ class Nonlinear:
     factor: float | None
     """Of the excitation as defined, at which stability is lost; None if it is not up to ``LARGEST_FACTOR``."""
 
+    searched: bool = True
+    """Whether that amplitude was looked for; not in a loop that is unstable already at rest."""
+
     def summary(self) -> str:
-        worst = int(np.argmax(self.spectral_radius))
-        text = (
-            f"nonlinear: linearised at {self.time.size} operating points of the rehearsal, largest spectral radius "
-            f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
-        )
+        text = "nonlinear: the rehearsal was too short for operating points"
+        if self.time.size:
+            worst = int(np.argmax(self.spectral_radius))
+            text = (
+                f"nonlinear: linearised at {self.time.size} operating points of the rehearsal, largest spectral radius "
+                f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
+            )
+        if not self.searched:
+            return text
         if self.factor is None:
-            return f"{text}; stays stable up to {LARGEST_FACTOR:g} times the excitation"
+            return f"{text}; no growth up to {LARGEST_FACTOR:g} times the excitation"
         return f"{text}; loses stability at {self.factor:.3g} times the excitation"
 
 
@@ -63,8 +72,8 @@ def is_nonlinear(definition: Definition) -> bool:
     return any(isinstance(part, UserFunction) for part in parts) or any(e.law.kind != "linear" for e in elements)
 
 
-def examine(definition: Definition) -> Nonlinear:
-    """Linearise along a rehearsal, and look for the amplitude at which it loses stability."""
+def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
+    """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
     loop = build(definition, ideal=True)
     stretch = max(definition.timing.ticks // POINTS, 1)
     time, radius = [], []
@@ -73,8 +82,23 @@ def examine(definition: Definition) -> Nonlinear:
         if loop.state("guard")["mode"] != 0.0:
             break
         time.append(loop.vector[0] * loop.dt)
-        radius.append(linearise(loop).spectral_radius)
-    return Nonlinear(np.array(time), np.array(radius), critical_factor(definition))
+        radius.append(moving_radius(loop))
+    factor = critical_factor(definition) if stable_at_rest else None
+    return Nonlinear(np.array(time), np.array(radius), factor, stable_at_rest)
+
+
+def moving_radius(loop: Loop) -> float:
+    """Spectral radius at the loop's present state, hysteretic memory included.
+
+    A specimen that does not yield at the moment keeps its permanent set: a pole at λ = 1 that says nothing.  As many as
+    there are memories may be left out.
+    """
+    memories = loop.memory_indices()
+    indices = np.concatenate([loop.dynamic_indices(), memories])
+    values = Linearisation(derivative(loop, indices, indices), loop.dt).eigenvalues
+    kept = np.argsort(np.abs(values - 1.0))
+    resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
+    return float(np.abs(np.delete(values, resting)).max())
 
 
 def critical_factor(definition: Definition) -> float | None:
@@ -103,7 +127,7 @@ def diverges(definition: Definition, factor: float) -> bool:
         update={"excitation": excitation.model_copy(update=scaled), "limits": Limits(after_trip=0.0)}
     )
     loop = build(free, ideal=True)
-    ticks = definition.timing.ticks // 4
+    ticks = max(definition.timing.ticks // 4, 1)
     n = definition.virtual.axes
     gap, target = names(channels("gap", "m", n)), names(channels("target", "m", n))
     peaks = []

@@ -33,7 +33,7 @@ class Variation:
         """The variant with these values [SI]; ``DefinitionError`` if it is not a valid definition."""
         for (holder, key), value in zip(self._slots, values, strict=True):
             holder[key] = round(value) if isinstance(holder[key], int) else float(value)
-        return from_json(Definition, self._data)
+        return from_json(Definition, self._data, "with the values given:")
 
     def unchecked(self, values: Sequence[float] | np.ndarray) -> Definition:
         """The variant with these values, not validated: for many between some that were."""
