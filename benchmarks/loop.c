@@ -38,7 +38,7 @@ struct state {
     double tick;
     double x[STATES], u[INPUTS], started;
     double targets[POINTS], predicting;
-    double mode, cause, value, elapsed, applied, held;
+    double mode, cause, value, elapsed, applied, held, peaks[WATCHED];
     double commands[LENGTH];
     double position, speed;
     double seen[EVENTS];
@@ -115,6 +115,7 @@ static void guard(const struct parameters *p, struct state *s, struct bus *b)
         const double watched[WATCHED] = {b->asked, (b->asked - s->applied) / p->dt, b->target,
                                          b->measured_displacement, b->measured_force, b->gap};
         for (int i = WATCHED - 1; i >= 0; i--) {
+            s->peaks[i] = fabs(watched[i]) > s->peaks[i] ? fabs(watched[i]) : s->peaks[i];
             if (!(fabs(watched[i]) <= p->warn[i])) b->warning = i + 1.0;
             if (!(fabs(watched[i]) <= p->trip[i])) {
                 s->cause = i + 1.0;

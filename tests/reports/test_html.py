@@ -222,3 +222,12 @@ def test_a_long_definition_is_cut_and_what_is_absent_left_out() -> None:
 )
 def test_numbers_and_texts_for_people(text: str, expected: str) -> None:
     assert text == expected
+
+
+def test_report_of_a_single_sample_is_written_without_warnings(steady: Run) -> None:
+    short = replace(
+        steady,
+        time=steady.time[:1],
+        signals={name: Signal(signal.unit, signal.values[:1]) for name, signal in steady.signals.items()},
+    )
+    assert "<html" in html.render(short)

@@ -131,7 +131,7 @@ def checked(uncertain: Any, sections: Mapping[str, Any], known: Iterable[str], i
             result[place], faulty = _read(entry, there[place], info)
             wrong += [((place, *at), message) for at, message in faulty]
         elif section in sections or section not in known:
-            near = difflib.get_close_matches(str(place), there, n=1, cutoff=0.4)
+            near = difflib.get_close_matches(str(place), there, n=1, cutoff=0.6)
             hint = f"did you mean '{near[0]}'?" if near else "write keys joined by dots, as in 'rig.actuator.delay'"
             wrong.append(((place,), f"is no number of this definition; {hint}"))
     if wrong:

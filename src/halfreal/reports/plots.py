@@ -118,7 +118,8 @@ def _zoom(panels: list[Axes], run: Run, window: tuple[float, float], shown: list
             line.set_data(*envelope(run.time[inside], unit.factor * signal[inside], 2000))
         panel.relim()
         panel.autoscale_view()
-        panel.set_xlim(window)
+        if window[1] > window[0]:
+            panel.set_xlim(window)
 
 
 @styled
