@@ -78,6 +78,19 @@ def _free(target: Path, force: bool) -> Path:
     return target
 
 
+def _write_text(path: Path, text: str, force: bool) -> None:
+    from .records.whole_file import whole_file
+
+    with whole_file(path, overwrite=force) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _toml(definition: Definition) -> str:
+    from .definition.load import to_toml
+
+    return to_toml(definition)
+
+
 def _load(path: Path) -> tuple[Definition, str]:
     from .definition.definition import read_definition
 
@@ -115,21 +128,31 @@ def new(
         stop(f"'{path}' exists; choose another name, or --force to overwrite it")
     if not path.parent.is_dir():
         stop(f"the folder '{path.parent}' does not exist; make it first")
-    from .records.whole_file import whole_file
-
-    with whole_file(path, overwrite=force) as temporary:
-        temporary.write_bytes(resources.files("halfreal").joinpath("new.toml").read_bytes())
+    _write_text(path, resources.files("halfreal").joinpath("new.toml").read_text(encoding="utf-8"), force)
     typer.echo(f"wrote {path}; next: halfreal check {path}")
 
 
 @app.command()
 @told
-def check(path: DefinitionFile, as_json: AsJson = False) -> None:
-    """Validate a definition and say whether its loop is stable: GO or NO-GO."""
+def check(
+    path: DefinitionFile,
+    as_json: AsJson = False,
+    worst: Annotated[
+        Path | None, typer.Option("--worst", metavar="WORST.toml", help="Write the worst case of what is uncertain.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Validate a definition and judge its test: GO or NO-GO, why, and what would make it pass."""
     definition, _ = _load(path)
+    if worst is not None:
+        _free(worst, force)
+        if not definition.uncertainty:
+            stop(f"nothing in '{path}' is uncertain; give it a section [uncertainty], as in halfreal new")
     from .studies.check import check as judge
 
     answer = _with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json)
+    if worst is not None and answer.uncertainty is not None:
+        _write_text(worst, _toml(answer.uncertainty.worst), force)
     if as_json:
         typer.echo(json.dumps(_finite(_check_json(answer)), indent=2))
     else:
@@ -366,9 +389,7 @@ def info(
         if as_json:
             typer.echo(json.dumps(definition.model_dump(mode="json"), indent=2))
         else:
-            from .definition.load import to_toml
-
-            typer.echo(to_toml(definition))
+            typer.echo(_toml(definition))
     else:
         run = _open_run(path)
         if as_json:

@@ -198,3 +198,15 @@ def test_chart_is_drawn_and_bad_ranges_are_told(folder):
         answer = run("chart", path, "--x", bad, "--y", stiffness, "--points", 20, "-o", "other.png")
         assert answer.exit_code == 2
         assert told in answer.output
+
+
+def test_worst_case_of_an_uncertain_test_is_written_as_a_definition(folder):
+    assert run("check", GOOD, "--worst", "worst.toml").exit_code == 2  # nothing is uncertain in it
+    text = GOOD.read_text() + '\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
+    Path("uncertain.toml").write_text(text)
+    answer = run("check", "uncertain.toml", "--worst", "worst.toml")
+    assert answer.exit_code == 1
+    assert "20 ms" in answer.output
+    told = json.loads(run("info", "worst.toml", "--json").output)
+    assert told["rig"]["actuator"]["delay"] == pytest.approx(0.02)
+    assert run("rehearse", "worst.toml").exit_code == 1
