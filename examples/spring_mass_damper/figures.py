@@ -16,7 +16,6 @@ from halfreal.reports import plots
 from halfreal.reports.style import new_figure, styled
 
 HERE = Path(__file__).parent
-CRITICAL_DELAY = 6.76955e-3
 
 
 @styled
@@ -78,9 +77,10 @@ def growth(run: halfreal.Run) -> Figure:
 def main(folder: Path) -> None:
     runs = {path.stem: halfreal.rehearse(halfreal.load(path)) for path in sorted(HERE.glob("*.toml"))}
     steady = runs["forward_prediction"]
+    critical = halfreal.check(halfreal.load(HERE / "uncompensated.toml")).stability.critical_delay
     figures = {
         "figure_7a_time_history": plots.time_history(steady),
-        "figure_7b_synchronisation": plots.synchronisation(steady, delay=CRITICAL_DELAY, from_time=6.0),
+        "figure_7b_synchronisation": plots.synchronisation(steady, delay=critical, from_time=6.0),
         "figure_8_growth": growth(runs["under_compensated"]),
         "figure_9_start_ups": start_ups(runs),
         "section_3_saturating_history": plots.time_history(runs["saturating"]),

@@ -15,7 +15,7 @@ import halfreal
 from halfreal.couplings.forward_prediction import weights
 from halfreal.figures import new_figure, styled
 from halfreal.stability.dde import DelaySystem
-from halfreal.stability.dde_sweep import sweep
+from halfreal.stability.dde_sweep import limit, sweep
 from halfreal.studies.chart import chart
 
 HERE = Path(__file__).parent
@@ -44,7 +44,8 @@ def figure_4() -> Figure:
     axes = figure.subplots()
     axes.plot(1e3 * found.values, found.roots.real, color="tab:blue", linewidth=1.2)
     axes.axhline(0, color="k", linewidth=0.8)
-    axes.axvline(6.76955, color="tab:red", linestyle="--", linewidth=1, label="critical delay 6.76955 ms")
+    critical = 1e3 * limit(with_delay, 5e-3, 10e-3)
+    axes.axvline(critical, color="tab:red", linestyle="--", linewidth=1, label=f"critical delay {critical:.5f} ms")
     axes.set(xlabel="delay τ [ms]", ylabel="Re s [1/s]", ylim=(-150, 20), xlim=(0, 100), title="Roots of the test")
     axes.legend()
     return figure

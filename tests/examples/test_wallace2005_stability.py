@@ -20,12 +20,24 @@ from examples.wallace2005 import (
     root,
 )
 from halfreal.couplings.forward_prediction import weights
+from halfreal.stability.dde import DelaySystem, abscissa
+from halfreal.stability.dde_sweep import limit
 from halfreal.stability.linearise import linearise
+from halfreal.stability.margins import delay_margin
+from halfreal.studies.continuous import continuous_loop
+
+
+def residual(delay):
+    """The delay differential equation with this delay left."""
+    return DelaySystem.second_order([[M]], [[C]], [[K]], [(delay, [[KS]], None, None)])
 
 
 def test_wallace2005_critical_delay():
-    """6.77 ms in the paper; 6.76955 ms from its Eqs. 11 and 12."""
+    """6.77 ms in the paper; 6.76955 ms from its Eqs. 11 and 12, from margins and from characteristic roots."""
     assert critical_delay() == pytest.approx(6.76955e-3, abs=5e-9)
+    exact = continuous_loop(definition()).open_loop
+    assert delay_margin(exact).critical_delay == pytest.approx(critical_delay(), rel=1e-12)
+    assert limit(residual, 6e-3, 8e-3) == pytest.approx(critical_delay(), rel=1e-9)
 
 
 def test_wallace2005_first_order_estimate_of_the_critical_delay():
@@ -137,8 +149,10 @@ def test_wallace2005_interval_of_stable_predictions(order, published, lower, upp
 
 
 def test_exact_prediction_needs_the_delay_less_the_critical_one():
-    """With perfect prediction all ρ > τ − τ_c = 2.63 ms are stable: the residual delay is what counts."""
-    assert DELAY - critical_delay() == pytest.approx(2.63e-3, abs=5e-6)
+    """Fig. 5, grey: with perfect prediction the residual delay counts, and all ρ > τ − τ_c = 2.63 ms are stable."""
+    least = limit(lambda rho: residual(DELAY - rho), 1e-3, 5e-3)
+    assert least == pytest.approx(2.63e-3, abs=5e-6)
+    assert all(abscissa(residual(DELAY - rho)) < 0 for rho in np.linspace(1.001 * least, 0.999 * DELAY, 20))
 
 
 def test_wallace2005_over_compensation_adds_damping():

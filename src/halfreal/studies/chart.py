@@ -19,8 +19,9 @@ from ..definition.paths import value_at
 from ..definition.uncertainty import quantity_at
 from ..errors import HalfrealError
 from ..figures import new_figure, styled
+from ..runs.loop_stability import DELAY
 from ..runs.rehearse import Progress
-from .chart_delay import DELAY, trace
+from .chart_delay import trace
 from .chart_grid import zero_line
 from .variation import Variation
 

@@ -1,7 +1,7 @@
 """Stability charts with the rig's delay on one axis: every boundary traced exactly.
 
 For each value of the other number the open loop without (or with the least) delay is formed and its crossings are found
-(``crossings``): roots cross the imaginary axis at the delays τ = (ψ₀ + 2πn)/ω, n = 0, 1, 2 …, and nowhere
+(``batch_crossings``): roots cross the imaginary axis at the delays τ = (ψ₀ + 2πn)/ω, n = 0, 1, 2 …, and nowhere
 else, so that counting them from τ = 0 up tells the number of unstable roots at every delay.
 
 The open loop is either the continuous limit L₀, with the whole delay as an ideal one, or that of the code that runs
@@ -22,11 +22,10 @@ from ..runs.build import SETTLING_TICKS, build
 from ..runs.rehearse import Progress
 from ..stability.open_loop import open_loop
 from ..stability.state_space import StateSpace
+from .batch_crossings import Crossings, crossings_of
 from .continuous import continuous_loop
-from .crossings import Crossings, crossings_of
 from .variation import Variation
 
-DELAY = "rig.actuator.delay"
 MOST_MATCHED = 12
 """Crossings up to which every way of matching two rows is tried."""
 FOLD_STEPS = 30

@@ -7,7 +7,7 @@ lead, as over-compensation makes it.  A root is on the imaginary axis at ω wher
 
 for an eigenvalue μ of L: the boundary is the inverse Nyquist curve in the plane of gain and phase.  At φ = 0 the
 unstable poles are those of the closed loop; on the way to φ a pair more, or less, becomes unstable at each crossing
-(``halfreal.studies.crossings``).
+(``halfreal.studies.batch_crossings``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import HalfrealError
 from ..figures import new_figure, styled
 from ..stability.state_space import StateSpace
-from .crossings import Crossings, crossings_of
+from .batch_crossings import Crossings, crossings_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
