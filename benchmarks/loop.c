@@ -1,7 +1,7 @@
 /* The loop of examples/spring_mass_damper/forward_prediction.toml, written by hand in C: the yardstick of run.py.
  *
  * It does what the compiled loop of the package does in the same order, tick by tick: excitation, start-up, virtual
- * substructure, prediction, guard, events, record, transport, actuator, specimen, sensors.  Sizes are constants and the
+ * substructure, prediction, energy error, guard, events, record, transport, actuator, specimen, sensors.  Sizes are constants and the
  * blocks are static functions that the compiler inlines, as one would write it for this one test.
  *
  * `struct parameters` and `struct state` hold doubles only; run.py fills the first with the numbers of the package's
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { STATES = 2, INPUTS = 3, POINTS = 12, LENGTH = 11, TAPS = 4, WATCHED = 6, SENSORS = 2, CHANNELS = 21, EVENTS = 3 };
+enum { STATES = 2, INPUTS = 3, POINTS = 12, LENGTH = 11, TAPS = 4, WATCHED = 9, SENSORS = 2, CHANNELS = 24, EVENTS = 3 };
 enum { RUNNING = 0, TRIPPED = 1, FINISHED = 2 };
 
 struct parameters {
@@ -20,7 +20,8 @@ struct parameters {
     double transition[STATES][STATES], earlier[INPUTS][STATES], later[INPUTS][STATES];
     double outputs[STATES], direct[INPUTS];
     double weights[POINTS];
-    double trip[WATCHED], warn[WATCHED], returns, return_time, after, safe;
+    double fading, floor;
+    double trip[WATCHED], warn[WATCHED], smoothing, returns, return_time, after, safe;
     double first, taps[TAPS];
     double stroke, travel;
     double stiffness, damping, mass, excited;
@@ -29,8 +30,8 @@ struct parameters {
 
 /* All channels in the order of the record. */
 struct bus {
-    double fault, excitation, excitation_rate, feedback, start_up_mode, target, asked, command, gap;
-    double mode, cause, warning, rig_command, displacement, velocity, acceleration;
+    double fault, request, excitation, excitation_rate, feedback, start_up_mode, target, asked, energy, command, gap;
+    double mode, cause, value, warning, rig_command, displacement, velocity, acceleration;
     double pushed, pushed_rate, force, measured_displacement, measured_force;
 };
 
@@ -38,7 +39,8 @@ struct state {
     double tick;
     double x[STATES], u[INPUTS], started;
     double targets[POINTS], predicting;
-    double mode, cause, value, elapsed, applied, held, peaks[WATCHED];
+    double measuring, error, exchanged, target, measured, force;
+    double mode, cause, value, elapsed, applied, held, before, velocity, peaks[WATCHED];
     double commands[LENGTH];
     double position, speed;
     double seen[EVENTS];
@@ -107,13 +109,35 @@ static void predict(const struct parameters *p, struct state *s, struct bus *b)
     b->asked = asked;
 }
 
+static void weigh_error(const struct parameters *p, struct state *s, struct bus *b)
+{
+    if (s->measuring == 0.0) {
+        s->target = b->target;
+        s->measured = b->measured_displacement;
+        s->force = b->measured_force;
+        s->measuring = 1.0;
+    }
+    double mean = 0.5 * (b->measured_force + s->force), moved = b->measured_displacement - s->measured;
+    s->error = p->fading * s->error + mean * (moved - (b->target - s->target));
+    s->exchanged = p->fading * s->exchanged + fabs(mean * moved);
+    s->target = b->target;
+    s->measured = b->measured_displacement;
+    s->force = b->measured_force;
+    b->energy = s->error / (s->exchanged + p->floor);
+}
+
 static void guard(const struct parameters *p, struct state *s, struct bus *b)
 {
     b->gap = b->target - b->measured_displacement;
     b->warning = 0.0;
+    double velocity = s->velocity + p->smoothing * ((b->measured_displacement - s->before) / p->dt - s->velocity);
+    double acceleration = (velocity - s->velocity) / p->dt;
+    s->before = b->measured_displacement;
+    s->velocity = velocity;
     if (s->mode == RUNNING) {
         const double watched[WATCHED] = {b->asked, (b->asked - s->applied) / p->dt, b->target,
-                                         b->measured_displacement, b->measured_force, b->gap};
+                                         b->measured_displacement, b->measured_force, b->gap,
+                                         velocity, acceleration, b->energy};
         for (int i = WATCHED - 1; i >= 0; i--) {
             s->peaks[i] = fabs(watched[i]) > s->peaks[i] ? fabs(watched[i]) : s->peaks[i];
             if (!(fabs(watched[i]) <= p->warn[i])) b->warning = i + 1.0;
@@ -141,6 +165,7 @@ static void guard(const struct parameters *p, struct state *s, struct bus *b)
     b->command = s->applied;
     b->mode = s->mode;
     b->cause = s->cause;
+    b->value = s->value;
 }
 
 static void note_events(struct state *s, const struct bus *b, double (*events)[3], int64_t room, int64_t *counts)
@@ -210,6 +235,7 @@ int64_t run(const struct parameters *p, int64_t ticks, double (*log)[1 + CHANNEL
         start_up(&b);
         integrate(p, &s, &b);
         predict(p, &s, &b);
+        weigh_error(p, &s, &b);
         guard(p, &s, &b);
         note_events(&s, &b, events, room, counts);
         log[row][0] = t;

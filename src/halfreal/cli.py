@@ -230,6 +230,72 @@ def rehearse(
     raise typer.Exit(OK if run.outcome == "completed" else NO)
 
 
+@app.command()
+@told
+def run(
+    path: DefinitionFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.run.h5 if left out.")
+    ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")] = False,
+    without_go: Annotated[
+        str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
+    ] = "",
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Run the test in real time on the rig behind its link."""
+    definition, text = _load(path)
+    from .live.console import run_test
+    from .live.session import Session
+
+    target = _free(output or path.with_suffix(".run.h5"), force)
+    session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
+    try:
+        answer = _with_progress(session.check, quiet=as_json)
+        if not as_json:
+            typer.echo(f"{answer.verdict}  {definition.title}")
+        done = run_test(session, start=start, say=lambda line: typer.echo(f"  {line}", err=as_json))
+    finally:
+        session.close()
+    if as_json:
+        typer.echo(json.dumps(_run_json(done, target), indent=2))
+    else:
+        _console().print(_verdict_table(done))
+        for event in done.events:
+            typer.echo(f"  {event.time:10.4f} s  {event.text}")
+        typer.echo(f"run file: {target}")
+    raise typer.Exit(OK if done.outcome == "completed" else NO)
+
+
+@app.command()
+@told
+def rig(
+    path: DefinitionFile,
+    in_step: Annotated[
+        bool, typer.Option("--in-step", help="One step for each command of the loop, instead of a clock of its own.")
+    ] = False,
+    at: Annotated[str, typer.Option(metavar="DISPLACEMENT", help="Where it stands at first, such as '3 mm'.")] = "",
+    once: Annotated[bool, typer.Option("--once", help="End after one session.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RIG.h5", help="The rig's own record of the last session.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Be the rig: simulate actuator, specimen and sensors behind the definition's link."""
+    definition, _ = _load(path)
+    from .live.rig import serve
+    from .units import parse
+
+    if output is not None:
+        _free(output, force)
+    serve(definition, in_step=in_step, at=parse(at, "m") if at else None, once=once, output=output, say=_say)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
 def _with_progress(work: Any, *, quiet: bool) -> Any:
     """Show a bar for long work on a terminal; nothing anywhere else."""
     console = _console(error=True)
@@ -350,19 +416,30 @@ def report(
     since: Annotated[
         str, typer.Option("--from", metavar="TIME", help="Measure errors from here on, such as '2 s'.")
     ] = "0 s",
+    beside: Annotated[
+        Path | None, typer.Option("--beside", metavar="OTHER.h5", help="Lay it side by side with this, its rehearsal.")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Make one self-contained HTML page of a run file."""
+    """Make one self-contained HTML page of a run file, or of two side by side."""
     from .units import parse
 
     from_time = parse(since, "s")
     run = _open_run(path)
-    if not 0.0 <= from_time <= run.time[-1]:
-        stop(f"--from {since} is not within the run, which goes from 0 s to {run.time[-1]:g} s")
+    other = None if beside is None else _open_run(beside)
+    for one in [run] if other is None else [run, other]:
+        last = float(one.time[-1]) if len(one.time) else 0.0
+        if from_time < 0.0 or (from_time > 0.0 and from_time > last):
+            stop(f"--from {since} is not within the {one.kind}, which goes from 0 s to {last:g} s")
     from .reports.html import write
 
     target = _free(output or path.with_suffix(".html"), force)
-    write(run, target, overwrite=force, from_time=from_time)
+    write(run, target, overwrite=force, from_time=from_time, beside=other)
+    if other is not None:
+        from .reports.beside_terminal import about_definitions, table
+
+        _console().print(table(run, other, from_time))
+        typer.echo("\n".join(about_definitions(run, other)))
     typer.echo(f"report: {target.resolve()}")
 
 

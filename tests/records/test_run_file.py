@@ -94,7 +94,7 @@ def runs(draw: st.DrawFn) -> Run:
         events=tuple(
             draw(st.lists(st.builds(Event, st.floats(allow_nan=False), words, words), max_size=3)),
         ),
-        outcome=draw(st.sampled_from(["completed", "tripped", "failed"])),
+        outcome=draw(st.sampled_from(["completed", "stopped", "tripped", "failed"])),
         reason=draw(words),
         seed=draw(st.integers(0, 2**128)),
         started=draw(words),

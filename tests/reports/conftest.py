@@ -113,3 +113,64 @@ def two_axes(steady: Run) -> Run:
 def steady_page(steady: Run) -> str:
     """The steady run's report; making one takes most of a second."""
     return html.render(steady)
+
+
+BEFORE, AFTER = 1000, 1500
+"""Ticks of the approach and of the way home of ``real``."""
+
+
+@pytest.fixture(scope="session")
+def rehearsed(steady: Run) -> Run:
+    """The steady run, with a definition that says how long it is."""
+    return replace(steady, definition={**steady.definition, "timing": {"step": STEP, "duration": 5.0}})
+
+
+@pytest.fixture(scope="session")
+def real(rehearsed: Run) -> Run:
+    """The same in real time: the test itself to the bit, between an approach from 8 mm and a way home."""
+    time = STEP * np.arange(-BEFORE, 5000 + AFTER)
+    still = {"target": 0.0, "command": 8e-3, "measured.displacement": 8e-3, "measured.force": 18.0}
+    signals = {
+        name: Signal(
+            signal.unit,
+            np.concatenate([np.full(BEFORE, still.get(name, np.nan)), signal.values, np.full(AFTER, 3e-3)]),
+        )
+        for name, signal in rehearsed.signals.items()
+    }
+    mode = np.select([time < -0.75, time < -STEP / 2, time < 5.0 - STEP / 2, time < 6.0], [3.0, 4.0, 0.0, 5.0], 6.0)
+    ticks = np.arange(len(time), dtype=float)
+    return replace(
+        rehearsed,
+        kind="run",
+        started="2026-11-16T08:00:00+00:00",
+        time=time,
+        signals={
+            **signals,
+            "guard.mode": Signal("1", mode),
+            "energy.error": Signal("1", np.where((time >= 0) & (time < 5), 0.04 * np.sin(time), 0.9)),
+            "pace.lateness": Signal("s", 1e-7 * (ticks % 1001)),
+            "pace.execution": Signal("s", np.full(len(time), 8e-6)),
+            "pace.overruns": Signal("1", ticks // 2500),
+            "link.lost": Signal("1", ticks // 1000),
+            "link.lag": Signal("1", 1.0 + (ticks == 7)),
+        },
+        definition={
+            **rehearsed.definition,
+            "limits": {"command": {"trip": [0.02]}, "energy": {"warn": [0.05], "trip": [0.2]}},
+        },
+        events=(Event(-1.0, "guard.mode", "armed"), Event(1.0, "start_up.mode", "measured force")),
+        limits_used={"gap": 0.75, "energy error": 0.2},
+        host={"system": "Linux", "realtime scheduling": "SCHED_FIFO, priority 80"},
+    )
+
+
+@pytest.fixture(scope="session")
+def stopped(real: Run) -> Run:
+    """The run that its operator stops at 2 s, on its way home until 3 s."""
+    kept = real.time < 3.0
+    signals = {name: Signal(signal.unit, signal.values[kept].copy()) for name, signal in real.signals.items()}
+    signals["guard.mode"].values[real.time[kept] > 2.0 - STEP / 2] = 5.0
+    signals["measured.displacement"].values[real.time[kept] > 2.0 + STEP / 2] = 1.0
+    return replace(
+        real, time=real.time[kept], signals=signals, outcome="stopped", reason="by the operator at 3 s", verdict=""
+    )

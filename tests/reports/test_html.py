@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,38 +15,7 @@ from halfreal.reports import html
 from halfreal.reports.verdict import verdict
 from halfreal.reports.wording import date, in_time, number, percent, sentence
 from halfreal.runs.run import Event, Run, Signal
-
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-
-class Page(HTMLParser):
-    """Collects tags, attributes and text, and checks that every element is closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert not self.open, f"left open: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
+from reports.pages import Page
 
 
 def test_the_report_of_a_steady_run_states_its_numbers(steady: Run, steady_page: str) -> None:

@@ -5,14 +5,15 @@ from pydantic import ValidationError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import STOPPED
-from halfreal.safety.guard import BLOCK_FAULT, Limits
+from halfreal.safety.guard import BLOCK_FAULT, guard
+from halfreal.safety.limits import Limits
 
-SIGNALS = ("command.asked", "target", "measured.displacement", "measured.force")
+SIGNALS = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
 
 
 def signals_step(p, s, t, u, y):
     """All signals are harmless until tick 5, when the one chosen takes the value given."""
-    for i in range(4):
+    for i in range(5):
         y[i] = 1e-3
     if t >= 4.5 * p.dt:
         y[int(p.which)] = p.value
@@ -27,8 +28,7 @@ def guarded(limits: Limits, which: str = "command.asked", value: float = 1e-3, s
         tuple(Channel(name, "m") for name in SIGNALS),
         {"dt": 1e-3, "which": float(SIGNALS.index(which)), "value": value, "status": float(status)},
     )
-    guard = limits.block(1e-3, "m", SIGNALS[:1], SIGNALS[1:2], SIGNALS[2:3], SIGNALS[3:4], np.zeros(1))
-    return Loop([source, guard], dt=1e-3)
+    return Loop([source, guard(limits, 1e-3, "m", *((name,) for name in SIGNALS), np.zeros(1))], dt=1e-3)
 
 
 def tripped_at(loop: Loop, ticks: int = 20) -> tuple[int | None, float, np.ndarray]:

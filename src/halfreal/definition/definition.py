@@ -5,6 +5,7 @@ Every section is the settings class of the part it describes, so that the file a
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ from ..couplings.direct import Direct
 from ..couplings.forward_prediction import ForwardPrediction
 from ..couplings.start_up import Measured, Model, StartUp
 from ..couplings.user import UserCoupling
+from ..links.settings import Link
 from ..models.excitation import Excitation
 from ..models.modal import Modes
 from ..models.state_space import StateSpace
@@ -24,7 +26,7 @@ from ..rigs.actuator import Actuator, Delay
 from ..rigs.sensors import Sensors
 from ..rigs.specimen import Specimen
 from ..rigs.user import UserRig, UserSpecimen
-from ..safety.guard import Limits
+from ..safety.limits import Limits
 from ..settings import Number, Settings, fault
 from .load import read
 from .uncertainty import Uncertain, checked
@@ -50,10 +52,16 @@ LONGEST_DELAY = 2000
 
 
 class Timing(Settings):
-    """Step of the loop, length of the test, and the seed of everything random in it."""
+    """Step of the loop, length of the test, soft start and stop, and the seed of everything random in it.
+
+    Within ``soft_start``, before time 0, the rig is brought smoothly from where it stands to where the test begins;
+    within ``soft_stop``, after ``duration``, to the safe position.
+    """
 
     step: Annotated[float, Number("s", above=0)]
     duration: Annotated[float, Number("s", above=0)]
+    soft_start: Annotated[float, Number("s", least=0)] = 0.0
+    soft_stop: Annotated[float, Number("s", least=0)] = 0.0
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @field_validator("duration")
@@ -72,6 +80,11 @@ class Timing(Settings):
     def ticks(self) -> int:
         return round(self.duration / self.step)
 
+    @property
+    def ticks_before(self) -> int:
+        """Ticks of the soft start."""
+        return math.ceil(self.soft_start / self.step - 1e-9)
+
 
 class SimulatedRig(Settings):
     """Actuator, specimen and sensors simulated on their own step: the loop's step divided by ``substeps``."""
@@ -84,6 +97,23 @@ class SimulatedRig(Settings):
 
 
 Rig = Annotated[SimulatedRig | UserRig, Field(discriminator="kind"), _default_kind("simulated")]
+
+
+class RealTime(Settings):
+    """How ``halfreal run`` keeps time.
+
+    ``pacing``: by this machine's clock, or by the rig, one tick for each of its measurements.  ``overrun``, when a tick
+    is not done before the next is due: "count" runs the ticks missed at once and keeps up with the clock; "hold" lets
+    the test's time stand still while its command is held; "trip" ends the test.  The loop sleeps until ``spin`` before
+    a tick is due, and watches the clock from there.  ``priority`` (of SCHED_FIFO) and ``cpu`` (its number) are used
+    where the system permits.
+    """
+
+    pacing: Literal["clock", "rig"] = "clock"
+    overrun: Literal["count", "hold", "trip"] = "count"
+    spin: Annotated[float, Number("s", least=0)] = 60e-6
+    priority: Annotated[int, Field(ge=1, le=99)] = 80
+    cpu: Annotated[int, Field(ge=0)] | None = None
 
 
 class Excitations(Settings):
@@ -124,6 +154,8 @@ class Definition(Settings):
     excitation: Excitations = Excitations()
     coupling: Coupling = Direct()
     rig: Rig
+    link: Link | None = None
+    real_time: RealTime = RealTime()
     start_up: Annotated[StartUp, _default_kind("measured")] = Measured()
     limits: Limits = Limits()
     record: Recording = Recording()
@@ -188,6 +220,14 @@ class Definition(Settings):
                 f"{virtual.axes} axis(es); give one row for each"
             )
         return start_up
+
+    @field_validator("limits")
+    @classmethod
+    def _limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
+        virtual = info.data.get("virtual")
+        if virtual is not None:
+            limits.check_axes(virtual.axes)
+        return limits
 
     @field_validator("reference")
     @classmethod

@@ -15,9 +15,12 @@ from ..errors import HalfrealError
 from . import tick as compiled
 from .block import Block, Channel, flatten, layout
 from .compile import compile_block
+from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
+REQUEST_CHANNEL = Channel("loop.request", "1")
 GUARD_MODE = "guard.mode"
+LOOP_FAULTS = {compiled.RING_FULL: "the record found no room: the recorder has not kept up"}
 
 
 class WiringError(HalfrealError):
@@ -49,6 +52,12 @@ class Loop:
         tick's measurements.
     dt
         Period of a tick [s].
+    start
+        The first tick: negative if the guard is to bring the rig to where the test begins.
+    end
+        Ticks of the test, from tick 0 on; outside them the blocks before the guard rest.  None: they never do.
+    follow
+        Channel that gives the tick, for the loop of a rig that lives in the time of the test it serves.
     """
 
     def __init__(
@@ -59,9 +68,13 @@ class Loop:
         *,
         dt: float,
         substeps: int = 1,
+        start: int = 0,
+        end: int | None = None,
+        follow: str | None = None,
     ) -> None:
         self.blocks = (*controller, *inner, *outer)
         self.dt, self.substeps = float(dt), int(substeps)
+        self.start, self.end, self._follow = start, end, follow
         self._groups = np.array([len(controller), len(inner), len(outer)], dtype=np.int64)
         self._lay_out_bus()
         self._lay_out_memory()
@@ -71,8 +84,11 @@ class Loop:
 
     def _lay_out_bus(self) -> None:
         scratch = max([len(block.inputs) for block in self.blocks] + [1])
-        self.index: dict[str, int] = {FAULT_CHANNEL.name: compiled.FAULT}
-        self.channels: list[Channel] = [FAULT_CHANNEL]
+        self.index: dict[str, int] = {
+            FAULT_CHANNEL.name: compiled.FAULT,
+            REQUEST_CHANNEL.name: compiled.REQUESTED,
+        }
+        self.channels: list[Channel] = [FAULT_CHANNEL, REQUEST_CHANNEL]
         position = compiled.SCRATCH + scratch
         self._outputs_at: list[int] = []
         for block in self.blocks:
@@ -99,6 +115,7 @@ class Loop:
         self.vector[self._end_of_bus : self._seen] = np.concatenate(states) if states else []
         for block, position in zip(self.blocks, self._outputs_at, strict=True):
             self.vector[position : position + len(block.initial)] = block.initial
+        self.vector[compiled.TICK] = self.start
         self.parameters = np.concatenate(parameters) if parameters else np.zeros(0)
         self._initial = self.vector.copy()
 
@@ -152,12 +169,15 @@ class Loop:
 
     def describe(self, fault: float) -> str:
         """The fault channel's value in words; empty if there is none."""
-        if fault == 0.0:
-            return ""
-        row, code = divmod(int(fault), 1000)
-        block = self.blocks[row - 1]
-        text = "it raised an exception" if code == compiled.RAISED else block.faults.get(code, f"its code {code}")
-        return f"block '{block.name}': {text}"
+        return self.faults().get(int(fault), f"fault {fault:g}") if fault != 0.0 else ""
+
+    def faults(self) -> dict[int, str]:
+        """Every value of the fault channel that a block has words for, in words."""
+        found = {code: text for code, text in LOOP_FAULTS.items()}
+        for row, block in enumerate(self.blocks):
+            for code, text in {compiled.RAISED: "it raised an exception", **block.faults}.items():
+                found[1000 * (row + 1) + code] = f"block '{block.name}': {text}"
+        return found
 
     def dynamic_indices(self) -> np.ndarray:
         """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.
@@ -170,7 +190,7 @@ class Loop:
         for block in self.blocks:
             carried |= {self.index[name] for name in block.inputs if name not in written}
             written |= {channel.name for channel in block.outputs}
-        carried.discard(compiled.FAULT)
+        carried -= {compiled.FAULT, compiled.REQUESTED}
         for row, block in enumerate(self.blocks):
             position = int(self._state_at[row])
             for key, value in block.state.items():
@@ -190,30 +210,54 @@ class Loop:
     def reset(self) -> None:
         self.vector[:] = self._initial
 
+    @property
+    def watched(self) -> list[str]:
+        """Channels whose every change is an event."""
+        return list(self._watched)
+
     def run(self, ticks: int, *, record: Sequence[str] = (), every: int = 1, event_room: int = 4096) -> Stretch:
         """Run ``ticks`` ticks on from where the loop is, recording the named channels of every ``every``-th tick."""
         first = int(self.vector[compiled.TICK])
         rows = -(-(first + ticks) // every) - -(-first // every) if record else 0
         log = np.empty((rows, 1 + len(record)))
-        logged = np.array([self.index[name] for name in record], dtype=np.uint64)
-        watched = np.array([self.index[name] for name in self._watched], dtype=np.uint64)
-        events, counts = np.empty((event_room, 3)), np.zeros(4, dtype=np.int64)
-        ended = compiled.compiled_run()(
-            self._table,
-            self._wires,
-            self.vector,
-            self.dt,
-            ticks,
-            self._groups,
-            self.substeps,
-            self.index.get(GUARD_MODE, -1),
-            watched,
-            self._seen,
-            log,
-            logged,
-            float(every),
-            events,
-            counts,
+        events, control = np.empty((event_room, 3)), np.zeros(WORDS, dtype=np.int64)
+        ended = self.drive(ticks, log, record, control, every, events)
+        happened = [
+            (int(tick), self._watched[int(which)], float(value)) for tick, which, value in events[: control[EVENTS]]
+        ]
+        return Stretch(int(control[TICKS]), ended, log[: control[ROWS]], happened, int(control[EVENTS_LOST]))
+
+    def drive(
+        self,
+        ticks: int,
+        log: np.ndarray,
+        record: Sequence[str],
+        control: np.ndarray,
+        every: int = 1,
+        events: np.ndarray | None = None,
+    ) -> int:
+        """Run up to ``ticks`` ticks with a ring of rows and control words of the caller's; return how it ended.
+
+        No Python is executed and nothing allocated until it returns; other threads go on.
+        """
+        return int(
+            compiled.compiled_run()(
+                self._table,
+                self._wires,
+                self.vector,
+                self.dt,
+                ticks,
+                self._groups,
+                self.substeps,
+                self.index.get(GUARD_MODE, -1),
+                -1 if self.end is None else self.end,
+                -1 if self._follow is None else self.index[self._follow],
+                np.array([self.index[name] for name in self._watched], dtype=np.uint64),
+                self._seen,
+                log,
+                np.array([self.index[name] for name in record], dtype=np.uint64),
+                float(every),
+                np.empty((0, 3)) if events is None else events,
+                control,
+            )
         )
-        happened = [(int(tick), self._watched[int(which)], float(value)) for tick, which, value in events[: counts[2]]]
-        return Stretch(int(counts[0]), int(ended), log[: counts[1]], happened, int(counts[3]))

@@ -7,8 +7,14 @@ in ``wires``, how many they are, and where its outputs begin in ``vector``.  The
 controller's (the last of them is the guard), the rig's inner rows, run ``substeps`` times a tick on the rig's own finer
 step, and the rig's outer rows, run once (sensors, or the link to a rig elsewhere).
 
-``vector`` is everything that changes: ``[tick, fault, input scratch | bus | states | last values of watched
+``vector`` is everything that changes: ``[tick, fault, request, input scratch | bus | states | last values of watched
 channels]``.
+
+A test begins at tick 0 and has ``end`` ticks.  Before and after them, while the guard brings the rig to where the test
+begins and home again, and after a trip, the rows before the guard rest: the virtual substructure stands still.
+
+``control`` holds the words of ``kernels/control.py``, and ``log`` is a ring of rows: in a rehearsal one that holds them
+all, in a run one that a recorder empties.
 """
 
 from __future__ import annotations
@@ -20,18 +26,24 @@ from llvmlite import ir
 from numba import float64, int64, intp, njit, types, uint64
 from numba.extending import intrinsic
 
+from .atomic import load_word, store_word
 from .compile import INSIDE, OPTIONS, cacheable
+from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 
-TICK, FAULT = 0, 1
-SCRATCH = 2
+TICK, FAULT, REQUESTED = 0, 1, 2
+SCRATCH = 3
 RAISED = 999
 """Fault code of a block that raised an exception."""
+RING_FULL = 1
+"""Fault of the loop itself: a row found no room."""
 
 COMPLETED, STOPPED, GUARD_FAILED = 0, 1, 2
-"""How a stretch of ticks ended: all run; the guard has finished its trip; the guard itself failed."""
+"""How a stretch of ticks ended: all run; the guard has ended the test; the guard itself failed."""
 
-RUNNING, TRIPPED, FINISHED = 0.0, 1.0, 2.0
-"""Values of the guard's mode."""
+RUNNING, TRIPPED, FINISHED, ARMED, RAMPING, RAMP_DOWN, STOPPED_AT_REST = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
+"""Values of the guard's mode; FINISHED is the end of a trip, STOPPED_AT_REST that of a ramp-down."""
+WAITING = 4.0
+"""Request of the loop to its guard, beside those of ``kernels/control.py``: hold the rig where it is."""
 
 ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW_LENGTH = 0, 1, 2, 3, 4, 5, 6
 
@@ -66,49 +78,90 @@ def _call_row(table, wires, vector, base, row, t):  # type: ignore[no-untyped-de
     return status
 
 
-def _run(table, wires, vector, dt, ticks, groups, substeps, mode, watched, seen, log, logged, every, events, counts):  # type: ignore[no-untyped-def]
-    """Run up to ``ticks`` ticks; return COMPLETED, STOPPED (the guard has finished) or GUARD_FAILED.
+def _run(  # type: ignore[no-untyped-def]
+    table,
+    wires,
+    vector,
+    dt,
+    ticks,
+    groups,
+    substeps,
+    mode,
+    end,
+    follow,
+    watched,
+    seen,
+    log,
+    logged,
+    every,
+    events,
+    control,
+):
+    """Run up to ``ticks`` ticks; return COMPLETED, STOPPED (the guard has ended the test) or GUARD_FAILED.
 
-    ``groups`` holds the numbers of controller, inner and outer rows; ``mode`` the bus index of the guard's mode;
-    ``watched``/``seen`` the channels whose changes are events and where their last values stand; ``counts`` the numbers
-    of ticks run, rows logged, events written and events that found no room.
+    ``groups`` holds the numbers of controller, inner and outer rows; ``mode`` the bus index of the guard's mode, -1 if
+    there is none; ``end`` the ticks of the test, -1 if the rows before the guard never rest; ``follow`` the bus index
+    of the tick that a rig's loop takes from the test it serves, -1 if it counts its own; ``watched``/``seen`` the
+    channels whose changes are events and where their last values stand.
     """
-    base = vector.ctypes.data
+    base, words = vector.ctypes.data, control.ctypes.data
     guard = groups[0] - 1
     inner_end = groups[0] + groups[1]
     rows = inner_end + groups[2]
     fine = dt / substeps
-    for _ in range(ticks):
+    room = log.shape[0]
+    done = 0
+    while done < ticks:
         tick = vector[TICK]
-        t = tick * dt
-        for row in range(groups[0]):
-            if call_row(table, wires, vector, base, row, t) != 1 and row == guard:
+        request = load_word(words + 8 * REQUEST)
+        waiting = request == 0 and load_word(words + 8 * WAIT) == 1
+        vector[REQUESTED] = WAITING if waiting else float(request)
+        first = 0
+        if end >= 0:
+            going = vector[mode] == RUNNING or (tick == 0.0 and (vector[mode] == RAMPING or vector[mode] == ARMED))
+            if waiting or not going or tick < 0.0 or tick >= end:
+                first = guard
+        for row in range(first, groups[0]):
+            if call_row(table, wires, vector, base, row, tick * dt) != 1 and row == guard:
                 return GUARD_FAILED
+        if follow >= 0:
+            tick = vector[follow]
+        t = tick * dt
+        waiting = waiting and vector[mode] == ARMED
         for i in range(watched.size):
             value = vector[watched[i]]
             if value != vector[seen + i]:
                 vector[seen + i] = value
-                if counts[2] < events.shape[0]:
-                    events[counts[2], 0] = tick
-                    events[counts[2], 1] = i
-                    events[counts[2], 2] = value
-                    counts[2] += 1
+                event = control[EVENTS]
+                if event < events.shape[0]:
+                    events[event, 0] = tick
+                    events[event, 1] = i
+                    events[event, 2] = value
+                    control[EVENTS] = event + 1
                 else:
-                    counts[3] += 1
-        if (every == 1.0 or tick % every == 0.0) and counts[1] < log.shape[0]:
-            row = counts[1]
-            log[row, 0] = t
-            for i in range(logged.size):
-                log[row, 1 + i] = vector[logged[i]]
-            counts[1] += 1
+                    control[EVENTS_LOST] += 1
+        if room > 0 and not waiting and (every == 1.0 or tick % every == 0.0):
+            written = control[ROWS]
+            if written - load_word(words + 8 * ROWS_READ) < room:
+                row = written % room
+                log[row, 0] = t
+                for i in range(logged.size):
+                    log[row, 1 + i] = vector[logged[i]]
+                store_word(words + 8 * ROWS, written + 1)
+            else:
+                control[ROWS_DROPPED] += 1
+                if vector[FAULT] == 0.0:
+                    vector[FAULT] = RING_FULL
         for i in range(substeps):
             for row in range(groups[0], inner_end):
                 call_row(table, wires, vector, base, row, t + (i + 1) * fine)
         for row in range(inner_end, rows):
             call_row(table, wires, vector, base, row, t + dt)
-        vector[TICK] = tick + 1.0
-        counts[0] += 1
-        if mode >= 0 and vector[mode] == FINISHED:
+        if not waiting:
+            vector[TICK] = tick + 1.0
+            done += 1
+            control[TICKS] += 1
+        if mode >= 0 and (vector[mode] == FINISHED or vector[mode] == STOPPED_AT_REST):
             return STOPPED
     return COMPLETED
 
@@ -123,6 +176,8 @@ _SIGNATURE = int64(
     float64,
     int64,
     int64[::1],
+    int64,
+    int64,
     int64,
     int64,
     uint64[::1],
@@ -142,10 +197,42 @@ def compiled_run() -> Any:
 
     @njit(_SIGNATURE, cache=hasattr(function, "_set_uuid"), **OPTIONS)
     def run(  # type: ignore[no-untyped-def]
-        table, wires, vector, dt, ticks, groups, substeps, mode, watched, seen, log, logged, every, events, counts
+        table,
+        wires,
+        vector,
+        dt,
+        ticks,
+        groups,
+        substeps,
+        mode,
+        end,
+        follow,
+        watched,
+        seen,
+        log,
+        logged,
+        every,
+        events,
+        control,
     ):
         return function(
-            table, wires, vector, dt, ticks, groups, substeps, mode, watched, seen, log, logged, every, events, counts
+            table,
+            wires,
+            vector,
+            dt,
+            ticks,
+            groups,
+            substeps,
+            mode,
+            end,
+            follow,
+            watched,
+            seen,
+            log,
+            logged,
+            every,
+            events,
+            control,
         )
 
     return run

@@ -67,11 +67,11 @@ class _Excitation(Settings):
 
 @kernel
 def rise(t, ramp):  # type: ignore[no-untyped-def]
-    """g(t) and its rate."""
+    """g(t) and its rate; nothing before the test begins."""
+    if t < 0.0:
+        return 0.0, 0.0
     if t >= ramp:
         return 1.0, 0.0
-    if t <= 0.0:
-        return 0.0, 0.0
     w = math.pi / ramp
     return 0.5 * (1.0 - math.cos(w * t)), 0.5 * w * math.sin(w * t)
 

@@ -23,13 +23,21 @@ exact one.
 
 Data are compressed (gzip after a byte shuffle) and carry checksums, so that a damaged file is noticed.  A file is
 written under a temporary name and renamed when it is whole.
+
+A file that is being recorded, or was until its recorder was killed or the disk was full, has the same layout, not
+compressed, and holds ``/ending`` and ``/live`` besides (``live_layout.py``): there, ``/ending`` has the last word on
+how the run ended, and of ``/time`` and the channels the first ``/live/written[1]`` values count.  While the recorder is
+at work, and after it was killed, such a file opens with ``h5py.File(path, swmr=True)``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -37,6 +45,7 @@ import numpy as np
 
 from ..errors import HalfrealError
 from ..runs.run import Event, Run, Signal, Stability
+from . import live_layout, superblock
 from .whole_file import whole_file
 
 FORMAT = "halfreal run"
@@ -58,13 +67,14 @@ def save(run: Run, path: str | Path, overwrite: bool = False) -> None:
     _check(run)
     with whole_file(path, overwrite) as temporary, h5py.File(temporary, "x") as file:
         try:
-            _write(run, file)
+            write_header(run, file)
+            _write_data(run, file)
         except (TypeError, ValueError, UnicodeEncodeError) as error:
             raise RunFileError(f"the run '{run.title}' cannot be written to '{path}': {error}") from error
 
 
 def load(path: str | Path) -> Run:
-    """Read a run back, bit for bit."""
+    """Read a run back, bit for bit; one that is being recorded, or was cut short, as far as it is there."""
     import h5py
 
     path = Path(path)
@@ -78,9 +88,14 @@ def load(path: str | Path) -> Run:
             "give a file that halfreal recorded, or fetch it again if it was cut short"
         )
     try:
-        with h5py.File(path, "r") as file:
+        with _opened(path) as (file, fd):
             _check_format(file, path)
-            return _read(file)
+            if "live" not in file:
+                return _read(file)
+            state = live_layout.read_state(file, live_layout.is_locked(fd), os.fstat(fd).st_size)
+            run = _read(file, state.rows)
+            ended = state.changes(float(run.time[-1]) if len(run.time) else None)
+            return replace(run, events=run.events + state.events, **ended)
     except RunFileError:
         raise
     except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
@@ -108,18 +123,13 @@ def _check(run: Run) -> None:
             )
 
 
-def _write(run: Run, file: Any) -> None:
+def write_header(run: Run, file: Any) -> None:
+    """Write everything but the times and the channels' values."""
     head = file.attrs
     head["format"], head["format_version"] = FORMAT, FORMAT_VERSION
     for key in ("title", "kind", "outcome", "reason", "started"):
         head[key] = _text(getattr(run, key), key)
     head["step"], head["interface"], head["seed"] = float(run.step), int(run.interface), str(int(run.seed))
-
-    _array(file, "time", run.time).attrs["unit"] = "s"
-    channels = file.create_group("channels", track_order=True)
-    for name, signal in run.signals.items():
-        dataset = _array(channels, _escaped(name), signal.values)
-        dataset.attrs["name"], dataset.attrs["unit"] = _text(name, "channel"), _text(signal.unit, "unit")
 
     events = file.create_group("events")
     _array(events, "time", np.array([event.time for event in run.events], dtype=float)).attrs["unit"] = "s"
@@ -155,6 +165,21 @@ def _write(run: Run, file: Any) -> None:
             _array(group, key, getattr(run.stability, key))
 
 
+def _write_data(run: Run, file: Any) -> None:
+    name_time(_array(file, "time", run.time))
+    channels = file.create_group("channels", track_order=True)
+    for name, signal in run.signals.items():
+        name_channel(_array(channels, escaped(name), signal.values), name, signal.unit)
+
+
+def name_time(dataset: Any) -> None:
+    dataset.attrs["unit"] = "s"
+
+
+def name_channel(dataset: Any, name: str, unit: str) -> None:
+    dataset.attrs["name"], dataset.attrs["unit"] = _text(name, "channel"), _text(unit, "unit")
+
+
 def _array(group: Any, name: str, values: np.ndarray) -> Any:
     values = np.asarray(values)
     # A chunk needs at least one value, and compressing a handful of them costs more than it saves.
@@ -175,7 +200,7 @@ def _text(value: str, what: str) -> str:
     return value
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     """A channel's name as that of an HDF5 link, in which ``/`` and ``.`` alone have a meaning of their own."""
     name = name.replace("%", "%25").replace("/", "%2F")
     if not name:
@@ -195,6 +220,25 @@ def _plain(value: Any) -> Any:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, int]]:
+    """The open HDF5 file and a descriptor of the same, also beside a recorder at work or after one was killed."""
+    import h5py
+
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            file = h5py.File(path, "r")
+        except OSError:
+            if not superblock.is_flagged(fd):
+                raise
+            file = h5py.File(path, "r", swmr=True)
+        with file:
+            yield file, fd
+    finally:
+        os.close(fd)
+
+
 def _check_format(file: Any, path: Path) -> None:
     if file.attrs.get("format") != FORMAT:
         raise RunFileError(
@@ -209,7 +253,8 @@ def _check_format(file: Any, path: Path) -> None:
         )
 
 
-def _read(file: Any) -> Run:
+def _read(file: Any, rows: int | None = None) -> Run:
+    """The run in a file; of one that was being recorded, ``rows`` values."""
     head, definition = file.attrs, file["definition"]
     run = Run(
         title=head["title"],
@@ -217,9 +262,9 @@ def _read(file: Any) -> Run:
         definition=json.loads(definition["json"].asstr()[()]),
         definition_text=definition["toml"].asstr()[()],
         step=float(head["step"]),
-        time=file["time"][()],
+        time=file["time"][:rows],
         signals={
-            channel.attrs["name"]: Signal(unit=channel.attrs["unit"], values=channel[()])
+            channel.attrs["name"]: Signal(unit=channel.attrs["unit"], values=channel[:rows])
             for channel in file["channels"].values()
         },
         events=_events(file["events"]),

@@ -5,30 +5,27 @@ The page stands alone: no scripts, nothing fetched, plots inside; it prints, and
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ..citations import PAPERS
 from ..records.run_file import definition_hash
 from ..records.whole_file import whole_file
 from ..runs.run import Run
+from . import beside_html, plots, realtime_plots, series
 from . import measures as errors
-from . import plots, series
+from .definitions import definition_sections, with_units
+from .page import PACE, Pictures, fill
+from .phases import phases
+from .realtime import real_time
 from .series import display
-from .style import as_svg
 from .verdict import about_loop, verdict
-from .wording import NONE, date, in_time, number, percent, sentence
+from .wording import NONE, in_time, number
 
 POLES_SHOWN = 12
 EVENTS_SHOWN = 100
-IN_THE_HEAD = ("title", "description")
 NOTES = {
     "Spectral radius": "of the loop over one tick; stable below 1",
     "Peak target": "largest target at the interface",
@@ -40,43 +37,24 @@ NOTES = {
 """What the key figures mean."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A plot with its caption, ready for the page."""
+def write(
+    run: Run, path: str | Path, overwrite: bool = False, from_time: float = 0.0, beside: Run | None = None
+) -> None:
+    """Write the report of ``run``, whole or not at all; the error measures count from ``from_time`` [s] on.
 
-    svg: str
-    caption: str
-
-
-def write(run: Run, path: str | Path, overwrite: bool = False, from_time: float = 0.0) -> None:
-    """Write the report of ``run``, whole or not at all; the error measures count from ``from_time`` [s] on."""
-    page = render(run, from_time)
+    With ``beside`` the page lays two runs side by side, such as a run and its rehearsal.
+    """
+    page = render(run, from_time) if beside is None else beside_html.render(run, beside, from_time)
     with whole_file(path, overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
 def render(run: Run, from_time: float = 0.0) -> str:
     """The report's HTML."""
-    import jinja2
-
-    # Titles, reasons and channel names are other people's text: everything is escaped unless it is our own SVG.
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "percent": percent,
-        "number": number,
-        "in_time": in_time,
-        "sentence": sentence,
-        "date": date,
-    }
     rows = errors.measures(run, from_time)
     poles = series.poles(run.stability, run.step) if run.stability else []
-    return environment.get_template("report.html.j2").render(
+    return fill(
+        "report.html.j2",
         run=run,
         description=str(run.definition.get("description") or ""),
         verdict=verdict(run),
@@ -86,6 +64,8 @@ def render(run: Run, from_time: float = 0.0) -> str:
         rows=rows,
         from_time=from_time,
         pictures=pictures(run, rows, from_time),
+        phases=phases(run),
+        real_time=real_time(run),
         poles=poles[:POLES_SHOWN],
         margins=margins(run),
         poles_in_all=len(poles),
@@ -100,45 +80,37 @@ def render(run: Run, from_time: float = 0.0) -> str:
 # --- what the page says ---------------------------------------------------------------------------------------------
 
 
-def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> dict[str, list[Picture]]:
+def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> Pictures:
     """All plots the record has data for, by section."""
-    sections = ("response", "synchronisation", "specimen", "command", "poles", "excitation", "coupling")
-    made: dict[str, list[Picture]] = {section: [] for section in sections}
-
-    def add(section: str, caption: str, plot: Callable[[], Figure]) -> None:
-        try:
-            figure = plot()
-        except plots.NothingToPlotError:
-            return
-        count = sum(len(found) for found in made.values())
-        made[section].append(Picture(as_svg(figure, caption, f"p{count}"), caption))
-
-    limit = series.trip_limit(run, "command")
+    made = Pictures("response", "synchronisation", "pace", "specimen", "command", "poles", "excitation", "coupling")
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
     for dof in range(1, run.interface + 1):
+        limit = series.limit(run, "command", dof)
         of = "" if run.interface == 1 else f", degree of freedom {dof}"
         delay = next((row.delay for row in rows if row.comparison == "synchronisation" and row.dof == dof), np.nan)
         pure = delay if np.isfinite(delay) and abs(delay) >= 0.05 * run.step else None
-        add(
+        made.add(
             "response",
-            f"Virtual part (target), specimen (measured) and emulated system (reference){of}; dashed red: events.",
+            f"Virtual part (target), specimen (measured) and emulated system (reference){of}; dashed red: events"
+            f"{'' if series.in_test(run).all() else '; shaded: before and after the test'}.",
             partial(plots.time_history, run, dof),
         )
-        add(
+        made.add(
             "synchronisation",
             f"Measured against target{of}: a delay opens the line to an ellipse, a wrong amplitude turns it.",
             partial(plots.synchronisation, run, dof, pure, start),
         )
-        add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
-        add(
+        made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
+        made.add(
             "command",
             f"Command asked for by the coupling and applied by the guard{of}.",
             partial(plots.command, run, dof, None if limit is None else (-limit, limit)),
         )
-    add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
-    add("excitation", "What drives the test.", partial(plots.excitation, run))
+    made.add("pace", PACE, partial(realtime_plots.pace, run))
+    made.add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
+    made.add("excitation", "What drives the test.", partial(plots.excitation, run))
     inside = [name for name in run.signals if name.startswith("coupling.")]
-    add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
+    made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
     return made
 
 
@@ -176,58 +148,3 @@ def papers(run: Run, rows: tuple[errors.Measures, ...]) -> list[str]:
     """Papers of the run's methods and of the measures; a key we have no paper for stands for itself."""
     keys = dict.fromkeys((*run.references, *(errors.REFERENCES if rows else ())))
     return [PAPERS.get(key, key) for key in keys]
-
-
-def with_units(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The normalised definition with its quantities as text; as it is, in SI units, if this version cannot read it."""
-    from ..definition.definition import Definition
-    from ..definition.faults import DefinitionError
-    from ..definition.load import from_json, to_toml
-
-    try:
-        return tomllib.loads(to_toml(from_json(Definition, definition)))
-    except DefinitionError:
-        return definition
-
-
-def definition_sections(definition: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The normalised definition as tables: one for the plain values on top, one for each part."""
-    top = {key: value for key, value in definition.items() if not _nested(value) and key not in IN_THE_HEAD}
-    sections = [("test", _entries(top))]
-    sections += [(key, _entries(value)) for key, value in definition.items() if _nested(value)]
-    return [section for section in sections if section[1]]
-
-
-def _nested(value: Any) -> bool:
-    return isinstance(value, Mapping) or (
-        isinstance(value, list | tuple) and any(isinstance(v, Mapping) for v in value)
-    )
-
-
-def _entries(value: Any, path: str = "") -> list[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        pairs = [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
-    elif _nested(value):
-        pairs = [(f"{path}[{i + 1}]", inner) for i, inner in enumerate(value)]
-    else:
-        return [(path, _value(value))]
-    return [entry for name, inner in pairs if not _absent(inner) for entry in _entries(inner, name)]
-
-
-def _absent(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, list | tuple) and not value)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return number(value, 8)
-    if isinstance(value, list | tuple | np.ndarray):
-        size = np.shape(value) if len({np.shape(item) for item in value}) <= 1 else (len(value),)
-        if int(np.prod(size)) == 1:
-            return _value(value[0])
-        if int(np.prod(size)) > 16:
-            return f"{' × '.join(map(str, size))} values"
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    return str(value)

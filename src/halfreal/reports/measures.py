@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..runs.run import Run
-from .series import judged, peak
+from .series import in_test, judged, peak
 from .wording import in_time, in_unit, percent
 
 REFERENCES = ("guo2014", "mosqueda2007")
@@ -144,8 +144,9 @@ def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) ->
 def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
     """The table of errors of a run from ``from_time`` [s] on (to leave out a start-up), for each degree of freedom.
 
-    A tripped run is judged up to its trip, after which the guard moves the rig and not the test; a diverged record up
-    to its first number that is not finite.
+    Judged is the test itself, from 0 s to its duration and not the way there and back; a tripped or stopped run up to
+    then, as the guard moves the rig afterwards and not the test; a diverged record up to its first number that is not
+    finite.
     """
     target, force = run.vector("target"), run.vector("measured.force")
     measured, reference = run.vector("measured.displacement"), run.vector("reference")
@@ -167,7 +168,7 @@ def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
     target = run.vector("target")
     if target is not None:
         unit = run.signals["target" if run.interface == 1 else "target.1"].unit
-        figures.append(("Peak target", in_unit(peak(target), unit)))
+        figures.append(("Peak target", in_unit(peak(target[in_test(run)]), unit)))
     rows = measures(run, from_time)
     for comparison, name in (("synchronisation", "Synchronisation error"), ("fidelity", "Fidelity error")):
         compared = [row for row in rows if row.comparison == comparison]

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 
 from ..runs.run import Run
 from . import series
-from .series import Display, display, drawable, envelope, last_cycles, peak
-from .style import BAD, ERROR, GOOD, MEASURED, PURE_DELAY, QUIET, REFERENCE, TARGET, mark_events, new_figure, styled
+from .phases import dress
+from .series import Display, closer_look, display, drawable, envelope, peak
+from .style import BAD, CHECK, ERROR, GOOD, MEASURED, PURE_DELAY, QUIET, REFERENCE, TARGET, new_figure, styled
 
 MANY_POINTS = 4000
 """Curves in a plane with more points than this are drawn as a picture, so that files stay small."""
@@ -24,17 +25,20 @@ MOST_POINTS = 20_000
 """Of a longer curve in a plane every second, third, … point is drawn."""
 
 
+SHARE = Display(100.0, "%")
+
+
 class NothingToPlotError(ValueError):
     """The run did not record what the plot shows."""
 
 
-def _column(run: Run, name: str, dof: int) -> np.ndarray | None:
+def values_of(run: Run, name: str, dof: int) -> np.ndarray | None:
     vector = run.vector(name)
     return None if vector is None else drawable(vector[:, dof - 1])
 
 
-def _needed(run: Run, name: str, dof: int) -> np.ndarray:
-    column = _column(run, name, dof)
+def needed(run: Run, name: str, dof: int) -> np.ndarray:
+    column = values_of(run, name, dof)
     if column is None or not np.isfinite(column).any():
         raise NothingToPlotError(
             f"the run has no values of '{name}'; it recorded {', '.join(run.signals) or 'nothing'}"
@@ -42,7 +46,7 @@ def _needed(run: Run, name: str, dof: int) -> np.ndarray:
     return column
 
 
-def _unit(run: Run, name: str, dof: int, largest: float) -> Display:
+def unit_of(run: Run, name: str, dof: int, largest: float) -> Display:
     return display(run.signals[name if run.interface == 1 else f"{name}.{dof}"].unit, largest)
 
 
@@ -72,16 +76,18 @@ def _kept(run: Run, from_time: float) -> np.ndarray:
 
 @styled
 def time_history(run: Run, dof: int = 1) -> Figure:
-    """Target, measured and reference displacement in time, and the synchronisation error; whole run and last cycles."""
-    target = _needed(run, "target", dof)
-    measured, reference = _column(run, "measured.displacement", dof), _column(run, "reference", dof)
-    unit = _unit(run, "target", dof, peak(target, measured, reference))
-    gap = None if measured is None else measured - target
-    gap_unit = _unit(run, "target", dof, peak(gap))
-    figure = new_figure(10.4, 4.6 if gap is not None else 3.0)
-    grid = figure.add_gridspec(2 if gap is not None else 1, 2, width_ratios=(1.9, 1), height_ratios=None)
-    trip = series.trip_time(run)
-    window = last_cycles(run.time, target, trip)
+    """Displacements and synchronisation error in time, with its energy if it was watched; whole run and last cycles."""
+    target = needed(run, "target", dof)
+    measured, reference = values_of(run, "measured.displacement", dof), values_of(run, "reference", dof)
+    gap, energy = None if measured is None else measured - target, values_of(run, "energy.error", dof)
+    unit = unit_of(run, "target", dof, peak(target, measured, reference))
+    kept = series.in_view(run)
+    gap_unit = unit_of(run, "target", dof, peak(None if gap is None else np.array(series.extent(gap, kept))))
+    rows: list[tuple[tuple[np.ndarray | None, ...], Display]] = [((target, measured, reference), unit)]
+    rows += [] if gap is None else [((gap,), gap_unit)]
+    rows += [] if energy is None else [((energy,), SHARE)]
+    figure = new_figure(10.4, 1.4 + 1.6 * len(rows))
+    grid = figure.add_gridspec(len(rows), 2, width_ratios=(1.9, 1))
     for column in (0, 1):
         upper = figure.add_subplot(grid[0, column])
         # From broad and pale to thin and dark: curves that agree stay visible on top of each other.
@@ -92,10 +98,12 @@ def time_history(run: Run, dof: int = 1) -> Figure:
             look: dict[str, Any] = {"color": REFERENCE, "linewidth": 0.8, "linestyle": (0, (5, 2.5))}
             _line(upper, run, reference, unit, label="reference z* (emulated)", **look)
         panels = [upper]
-        if gap is not None:
-            panels.append(figure.add_subplot(grid[1, column], sharex=upper))
-            _line(panels[1], run, gap, gap_unit, color=ERROR, linewidth=0.7)
-            upper.tick_params(labelbottom=False)
+        for i, ((values, *_), shown) in enumerate(rows[1:], start=1):
+            assert values is not None
+            panels[-1].tick_params(labelbottom=False)
+            panels.append(figure.add_subplot(grid[i, column], sharex=upper))
+            _line(panels[-1], run, values, shown, color=ERROR, linewidth=0.7)
+            fit(panels[-1], [series.extent(values, kept)], shown)
         panels[-1].set_xlabel("time [s]")
         if column == 0:
             upper.set(title="Displacement", ylabel=f"displacement [{unit.label}]")
@@ -103,20 +111,55 @@ def time_history(run: Run, dof: int = 1) -> Figure:
                 panels[1].set(title="Synchronisation error", ylabel=f"x − z [{gap_unit.label}]")
             figure.legend(*upper.get_legend_handles_labels(), loc="outside upper center", ncols=3)
         else:
-            upper.set_title("Last cycles" if trip is None else "Around the trip")
-            _zoom(panels, run, window, [(target, measured, reference), (gap,)], [unit, gap_unit])
-        for panel in panels:
-            mark_events(panel, [event.time for event in run.events])
+            upper.set_title(look_title(run))
+            zoom(panels, run, closer_look(run, target), [values for values, _ in rows], [shown for _, shown in rows])
+        if energy is not None:
+            energy_limits(panels[-1], run, dof, titled=column == 0)
+        dress(panels, run)
     return figure
 
 
-def _zoom(panels: list[Axes], run: Run, window: tuple[float, float], shown: list[Any], units: list[Display]) -> None:
+def fit(axes: Axes, extents: Sequence[tuple[float, float]], unit: Display) -> None:
+    """Let the vertical axis show these least and largest values; what goes beyond, outside the test, is cut off."""
+    finite = [extent for extent in extents if np.isfinite(extent).all()]
+    low, high = min((e[0] for e in finite), default=0.0), max((e[1] for e in finite), default=0.0)
+    if high > low:
+        margin = 0.08 * (high - low)
+        axes.set_ylim(unit.factor * (low - margin), unit.factor * (high + margin))
+
+
+def look_title(run: Run) -> str:
+    """What the closer look at a run shows."""
+    if series.cut_short(run) is None:
+        return "Last cycles"
+    return "Around the stop" if run.outcome == "stopped" else "Around the trip"
+
+
+def energy_limits(axes: Axes, run: Run, dof: int, titled: bool) -> None:
+    """Name the limits of the energy error, and draw those that the signal comes near."""
+    known = {which: series.limit(run, "energy", dof, which) for which in ("warn", "trip")}
+    if titled:
+        told = [f"{which} at {100 * limit:g} %" for which, limit in known.items() if limit is not None]
+        axes.set(title=f"Energy error{': ' * bool(told)}{', '.join(told)}", ylabel="share [%]")
+    low, high = axes.get_ylim()
+    near = 8 if titled else 2
+    for which, color in (("warn", CHECK), ("trip", BAD)):
+        limit = known[which]
+        for level in () if limit is None else (-100 * limit, 100 * limit):
+            if near * low < level < near * high:
+                axes.axhline(level, color=color, linewidth=1.0)
+                low, high = min(low, 1.1 * level), max(high, 1.1 * level)
+    axes.set_ylim(low, high)
+
+
+def zoom(panels: list[Axes], run: Run, window: tuple[float, float], shown: list[Any], units: list[Display]) -> None:
     """Draw the stretch again from all its samples and fit the axes to it."""
     inside = (run.time >= window[0]) & (run.time <= window[1])
     for panel, signals, unit in zip(panels, shown, units, strict=False):
         for line, signal in zip(panel.lines, [s for s in signals if s is not None], strict=True):
             line.set_data(*envelope(run.time[inside], unit.factor * signal[inside], 2000))
         panel.relim()
+        panel.set_autoscaley_on(True)
         panel.autoscale_view()
         if window[1] > window[0]:
             panel.set_xlim(window)
@@ -130,10 +173,10 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison.
     """
     kept = _kept(run, from_time)
-    target = _needed(run, "target", dof)
-    measured = _needed(run, "measured.displacement", dof)
-    unit = _unit(run, "target", dof, peak(target[kept], measured[kept]))
-    gap_unit = _unit(run, "target", dof, peak((measured - target)[kept]))
+    target = needed(run, "target", dof)
+    measured = needed(run, "measured.displacement", dof)
+    unit = unit_of(run, "target", dof, peak(target[kept], measured[kept]))
+    gap_unit = unit_of(run, "target", dof, peak((measured - target)[kept]))
     z, x = target[kept], measured[kept]
     figure = new_figure(10.4, 4.2)
     plane, opened = figure.subplots(1, 2, width_ratios=(1, 1.35))
@@ -166,9 +209,9 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
 def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure:
     """Measured force against measured displacement: the specimen's loop."""
     kept = _kept(run, from_time)
-    x, f = _needed(run, "measured.displacement", dof)[kept], _needed(run, "measured.force", dof)[kept]
-    unit = _unit(run, "measured.displacement", dof, peak(x))
-    force_unit = _unit(run, "measured.force", dof, peak(f))
+    x, f = needed(run, "measured.displacement", dof)[kept], needed(run, "measured.force", dof)[kept]
+    unit = unit_of(run, "measured.displacement", dof, peak(x))
+    force_unit = unit_of(run, "measured.force", dof, peak(f))
     figure = new_figure(5.6, 4.2)
     axes = figure.subplots()
     _in_plane(axes, unit.factor * x, force_unit.factor * f, MEASURED)
@@ -180,8 +223,8 @@ def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure
 @styled
 def command(run: Run, dof: int = 1, limits: tuple[float, float] | None = None) -> Figure:
     """The command asked for and the one applied after the guard, with the rig's limits if they are given."""
-    applied, asked = _needed(run, "command", dof), _column(run, "command.asked", dof)
-    unit = _unit(run, "command", dof, peak(applied, asked))
+    applied, asked = needed(run, "command", dof), values_of(run, "command.asked", dof)
+    unit = unit_of(run, "command", dof, peak(applied, asked))
     figure = new_figure(10.4, 2.6)
     axes = figure.subplots()
     if asked is not None:
@@ -190,7 +233,7 @@ def command(run: Run, dof: int = 1, limits: tuple[float, float] | None = None) -
     for i, limit in enumerate(limits or ()):
         axes.axhline(unit.factor * limit, color=BAD, linewidth=1.0, label=None if i else "limit")
     axes.set(title="Command", xlabel="time [s]", ylabel=f"command [{unit.label}]")
-    mark_events(axes, [event.time for event in run.events])
+    dress([axes], run)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
@@ -204,7 +247,8 @@ def channels(run: Run, names: Sequence[str], color: str = TARGET) -> Figure:
     if not names:
         raise NothingToPlotError(f"no channels are named; the run recorded {', '.join(run.signals) or 'nothing'}")
     figure = new_figure(10.4, 0.5 + 1.5 * len(names))
-    for axes, name in zip(np.ravel(figure.subplots(len(names), 1, sharex=True)), names, strict=True):
+    panels = list(np.ravel(figure.subplots(len(names), 1, sharex=True)))
+    for axes, name in zip(panels, names, strict=True):
         if name not in run.signals:
             raise NothingToPlotError(
                 f"no channel '{name}' in the run; it recorded {', '.join(run.signals) or 'nothing'}"
@@ -214,8 +258,8 @@ def channels(run: Run, names: Sequence[str], color: str = TARGET) -> Figure:
         _line(axes, run, values, unit, color=color, linewidth=1.0)
         axes.set_title(name, parse_math=False)
         axes.set_ylabel(f"{QUANTITIES.get(run.signals[name].unit, 'value')} [{unit.label}]", parse_math=False)
-        mark_events(axes, [event.time for event in run.events])
-    axes.set_xlabel("time [s]")
+    panels[-1].set_xlabel("time [s]")
+    dress(panels, run)
     return figure
 
 

@@ -14,6 +14,8 @@ SMALLEST_POLE = 1e-6
 """Poles below it (delay lines that empty themselves) say nothing about the loop."""
 TRIP = "guard.cause"
 """The channel on which the guard says why it stepped in."""
+ENDED = (1, 2, 5, 6)
+"""Values of the guard's mode in which the test is over: tripped, finished, ramping down, stopped."""
 LARGEST_DRAWN = 1e12
 """A diverged signal is drawn up to here: plotting libraries overflow beyond."""
 
@@ -70,17 +72,62 @@ def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[
     return time[kept], values[kept]
 
 
-def trip_time(run: Run) -> float | None:
-    """When the guard stepped in [s], or None if the run went through."""
+def duration(run: Run) -> float:
+    """How long the test is by its definition [s]; without end if that does not say."""
+    value = _setting(run, "timing", "duration")
+    return float(value) if isinstance(value, int | float) else np.inf
+
+
+def in_test(run: Run, from_time: float = 0.0) -> np.ndarray:
+    """Which samples belong to the test: from 0 s, or ``from_time`` [s], up to its duration.
+
+    Before and after, a run is on its way to where the test begins and home again.
+    """
+    length = duration(run)
+    ticks = np.round(length / run.step) if np.isfinite(length) else np.inf
+    first = max(from_time, 0.0) - 1e-6 * run.step
+    return (run.time >= first) & (run.time < (ticks - 0.5) * run.step)
+
+
+def in_view(run: Run) -> np.ndarray:
+    """Which samples a plot of errors must show in full: those of the test, and not the way there and back."""
+    return judged(run) if run.outcome == "stopped" else in_test(run)
+
+
+def extent(values: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
+    """Least and largest of the values that are kept, or of all if none of those can be drawn; NaN if none can."""
+    shown = drawable(values)
+    for part in (shown[kept], shown):
+        if np.isfinite(part).any():
+            return float(np.nanmin(part)), float(np.nanmax(part))
+    return np.nan, np.nan
+
+
+def cut_short(run: Run) -> float | None:
+    """When the guard or the operator ended the test before its time [s], or None if it went through."""
     if run.outcome == "completed":
         return None
-    return min((event.time for event in run.events if event.channel == TRIP), default=None)
+    trips = [event.time for event in run.events if event.channel == TRIP]
+    if trips:
+        return min(trips)
+    modes = run.signals.get("guard.mode")
+    ended = np.zeros(0, dtype=int) if modes is None else np.flatnonzero(np.isin(modes.values, ENDED))
+    return float(run.time[ended[0]]) if len(ended) else None
 
 
 def judged(run: Run, from_time: float = 0.0) -> np.ndarray:
-    """Which samples the test is judged by: from ``from_time`` [s] on, and up to a trip."""
-    trip = trip_time(run)
-    return (run.time >= from_time) & (run.time <= (np.inf if trip is None else trip))
+    """Which samples the test is judged by: its own, from ``from_time`` [s] on, and up to where it was cut short."""
+    end = cut_short(run)
+    return in_test(run, from_time) & (run.time <= (np.inf if end is None else end))
+
+
+def closer_look(run: Run, values: np.ndarray) -> tuple[float, float]:
+    """Times [s] of a closer look at a signal: around the end of a test that was cut short, or its last cycles."""
+    end = cut_short(run)
+    kept = in_test(run) if end is None else np.ones(len(run.time), dtype=bool)
+    if not kept.any():
+        kept[:] = True
+    return last_cycles(run.time[kept], values[kept], end)
 
 
 def last_cycles(
@@ -119,12 +166,19 @@ def excitations(run: Run) -> list[str]:
     ]
 
 
-def trip_limit(run: Run, signal: str) -> float | None:
-    """The guard's trip limit of a signal ("command", "force", …) by the run's definition [SI], or None."""
-    value: Any = run.definition
-    for key in ("limits", signal, "trip"):
-        value = value.get(key) if isinstance(value, Mapping) else None
+def limit(run: Run, signal: str, dof: int = 1, which: str = "trip") -> float | None:
+    """A ``"trip"`` or ``"warn"`` limit of a signal ("command", "force", …) by the run's definition [SI], or None."""
+    value = _setting(run, "limits", signal, which)
+    if isinstance(value, list | tuple) and value:  # one for all axes, or one for each
+        value = value[min(dof, len(value)) - 1]
     return float(value) if isinstance(value, int | float) else None
+
+
+def _setting(run: Run, *keys: str) -> Any:
+    value: Any = run.definition
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 @dataclass(frozen=True)

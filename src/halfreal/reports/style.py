@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping
 from xml.sax.saxutils import quoteattr
 
 import matplotlib
@@ -26,6 +27,7 @@ from ..figures import (
 
 __all__ = [
     "BAD",
+    "CHECK",
     "ERROR",
     "GOOD",
     "MEASURED",
@@ -41,11 +43,14 @@ __all__ = [
     "styled",
 ]
 
+CHECK = "#9a6700"
+"""Neither good nor bad."""
 
-def mark_events(axes: Axes, times: list[float]) -> None:
-    """Vertical lines at events, numbered as in the report's list while they are few."""
+
+def mark_events(axes: Axes, times: Mapping[int, float]) -> None:
+    """Vertical lines at events [s], with their numbers in the report's list while they are few."""
     low, high = axes.get_xlim()
-    for number, time in enumerate(times, start=1):
+    for number, time in times.items():
         if low <= time <= high:
             axes.axvline(time, color=BAD, linewidth=0.8, linestyle=(0, (4, 2)), alpha=0.8)
             if len(times) <= 9:

@@ -1,8 +1,10 @@
-"""GO or NO-GO: what a run's outcome and its loop's stability come to."""
+"""GO or NO-GO of a rehearsal, the outcome of a run, and a word on the stability of the loop."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from ..runs.run import Run, Stability
 from . import series
@@ -11,25 +13,39 @@ from .wording import in_time, number, sentence
 
 @dataclass(frozen=True)
 class Verdict:
-    """The banner: GO, NO-GO or CHECK, and a sentence each on the run and on the loop."""
+    """The banner: a word, its colour, and a sentence each on the run and on the loop."""
 
     word: str
+    tone: str
+    """``"go"``, ``"no-go"`` or ``"check"``."""
     outcome: str
     stability: str
 
 
+TONES = {"completed": "go", "stopped": "check", "tripped": "no-go", "failed": "no-go"}
+
+
 def verdict(run: Run) -> Verdict:
-    """The run's own verdict, with a sentence on how it ended and one on its loop; CHECK if it was not judged."""
-    last = float(run.time[-1]) if len(run.time) else 0.0
-    trip = series.trip_time(run)
-    stopped = last if trip is None else trip
-    ended = {
+    """The banner: of a rehearsal whether the test may go, CHECK if it was not judged; of a run how it ended."""
+    inside = run.time[series.in_test(run)]
+    last = float(inside[-1]) if len(inside) else float(run.time[-1]) if len(run.time) else 0.0
+    cut = series.cut_short(run)
+    ended = last if cut is None else cut
+    length = series.duration(run)
+    whole = f", before its {number(length)} s were over" if ended < length < np.inf else ""
+    because = f": {run.reason}" if run.reason and not run.reason.startswith("by the operator") else ""
+    told = {
         "completed": f"The {run.kind} completed: {number(last)} s in steps of {in_time(run.step)}",
-        "tripped": f"The {run.kind} was stopped by the guard at {number(stopped)} s: {run.reason}",
-        "failed": f"The {run.kind} failed at {number(last)} s: {run.reason}",
+        "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
+        "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
+        "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
-    return Verdict(run.verdict or "CHECK", sentence(ended), loop)
+    if run.kind == "run":
+        judged = f"The test was judged {run.verdict} before it ran. " if run.verdict else ""
+        return Verdict(run.outcome.upper(), TONES[run.outcome], sentence(told), judged + loop)
+    word = run.verdict or "CHECK"
+    return Verdict(word, word.lower(), sentence(told), loop)
 
 
 def about_loop(stability: Stability) -> str:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import math
 import platform
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from .. import __version__, units
-from ..couplings.start_up import MODES
-from ..definition.definition import Definition
+from .. import __version__
+from ..definition.definition import MOST_TICKS, Definition
 from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
 from ..kernels.block import channels, names
 from ..kernels.loop import Loop
-from ..kernels.tick import GUARD_FAILED
-from ..safety.guard import BLOCK_FAULT
 from .build import build
+from .events import describe, how_it_ended
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import EmulationError, emulate
 from .run import Event, Run, Signal, Stability
@@ -86,7 +85,10 @@ def rehearse(
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     loop = build(definition)
     record = recorded_channels(definition, loop)
-    total, every = definition.timing.ticks, definition.record.every
+    timing, every = definition.timing, definition.record.every
+    # a soft stop may take longer than it was given, as it keeps to the command's rate limit: the guard ends it
+    total = timing.ticks_before + timing.ticks if timing.soft_stop == 0.0 else int(MOST_TICKS)
+    expected = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
     check_size(definition, len(record))
     logs: list[np.ndarray] = []
     happened: list[tuple[int, str, float]] = []
@@ -97,21 +99,17 @@ def rehearse(
         logs.append(stretch.log)
         happened += stretch.events
         if progress is not None:
-            progress(done, total)
+            progress(done, expected)
     log = np.concatenate(logs)
     signals = {
         name: Signal(next(c.unit for c in loop.channels if c.name == name), log[:, 1 + i])
         for i, name in enumerate(record)
     }
     events = [event for event in (describe(definition, loop, *one) for one in happened) if event]
-    emulated = None
     try:
-        emulated = emulate(definition, done, every)
+        signals.update(reference_signals(definition, log[:, 0]))
     except EmulationError as error:  # the test stands by itself
         events.append(Event(0.0, "reference", f"no reference: {error}"))
-    if emulated is not None:
-        for i, name in enumerate(names(channels("reference", "m", definition.virtual.axes))):
-            signals[name] = Signal("m", emulated[: len(log), i])
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
     outcome, reason = how_it_ended(definition, loop, ended)
@@ -136,49 +134,25 @@ def rehearse(
         limits_used=definition.limits.used(loop.state("guard")["peaks"]),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
-        host={"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
+        host=host(),
     )
 
 
-def describe(definition: Definition, loop: Loop, tick: int, channel: str, value: float) -> Event | None:
-    """A watched channel's new value in words; None where the change says nothing new."""
-    time = tick * definition.timing.step
-    n = definition.virtual.axes
-    if channel == "guard.cause" and value != 0.0:
-        return Event(time, channel, f"trip: {cause_in_words(definition, loop, value)}")
-    if channel == "guard.warning" and value != 0.0:
-        return Event(time, channel, f"warning: {definition.limits.name_cause(value, n)} beyond its warning limit")
-    if channel == "start_up.mode":
-        return Event(time, channel, MODES[value])
-    if channel == "coupling.order":
-        return Event(time, channel, f"prediction order {value:g}")
-    if channel.startswith("guard."):
-        return None
-    return Event(time, channel, f"{channel} is now {value:g}")
-
-
-def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
-    if cause == BLOCK_FAULT:
-        return loop.describe(loop.vector[loop.index["loop.fault"]])
-    which = (int(cause) - 1) // definition.virtual.axes
-    name = definition.limits.name_cause(cause, definition.virtual.axes)
-    value = loop.state("guard")["value"]
-    limit = definition.limits.ordered()[which][1].trip
-    if limit is None or np.isnan(value):
-        return f"{name} was {value}, not a finite number"
-    unit = {"command rate": "m/s", "measured.force": "N"}.get(definition.limits.ordered()[which][0], "m")
-    return f"{name} was {units.text(float(value), unit, digits=7)}, beyond its limit of {units.text(limit, unit)}"
-
-
-def how_it_ended(
-    definition: Definition, loop: Loop, ended: int
-) -> tuple[Literal["completed", "tripped", "failed"], str]:
-    if ended == GUARD_FAILED:
-        return "failed", "the guard itself failed; the rig was given no further command"
-    guard = loop.state("guard")
-    if guard["mode"] != 0.0:
-        return "tripped", cause_in_words(definition, loop, float(guard["cause"]))
-    return "completed", ""
+def reference_signals(definition: Definition, time: np.ndarray) -> dict[str, Signal]:
+    """The emulated system's interface displacements at the times of a record; none before and after the test."""
+    step = definition.timing.step
+    during = np.flatnonzero((time > -0.5 * step) & (time < (definition.timing.ticks - 0.5) * step))
+    if not during.size:
+        return {}
+    emulated = emulate(definition, round(time[during[-1]] / step) + 1, definition.record.every)
+    if emulated is None:
+        return {}
+    found = {}
+    for i, name in enumerate(names(channels("reference", "m", definition.virtual.axes))):
+        values = np.full(time.size, np.nan)
+        values[during] = emulated[: during.size, i]
+        found[name] = Signal("m", values)
+    return found
 
 
 def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> Stability:
@@ -214,3 +188,7 @@ def versions() -> dict[str, Any]:
         "numba": numba.__version__,
         "scipy": scipy.__version__,
     }
+
+
+def host() -> dict[str, str]:
+    return {"system": platform.system(), "release": platform.release(), "machine": platform.machine()}

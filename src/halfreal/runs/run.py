@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+Outcome = Literal["completed", "stopped", "tripped", "failed"]
+"""How a test ended; "stopped" is an operator's controlled stop."""
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -57,7 +60,8 @@ class Run:
     """
 
     title: str
-    kind: Literal["rehearsal", "run"]
+    kind: Literal["rehearsal", "run", "rig"]
+    """"rig" is a simulated rig's own record."""
     definition: Mapping[str, Any]
     """The normalised definition: SI numbers, every default written out."""
     definition_text: str
@@ -66,7 +70,7 @@ class Run:
     time: np.ndarray
     signals: Mapping[str, Signal]
     events: tuple[Event, ...]
-    outcome: Literal["completed", "tripped", "failed"]
+    outcome: Outcome
     reason: str
     """Why it ended as it did; empty when completed."""
     seed: int

@@ -1,188 +1,199 @@
 """The guard: the last block before the rig.  Every command passes it, in the loop, at every tick.
 
-Watched are, for every interface axis, the asked command, its rate, the target, the measured displacement and force, and
-the gap (target − measured displacement).  A value beyond its ``warn`` limit is an event; beyond its ``trip`` limit, or
-not a number, or a fault reported by any block, is a trip: within the same tick the command stays at the last one
-applied, and then holds there or returns smoothly to where the test began, no faster than the command's rate limit.
-Never does an offending command reach the rig.
-A trip ends the test after ``after_trip``, so that the record shows what came of it.
+Watched are, for every interface axis, the asked command, its rate, the target, the measured displacement and force, the
+gap (target − measured displacement), the measured velocity and acceleration (backward differences, smoothed if wished)
+and the energy error.  A value beyond its ``warn`` limit is an event; beyond its ``trip`` limit, or not a number, or a
+fault reported by any block, is a trip: within the same tick the command stays at the last one applied, and then holds
+there or returns smoothly to the safe position, no faster than the command's rate limit.  Never does an offending
+command reach the rig.  A trip ends the test after ``after_trip``, so that the record shows what came of it.
+
+The guard's mode is the state of the test::
+
+    ARMED → RAMPING → RUNNING → RAMP_DOWN → STOPPED_AT_REST          and from each of them TRIPPED → FINISHED
+
+ARMED holds the rig where it stands for as long as the operator wants.  RAMPING brings it, within the soft start, along
+a half cosine to where the test begins (t < 0).  RUNNING is the test.  RAMP_DOWN, at its end or when the operator asks
+for it, brings it to the safe position within the soft stop; without a soft stop it holds where it is.  The limits are
+watched in all of them.  No mode leads out of FINISHED: a new test is a new loop.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import ValidationInfo, field_validator
 
-from ..kernels.block import Block, Channel, channels
-from ..kernels.loop import FAULT_CHANNEL
-from ..kernels.tick import FINISHED, RUNNING, TRIPPED
-from ..settings import Number, Settings, fault
+from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.compile import kernel
+from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
+from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL
+from ..kernels.tick import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED, WAITING
+from .limits import UNLIMITED, Limits
 
-BLOCK_FAULT = 999.0
-"""Cause of a trip that a block's own fault brought about."""
-
-
-UNLIMITED = float(np.finfo(np.float64).max)
-"""Limit of a signal without one: infinite and undefined values are beyond it all the same."""
-
-
-class _Limit(Settings):
-    @field_validator("trip", check_fields=False)
-    @classmethod
-    def _above_warning(cls, trip: float, info: ValidationInfo) -> float:
-        warn = info.data.get("warn")
-        if trip is not None and warn is not None and warn >= trip:
-            raise fault(f"warn ({warn:g}) is not below trip ({trip:g}), both in SI units; a warning must come first")
-        return trip
+KINDS = 9
+"""Signals watched on each axis."""
+BLOCK_FAULT, BY_OPERATOR, BY_RECORDER = 999.0, 998.0, 997.0
+"""Causes of a trip other than a limit: a block's own fault, the emergency stop, a record that fails."""
 
 
-class DisplacementLimit(_Limit):
-    warn: Annotated[float, Number("m", above=0)] | None = None
-    trip: Annotated[float, Number("m", above=0)] | None = None
+def guard(
+    limits: Limits,
+    dt: float,
+    unit: str,
+    asked: tuple[str, ...],
+    target: tuple[str, ...],
+    displacement: tuple[str, ...],
+    force: tuple[str, ...],
+    energy: tuple[str, ...],
+    initial: np.ndarray,
+    soft_start: float = 0.0,
+    soft_stop: float = 0.0,
+    duration: float = UNLIMITED,
+) -> Block:
+    """Block "guard".
+
+    ``initial`` is where the test begins, and where the rig is taken to stand; whoever knows better writes the state
+    fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].
+    """
+    n = len(asked)
+    mode = RAMPING if soft_start > 0.0 else RUNNING
+    initial = np.asarray(initial, dtype=float)
+    safe = initial if limits.safe_position is None else np.broadcast_to(limits.safe_position, n)
+    zeros = np.zeros(n)
+    state: dict[str, Value] = {
+        "mode": mode,
+        "cause": 0.0,
+        "value": 0.0,
+        "elapsed": 0.0,
+        "ended": UNLIMITED,
+        "return_time": 0.0,
+        "applied": initial,
+        "held": initial,
+        "before": initial,
+        "velocity": zeros,
+        "watched": np.zeros(KINDS * n),
+        "peaks": np.zeros(KINDS * n),
+    }
+    return Block(
+        name="guard",
+        step=guard_step,
+        inputs=(FAULT_CHANNEL.name, REQUEST_CHANNEL.name, *asked, *target, *displacement, *force, *energy),
+        outputs=(
+            *channels("command", unit, n),
+            *channels("gap", unit, n),
+            Channel("guard.mode", "1"),
+            Channel("guard.cause", "1"),
+            Channel("guard.value", "1"),
+            Channel("guard.warning", "1"),
+        ),
+        parameters={
+            "dt": dt,
+            "trip": np.concatenate([limit.values("trip", n) for _, limit in limits.ordered()]),
+            "warn": np.concatenate([limit.values("warn", n) for _, limit in limits.ordered()]),
+            "rate": limits.command_rate.values("trip", n),
+            "smoothing": 1.0 if limits.smoothing == 0.0 else 1.0 - math.exp(-dt / limits.smoothing),
+            "returns": float(limits.on_trip == "return"),
+            "return_time": limits.return_time,
+            "after": limits.after_trip,
+            "begin": initial,
+            "safe": np.array(safe, dtype=float),
+            "soft_start": soft_start,
+            "soft_stop": soft_stop,
+            "duration": duration,
+        },
+        state=state,
+        frozen=tuple(state),
+        watched=("guard.mode", "guard.cause", "guard.warning"),
+        initial=(*initial, *zeros, mode),
+    )
 
 
-class RateLimit(_Limit):
-    warn: Annotated[float, Number("m/s", above=0)] | None = None
-    trip: Annotated[float, Number("m/s", above=0)] | None = None
+@kernel
+def set_out(p, s, time):  # type: ignore[no-untyped-def]
+    """Begin the way from the command applied to the safe position: within ``time``, no faster than a command may be."""
+    s.elapsed, s.return_time = 0.0, time
+    for i in range(s.applied.size):
+        s.held[i] = s.applied[i]
+        if time > 0.0:
+            s.return_time = max(s.return_time, 0.5 * math.pi * abs(s.held[i] - p.safe[i]) / p.rate[i])
 
 
-class ForceLimit(_Limit):
-    warn: Annotated[float, Number("N", above=0)] | None = None
-    trip: Annotated[float, Number("N", above=0)] | None = None
-
-
-class Limits(Settings):
-    """Warn and trip limits of the watched signals, and what to do on a trip.  A signal left out has no limit."""
-
-    command: DisplacementLimit = DisplacementLimit()
-    command_rate: RateLimit = RateLimit()
-    target: DisplacementLimit = DisplacementLimit()
-    displacement: DisplacementLimit = DisplacementLimit()
-    force: ForceLimit = ForceLimit()
-    gap: DisplacementLimit = DisplacementLimit()
-    on_trip: Literal["hold", "return"] = "hold"
-    return_time: Annotated[float, Number("s", above=0)] = 1.0
-    after_trip: Annotated[float, Number("s", least=0)] = 0.5
-
-    def ordered(self) -> tuple[tuple[str, DisplacementLimit | RateLimit | ForceLimit], ...]:
-        """The limits in the guard's order, with the signals' names."""
-        return (
-            ("command.asked", self.command),
-            ("command rate", self.command_rate),
-            ("target", self.target),
-            ("measured.displacement", self.displacement),
-            ("measured.force", self.force),
-            ("gap", self.gap),
-        )
-
-    def block(
-        self,
-        dt: float,
-        unit: str,
-        asked: tuple[str, ...],
-        target: tuple[str, ...],
-        displacement: tuple[str, ...],
-        force: tuple[str, ...],
-        initial: np.ndarray,
-    ) -> Block:
-        n = len(asked)
-        trip = [UNLIMITED if limit.trip is None else limit.trip for _, limit in self.ordered() for _ in range(n)]
-        warn = [UNLIMITED if limit.warn is None else limit.warn for _, limit in self.ordered() for _ in range(n)]
-        return Block(
-            name="guard",
-            step=guard_step,
-            inputs=(FAULT_CHANNEL.name, *asked, *target, *displacement, *force),
-            outputs=(
-                *channels("command", unit, n),
-                *channels("gap", unit, n),
-                Channel("guard.mode", "1"),
-                Channel("guard.cause", "1"),
-                Channel("guard.warning", "1"),
-            ),
-            parameters={
-                "dt": dt,
-                "trip": np.array(trip),
-                "warn": np.array(warn),
-                "returns": float(self.on_trip == "return"),
-                "return_time": self.return_time,
-                "after": self.after_trip,
-                "rate": UNLIMITED if self.command_rate.trip is None else self.command_rate.trip,
-                "safe": np.array(initial, dtype=float),
-            },
-            state={
-                "mode": RUNNING,
-                "cause": 0.0,
-                "value": 0.0,
-                "elapsed": 0.0,
-                "return_time": 0.0,
-                "applied": np.array(initial, dtype=float),
-                "held": np.zeros(n),
-                "watched": np.zeros(6 * n),
-                "peaks": np.zeros(6 * n),
-            },
-            frozen=("mode", "cause", "value", "elapsed", "return_time", "applied", "held", "watched", "peaks"),
-            watched=("guard.mode", "guard.cause", "guard.warning"),
-            initial=tuple(initial),
-        )
-
-    def used(self, peaks: np.ndarray) -> dict[str, float]:
-        """Largest value of each limited signal, of any axis, as a share of its trip limit."""
-        largest = peaks.reshape(6, -1).max(axis=1)
-        named = zip(self.ordered(), largest, strict=True)
-        return {name: float(peak / limit.trip) for (name, limit), peak in named if limit.trip is not None}
-
-    def name_cause(self, cause: float, n: int) -> str:
-        """The cause of a trip or a warning in words, with its limit."""
-        which, axis = divmod(int(cause) - 1, n)
-        name = self.ordered()[which][0]
-        return name if n == 1 else f"{name}.{axis + 1}"
+@kernel
+def on_the_way(share, i, p, s):  # type: ignore[no-untyped-def]
+    """A point on the half cosine from where the rig was held (share 0) to the safe position (share 1)."""
+    return p.safe[i] + 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0))) * (s.held[i] - p.safe[i])
 
 
 def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = s.applied.size
+    request = u[1]
+    tripped = s.mode == TRIPPED or s.mode == FINISHED
+    if not tripped and s.mode != RAMP_DOWN and s.mode != STOPPED_AT_REST:
+        if request == WAITING:
+            s.mode = ARMED
+        elif request == STOP or t > p.duration - 0.5 * p.dt:
+            s.mode, s.ended = RAMP_DOWN, t
+            set_out(p, s, p.soft_stop)
+        else:
+            s.mode = RUNNING if t > -0.5 * p.dt else RAMPING
+
     for i in range(n):
-        asked, target, measured, force = u[1 + i], u[1 + n + i], u[1 + 2 * n + i], u[1 + 3 * n + i]
+        # what is wanted of the rig: by the test, or by the guard itself on the ways to and from it
+        asked, target = u[2 + i], u[2 + n + i]
+        if s.mode == RAMPING:
+            share = min(max(1.0 + t / p.soft_start, 0.0), 1.0)
+            asked = target = s.held[i] + 0.5 * (1.0 - math.cos(math.pi * share)) * (p.begin[i] - s.held[i])
+        elif s.mode == RAMP_DOWN and s.return_time > 0.0:
+            asked = target = on_the_way((s.elapsed + p.dt) / s.return_time, i, p, s)
+        elif s.mode != RUNNING:
+            asked = target = s.applied[i]
+        measured = u[2 + 2 * n + i]
+        velocity = s.velocity[i] + p.smoothing * ((measured - s.before[i]) / p.dt - s.velocity[i])
         s.watched[i] = asked
         s.watched[n + i] = (asked - s.applied[i]) / p.dt
         s.watched[2 * n + i] = target
         s.watched[3 * n + i] = measured
-        s.watched[4 * n + i] = force
+        s.watched[4 * n + i] = u[2 + 3 * n + i]
         s.watched[5 * n + i] = target - measured
+        s.watched[6 * n + i] = velocity
+        s.watched[7 * n + i] = (velocity - s.velocity[i]) / p.dt
+        s.watched[8 * n + i] = u[2 + 4 * n + i]
+        s.before[i], s.velocity[i] = measured, velocity
         y[n + i] = target - measured
 
     warning = 0.0
-    if s.mode == RUNNING:
-        for i in range(6 * n - 1, -1, -1):
+    if not tripped:
+        for i in range(KINDS * n - 1, -1, -1):
             s.peaks[i] = max(s.peaks[i], abs(s.watched[i]))
             # written so that a value that is not a number is beyond every limit
             if not (abs(s.watched[i]) <= p.warn[i]):
                 warning = i + 1.0
             if not (abs(s.watched[i]) <= p.trip[i]):
                 s.cause, s.value = i + 1.0, s.watched[i]
+        if request == RECORD_FAILS:
+            s.cause, s.value = BY_RECORDER, 0.0
+        if request == EMERGENCY_STOP:
+            s.cause, s.value = BY_OPERATOR, 0.0
         if u[0] != 0.0:
-            s.cause = BLOCK_FAULT
-        if s.cause == 0.0:
-            for i in range(n):
-                s.applied[i] = u[1 + i]
+            s.cause, s.value = BLOCK_FAULT, u[0]
+        if s.cause != 0.0:
+            s.mode = TRIPPED
+            set_out(p, s, p.return_time if p.returns != 0.0 else 0.0)
         else:
-            s.mode, s.elapsed = TRIPPED, 0.0
-            s.return_time = p.return_time if p.returns != 0.0 else 0.0
             for i in range(n):
-                s.held[i] = s.applied[i]
-                if p.returns != 0.0:  # the way back is no faster than a command may be
-                    s.return_time = max(s.return_time, 0.5 * math.pi * abs(s.held[i] - p.safe[i]) / p.rate)
+                s.applied[i] = s.watched[i]
+            if s.mode == RAMP_DOWN:
+                s.elapsed += p.dt
+                if s.elapsed >= s.return_time - 1e-6 * p.dt:
+                    s.mode = STOPPED_AT_REST
     else:
         s.elapsed += p.dt
         if p.returns != 0.0:
-            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / s.return_time, 1.0)))
             for i in range(n):
-                s.applied[i] = p.safe[i] + share * (s.held[i] - p.safe[i])
+                s.applied[i] = on_the_way(s.elapsed / s.return_time, i, p, s)
         if s.elapsed >= s.return_time + p.after:
             s.mode = FINISHED
     for i in range(n):
         y[i] = s.applied[i]
-    y[2 * n], y[2 * n + 1], y[2 * n + 2] = s.mode, s.cause, warning
+    y[2 * n], y[2 * n + 1], y[2 * n + 2], y[2 * n + 3] = s.mode, s.cause, s.value, warning
     return 0

@@ -20,7 +20,7 @@ from ..models.structure import Structure
 from ..models.user import UserFunction
 from ..rigs.specimen import Specimen
 from ..runs.build import build
-from ..safety.guard import Limits
+from ..safety.limits import Limits
 from ..stability.linearise import Linearisation, derivative
 
 POINTS = 60
@@ -74,7 +74,7 @@ def is_nonlinear(definition: Definition) -> bool:
 
 def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
-    loop = build(definition, ideal=True)
+    loop = build(definition, ideal=True, endless=True)
     stretch = max(definition.timing.ticks // POINTS, 1)
     time, radius = [], []
     for _ in range(POINTS):
@@ -126,7 +126,7 @@ def diverges(definition: Definition, factor: float) -> bool:
     free = definition.model_copy(
         update={"excitation": excitation.model_copy(update=scaled), "limits": Limits(after_trip=0.0)}
     )
-    loop = build(free, ideal=True)
+    loop = build(free, ideal=True, endless=True)
     ticks = max(definition.timing.ticks // 4, 1)
     n = definition.virtual.axes
     gap, target = names(channels("gap", "m", n)), names(channels("target", "m", n))

@@ -1,0 +1,508 @@
+/* The rig's end of the link between a halfreal controller and a rig, over UDP: a reference to start from.
+ *
+ * docs/link.md is the protocol.  To build and run (Linux, C11, nothing but the C library):
+ *
+ *     cc -O2 -Wall -Wextra -Werror -std=gnu11 rig.c -o rig -lm
+ *     ./rig PORT [--step SECONDS] [--axes N] [--stiffness N/m] [--return SECONDS] [--lease SECONDS] [--in-step]
+ *
+ *     PORT         to listen on; 0 takes a free one.  The first line printed tells it.
+ *     --step       of the rig's clock [0.001 s]; the controller's must be the same
+ *     --axes       number of interface axes [1]
+ *     --stiffness  of the simulated specimen, each axis [100000 N/m]
+ *     --return     when safe, return within this time to where the rig stood when armed [0: hold]
+ *     --lease      longest lease it grants [1 s]
+ *     --in-step    one step and one measurement for each new command, instead of a clock of its own
+ *
+ * It prints a line at each change of state, and ends on SIGTERM or SIGINT with its counters as a line of JSON.
+ *
+ * Four parts: 1 datagrams, 2 the hardware, 3 the session, 4 the loop.  A laboratory replaces part 2 (here a simulated
+ * actuator and spring), ADDRESS, and the constants below it, and starts it with a real-time priority: chrt -f 80 ./rig
+ *
+ * One thread, no dynamic memory.  Nothing that comes from the network is used before it has passed every check in
+ * hear(), and nothing but the network is ever waited for: not the controller, not whoever reads the printed lines.
+ */
+#define _GNU_SOURCE /* ppoll, getrandom */
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ADDRESS INADDR_LOOPBACK /* a laboratory: the address of the network card that leads to the controller */
+#define TIME_CONSTANT 0.010     /* of the simulated actuator [s] */
+#define STROKE 0.250            /* of the simulated actuator to either side [m]: its own limit */
+#define SETTLING 0.1            /* once its safe position is reached, the rig counts as at rest after this time [s] */
+
+#define NANO INT64_C(1000000000)
+
+enum { CHANNELS = 128, AXES = CHANNELS / 2, HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
+enum { HELLO = 1, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP };  /* kinds */
+enum { IDLE = 1, ARMED, SAFE };                                       /* states */
+enum { NO_COMMAND = 1, OWN_LIMIT, EMERGENCY_STOP };                   /* codes when safe */
+enum { BUSY = 1, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG };            /* codes of a refusal */
+
+/* What is counted, from the start of the program. */
+enum { HELLOS, ACCEPTED, TRUNCATED, FOREIGN, CORRUPTED, REPLAYED, DUPLICATED, REORDERED, LOST, SENT, UNSENT, MISSED,
+       COUNTERS };
+static const char *const counter_name[COUNTERS] = {
+    "hellos", "accepted", "truncated", "foreign", "corrupted", "replayed", "duplicated", "reordered", "lost", "sent",
+    "unsent", "missed"};
+static uint64_t counter[COUNTERS];
+
+static struct {
+    double step, stiffness, return_time, longest_lease; /* [s], [N/m], [s], [s] */
+    uint16_t axes;
+    bool in_step;
+} settings = {.step = 0.001, .stiffness = 1e5, .return_time = 0.0, .longest_lease = 1.0, .axes = 1, .in_step = false};
+
+_Static_assert(sizeof(double) == 8, "channels are IEEE 754 doubles");
+
+_Noreturn static void fail(const char *what) {
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static int64_t clock_ns(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) fail("rig: no monotonic clock");
+    return (int64_t)now.tv_sec * NANO + now.tv_nsec;
+}
+
+/* Print a line: the text and the counters as JSON.  It is dropped if it would have to be waited for: a log that no one
+ * reads must not hold up the lease. */
+static void report(const char *text) {
+    char line[1024];
+    int length = snprintf(line, sizeof line, "%s{", text);
+    for (int i = 0; i < COUNTERS && length > 0 && length < (int)sizeof line; i++)
+        length += snprintf(line + length, sizeof line - (size_t)length, "\"%s\": %ju%s", counter_name[i],
+                           (uintmax_t)counter[i], i < COUNTERS - 1 ? ", " : "}\n");
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (length <= 0 || length >= (int)sizeof line || poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT)) return;
+    if (write(STDOUT_FILENO, line, (size_t)length) < 0) return; /* nor is it tried again */
+}
+
+/* ---- 1. Datagrams ------------------------------------------------------------------------------------------------ */
+
+static const uint32_t MAGIC = UINT32_C(0x4C524648);
+static const uint8_t VERSION = 1;
+
+typedef struct {
+    uint8_t kind;
+    uint16_t count;
+    uint64_t key, sequence, answers;
+    int64_t tick;
+    uint32_t state, code;
+    double channel[CHANNELS];
+} Datagram;
+
+/* Little-endian numbers byte by byte: right on any host, and at any alignment. */
+static uint64_t get(const uint8_t *from, int bytes) {
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++) value |= (uint64_t)from[i] << (8 * i);
+    return value;
+}
+
+static void put(uint8_t *to, uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; i++) to[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* CRC-32 of IEEE 802.3: reflected polynomial 0xEDB88320, register and result inverted.  Bit by bit, so that it can be
+ * compared with the standard at a glance. */
+static uint32_t crc32(const uint8_t *bytes, size_t length) {
+    uint32_t crc = UINT32_C(0xFFFFFFFF);
+    for (size_t i = 0; i < length; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (UINT32_C(0xEDB88320) & (UINT32_C(0) - (crc & 1)));
+    }
+    return ~crc;
+}
+
+static bool is_whole(const uint8_t *bytes, size_t length) {
+    return length >= SHORTEST && length == SHORTEST + 8 * (size_t)get(bytes + 6, 2);
+}
+
+static bool is_ours(const uint8_t *bytes) {
+    return get(bytes, 4) == MAGIC && bytes[4] == VERSION && get(bytes + 6, 2) <= CHANNELS;
+}
+
+static bool is_intact(const uint8_t *bytes, size_t length) {
+    return crc32(bytes, length - 4) == (uint32_t)get(bytes + length - 4, 4);
+}
+
+/* What a rig uses of a datagram.  Only for what is_whole and is_ours: they bound the count. */
+static void decode(const uint8_t *bytes, Datagram *d) {
+    d->kind = bytes[5];
+    d->count = (uint16_t)get(bytes + 6, 2);
+    d->key = get(bytes + 8, 8);
+    d->sequence = get(bytes + 16, 8);
+    d->tick = (int64_t)get(bytes + 32, 8);
+    for (int i = 0; i < d->count; i++) {
+        const uint64_t bits = get(bytes + HEADER + 8 * i, 8);
+        memcpy(&d->channel[i], &bits, 8);
+    }
+}
+
+static size_t encode(const Datagram *d, uint8_t bytes[LONGEST]) {
+    put(bytes, MAGIC, 4);
+    bytes[4] = VERSION;
+    bytes[5] = d->kind;
+    put(bytes + 6, d->count, 2);
+    put(bytes + 8, d->key, 8);
+    put(bytes + 16, d->sequence, 8);
+    put(bytes + 24, d->answers, 8);
+    put(bytes + 32, (uint64_t)d->tick, 8);
+    put(bytes + 40, (uint64_t)clock_ns(), 8);
+    put(bytes + 48, d->state, 4);
+    put(bytes + 52, d->code, 4);
+    for (int i = 0; i < d->count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &d->channel[i], 8);
+        put(bytes + HEADER + 8 * i, bits, 8);
+    }
+    const size_t length = HEADER + 8 * (size_t)d->count;
+    put(bytes + length, crc32(bytes, length), 4);
+    return length + 4;
+}
+
+/* ---- 2. The hardware: replace these two -------------------------------------------------------------------------- */
+
+static double simulated[AXES]; /* where the simulated actuators are [m] */
+
+/* Called once a step with the positions to go to [m].  Returns 0; or, without moving, the code for which the rig must
+ * make itself safe: OWN_LIMIT, EMERGENCY_STOP.  Here: an actuator that follows with a lag of first order. */
+static uint32_t actuate(const double position[]) {
+    for (int i = 0; i < settings.axes; i++)
+        if (!(fabs(position[i]) <= STROKE)) return OWN_LIMIT; /* written so that NaN is beyond the limit too */
+    for (int i = 0; i < settings.axes; i++)
+        simulated[i] += (1.0 - exp(-settings.step / TIME_CONSTANT)) * (position[i] - simulated[i]);
+    return 0;
+}
+
+/* Read the sensors: displacements [m] and forces [N].  Called after each step, and when a session or a safe motion
+ * starts.  Here: no noise, a linear spring. */
+static void measure(double displacement[], double force[]) {
+    for (int i = 0; i < settings.axes; i++) {
+        displacement[i] = simulated[i];
+        force[i] = settings.stiffness * simulated[i];
+    }
+}
+
+/* ---- 3. The session ---------------------------------------------------------------------------------------------- */
+
+static int socket_fd;
+
+static struct {
+    uint32_t state, code;
+    uint64_t key;            /* offered, or of the session; 0: neither */
+    bool open;               /* the session with this key has been armed */
+    struct sockaddr_in peer; /* who asked for the offer; nobody else is heard in the session */
+    uint64_t newest, seen;   /* newest sequence accepted; bit i: newest - i has come */
+    uint64_t sent;           /* sequence of our newest measurement */
+    int64_t tick;            /* of the newest command */
+    int64_t lease, expires;  /* [ns] */
+    double position[AXES];   /* what the actuators are told */
+    double home[AXES];       /* where the rig stood when armed */
+    double from[AXES], to[AXES];
+    uint64_t safe_step, return_steps, last_safe_step; /* of the way from .. to; after the last it is at rest */
+    int64_t next_step;                                /* [ns] */
+} rig = {.state = IDLE};
+
+static bool is_moving_to_safety(void) { return rig.state == SAFE && rig.safe_step < rig.last_safe_step; }
+
+/* A datagram that cannot be sent is lost like any other: counted, never tried again. */
+static void transmit(const Datagram *d, const struct sockaddr_in *to) {
+    uint8_t bytes[LONGEST];
+    const size_t length = encode(d, bytes);
+    const ssize_t sent = sendto(socket_fd, bytes, length, MSG_DONTWAIT, (const struct sockaddr *)to, sizeof *to);
+    counter[sent == (ssize_t)length ? SENT : UNSENT]++;
+}
+
+static void send_measurement(void) {
+    Datagram d = {.kind = MEASUREMENT, .count = (uint16_t)(2 * settings.axes), .key = rig.key, .sequence = ++rig.sent,
+                  .answers = rig.newest, .state = rig.state, .code = rig.state == SAFE ? rig.code : 0};
+    d.tick = (int64_t)((uint64_t)rig.tick + 1); /* unsigned: whatever tick the network brought, no overflow */
+    measure(d.channel, d.channel + settings.axes);
+    transmit(&d, &rig.peer);
+}
+
+static void hold_where_it_stands(void) {
+    double force[AXES];
+    measure(rig.position, force);
+}
+
+static void make_safe(uint32_t code) {
+    rig.state = SAFE;
+    rig.code = code;
+    hold_where_it_stands();
+    memcpy(rig.from, rig.position, sizeof rig.from);
+    const bool returns = settings.return_time > 0.0 && code != EMERGENCY_STOP; /* after which nothing may move */
+    memcpy(rig.to, returns ? rig.home : rig.from, sizeof rig.to);
+    rig.return_steps = (uint64_t)fmax(1.0, floor(settings.return_time / settings.step));
+    rig.last_safe_step = rig.return_steps + (uint64_t)ceil(SETTLING / settings.step);
+    rig.safe_step = 0;
+    if (settings.in_step) rig.next_step = clock_ns(); /* from here on its own clock leads it */
+    char silence[64] = "";
+    (void)snprintf(silence, sizeof silence, "safe: no valid command for %.3f s ", (double)rig.lease / 1e9);
+    report(code == NO_COMMAND ? silence : code == OWN_LIMIT ? "safe: own limit " : "safe: emergency stop ");
+}
+
+/* The next position on the way to safety: velocity and acceleration are zero at both ends.  The way is counted in
+ * steps, not in time: a step that the computer missed makes it longer, but never makes it jump. */
+static void advance_to_safety(void) {
+    rig.safe_step++;
+    const double x = fmin(1.0, (double)rig.safe_step / (double)rig.return_steps);
+    const double done = x * x * x * (10.0 + x * (6.0 * x - 15.0));
+    for (int i = 0; i < settings.axes; i++) rig.position[i] = rig.from[i] + done * (rig.to[i] - rig.from[i]);
+}
+
+static void take_step(void) {
+    const bool moving = is_moving_to_safety();
+    if (moving) advance_to_safety();
+    const uint32_t code = actuate(rig.position);
+    if (code != 0 && rig.state == ARMED) make_safe(code);
+    if (rig.state == ARMED || moving || is_moving_to_safety()) send_measurement();
+    if (moving && !is_moving_to_safety()) report("safe: at rest ");
+}
+
+static void greet(const Datagram *hello, const struct sockaddr_in *from) {
+    counter[HELLOS]++;
+    uint32_t refused = 0; /* comparisons are written so that NaN is refused */
+    if (rig.state == ARMED || is_moving_to_safety()) refused = BUSY;
+    else if (!(fabs(hello->channel[0] - settings.step) <= 1e-9 * settings.step)) refused = OTHER_STEP;
+    else if (!(hello->channel[1] == settings.axes)) refused = OTHER_AXES;
+    else if (!(hello->channel[2] > 0.0 && hello->channel[2] <= settings.longest_lease)) refused = LEASE_TOO_LONG;
+
+    Datagram d = {.answers = hello->sequence, .state = rig.state, .code = refused};
+    if (refused != 0) {
+        d.kind = REFUSAL;
+        d.count = 2;
+        d.channel[0] = settings.step;
+        d.channel[1] = settings.axes;
+    } else {
+        uint64_t key = 0;
+        if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key || key == 0) return; /* it will ask again */
+        rig.key = key;
+        rig.open = false;
+        rig.peer = *from;
+        rig.lease = (int64_t)(hello->channel[2] * 1e9);
+        d.kind = OFFER;
+        d.count = (uint16_t)(2 * settings.axes);
+        d.key = key;
+        d.code = rig.state == SAFE ? rig.code : 0;
+        measure(d.channel, d.channel + settings.axes);
+    }
+    transmit(&d, from);
+}
+
+/* Arming moves nothing, whatever position ARM names: the rig goes on holding where it stands.  A first measurement
+ * tells the controller that it may begin, also if the rig works in step. */
+static void arm(const Datagram *d, int64_t now) {
+    counter[ACCEPTED]++;
+    rig.state = ARMED;
+    rig.open = true;
+    rig.newest = d->sequence;
+    rig.seen = UINT64_MAX; /* nothing can come before the first one */
+    rig.sent = 0;
+    rig.tick = d->tick;
+    rig.expires = now + rig.lease;
+    hold_where_it_stands();
+    memcpy(rig.home, rig.position, sizeof rig.home);
+    send_measurement();
+    report("armed ");
+}
+
+static void stop(void) {
+    rig.state = IDLE;
+    hold_where_it_stands();
+    send_measurement();
+    rig.key = 0;
+    rig.open = false;
+    report("idle ");
+}
+
+/* The window: is this sequence newer than every one before it?  What is not is counted. */
+static bool is_new(uint64_t sequence) {
+    if (sequence > rig.newest) {
+        const uint64_t ahead = sequence - rig.newest;
+        counter[ACCEPTED]++;
+        counter[LOST] += ahead - 1;
+        rig.seen = (ahead < 64 ? rig.seen << ahead : 0) | 1;
+        rig.newest = sequence;
+        return true;
+    }
+    const uint64_t behind = rig.newest - sequence;
+    if (behind >= 64) {
+        counter[REPLAYED]++;
+    } else if ((rig.seen >> behind) & 1) {
+        counter[DUPLICATED]++;
+    } else {
+        counter[REORDERED]++;
+        counter[LOST]--;
+        rig.seen |= UINT64_C(1) << behind;
+    }
+    return false;
+}
+
+/* HELLO belongs to no session, so anyone may say it at any time: who finds the rig busy is to be told.  ARM is the
+ * first datagram of a session and stays welcome there: a second copy of it is a duplicate, not a stranger. */
+static bool belongs(const Datagram *d, const struct sockaddr_in *from) {
+    if (d->kind == HELLO) return d->key == 0 && d->count == 3;
+    if (rig.key == 0 || d->key != rig.key) return false;
+    if (from->sin_addr.s_addr != rig.peer.sin_addr.s_addr || from->sin_port != rig.peer.sin_port) return false;
+    if (d->kind == ARM) return d->sequence == 1 && d->count == settings.axes;
+    return rig.open && ((d->kind == COMMAND && d->count == settings.axes) || (d->kind == STOP && d->count == 0));
+}
+
+static bool is_finite(const Datagram *d) {
+    for (int i = 0; i < d->count; i++)
+        if (!isfinite(d->channel[i])) return false;
+    return true;
+}
+
+/* Everything that comes from the network passes here, in the order that the protocol prescribes. */
+static void hear(const uint8_t *bytes, size_t length, const struct sockaddr_in *from, int64_t now) {
+    static Datagram d;
+    if (!is_whole(bytes, length)) { counter[TRUNCATED]++; return; }
+    if (!is_ours(bytes)) { counter[FOREIGN]++; return; }
+    decode(bytes, &d);
+    if (!belongs(&d, from)) { counter[FOREIGN]++; return; }
+    if (!is_intact(bytes, length)) { counter[CORRUPTED]++; return; }
+    if (d.kind == HELLO) { greet(&d, from); return; }
+    if (!is_finite(&d)) { counter[CORRUPTED]++; return; }
+    if (!rig.open) { arm(&d, now); return; } /* belongs() let nothing but ARM come here */
+    if (!is_new(d.sequence)) return;
+
+    if (rig.state == SAFE) { /* It obeys nothing more of this session; who says STOP is told that it is safe. */
+        if (d.kind == STOP) send_measurement();
+    } else if (d.kind == STOP) {
+        stop();
+    } else {
+        memcpy(rig.position, d.channel, settings.axes * sizeof rig.position[0]);
+        rig.tick = d.tick;
+        rig.expires = now + rig.lease;
+        if (settings.in_step) take_step();
+    }
+}
+
+/* ---- 4. The loop ------------------------------------------------------------------------------------------------- */
+
+static void receive(int64_t now) {
+    uint8_t bytes[LONGEST] = {0};
+    struct sockaddr_in from;
+    socklen_t size = sizeof from;
+    /* MSG_TRUNC: the true length, also of what is longer than any of ours.  Errors are not acted upon: if the network
+     * is gone, so are the commands, and the lease does the rest. */
+    const ssize_t length =
+        recvfrom(socket_fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &size);
+    if (length >= 0 && size == sizeof from) hear(bytes, (size_t)length, &from, now);
+}
+
+/* One datagram at most each time round, so that a flood of them holds up neither the lease nor the step. */
+static void run(int signal_fd) {
+    const int64_t period = (int64_t)llround(settings.step * 1e9);
+    struct pollfd sources[2] = {{.fd = socket_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+    rig.next_step = clock_ns() + period;
+    for (;;) {
+        int64_t wake = INT64_MAX;
+        if (!settings.in_step || is_moving_to_safety()) wake = rig.next_step;
+        if (rig.state == ARMED && rig.expires < wake) wake = rig.expires;
+        const int64_t left = wake - clock_ns();
+        const struct timespec timeout = {.tv_sec = left > 0 ? left / NANO : 0, .tv_nsec = left > 0 ? left % NANO : 0};
+        const int ready = ppoll(sources, 2, wake == INT64_MAX ? NULL : &timeout, NULL);
+        const int64_t now = clock_ns();
+
+        /* First the lease: a command that comes after its end must not renew it. */
+        if (rig.state == ARMED && now >= rig.expires) make_safe(NO_COMMAND);
+        if ((!settings.in_step || is_moving_to_safety()) && now >= rig.next_step) {
+            take_step();
+            rig.next_step += period;
+            if (rig.next_step <= now) { /* steps that the computer slept through are counted, not made up for */
+                const int64_t missed = (now - rig.next_step) / period + 1;
+                counter[MISSED] += (uint64_t)missed;
+                rig.next_step += missed * period;
+            }
+        }
+        if (ready > 0 && sources[1].revents != 0) return;
+        if (ready > 0 && sources[0].revents != 0) receive(now);
+    }
+}
+
+static double number(const char *text, double low, double high, bool whole, const char *what) {
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= low && value <= high) || (whole && value != floor(value))) {
+        fprintf(stderr, "rig: %s is %s, but must be a %s from %g to %g\n", what, text,
+                whole ? "whole number" : "number", low, high);
+        exit(2);
+    }
+    return value;
+}
+
+static uint16_t read_settings(int argc, char **argv) {
+    static const struct option options[] = {
+        {"step", required_argument, NULL, 's'},      {"axes", required_argument, NULL, 'a'},
+        {"stiffness", required_argument, NULL, 'k'}, {"return", required_argument, NULL, 'r'},
+        {"lease", required_argument, NULL, 'l'},     {"in-step", no_argument, NULL, 'i'},
+        {NULL, 0, NULL, 0}};
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (option) {
+        case 's': settings.step = number(optarg, 1e-5, 10.0, false, "--step [s]"); break;
+        case 'a': settings.axes = (uint16_t)number(optarg, 1, AXES, true, "--axes"); break;
+        case 'k': settings.stiffness = number(optarg, 0.0, 1e12, false, "--stiffness [N/m]"); break;
+        case 'r': settings.return_time = number(optarg, 0.0, 3600.0, false, "--return [s]"); break;
+        case 'l': settings.longest_lease = number(optarg, 1e-3, 3600.0, false, "--lease [s]"); break;
+        case 'i': settings.in_step = true; break;
+        default: exit(2); /* getopt has said why */
+        }
+    }
+    if (optind != argc - 1) {
+        fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--stiffness N/m] [--return SECONDS] "
+                        "[--lease SECONDS] [--in-step]\n");
+        exit(2);
+    }
+    return (uint16_t)number(argv[optind], 0, 65535, true, "PORT");
+}
+
+int main(int argc, char **argv) {
+    const uint16_t port = read_settings(argc, argv);
+
+    /* Signals are read in the loop like datagrams: nothing is interrupted half-way. */
+    sigset_t ending;
+    if (sigemptyset(&ending) != 0 || sigaddset(&ending, SIGTERM) != 0 || sigaddset(&ending, SIGINT) != 0 ||
+        sigprocmask(SIG_BLOCK, &ending, NULL) != 0)
+        fail("rig: signals");
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) fail("rig: signals"); /* a reader that went away must not end the rig */
+    const int signal_fd = signalfd(-1, &ending, SFD_CLOEXEC);
+    if (signal_fd < 0) fail("rig: signals");
+
+    socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket_fd < 0) fail("rig: socket");
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(ADDRESS)};
+    socklen_t size = sizeof here;
+    if (bind(socket_fd, (struct sockaddr *)&here, sizeof here) != 0) fail("rig: cannot listen on this port");
+    if (getsockname(socket_fd, (struct sockaddr *)&here, &size) != 0) fail("rig: socket");
+    char address[INET_ADDRSTRLEN];
+    if (inet_ntop(AF_INET, &here.sin_addr, address, sizeof address) == NULL) fail("rig: socket");
+    if (printf("listening on %s:%u\n", address, (unsigned)ntohs(here.sin_port)) < 0 || fflush(stdout) != 0)
+        fail("rig: standard output");
+
+    hold_where_it_stands();
+    run(signal_fd);
+
+    if (rig.state == ARMED) { /* the operator ends the rig: the controller is to know */
+        make_safe(EMERGENCY_STOP);
+        send_measurement();
+    }
+    report("");
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,135 @@
+"""The ways of a datagram for compiled code: a connected UDP socket, or two mailboxes in shared memory (docs/link.md).
+
+``way`` is an array: [medium, socket, inbox address, outbox address]; ``taken`` holds the counter of the mailbox content
+last read.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .atomic import fence, load_word, store_word
+from .clock import external, now, sleep_until
+from .compile import kernel
+from .datagram import load64, store64
+
+UDP, MAILBOX = 0.0, 1.0
+MEDIUM, SOCKET, INBOX, OUTBOX = 0, 1, 2, 3
+COUNTER, LENGTH, CONTENT = 0, 8, 16
+"""Offsets in a mailbox."""
+NAP = 20_000
+"""Nanoseconds between two looks into a mailbox, after some time of watching it."""
+
+_word, _int, _short = ir.IntType(64), ir.IntType(32), ir.IntType(16)
+_pollfd = ir.LiteralStructType([_int, _short, _short])
+_timespec = ir.LiteralStructType([_word, _word])
+_SEND_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+_RECEIVE_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_TRUNC)
+
+
+@intrinsic
+def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-def]
+    """send(2) without waiting: bytes sent, or -1."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        call = external(builder, "send", _word, [_int, _word, _word, _int])
+        return builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_SEND_FLAGS)])
+
+    return types.int64(types.int64, types.intp, types.int64), codegen
+
+
+@intrinsic
+def socket_receive(typingctx, handle, buffer, room):  # type: ignore[no-untyped-def]
+    """recv(2) without waiting: the length the datagram had, also if it found no room, or -1."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        call = external(builder, "recv", _word, [_int, _word, _word, _int])
+        return builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_RECEIVE_FLAGS)])
+
+    return types.int64(types.int64, types.intp, types.int64), codegen
+
+
+@intrinsic
+def socket_wait(typingctx, handle, nanoseconds):  # type: ignore[no-untyped-def]
+    """ppoll(2): whether something can be received within so many nanoseconds."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        watched = cgutils.alloca_once(builder, _pollfd)
+        builder.store(builder.trunc(args[0], _int), cgutils.gep_inbounds(builder, watched, 0, 0))
+        builder.store(_short(select.POLLIN), cgutils.gep_inbounds(builder, watched, 0, 1))
+        builder.store(_short(0), cgutils.gep_inbounds(builder, watched, 0, 2))
+        time = cgutils.alloca_once(builder, _timespec)
+        second = _word(1_000_000_000)
+        builder.store(builder.sdiv(args[1], second), cgutils.gep_inbounds(builder, time, 0, 0))
+        builder.store(builder.srem(args[1], second), cgutils.gep_inbounds(builder, time, 0, 1))
+        call = external(
+            builder, "ppoll", _int, [_pollfd.as_pointer(), _word, _timespec.as_pointer(), ir.IntType(8).as_pointer()]
+        )
+        code = builder.call(call, [watched, _word(1), time, ir.IntType(8).as_pointer()(None)])
+        return builder.sext(code, _word)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@kernel
+def copy_words(source, target, length):  # type: ignore[no-untyped-def]
+    for i in range(0, length, 8):
+        store64(target + i, load64(source + i))
+
+
+@kernel
+def wire_send(way, buffer, length):  # type: ignore[no-untyped-def]
+    if way[MEDIUM] == UDP:
+        return socket_send(int(way[SOCKET]), buffer, length)
+    box = int(way[OUTBOX])
+    counter = load_word(box + COUNTER)
+    store_word(box + COUNTER, counter | 1)
+    fence()
+    store_word(box + LENGTH, length)
+    copy_words(buffer, box + CONTENT, length)
+    store_word(box + COUNTER, (counter | 1) + 1)
+    return length
+
+
+@kernel
+def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
+    """Length of the next datagram, now in the buffer (as much of it as finds room), or -1."""
+    if way[MEDIUM] == UDP:
+        return socket_receive(int(way[SOCKET]), buffer, room)
+    box = int(way[INBOX])
+    counter = load_word(box + COUNTER)
+    if counter & 1 or float(counter) == taken[0]:
+        return -1
+    length = load_word(box + LENGTH)
+    copy_words(box + CONTENT, buffer, min(max(length, 0), room))
+    fence()
+    if load_word(box + COUNTER) != counter:  # it is being replaced: the new one will be there soon
+        return -1
+    taken[0] = float(counter)
+    return length
+
+
+@kernel
+def wire_wait(way, taken, deadline, spin):  # type: ignore[no-untyped-def]
+    """Until a datagram is there or the monotonic clock shows ``deadline`` [ns]: watch for ``spin`` ns, then sleep."""
+    start = now()
+    while True:
+        time = now()
+        if way[MEDIUM] == UDP:
+            patience = 0 if time - start < spin else max(deadline - time, 0)
+            if socket_wait(int(way[SOCKET]), patience) > 0:
+                return
+        else:
+            counter = load_word(int(way[INBOX]) + COUNTER)
+            if counter & 1 == 0 and float(counter) != taken[0]:
+                return
+            if time - start >= spin:
+                sleep_until(min(time + NAP, deadline))
+        if time >= deadline:
+            return

@@ -1,0 +1,1 @@
+"""Links to a rig elsewhere: another process, another machine, hardware."""

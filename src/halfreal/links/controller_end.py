@@ -1,0 +1,286 @@
+"""The controller's end of a link: the handshake, and the blocks that stand for the rig in the loop."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.clock import now
+from ..kernels.datagram import (
+    ARM,
+    ARMED_RIG,
+    BUFFER,
+    COMMAND,
+    COUNTERS,
+    HEADER,
+    HELLO,
+    IDLE,
+    LATE,
+    MEASUREMENT,
+    NEW,
+    OFFER,
+    OWN_LIMIT,
+    OWN_STOP,
+    REFUSAL,
+    ROOM,
+    SAFE,
+    STOP,
+    WINDOW,
+    judge,
+    load32,
+    load64,
+    load_double,
+    seal,
+    store_double,
+    write_header,
+)
+from ..kernels.loop import Loop
+from ..kernels.tick import FINISHED, STOPPED_AT_REST, TRIPPED
+from ..kernels.wire import wire_receive, wire_send, wire_wait
+from ..safety.limits import UNLIMITED
+from .datagram import Datagram, decode
+from .settings import Link
+from .wires import LinkError, Wire, to_rig
+
+REPEAT = 0.05
+"""Seconds between two HELLOs."""
+SPIN = 30_000.0
+"""Nanoseconds of watching for a measurement before sleeping."""
+STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE = 1, 2, 3, 4, 5
+REFUSALS = {
+    1: "it is busy with another session",
+    2: "its step is {step:g} s and the definition's {wanted_step:g} s; give both the same",
+    3: "it has {axes:.0f} axis(es) and the definition {wanted_axes}; give both the same",
+    4: "it does not grant a lease of {lease:g} s; shorten link.lease",
+}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A rig that is ready, and what it measures now."""
+
+    key: int
+    displacement: np.ndarray
+    force: np.ndarray
+
+
+def halves(key: int) -> np.ndarray:
+    """A 64-bit key as two numbers that are exact as floats."""
+    return np.array([float(key >> 32), float(key & 0xFFFFFFFF)])
+
+
+class ControllerEnd:
+    """The handshake of one session."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self._key = 0
+
+    @classmethod
+    def connect(cls, link: Link) -> ControllerEnd:
+        return cls(to_rig(link))
+
+    def hello(self, axes: int, step: float, lease: float, patience: float) -> Offer:
+        """Ask the rig whether it is ready; it does not move."""
+        nonce = secrets.randbits(63) | 1
+        question = Datagram(HELLO, sequence=nonce, channels=(step, float(axes), lease)).encode()
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            self.wire.send(question)
+            answer_by = min(deadline, time.monotonic() + REPEAT)
+            while time.monotonic() < answer_by:
+                data = self.wire.receive(max(answer_by - time.monotonic(), 0.0))
+                answer = None if data is None else decode(data)
+                if answer is None or answer.answers != nonce:
+                    continue
+                if answer.kind == REFUSAL:
+                    own = (*answer.channels, 0.0, 0.0)
+                    reason = REFUSALS.get(answer.code, f"its code is {answer.code}").format(
+                        step=own[0], axes=own[1], wanted_step=step, wanted_axes=axes, lease=lease
+                    )
+                    raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
+                if answer.kind == OFFER and len(answer.channels) == 2 * axes:
+                    self._key = answer.key
+                    values = np.array(answer.channels)
+                    return Offer(answer.key, values[:axes], values[axes:])
+        raise LinkError(
+            f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
+            "one is started with halfreal rig"
+        )
+
+    def arm(self, position: np.ndarray, patience: float) -> int:
+        """Take the rig over, to hold where it stands; return the sequence of its first measurement."""
+        while self.wire.receive(0.0) is not None:  # further answers to HELLO
+            pass
+        self.wire.send(Datagram(ARM, self._key, 1, channels=tuple(float(x) for x in position)).encode())
+        deadline = time.monotonic() + patience
+        while (left := deadline - time.monotonic()) > 0.0:
+            data = self.wire.receive(left)
+            answer = None if data is None else decode(data)
+            if answer is not None and answer.kind == MEASUREMENT and answer.key == self._key:
+                return answer.sequence
+        raise LinkError(
+            f"the rig at {self.wire.address} did not say within {patience:g} s that it is armed; it will make itself "
+            "safe when its lease is over. Try again"
+        )
+
+    def stop(self, sent: float) -> None:
+        """Let the rig go; ``sent`` is the sequence of the last command.  If this is lost, its lease ends."""
+        for i in range(3):
+            self.wire.send(Datagram(STOP, self._key, int(sent) + 1 + i).encode())
+            deadline = time.monotonic() + REPEAT
+            while time.monotonic() < deadline:
+                data = self.wire.receive(REPEAT)
+                answer = None if data is None else decode(data)
+                if answer is not None and answer.key == self._key and answer.state != int(ARMED_RIG):
+                    return
+
+    def close(self) -> None:
+        self.wire.close()
+
+    def blocks(
+        self,
+        commands: tuple[str, ...],
+        dt: float,
+        *,
+        waits: bool,
+        stale_warn: float | None,
+        stale_trip: float | None,
+        offer: Offer,
+    ) -> tuple[Block, Block]:
+        """Blocks "link.send" and "link.receive", which ``waits`` for a measurement if the rig sets the pace.
+
+        Once the rig is armed, ``begin`` must tell "link.receive" where its measurements start.
+        """
+        n = len(commands)
+        key, way = halves(offer.key), self.wire.way()
+        send = Block(
+            name="link.send",
+            step=send_step,
+            inputs=(*commands, "guard.mode", "link.newest"),
+            outputs=(Channel("link.sent", "1"),),
+            parameters={"way": way, "key": key, "dt": dt},
+            state={"buffer": np.zeros(BUFFER), "sequence": 1.0},
+            frozen=("buffer", "sequence"),
+        )
+        trip = UNLIMITED if stale_trip is None else stale_trip
+        state: dict[str, Value] = {
+            "buffer": np.zeros(BUFFER),
+            "taken": np.array([self.wire.taken()]),
+            "newest": np.zeros(1),
+            "seen": np.zeros(WINDOW),
+            "counts": np.zeros(len(COUNTERS)),
+            "arrived": 0.0,
+            "answers": 0.0,
+            "rig": ARMED_RIG,
+            "code": 0.0,
+            "measured": np.concatenate([offer.displacement, offer.force]),
+        }
+        receive = Block(
+            name="link.receive",
+            step=receive_step,
+            inputs=("link.sent", "guard.mode"),
+            outputs=(
+                *channels("measured.displacement", "m", n),
+                *channels("measured.force", "N", n),
+                Channel("link.age", "s"),
+                Channel("link.idle", "s"),
+                Channel("link.lag", "1"),
+                Channel("link.stale", "1"),
+                Channel("rig.state", "1"),
+                Channel("link.newest", "1"),
+                *(Channel(f"link.{name}", "1") for name in COUNTERS),
+            ),
+            parameters={
+                "way": way,
+                "key": key,
+                "period": 1e9 * dt,
+                "waits": float(waits),
+                "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
+                "trip": min(1e9 * trip, UNLIMITED),
+                "origin": float(time.monotonic_ns()),
+            },
+            state=state,
+            frozen=tuple(state),
+            faults={
+                STALE: f"no new measurement for {1e3 * trip:g} ms (limits.stale.trip)",
+                RIG_LEASE: "the rig has made itself safe: no valid command reached it within its lease",
+                RIG_LIMIT: "the rig has made itself safe: one of its own limits",
+                RIG_STOP: "the rig has made itself safe: its own emergency stop",
+                RIG_IDLE: "the rig has ended the session",
+            },
+            watched=("link.stale", "rig.state"),
+            initial=(*offer.displacement, *offer.force),
+        )
+        return send, receive
+
+
+def begin(loop: Loop, first: int, wire: Wire) -> None:
+    """Let a loop's "link.receive" go on from the measurement that answered ARM."""
+    state = loop.state("link.receive")
+    state["newest"][:], state["seen"][first % WINDOW], state["taken"][:] = first, first, wire.taken()
+
+
+def send_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = u.size - 2
+    buffer = s.buffer.ctypes.data
+    s.sequence += 1.0
+    tick = round(t / p.dt) - 1  # a block of the rig is called with the time of the next tick
+    write_header(buffer, COMMAND, n, p.key, s.sequence, u[n + 1], tick, now(), u[n], 0.0)
+    for i in range(n):
+        store_double(buffer + HEADER + 8 * i, u[i])
+    wire_send(p.way, buffer, seal(buffer, n))
+    y[0] = s.sequence
+    return 0
+
+
+def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    m = s.measured.size
+    buffer, origin = s.buffer.ctypes.data, int(p.origin)
+    mode = u[1]
+    over = mode in (TRIPPED, FINISHED, STOPPED_AT_REST)
+    called = float(now() - origin)
+    if s.arrived == 0.0:
+        s.arrived = called
+    limit = called + p.period if over else s.arrived + min(p.trip, 1e18)
+    fresh = False
+    while True:
+        length = wire_receive(p.way, s.taken, buffer, ROOM)
+        if length >= 0:
+            if judge(buffer, length, p.key, MEASUREMENT, m, 0, s.counts, s.newest, s.seen) == NEW:
+                fresh = True
+                for i in range(m):
+                    s.measured[i] = load_double(buffer + HEADER + 8 * i)
+                s.answers = float(load64(buffer + 24))
+                s.rig, s.code = float(load32(buffer + 48)), float(load32(buffer + 52))
+        elif p.waits == 0.0 or fresh or float(now() - origin) >= limit:
+            break
+        else:
+            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
+    time = float(now() - origin)
+    if fresh:
+        s.arrived = time
+    else:
+        s.counts[LATE] += 1.0
+    age = time - s.arrived
+    for i in range(m):
+        y[i] = s.measured[i]
+    y[m] = 1e-9 * age
+    y[m + 1] = 1e-9 * (time - called) if p.waits != 0.0 else 0.0
+    y[m + 2] = u[0] - s.answers
+    y[m + 3] = 1.0 if age > p.warn else 0.0
+    y[m + 4] = s.rig
+    y[m + 5] = s.newest[0]
+    for i in range(s.counts.size):
+        y[m + 6 + i] = s.counts[i]
+    if s.rig == SAFE:
+        if s.code == OWN_LIMIT:
+            return RIG_LIMIT
+        return RIG_STOP if s.code == OWN_STOP else RIG_LEASE
+    if s.rig == IDLE:
+        return RIG_IDLE
+    return STALE if age >= p.trip else 0

@@ -1,0 +1,354 @@
+"""The rig's end of a link: the handshake, and the blocks that give a rig's loop its commands and send its answers.
+
+"link.command" is the guard of a rig's loop.  Armed, its command is the newest valid one; when none has come for the
+lease, or the rig's own operator stops it, it makes the rig safe: it holds, or returns along a half cosine to where the
+rig stood when armed, and obeys no further command of the session.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import secrets
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.clock import now
+from ..kernels.control import EMERGENCY_STOP
+from ..kernels.datagram import (
+    ARM,
+    ARMED_RIG,
+    BUFFER,
+    COMMAND,
+    COUNTERS,
+    HEADER,
+    HELLO,
+    IDLE,
+    LATE,
+    LEASE_OVER,
+    MEASUREMENT,
+    NEW,
+    OFFER,
+    OWN_STOP,
+    REFUSAL,
+    ROOM,
+    SAFE,
+    STOP,
+    WINDOW,
+    judge,
+    load8,
+    load64,
+    load_double,
+    seal,
+    store_double,
+    write_header,
+)
+from ..kernels.loop import REQUEST_CHANNEL
+from ..kernels.tick import FINISHED, RUNNING
+from ..kernels.wire import wire_receive, wire_send, wire_wait
+from .controller_end import halves
+from .datagram import Datagram, decode
+from .settings import Link, Udp
+from .wires import LinkError, MailboxWire, UdpWire, Wire
+
+LONGEST_LEASE = 10.0
+"""Seconds."""
+BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = 1, 2, 3, 4
+SPIN = 30_000.0
+"""Nanoseconds of watching for a command before sleeping."""
+AFTER = 0.05
+"""Seconds for which a rig that is safe and at rest goes on saying so."""
+Measured = Callable[[], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class RigSession:
+    """A session that was opened by ARM."""
+
+    key: int
+    lease: float
+    wire: Wire
+
+
+class RigEnd:
+    """Listens for controllers, one session at a time."""
+
+    def __init__(self, axes: int, step: float, listener: Wire, address: str) -> None:
+        self.axes, self.step = axes, step
+        self.address = address
+        self.counters = tuple(f"link.{name}" for name in COUNTERS)
+        self._listener = listener
+        self._session: RigSession | None = None
+        self._state, self._code = int(IDLE), 0
+
+    @classmethod
+    def listen(cls, link: Link, axes: int, step: float) -> RigEnd:
+        if not isinstance(link, Udp):
+            wire = MailboxWire(link.name, rig=True)
+            return cls(axes, step, wire, wire.address)
+        listener = UdpListener(link.address)
+        return cls(axes, step, listener, listener.address)
+
+    def await_session(self, measured: Measured, stop: Callable[[], bool]) -> RigSession | None:
+        """Answer HELLOs until one is followed by ARM; None if told to stop."""
+        key, lease, asker = 0, 0.0, None
+        while not stop():
+            data = self._listener.receive(0.05)
+            asked = None if data is None else decode(data)
+            if asked is None:
+                continue
+            if asked.kind == HELLO:
+                code = self._against(asked)
+                if code:
+                    own = (self.step, float(self.axes))
+                    self._answer(Datagram(REFUSAL, answers=asked.sequence, state=self._state, code=code, channels=own))
+                    continue
+                key, lease, asker = secrets.randbits(64) | 1, asked.channels[2], self._listener.speaker
+                values = tuple(float(x) for part in measured() for x in part)
+                self._answer(
+                    Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code, channels=values)
+                )
+            elif self._opens(asked, key) and self._listener.speaker == asker:
+                wire = self._listener.private() if isinstance(self._listener, UdpListener) else self._listener
+                self._session = RigSession(key, lease, wire)
+                return self._session
+        return None
+
+    def _opens(self, asked: Datagram, key: int) -> bool:
+        """Whether this is the ARM that follows the newest offer."""
+        finite = len(asked.channels) == self.axes and all(map(math.isfinite, asked.channels))
+        return asked.kind == ARM and key != 0 and asked.key == key and asked.sequence == 1 and finite
+
+    def _against(self, asked: Datagram) -> int:
+        if len(asked.channels) != 3 or not math.isclose(asked.channels[0], self.step, rel_tol=1e-9):
+            return OTHER_STEP
+        if asked.channels[1] != self.axes:
+            return OTHER_AXES
+        return 0 if 0.0 < asked.channels[2] <= LONGEST_LEASE else LEASE_TOO_LONG
+
+    def _answer(self, datagram: Datagram) -> None:
+        self._listener.send(datagram.encode())
+
+    def turn_away(self) -> None:
+        """Tell others who say HELLO during a session that the rig is busy; to be called now and then."""
+        if not isinstance(self._listener, UdpListener):
+            return
+        while (data := self._listener.receive(0.0)) is not None:
+            asked = decode(data)
+            if asked is not None and asked.kind == HELLO:
+                own = (self.step, float(self.axes))
+                self._answer(Datagram(REFUSAL, answers=asked.sequence, state=int(ARMED_RIG), code=BUSY, channels=own))
+
+    def ready(self, session: RigSession, measured: tuple[np.ndarray, np.ndarray]) -> None:
+        """Say that the rig follows commands from now on: the first MEASUREMENT."""
+        values = tuple(float(x) for part in measured for x in part)
+        first = Datagram(MEASUREMENT, session.key, 1, 1, timestamp=time.monotonic_ns(), state=int(ARMED_RIG))
+        session.wire.send(replace(first, channels=values).encode())
+
+    def close_session(self, state: float = IDLE, code: float = 0.0) -> None:
+        """The session is over; the rig is idle, or has made itself safe."""
+        self._state, self._code = int(state), int(code)
+        if self._session is not None and self._session.wire is not self._listener:
+            self._session.wire.close()
+        self._session = None
+
+    def close(self) -> None:
+        self.close_session()
+        self._listener.close()
+
+    def command_block(
+        self, session: RigSession, stands: np.ndarray, *, waits: bool, returns: bool, return_time: float
+    ) -> Block:
+        """Block "link.command"; it ``waits`` for each command if the rig works in step with the test's loop."""
+        n = self.axes
+        seen = np.zeros(WINDOW)
+        seen[1] = 1.0
+        state: dict[str, Value] = {
+            "buffer": np.zeros(BUFFER),
+            "taken": np.array([session.wire.taken()]),
+            "newest": np.ones(1),  # ARM had the first sequence
+            "seen": seen,
+            "counts": np.zeros(len(COUNTERS)),
+            "arrived": 0.0,
+            "tick": 0.0,
+            "state": ARMED_RIG,
+            "code": 0.0,
+            "elapsed": 0.0,
+            "command": np.array(stands, dtype=float),
+            "held": np.array(stands, dtype=float),
+        }
+        return Block(
+            name="link.command",
+            step=command_step,
+            inputs=(REQUEST_CHANNEL.name,),
+            outputs=(
+                *channels("command", "m", n),
+                Channel("guard.mode", "1"),
+                Channel("rig.state", "1"),
+                Channel("rig.code", "1"),
+                Channel("link.age", "s"),
+                Channel("link.tick", "1"),
+                Channel("link.newest", "1"),
+                *(Channel(name, "1") for name in self.counters),
+            ),
+            parameters={
+                "way": session.wire.way(),
+                "key": halves(session.key),
+                "dt": self.step,
+                "waits": float(waits),
+                "lease": 1e9 * session.lease,
+                "returns": float(returns),
+                "return_time": return_time,
+                "stands": np.array(stands, dtype=float),
+                "origin": float(time.monotonic_ns()),
+            },
+            state=state,
+            frozen=tuple(state),
+            watched=("rig.state",),
+            initial=tuple(stands),
+        )
+
+    def answer_block(self, session: RigSession) -> Block:
+        """Block "link.answer": a MEASUREMENT each step."""
+        measured = (*channels("measured.displacement", "m", self.axes), *channels("measured.force", "N", self.axes))
+        return Block(
+            name="link.answer",
+            step=answer_step,
+            inputs=(*(channel.name for channel in measured), "rig.state", "rig.code", "link.tick", "link.newest"),
+            outputs=(Channel("link.sent", "1"),),
+            parameters={"way": session.wire.way(), "key": halves(session.key)},
+            state={"buffer": np.zeros(BUFFER), "sequence": 1.0},  # ``ready`` had the first
+            frozen=("buffer", "sequence"),
+        )
+
+
+def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = s.command.size
+    buffer, origin = s.buffer.ctypes.data, int(p.origin)
+    called = float(now() - origin)
+    if s.arrived == 0.0:
+        s.arrived = called
+    if s.state == ARMED_RIG and (called - s.arrived >= p.lease or u[0] == EMERGENCY_STOP):
+        # before anything else: what has queued up while this process was held up does not renew the lease
+        s.state, s.code, s.elapsed = SAFE, OWN_STOP if u[0] == EMERGENCY_STOP else LEASE_OVER, 0.0
+        for i in range(n):
+            s.held[i] = s.command[i]
+    elif s.state == SAFE:
+        s.elapsed += p.dt
+        if p.returns != 0.0:
+            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / p.return_time, 1.0)))
+            for i in range(n):
+                s.command[i] = p.stands[i] + share * (s.held[i] - p.stands[i])
+    limit = s.arrived + p.lease if s.state == ARMED_RIG else called + 1e9 * p.dt
+    fresh = False
+    while True:
+        length = wire_receive(p.way, s.taken, buffer, ROOM)
+        if length >= 0:
+            if judge(buffer, length, p.key, COMMAND, n, STOP, s.counts, s.newest, s.seen) == NEW:
+                if s.state == ARMED_RIG and load8(buffer + 5) == STOP:
+                    s.state = IDLE
+                elif s.state == ARMED_RIG:
+                    fresh = True
+                    s.tick = float(load64(buffer + 32))
+                    for i in range(n):
+                        s.command[i] = load_double(buffer + HEADER + 8 * i)
+                if p.waits != 0.0:  # in step: one command, one step
+                    break
+        elif p.waits == 0.0 or float(now() - origin) >= limit:
+            break
+        else:
+            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
+    time = float(now() - origin)
+    if fresh:
+        s.arrived = time
+    else:
+        s.counts[LATE] += 1.0
+        s.tick += 1.0
+    age = time - s.arrived
+    rested = s.state == SAFE and s.elapsed >= (p.return_time if p.returns != 0.0 else 0.0) + AFTER
+    for i in range(n):
+        y[i] = s.command[i]
+    y[n] = FINISHED if rested or s.state == IDLE else RUNNING
+    y[n + 1], y[n + 2], y[n + 3], y[n + 4] = s.state, s.code, 1e-9 * age, s.tick
+    y[n + 5] = s.newest[0]
+    for i in range(s.counts.size):
+        y[n + 6 + i] = s.counts[i]
+    return 0
+
+
+def answer_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    m = u.size - 4
+    buffer = s.buffer.ctypes.data
+    s.sequence += 1.0
+    write_header(buffer, MEASUREMENT, m, p.key, s.sequence, u[m + 3], u[m + 2] + 1.0, now(), u[m], u[m + 1])
+    for i in range(m):
+        store_double(buffer + HEADER + 8 * i, u[i])
+    wire_send(p.way, buffer, seal(buffer, m))
+    y[0] = s.sequence
+    return 0
+
+
+class UdpListener:
+    """The rig's port: hears anyone, answers whoever spoke last; a session gets a socket of its own on the same port."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        try:
+            family, kind, protocol, _, where = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)[0]
+            self._kind = (family, kind, protocol)
+            # Asked for without sharing first, so that two rigs cannot listen on one port without knowing.
+            with socket.socket(*self._kind) as alone:
+                alone.bind(where)
+                where = alone.getsockname()
+            self._socket = self._bound(where)
+        except OSError as error:
+            raise LinkError(
+                f"the rig cannot listen on {address[0]}:{address[1]}: {error.strerror}; end what uses it, or choose "
+                "another port in link.rig"
+            ) from None
+        self._where: Any = where
+        self.speaker: Any = None
+        self.address = f"{where[0]}:{where[1]}"
+
+    def _bound(self, where: tuple[str, int]) -> socket.socket:
+        end = socket.socket(*self._kind)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        end.bind(where)
+        end.setblocking(False)
+        return end
+
+    def private(self) -> UdpWire:
+        """A socket for the one who spoke last: the system gives it what that one sends."""
+        end = self._bound(self._where)
+        end.connect(self.speaker)
+        return UdpWire(end, str(self.speaker))
+
+    def way(self) -> np.ndarray:
+        raise NotImplementedError("a listener is for the handshake; sessions have wires of their own")
+
+    def taken(self) -> float:
+        return 0.0
+
+    def send(self, data: bytes) -> None:
+        if self.speaker is not None:
+            with contextlib.suppress(OSError):
+                self._socket.sendto(data, self.speaker)
+
+    def receive(self, seconds: float) -> bytes | None:
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return None
+        try:
+            data, self.speaker = self._socket.recvfrom(ROOM + 1)
+        except OSError:
+            return None
+        return data
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,188 @@
+"""Open ends of a link: UDP sockets, and mailboxes in shared memory."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import mmap
+import os
+import select
+import socket
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import HalfrealError
+from ..kernels.datagram import ROOM
+from ..kernels.wire import CONTENT, MAILBOX, UDP
+from .settings import Link, Udp
+
+FOLDER = Path("/dev/shm")  # where Linux keeps shared memory
+SIZE, TO_RIG, TO_CONTROLLER = 8192, 0, 4096
+LOOK = 0.001
+"""Seconds between two looks into a mailbox during a handshake."""
+
+
+class LinkError(HalfrealError):
+    """The other end is not there, or does not want what is asked."""
+
+
+class Wire(Protocol):
+    address: str
+    """For people."""
+    speaker: Any
+    """Who was heard last, where there may be several."""
+
+    def way(self) -> np.ndarray:
+        """The wire for compiled code (``kernels/wire.py``)."""
+
+    def taken(self) -> float:
+        """Counter of the mailbox content last read; 0 for a socket."""
+
+    def send(self, data: bytes) -> None: ...
+
+    def receive(self, seconds: float) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
+class UdpWire:
+    """A UDP socket connected to the other end, so that it hears no one else."""
+
+    def __init__(self, end: socket.socket, address: str) -> None:
+        self.socket, self.address, self.speaker = end, address, None
+
+    def way(self) -> np.ndarray:
+        return np.array([UDP, float(self.socket.fileno()), 0.0, 0.0])
+
+    def taken(self) -> float:
+        return 0.0
+
+    def send(self, data: bytes) -> None:
+        with contextlib.suppress(ConnectionRefusedError, BlockingIOError):  # nobody there yet: the answer is missing
+            self.socket.send(data)
+
+    def receive(self, seconds: float) -> bytes | None:
+        deadline = time.monotonic() + seconds
+        while True:
+            left = deadline - time.monotonic()
+            ready = select.select([self.socket], [], [], max(left, 0.0))[0]
+            if ready:
+                with contextlib.suppress(ConnectionRefusedError, BlockingIOError):
+                    return self.socket.recv(ROOM + 1)
+            if left <= 0.0:
+                return None
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class MailboxWire:
+    """Two mailboxes in a file in memory."""
+
+    def __init__(self, name: str, *, rig: bool) -> None:
+        self.path, self._rig = FOLDER / f"halfreal-{name}", rig
+        self.address, self.speaker = f"shared memory '{name}'", None
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if rig else 0)
+        try:
+            self._fd = os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig") from None
+        # the rig locks the first byte of the file, the controller the second: there is one of each
+        try:
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0 if rig else 1)
+        except OSError as error:
+            os.close(self._fd)
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            who = "rig" if rig else "controller"
+            raise LinkError(f"{self.address} has a {who} already; end that one, or choose another link.name") from None
+        if rig:
+            os.ftruncate(self._fd, SIZE)
+        elif os.fstat(self._fd).st_size < SIZE:
+            os.close(self._fd)
+            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig")
+        self._map = mmap.mmap(self._fd, SIZE, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        self._base = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        self._in, self._out = (TO_RIG, TO_CONTROLLER) if rig else (TO_CONTROLLER, TO_RIG)
+        self._words = np.frombuffer(self._map, dtype=np.int64)
+        if rig:
+            self._words[:] = 0
+        self._taken = int(self._words[self._in // 8])
+
+    def way(self) -> np.ndarray:
+        return np.array([MAILBOX, -1.0, float(self._base + self._in), float(self._base + self._out)])
+
+    def taken(self) -> float:
+        return float(self._taken)
+
+    def send(self, data: bytes) -> None:
+        box = self._out // 8
+        counter = int(self._words[box]) | 1
+        self._words[box] = counter
+        self._words[box + 1] = len(data)
+        start = self._out + CONTENT
+        self._map[start : start + len(data)] = data
+        self._words[box] = counter + 1
+
+    def receive(self, seconds: float) -> bytes | None:
+        deadline = time.monotonic() + seconds
+        box = self._in // 8
+        while True:
+            counter = int(self._words[box])
+            if counter % 2 == 0 and counter != self._taken:
+                start = self._in + CONTENT
+                data = bytes(self._map[start : start + int(np.clip(self._words[box + 1], 0, ROOM))])
+                if int(self._words[box]) == counter:
+                    self._taken = counter
+                    return data
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(LOOK)
+
+    def close(self) -> None:
+        """The mapping itself goes with the process: a loop's blocks may still know its address."""
+        if self._fd >= 0:
+            if self._rig:
+                self.path.unlink(missing_ok=True)
+            os.close(self._fd)
+            self._fd = -1
+
+
+class NoWire:
+    """Leads nowhere: for building a loop before there is anyone to talk to."""
+
+    address, speaker = "nowhere", None
+
+    def way(self) -> np.ndarray:
+        return np.array([UDP, -1.0, 0.0, 0.0])
+
+    def taken(self) -> float:
+        return 0.0
+
+    def send(self, data: bytes) -> None:
+        """Nobody hears it."""
+
+    def receive(self, seconds: float) -> bytes | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def to_rig(link: Link) -> Wire:
+    """The controller's end."""
+    if not isinstance(link, Udp):
+        return MailboxWire(link.name, rig=False)
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(*link.address, type=socket.SOCK_DGRAM)[0]
+    except OSError as error:
+        raise LinkError(f"the rig's address '{link.rig}' is not known: {error.strerror}; check link.rig") from None
+    end = socket.socket(family, kind, protocol)
+    end.connect(address)
+    end.setblocking(False)
+    return UdpWire(end, link.rig)

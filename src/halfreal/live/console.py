@@ -1,0 +1,85 @@
+"""A test on a rig from the terminal: the operator's questions, keys and view."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..runs.run import Run
+from .keyboard import Keyboard
+from .session import RefusedError, Session, stands_at
+from .view import status, table
+
+Say = Callable[[str], None]
+REFRESH = 10
+"""Times a second that the view is drawn anew."""
+
+
+@contextlib.contextmanager
+def stopped_by_signals(session: Session) -> Iterator[None]:
+    """Let SIGINT (Ctrl-C), SIGTERM and SIGHUP be emergency stops as long as the test goes on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears signals
+        return
+
+    def trip(number: int, frame: Any) -> None:
+        session.emergency_stop()
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, trip) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run_test(session: Session, *, start: bool, say: Say) -> Run:
+    """Arm the rig of a checked session, run the test and give its record.
+
+    On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must.
+    """
+    terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if not start and not terminal:
+        raise RefusedError("nobody is there to start the test: no terminal; start it at once with --start")
+    offer = session.connect()
+    say(f"the rig stands at {stands_at(offer)}")
+    with stopped_by_signals(session), Keyboard() as keyboard:
+        session.arm(wait=not start)
+        for key, text in session.privileges.items():
+            say(f"{key.removeprefix('realtime ')}: {text}")
+        if terminal:
+            _watch(session, keyboard, waits=not start)
+        else:
+            session.wait()
+    return session.finish()
+
+
+def _watch(session: Session, keyboard: Keyboard, *, waits: bool) -> None:
+    """Show the test until it has ended, and obey the operator's keys."""
+    from rich.console import Console
+    from rich.live import Live
+
+    title = session.definition.title
+    if waits:
+        title += "\n[yellow]armed, and holding: Enter starts the test[/]"
+
+    with Live(console=Console(stderr=True), refresh_per_second=REFRESH, transient=True) as live:
+
+        def look() -> None:
+            nonlocal title
+            for key in keyboard.pressed():
+                if key in "\r\n":
+                    session.start()
+                    title = session.definition.title
+                elif key in " \x1b":
+                    session.emergency_stop()
+                elif key in "sS":
+                    session.stop()
+            live.update(table(status(session), title))
+
+        session.wait(look, every=1.0 / REFRESH)

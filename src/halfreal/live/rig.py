@@ -1,0 +1,192 @@
+"""The rig of a definition as a process of its own: actuator, specimen and sensors, simulated, behind its link.
+
+The blocks are those of the rehearsal, in a loop of their own that follows the commands of whoever opens a session
+(``docs/link.md``): on a clock of its own, or in step with the test's loop, one step for each command.  It makes itself
+safe when commands stop coming.  Between sessions it stands still where it was left.
+"""
+
+from __future__ import annotations
+
+import datetime
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..definition.definition import MOST_TICKS, Definition, SimulatedRig
+from ..definition.load import to_toml
+from ..errors import HalfrealError
+from ..kernels.control import EMERGENCY_STOP, REQUEST, ROWS, TICKS, WORDS
+from ..kernels.loop import Loop
+from ..kernels.tick import compiled_run
+from ..links.pace import pace
+from ..links.rig_end import RigEnd, RigSession
+from ..links.wires import NoWire
+from ..records import run_file
+from ..runs.build import interface, simulated
+from ..runs.rehearse import host, versions
+from ..runs.run import Run, Signal
+from .privileges import prioritise
+
+LARGEST_LOG = 4e8
+"""Bytes of the rig's own record."""
+AFTER = 60.0
+"""Seconds beyond the test's duration for which there is room in it."""
+PRIORITY = 70
+STATES = {1.0: "idle", 2.0: "armed", 3.0: "safe"}
+REASONS = {0.0: "", 1.0: "no valid command within the lease", 2.0: "one of its own limits", 3.0: "its emergency stop"}
+
+
+@dataclass(frozen=True)
+class Served:
+    """What became of one session."""
+
+    ticks: int
+    state: str
+    reason: str
+    displacement: np.ndarray
+    """Where the rig stands now [m]."""
+    counts: dict[str, int]
+    """Datagrams by what was done with them."""
+    log: np.ndarray
+    names: list[str]
+    units: list[str]
+
+    def summary(self) -> str:
+        bad = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
+        where = ", ".join(f"{1e3 * x:.4g} mm" for x in self.displacement)
+        why = f" ({self.reason})" if self.reason else ""
+        return f"{self.state}{why} after {self.ticks} steps, at {where}; datagrams: {bad or 'all well'}"
+
+
+class VirtualRig:
+    """The simulated rig of a definition, serving sessions one after another."""
+
+    def __init__(self, definition: Definition, *, in_step: bool = False, at: np.ndarray | None = None) -> None:
+        if definition.link is None:
+            raise HalfrealError("the definition has no [link] for the rig to serve; add one")
+        if not isinstance(definition.rig, SimulatedRig):
+            raise HalfrealError(f"a rig of kind '{definition.rig.kind}' cannot be served; only a simulated one can")
+        self.definition, self.in_step = definition, in_step
+        self.axes = definition.virtual.axes
+        begins = np.asarray(definition.virtual.initial_target(), dtype=float)
+        self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
+        self.end = RigEnd.listen(definition.link, self.axes, definition.timing.step)
+        prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
+        compiled_run()
+        self.force = np.array(prepared.blocks[prepared.row("sensors")].initial[self.axes :])
+
+    def _loop(self, session: RigSession) -> Loop:
+        definition, n = self.definition, self.axes
+        rig, step = definition.rig, definition.timing.step
+        assert isinstance(rig, SimulatedRig)
+        command = self.end.command_block(
+            session,
+            self.displacement,
+            waits=self.in_step,
+            returns=definition.limits.on_trip == "return",
+            return_time=definition.limits.return_time,
+        )
+        inner, sensors = simulated(definition, rig, n, self.displacement, interface("command", n))
+        answer = self.end.answer_block(session)
+        paced = [] if self.in_step else [pace(step, definition.real_time.spin, "count", waits=True)]
+        return Loop([*paced, command], inner, [sensors, answer], dt=step, substeps=rig.substeps, follow="link.tick")
+
+    def serve(self, stop: Callable[[], bool] = lambda: False, told: Callable[[str], None] = print) -> Served | None:
+        """Wait for a session and serve it until it ends or the rig has made itself safe; None if told to stop."""
+        session = self.end.await_session(lambda: (self.displacement, self.force), stop)
+        if session is None:
+            return None
+        loop = self._loop(session)
+        names = [channel.name for channel in loop.channels]
+        rows = int(min((self.definition.timing.duration + AFTER) / loop.dt, LARGEST_LOG / 8 / (len(names) + 1)))
+        log, words = np.zeros((rows, len(names) + 1)), np.zeros(WORDS, dtype=np.int64)
+
+        def drive() -> None:
+            prioritise(PRIORITY, None)
+            loop.drive(int(MOST_TICKS), log, names, words)
+
+        # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
+        thread = threading.Thread(target=drive, name="halfreal rig")
+        self.end.ready(session, (self.displacement, self.force))
+        thread.start()
+        told("armed")
+        while thread.is_alive():
+            thread.join(0.02)
+            self.end.turn_away()
+            if stop():
+                words[REQUEST] = EMERGENCY_STOP
+        at = {name: float(loop.vector[loop.index[name]]) for name in names}
+        self.displacement = np.array([at[name] for name in interface("rig.displacement", self.axes)])
+        self.force = np.array([at[name] for name in interface("rig.force", self.axes)])
+        self.end.close_session(at["rig.state"], at["rig.code"])
+        served = Served(
+            ticks=int(words[TICKS]),
+            state=STATES[at["rig.state"]],
+            reason=REASONS[at["rig.code"]],
+            displacement=self.displacement,
+            counts={name.removeprefix("link."): int(at[name]) for name in self.end.counters},
+            log=log[: words[ROWS]],
+            names=names,
+            units=[channel.unit for channel in loop.channels],
+        )
+        told(served.summary())
+        return served
+
+    def save(self, served: Served, path: Path, *, overwrite: bool = False) -> None:
+        """The rig's own record as a run file: what its actuator did, whatever the controller says."""
+        signals = {
+            name: Signal(unit, served.log[:, 1 + i])
+            for i, (name, unit) in enumerate(zip(served.names, served.units, strict=True))
+        }
+        run = Run(
+            title=f"{self.definition.title} (the rig's own record)",
+            kind="rig",
+            definition=self.definition.model_dump(mode="json"),
+            definition_text=to_toml(self.definition),
+            step=self.definition.timing.step,
+            time=served.log[:, 0],
+            signals=signals,
+            events=(),
+            outcome="tripped" if served.state == "safe" else "completed",
+            reason=served.reason,
+            seed=self.definition.timing.seed,
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            interface=self.axes,
+            versions=versions(),
+            host=host(),
+        )
+        run_file.save(run, path, overwrite=overwrite)
+
+    def close(self) -> None:
+        self.end.close()
+
+
+def serve(
+    definition: Definition,
+    *,
+    in_step: bool = False,
+    at: float | None = None,
+    once: bool = False,
+    output: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve sessions until SIGINT or SIGTERM, or only one."""
+    rig = VirtualRig(definition, in_step=in_step, at=None if at is None else np.array([at]))
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        say(f"listening on {rig.end.address}" + (", in step with the loop" if in_step else ", on its own clock"))
+        while not ended.is_set():
+            served = rig.serve(ended.is_set, say)
+            if served is not None and output is not None:
+                rig.save(served, output, overwrite=True)
+                say(f"record: {output}")
+            if once and served is not None:
+                break
+    finally:
+        rig.close()

@@ -1,0 +1,144 @@
+"""A run file that is being recorded: what it holds beside the layout of ``run_file.py``.
+
+::
+
+    /time, /channels/<name>   grow; not compressed, so that a chunk once begun takes no further room
+    /ending         uint8 (65536,): JSON padded with spaces: how the recording ended, see below
+    /live/written   int64 (4,): rows of the ring dealt with, rows and events in this file, bytes of this file
+    /live/events    float64 (m, 3): time [s], which of the watched channels, its new value
+    /live/header    JSON: columns (of the ring, for each of /channels), every, step [s], watched (names),
+                    watched_columns, texts ({channel: {value: text}})
+
+``/live/written`` is the authority.  It is written after everything it counts, and what lies beyond it was cut off in
+the middle.  ``/ending`` and ``/live/written`` are contiguous, of fixed size and allocated from the start, and are
+written in place past the HDF5 library: that takes no room, and cannot damage the structure of the file.
+
+The ending is a table with the entry ``ended``, one of ENDINGS; ``time``, that of the last row; ``dropped``, rows that
+found the ring full; ``message``, of an error; and, once the controller has said so, ``outcome``, ``reason``,
+``verdict``, ``reasons``, ``remedies`` and ``limits_used``, which take the place of those of the file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..runs.run import Event
+
+ENDING_BYTES = 65536
+RECORDING, LOOP_ENDED, CONTROLLER_LOST = "recording", "loop ended", "controller lost"
+DISK_FULL, WRITE_ERROR, RECORDER_FAILED = "disk full", "write error", "recorder failed"
+ENDINGS = (RECORDING, LOOP_ENDED, CONTROLLER_LOST, DISK_FULL, WRITE_ERROR, RECORDER_FAILED)
+
+LOCKED = 1 << 62
+"""Byte, far beyond the data, that a recorder keeps locked while it lives; the system unlocks it, whatever happens."""
+
+
+def lock(fd: int) -> None:
+    """Mark the file as being recorded, until ``fd`` or any other descriptor of this process for it is closed."""
+    fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCKED)
+
+
+def is_locked(fd: int) -> bool:
+    """Whether a recorder, in another process, lives and has this file."""
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, LOCKED)
+    except (BlockingIOError, PermissionError):
+        return True
+    except OSError:  # a file system without locks cannot tell
+        return False
+    fcntl.lockf(fd, fcntl.LOCK_UN, 1, LOCKED)
+    return False
+
+
+def encoded(ending: Mapping[str, Any]) -> bytes:
+    """An ending as it stands in the file."""
+    text = json.dumps(ending).encode()
+    if len(text) > ENDING_BYTES:
+        raise ValueError(f"the ending takes {len(text)} bytes, more than {ENDING_BYTES}; shorten its reasons")
+    return text.ljust(ENDING_BYTES)
+
+
+def decoded(data: np.ndarray) -> dict[str, Any]:
+    try:
+        ending = json.loads(data.tobytes().decode())
+    except ValueError:  # cut off while it was written
+        return {"ended": RECORDING}
+    return ending if isinstance(ending, dict) and ending.get("ended") in ENDINGS else {"ended": RECORDING}
+
+
+@dataclass(frozen=True)
+class LiveState:
+    """How far a recording has come: its rows and events that count, and how it ended."""
+
+    rows: int
+    events: tuple[Event, ...]
+    ending: Mapping[str, Any]
+    recording: bool
+    """A recorder is at work."""
+
+    def changes(self, last: float | None) -> dict[str, Any]:
+        """What the ending puts in the place of the file's own outcome and judgement; ``last`` is the last time [s]."""
+        said = {key: self.ending[key] for key in ("verdict", "limits_used") if key in self.ending}
+        said |= {key: tuple(self.ending[key]) for key in ("reasons", "remedies") if key in self.ending}
+        reason = "; ".join(text for text in (self.ending.get("reason", ""), self.record_in_words(last)) if text)
+        return {**said, "outcome": self.ending.get("outcome", "failed"), "reason": reason}
+
+    def record_in_words(self, last: float | None) -> str:
+        """How the recording ended; empty if as it should."""
+        at = "before its first row" if last is None else f"at {last:.10g} s"
+        told, message = "outcome" in self.ending, self.ending.get("message", "")
+        if self.recording:
+            return f"still recording; this is as it was {at}"
+        match self.ending["ended"]:
+            case "loop ended":
+                return "" if told else f"the controller was lost after its loop had ended {at}; the record is whole"
+            case "controller lost":
+                return f"the controller was lost {at}: it crashed or was killed; the record holds every row it wrote"
+            case "recording":
+                lost = "the recorder was" if told else "controller and recorder were both"
+                return f"the recording broke off {at}: {lost} killed, or the power was lost"
+            case "disk full":
+                return f"the disk was full and the recording ended {at} ({message}); make room before the next test"
+            case other:
+                return f"the recording ended {at} with a {other} ({message})"
+
+
+def read_state(file: Any, recording: bool, size: int) -> LiveState:
+    """How far the recording in an open file has come.  ``size``: bytes that the file has."""
+    _, rows, events, needed = (int(count) for count in file["live/written"][()])
+    if size < needed:
+        raise OSError(f"{size} bytes where {needed} had been written")
+    ending = decoded(file["ending"][()])
+    # Lengths are read after the count, so that a recorder at work can only have made them longer.
+    datasets = [file["time"], *file["channels"].values()]
+    happened = in_words(json.loads(file["live/header"].asstr()[()]), file["live/events"][:events])
+    dropped = int(ending.get("dropped", 0))
+    if dropped:
+        text = f"{dropped} rows found no room in the ring and are not in the record"
+        happened += (Event(float(ending.get("time") or 0.0), "recorder", text),)
+    return LiveState(min(rows, *(dataset.shape[0] for dataset in datasets)), happened, ending, recording)
+
+
+def in_words(header: Mapping[str, Any], events: np.ndarray) -> tuple[Event, ...]:
+    """Changes of watched channels as events; an empty text is none."""
+    found = []
+    for time, which, value in events:
+        channel = header["watched"][int(which)]
+        text = header["texts"].get(channel, {}).get(str(float(value)), f"{channel} is now {value:g}")
+        if text:
+            found.append(Event(float(time), channel, text))
+    return tuple(found)
+
+
+def write_ending(fd: int, offset: int, ending: Mapping[str, Any]) -> None:
+    """Put the ending in its place, which takes no room on the disk."""
+    data, done = encoded(ending), 0
+    while done < len(data):
+        done += os.pwrite(fd, data[done:], offset + done)

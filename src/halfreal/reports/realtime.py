@@ -1,0 +1,94 @@
+"""How a run kept time: lateness and execution of its ticks, overruns, and what came over the link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import units
+from ..runs.run import Run
+from .series import drawable
+from .wording import NONE, number, percent
+
+PERCENTILES = (50.0, 99.0, 99.9)
+PACES = {
+    "pace.lateness": ("lateness", "from a tick's deadline to its wake-up"),
+    "pace.execution": ("execution", "the work of a tick, with recording and sending"),
+}
+"""Channels of times within a tick: name and meaning."""
+COUNTERS = {
+    "pace.overruns": ("overruns", "ticks whose work was not done when the next was due"),
+    "link.late": ("late", "ticks at which no new measurement had come"),
+    "link.lost": ("lost", "datagrams that never came"),
+    "link.duplicated": ("duplicated", "datagrams that had come already"),
+    "link.reordered": ("reordered", "datagrams older than one accepted before"),
+    "link.corrupted": ("corrupted", "datagrams with a wrong checksum"),
+    "link.truncated": ("truncated", "datagrams of a wrong length"),
+    "link.foreign": ("foreign", "datagrams of another sender or session"),
+    "link.replayed": ("replayed", "datagrams from long before"),
+}
+"""Channels that count: name and meaning."""
+LAG = "link.lag"
+PRIVILEGES = "realtime"
+"""How the keys of the host begin under which a run says what the system let it do."""
+
+
+@dataclass(frozen=True)
+class RealTime:
+    """What the page says about a run's time keeping, in words; a part is empty if nothing was recorded of it."""
+
+    spreads: list[tuple[str, ...]]
+    """Name, meaning, percentiles 50, 99 and 99.9, largest, and the largest as a share of a tick."""
+    ticks: int
+    """Ticks the spreads are of."""
+    counters: list[tuple[str, str, str]]
+    """Name, value, meaning."""
+    privileges: list[tuple[str, str]]
+
+
+def real_time(run: Run) -> RealTime | None:
+    """The time keeping of a run; None of a rehearsal, which keeps none."""
+    if run.kind != "run":
+        return None
+    spreads, ticks = [], 0
+    for channel, (name, meaning) in PACES.items():
+        values = times(run, channel)
+        if len(values):
+            figures = [float(value) for value in (*np.percentile(values, PERCENTILES), values.max())]
+            spreads.append((name, meaning, *map(in_tick, figures), percent(figures[-1] / run.step)))
+            ticks = max(ticks, len(values))
+    counters = []
+    for channel, (name, meaning) in COUNTERS.items():
+        values = recorded(run, channel)
+        if len(values):
+            counters.append((name, f"{values[-1]:.0f}", meaning))
+    lag = recorded(run, LAG)
+    if len(lag):
+        counters.append(
+            ("lag", number(lag.mean(), 3), f"ticks of the rig behind the loop in the mean; {lag.max():g} at most")
+        )
+    return RealTime(
+        spreads=spreads,
+        ticks=ticks,
+        counters=counters,
+        privileges=[(key, text) for key, text in run.host.items() if key.startswith(PRIVILEGES)],
+    )
+
+
+def recorded(run: Run, channel: str) -> np.ndarray:
+    """The numbers of a channel that can be used; none if it was not recorded."""
+    signal = run.signals.get(channel)
+    values = np.zeros(0) if signal is None else drawable(np.asarray(signal.values, dtype=float))
+    return values[np.isfinite(values)]
+
+
+def times(run: Run, channel: str) -> np.ndarray:
+    """The times of a channel of PACES; the execution of a first tick, which is only known later, stands at 0."""
+    values = recorded(run, channel)
+    return values[values > 0] if channel == "pace.execution" else values
+
+
+def in_tick(value: float) -> str:
+    """A short time [s], down to nanoseconds."""
+    return units.text(value, "s", digits=3).replace("-", "−") if np.isfinite(value) else NONE

@@ -1,0 +1,94 @@
+"""What happens in a loop, in words: events, causes of trips, how a test ended."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import units
+from ..couplings.start_up import MODES
+from ..definition.definition import Definition
+from ..kernels.loop import Loop
+from ..kernels.tick import ARMED, FINISHED, GUARD_FAILED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
+from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
+from .run import Event, Outcome
+
+STATES = {
+    RUNNING: "running",
+    TRIPPED: "tripped",
+    FINISHED: "tripped, at rest",
+    ARMED: "armed",
+    RAMPING: "ramping",
+    RAMP_DOWN: "ramp-down",
+    STOPPED_AT_REST: "stopped",
+}
+"""The guard's modes for people."""
+RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig has made itself safe"}
+UNITS = {
+    "command rate": "m/s",
+    "measured velocity": "m/s",
+    "measured acceleration": "m/s^2",
+    "measured.force": "N",
+    "energy error": "1",
+}
+"""Of the guard's signals; the others are in metres."""
+OF_LOOP = {
+    BY_OPERATOR: "emergency stop by the operator",
+    BY_RECORDER: "the record can no longer be written",
+}
+
+
+def describe(definition: Definition, loop: Loop, tick: int, channel: str, value: float) -> Event | None:
+    """A watched channel's new value in words; None where the change says nothing new."""
+    time = tick * definition.timing.step
+    if channel == "guard.cause":
+        return Event(time, channel, f"trip: {cause_in_words(definition, loop, value)}") if value != 0.0 else None
+    text = texts(definition, loop).get(channel, {}).get(value, f"{channel} is now {value:g}")
+    return Event(time, channel, text) if text else None
+
+
+def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
+    """Words for the values of watched channels; an empty one for a change that says nothing new."""
+    n = definition.virtual.axes
+    signals = range(1, 1 + n * len(definition.limits.ordered()))
+    causes = {float(i): f"{definition.limits.name_cause(i, n)} beyond its limit" for i in signals}
+    warnings = {float(i): f"warning: {definition.limits.name_cause(i, n)} beyond its warning limit" for i in signals}
+    return {
+        "guard.mode": {**STATES, TRIPPED: "", FINISHED: ""},
+        "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
+        "guard.warning": {0.0: "", **warnings},
+        "start_up.mode": dict(MODES),
+        "coupling.order": {float(order): f"prediction order {order}" for order in range(10)},
+        "link.stale": {0.0: "measurements are fresh again", 1.0: "warning: no fresh measurement"},
+        "rig.state": dict(RIG_STATES),
+        "loop.fault": {float(code): text for code, text in loop.faults().items()},
+    }
+
+
+def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
+    """Why the loop has tripped, with value and limit."""
+    value = float(loop.state("guard")["value"])
+    if cause == BLOCK_FAULT:
+        return loop.describe(value)
+    if cause in OF_LOOP:
+        return OF_LOOP[cause]
+    n = definition.virtual.axes
+    which, axis = divmod(int(cause) - 1, n)
+    signal, limit = definition.limits.ordered()[which]
+    name = definition.limits.name_cause(cause, n)
+    if getattr(limit, "trip", None) is None or np.isnan(value):
+        return f"{name} was {value}, not a finite number"
+    unit = UNITS.get(signal, "m")
+    bound = units.text(float(limit.values("trip", n)[axis]), unit)
+    return f"{name} was {units.text(value, unit, digits=7)}, beyond its limit of {bound}"
+
+
+def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcome, str]:
+    """Outcome of a test whose loop has returned, and why it was not completed."""
+    if ended == GUARD_FAILED:
+        return "failed", "the guard itself failed; the rig was given no further command"
+    guard = loop.state("guard")
+    if guard["mode"] in (TRIPPED, FINISHED):
+        return "tripped", cause_in_words(definition, loop, float(guard["cause"]))
+    if guard["ended"] < (definition.timing.ticks - 0.5) * loop.dt:
+        return "stopped", f"by the operator at {units.text(float(guard['ended']), 's')}"
+    return "completed", ""

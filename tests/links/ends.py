@@ -1,0 +1,107 @@
+"""Both ends of the link in one process, each in a loop with the smallest blocks that make one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+
+from halfreal.kernels.block import Block, Channel, channels
+from halfreal.kernels.loop import Loop
+from halfreal.links.controller_end import ControllerEnd, Offer
+from halfreal.links.pace import pace
+from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.settings import Link, SharedMemory, Udp
+from halfreal.links.wires import UdpWire
+
+STEP = 1e-3
+KEY = 0xFEDC_BA98_7654_3210
+STIFFNESS = 1000.0
+LONG = 1000.0
+"""A lease or an age [s] that no test sees the end of."""
+_numbers = itertools.count()
+_kept = ExitStack()
+
+
+def ramp_step(p, s, t, u, y):
+    y[0] = p.slope * t
+    y[1] = p.mode
+    return 0
+
+
+def spring_step(p, s, t, u, y):
+    y[0] = u[0]
+    y[1] = p.stiffness * u[0]
+    return 0
+
+
+def ramp(mode: float = 0.0) -> Block:
+    """A guard whose command is a millionth of the time."""
+    outputs = (Channel("command", "m"), Channel("guard.mode", "1"))
+    return Block("guard", ramp_step, (), outputs, {"slope": 1e-6, "mode": mode})
+
+
+def spring() -> Block:
+    measured = (*channels("measured.displacement", "m", 1), *channels("measured.force", "N", 1))
+    return Block("sensors", spring_step, ("command",), measured, {"stiffness": STIFFNESS})
+
+
+@contextmanager
+def sockets() -> Iterator[tuple[UdpWire, socket.socket]]:
+    """A wire, and the far end of it as a plain socket."""
+    near, far = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    with near, far:
+        for end in (near, far):
+            end.bind(("127.0.0.1", 0))
+            end.setblocking(False)
+        near.connect(far.getsockname())
+        far.connect(near.getsockname())
+        yield UdpWire(near, "the far end"), far
+
+
+def controller_loop(end: ControllerEnd, offer: Offer, *, waits: bool, trip: float = LONG, mode: float = 0.0) -> Loop:
+    send, receive = end.blocks(("command",), STEP, waits=waits, stale_warn=trip / 2, stale_trip=trip, offer=offer)
+    return Loop([ramp(mode)], outer=[send, receive], dt=STEP)
+
+
+def rig_loop(
+    end: RigEnd, session: RigSession, *, waits: bool, returns: bool = False, return_time: float = 0.01
+) -> Loop:
+    command = end.command_block(session, np.zeros(1), waits=waits, returns=returns, return_time=return_time)
+    return Loop([command], outer=[spring(), end.answer_block(session)], dt=STEP)
+
+
+def value(loop: Loop, name: str) -> float:
+    return float(loop.vector[loop.index[name]])
+
+
+def link(medium: str) -> Link:
+    """A link of its own for a rig in this process: any free port, or a name of its own."""
+    if medium == "udp":
+        return Udp(kind="udp", rig="127.0.0.1:0")
+    return SharedMemory(kind="shared memory", name=f"test-{os.getpid()}-{next(_numbers)}")
+
+
+def reach(link: Link, rig: RigEnd) -> ControllerEnd:
+    """The controller's end of a link that a rig serves."""
+    return ControllerEnd.connect(Udp(kind="udp", rig=rig.address) if isinstance(link, Udp) else link)
+
+
+def loops_of_both_ends() -> dict[str, Loop]:
+    """For counting allocations: neither end waits, and what one sends the other hears."""
+    near, far = _kept.enter_context(sockets())
+    far_wire = UdpWire(far, "the near end")
+    offer = Offer(KEY, np.zeros(1), np.zeros(1))
+    send, receive = ControllerEnd(near).blocks(
+        ("command",), STEP, waits=False, stale_warn=None, stale_trip=None, offer=offer
+    )
+    clock = pace(1e-6, 0.0, "count", waits=True)
+    rig = RigEnd(1, STEP, far_wire, "")
+    return {
+        "controller": Loop([ramp()], outer=[send, clock, receive], dt=STEP),
+        "rig": rig_loop(rig, RigSession(KEY, LONG, far_wire), waits=False),
+    }

@@ -1,0 +1,147 @@
+"""The rig's own safety: what its end of the link does when commands stop, and when it is told to.
+
+The lease is ended by shortening it, not by waiting for its end.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from halfreal.kernels.loop import Loop
+from halfreal.kernels.tick import COMPLETED, STOPPED
+from halfreal.links.rig_end import AFTER, RigEnd, RigSession
+from halfreal.links.wires import UdpWire
+from links.by_hand import ARMED, COMMAND, IDLE, NO_COMMAND, SAFE, STOP, Datagram, unpacked
+from links.ends import KEY, LONG, STEP, rig_loop, sockets, value
+
+RETURN = 10 * STEP
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[UdpWire, socket.socket]]:
+    with sockets() as both:
+        yield both
+
+
+def serving(wire: UdpWire, *, waits: bool = False, returns: bool = False) -> Loop:
+    return rig_loop(
+        RigEnd(1, STEP, wire, ""), RigSession(KEY, LONG, wire), waits=waits, returns=returns, return_time=RETURN
+    )
+
+
+def say(far: socket.socket, sequence: int, position: float | None = None, tick: int = 0) -> None:
+    channels = () if position is None else (position,)
+    far.send(Datagram(STOP if position is None else COMMAND, KEY, sequence, channels, tick=tick).packed())
+
+
+def heard(far: socket.socket) -> list[Datagram]:
+    found = []
+    while True:
+        try:
+            found.append(unpacked(far.recv(2000)))
+        except BlockingIOError:
+            return found
+
+
+def end_lease(loop: Loop) -> None:
+    loop.parameter("link.command")["lease"] = 0.0
+
+
+def test_a_rig_without_commands_holds_the_last_one_and_says_why(ends):
+    wire, far = ends
+    loop = serving(wire)
+    say(far, 2, 0.5, tick=10)
+    loop.run(1)
+    end_lease(loop)
+    stretch = loop.run(10_000, record=["command", "rig.state", "rig.code"])
+    assert stretch.ended == STOPPED
+    assert stretch.ticks == pytest.approx(AFTER / STEP, abs=2)
+    assert set(stretch.log[:, 1]) == {0.5}
+    assert set(stretch.log[:, 2]) == {SAFE}
+    assert set(stretch.log[:, 3]) == {NO_COMMAND}
+    told = heard(far)
+    assert {(d.state, d.code) for d in told[1:]} == {(SAFE, NO_COMMAND)}
+    assert [d.tick for d in told] == list(range(11, 11 + len(told)))
+
+
+def test_it_returns_on_a_half_cosine_to_where_it_was_armed(ends):
+    wire, far = ends
+    loop = serving(wire, returns=True)
+    say(far, 2, 0.5)
+    loop.run(1)
+    end_lease(loop)
+    stretch = loop.run(10_000, record=["command"])
+    elapsed = np.arange(stretch.ticks) * STEP
+    way = 0.25 * (1.0 + np.cos(np.pi * np.minimum(elapsed / RETURN, 1.0)))
+    np.testing.assert_allclose(stretch.log[:, 1], way, atol=1e-15)
+    assert stretch.ended == STOPPED
+    assert stretch.ticks == pytest.approx((RETURN + AFTER) / STEP, abs=2)
+
+
+def test_a_rig_that_is_safe_obeys_nothing_more_of_the_session(ends):
+    wire, far = ends
+    loop = serving(wire, returns=True)
+    say(far, 2, 0.5)
+    loop.run(1)
+    end_lease(loop)
+    loop.run(1)
+    say(far, 3, -0.7)
+    loop.run(1)
+    say(far, 4)  # STOP, of a controller that goes home: the way to safety is not cut short
+    stretch = loop.run(10_000, record=["command"])
+    assert value(loop, "rig.state") == SAFE
+    assert stretch.log[0, 1] > stretch.log[-1, 1]
+    assert stretch.log[-1, 1] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_stop_lets_it_stand_where_it_is_and_is_answered(ends):
+    wire, far = ends
+    loop = serving(wire, returns=True)
+    say(far, 2, 0.5)
+    loop.run(1)
+    say(far, 3)
+    stretch = loop.run(10, record=["command"])
+    assert (stretch.ended, stretch.ticks) == (STOPPED, 1)
+    assert stretch.log[0, 1] == 0.5
+    assert [d.state for d in heard(far)] == [ARMED, IDLE]
+
+
+def test_what_is_not_accepted_does_not_renew_the_lease(ends):
+    wire, far = ends
+    loop = serving(wire)
+    say(far, 2, 0.5)
+    loop.run(1)
+    before = float(loop.state("link.command")["arrived"])
+    say(far, 2, 0.6)
+    far.send(Datagram(COMMAND, KEY + 1, 3, (0.6,)).packed())
+    far.send(Datagram(COMMAND, KEY, 3, (np.nan,)).packed())
+    loop.run(1)
+    assert float(loop.state("link.command")["arrived"]) == before
+    assert value(loop, "command") == 0.5
+    say(far, 3, 0.6)
+    loop.run(1)
+    assert float(loop.state("link.command")["arrived"]) > before
+
+
+def test_a_new_command_is_followed_within_the_lease(ends):
+    wire, far = ends
+    loop = serving(wire)
+    for sequence in range(2, 50):
+        say(far, sequence, 0.001 * sequence, tick=sequence)
+        stretch = loop.run(1, record=["command", "link.tick"])
+        assert stretch.ended == COMPLETED
+        np.testing.assert_array_equal(stretch.log[0, 1:], [0.001 * sequence, sequence])
+
+
+def test_in_step_one_command_is_one_step(ends):
+    wire, far = ends
+    loop = serving(wire, waits=True)
+    for sequence in range(2, 12):
+        say(far, sequence, 0.001 * sequence, tick=sequence)
+    log = loop.run(10, record=["command"]).log
+    np.testing.assert_allclose(log[:, 1], 0.001 * np.arange(2, 12))
+    assert [d.answers for d in heard(far)] == list(range(2, 12))
