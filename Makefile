@@ -1,4 +1,4 @@
-# make demo   check, rehearse and report the spring–mass–damper test
+# make demo   check, rehearse, run in real time and report the spring–mass–damper test
 # make test   linter, types, import layers and the whole suite
 # make bench  speed, as ratios in one run
 PYTHON ?= python3
@@ -25,8 +25,10 @@ demo: $(BIN)/.halfreal
 	@$(BIN)/halfreal check $(DEMO)
 	@echo 'halfreal rehearse $(DEMO)'
 	@$(BIN)/halfreal rehearse $(DEMO) --force --output results/demo.h5
-	@echo 'halfreal report results/demo.h5'
-	@$(BIN)/halfreal report results/demo.h5 --force
+	@echo 'halfreal run $(DEMO) --with-rig --start'
+	@$(BIN)/halfreal run $(DEMO) --with-rig --start --force --output results/demo.run.h5
+	@echo 'halfreal report results/demo.run.h5 --beside results/demo.h5'
+	@$(BIN)/halfreal report results/demo.run.h5 --beside results/demo.h5 --force --output results/demo.html
 
 lint: $(BIN)/.halfreal-test
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """halfreal: real-time hybrid testing of structures.
 
-One definition of a hybrid test (a TOML file with units, or the same objects in Python) is analysed, rehearsed and
+One definition of a hybrid test (a TOML file with units, or the same objects in Python) is analysed, rehearsed, run and
 reported::
 
     import halfreal
@@ -24,6 +24,7 @@ _HOMES = {
     "Definition": ("definition.definition", "Definition"),
     "DefinitionError": ("definition.faults", "DefinitionError"),
     "Run": ("runs.run", "Run"),
+    "Session": ("live.session", "Session"),
     "build": ("runs.build", "build"),
     "chart": ("studies.chart", "chart"),
     "check": ("studies.check", "check"),
@@ -32,6 +33,7 @@ _HOMES = {
     "load_run": ("records.run_file", "load"),
     "rehearse": ("runs.rehearse", "rehearse"),
     "report": ("reports.html", "write"),
+    "run": ("live.session", "run"),
     "save": ("records.run_file", "save"),
     "study_uncertainty": ("studies.uncertainty", "study_uncertainty"),
 }

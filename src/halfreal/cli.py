@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
@@ -27,7 +28,7 @@ OK, NO, WRONG = 0, 1, 2
 P = ParamSpec("P")
 
 app = typer.Typer(
-    help="Real-time hybrid testing: one definition, checked, rehearsed and reported.",
+    help="Real-time hybrid testing: one definition, checked, rehearsed, run and reported.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -156,17 +157,22 @@ def check(
     if as_json:
         typer.echo(json.dumps(_finite(_check_json(answer)), indent=2))
     else:
-        colour = typer.colors.GREEN if answer.verdict == "GO" else typer.colors.RED
-        typer.secho(answer.verdict, fg=colour, bold=True, nl=False)
-        typer.echo(f"  {definition.title}")
-        for reason in answer.reasons:
-            typer.echo(f"  - {reason}")
-        typer.echo(f"  - binding constraint: {answer.binding}")
-        if answer.remedies:
-            typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would help:")
-        for remedy in answer.remedies:
-            typer.echo(f"  - {remedy}")
+        _tell(answer, definition.title)
     raise typer.Exit(OK if answer.verdict == "GO" else NO)
+
+
+def _tell(answer: Check, title: str) -> None:
+    """The verdict, why, and what would help."""
+    colour = typer.colors.GREEN if answer.verdict == "GO" else typer.colors.RED
+    typer.secho(answer.verdict, fg=colour, bold=True, nl=False)
+    typer.echo(f"  {title}")
+    for reason in answer.reasons:
+        typer.echo(f"  - {reason}")
+    typer.echo(f"  - binding constraint: {answer.binding}")
+    if answer.remedies:
+        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would help:")
+    for remedy in answer.remedies:
+        typer.echo(f"  - {remedy}")
 
 
 def _check_json(answer: Check) -> dict[str, Any]:
@@ -238,6 +244,9 @@ def run(
         Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.run.h5 if left out.")
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")] = False,
+    with_rig: Annotated[
+        bool, typer.Option("--with-rig", help="Start the definition's simulated rig too, as a process of its own.")
+    ] = False,
     without_go: Annotated[
         str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
     ] = "",
@@ -246,18 +255,29 @@ def run(
 ) -> None:
     """Run the test in real time on the rig behind its link."""
     definition, text = _load(path)
-    from .live.console import run_test
-    from .live.session import Session
+    from .live.console import beside, run_test
+    from .live.session import NoGoError, Session
+
+    def say(line: str) -> None:
+        typer.echo(f"  {line}", err=as_json)
 
     target = _free(output or path.with_suffix(".run.h5"), force)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
-    try:
-        answer = _with_progress(session.check, quiet=as_json)
-        if not as_json:
-            typer.echo(f"{answer.verdict}  {definition.title}")
-        done = run_test(session, start=start, say=lambda line: typer.echo(f"  {line}", err=as_json))
-    finally:
-        session.close()
+    with beside(path, say) if with_rig else nullcontext():
+        try:
+            answer = _with_progress(session.check, quiet=as_json)
+            if not as_json:
+                _tell(answer, definition.title)
+            done = run_test(session, start=start, say=say)
+        except NoGoError as error:
+            if as_json:
+                typer.echo(json.dumps(_finite(_check_json(error.answer)), indent=2))
+            else:
+                _tell(error.answer, definition.title)
+            typer.echo("the rig is not armed; --without-go REASON runs it all the same, and is recorded", err=True)
+            raise typer.Exit(NO) from None
+        finally:
+            session.close()
     if as_json:
         typer.echo(json.dumps(_run_json(done, target), indent=2))
     else:

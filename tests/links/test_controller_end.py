@@ -13,7 +13,7 @@ from halfreal.kernels.tick import TRIPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.wires import UdpWire
 from links.by_hand import ARMED, EMERGENCY_STOP, IDLE, MEASUREMENT, NO_COMMAND, OWN_LIMIT, SAFE, Datagram
-from links.ends import KEY, LONG, STEP, controller_loop, sockets, value
+from links.ends import KEY, LONG, STEP, controller_loop, ramp, sockets, value
 
 OFFER = Offer(KEY, np.array([0.1]), np.array([100.0]))
 MEASURED = ("measured.displacement", "measured.force")
@@ -115,3 +115,13 @@ def test_paced_by_a_silent_rig_it_waits_until_the_limit_and_after_a_trip_a_perio
     tripped = controller_loop(ControllerEnd(ends[0]), OFFER, waits=True, trip=LONG, mode=TRIPPED)
     assert tripped.run(5).ticks == 5
     assert value(tripped, "link.late") == 5.0
+
+
+def test_paced_by_a_silent_rig_without_a_limit_it_waits_no_longer_than_the_lease(ends):
+    """If it did, neither the operator nor this test would be heard again."""
+    end = ControllerEnd(ends[0])
+    send, receive = end.blocks(("command",), STEP, waits=True, stale_warn=None, stale_trip=None, offer=OFFER)
+    loop = Loop([ramp()], outer=[send, receive], dt=STEP)
+    loop.parameter("link.receive")["lease"] = 1e9 * STEP
+    assert loop.run(3).ticks == 3
+    assert (fault(loop), value(loop, "link.late")) == ("", 3.0)

@@ -6,11 +6,13 @@ The lease is ended by shortening it, not by waiting for its end.
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from halfreal.kernels.control import EMERGENCY_STOP, REQUEST, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, STOPPED
 from halfreal.links.rig_end import AFTER, RigEnd, RigSession
@@ -145,3 +147,31 @@ def test_in_step_one_command_is_one_step(ends):
     log = loop.run(10, record=["command"]).log
     np.testing.assert_allclose(log[:, 1], 0.001 * np.arange(2, 12))
     assert [d.answers for d in heard(far)] == list(range(2, 12))
+
+
+def test_a_safe_rig_in_step_is_not_hurried_by_commands_that_still_come(ends):
+    """Five steps of its own clock take four periods at the least."""
+    wire, far = ends
+    loop = serving(wire, waits=True, returns=True)
+    say(far, 2, 0.5)
+    loop.run(1)
+    end_lease(loop)
+    loop.run(1)
+    for sequence in range(3, 60):
+        say(far, sequence, 0.5)
+    begin = time.monotonic()
+    loop.run(5)
+    assert time.monotonic() - begin > 4 * STEP
+
+
+def test_after_its_own_emergency_stop_nothing_moves(ends):
+    wire, far = ends
+    loop = serving(wire, returns=True)
+    say(far, 2, 0.5)
+    loop.run(1)
+    words = np.zeros(WORDS, dtype=np.int64)
+    words[REQUEST] = EMERGENCY_STOP
+    log = np.zeros((20, 2))
+    loop.drive(20, log, ["command"], words)
+    assert value(loop, "rig.state") == SAFE
+    assert set(log[:, 1]) == {0.5}

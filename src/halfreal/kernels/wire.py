@@ -6,6 +6,7 @@ last read.
 
 from __future__ import annotations
 
+import errno
 import select
 import socket
 
@@ -29,6 +30,10 @@ NAP = 20_000
 _word, _int, _short = ir.IntType(64), ir.IntType(32), ir.IntType(16)
 _pollfd = ir.LiteralStructType([_int, _short, _short])
 _timespec = ir.LiteralStructType([_word, _word])
+NOTHING, REFUSED = -1, -2
+"""Instead of a length: no datagram is there; the other end's port is closed."""
+MOST = 1024
+"""Datagrams looked at in one tick: a flood does not hold up a loop."""
 _SEND_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 _RECEIVE_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_TRUNC)
 
@@ -46,11 +51,15 @@ def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-d
 
 @intrinsic
 def socket_receive(typingctx, handle, buffer, room):  # type: ignore[no-untyped-def]
-    """recv(2) without waiting: the length the datagram had, also if it found no room, or -1."""
+    """recv(2) without waiting: the length the datagram had, also if it found no room, or NOTHING or REFUSED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         call = external(builder, "recv", _word, [_int, _word, _word, _int])
-        return builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_RECEIVE_FLAGS)])
+        got = builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_RECEIVE_FLAGS)])
+        reason = builder.load(builder.call(external(builder, "__errno_location", _int.as_pointer(), []), []))
+        refused = builder.icmp_signed("==", reason, _int(errno.ECONNREFUSED))
+        none = builder.select(refused, _word(REFUSED), _word(NOTHING))
+        return builder.select(builder.icmp_signed("<", got, _word(0)), none, got)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
@@ -99,18 +108,18 @@ def wire_send(way, buffer, length):  # type: ignore[no-untyped-def]
 
 @kernel
 def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
-    """Length of the next datagram, now in the buffer (as much of it as finds room), or -1."""
+    """Length of the next datagram, now in the buffer (as much of it as finds room), or NOTHING or REFUSED."""
     if way[MEDIUM] == UDP:
         return socket_receive(int(way[SOCKET]), buffer, room)
     box = int(way[INBOX])
     counter = load_word(box + COUNTER)
     if counter & 1 or float(counter) == taken[0]:
-        return -1
+        return NOTHING
     length = load_word(box + LENGTH)
     copy_words(box + CONTENT, buffer, min(max(length, 0), room))
     fence()
     if load_word(box + COUNTER) != counter:  # it is being replaced: the new one will be there soon
-        return -1
+        return NOTHING
     taken[0] = float(counter)
     return length
 

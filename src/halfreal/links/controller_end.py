@@ -40,17 +40,17 @@ from ..kernels.datagram import (
 )
 from ..kernels.loop import Loop
 from ..kernels.tick import FINISHED, STOPPED_AT_REST, TRIPPED
-from ..kernels.wire import wire_receive, wire_send, wire_wait
+from ..kernels.wire import MOST, REFUSED, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
 from .datagram import Datagram, decode
 from .settings import Link
 from .wires import LinkError, Wire, to_rig
 
-REPEAT = 0.05
-"""Seconds between two HELLOs."""
+REPEAT = 0.1
+"""Seconds after which a question is asked again."""
 SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
-STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE = 1, 2, 3, 4, 5
+STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_GONE = 1, 2, 3, 4, 5, 6
 REFUSALS = {
     1: "it is busy with another session",
     2: "its step is {step:g} s and the definition's {wanted_step:g} s; give both the same",
@@ -78,7 +78,7 @@ class ControllerEnd:
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        self._key = 0
+        self._key, self._lease = 0, 1.0
 
     @classmethod
     def connect(cls, link: Link) -> ControllerEnd:
@@ -86,11 +86,10 @@ class ControllerEnd:
 
     def hello(self, axes: int, step: float, lease: float, patience: float) -> Offer:
         """Ask the rig whether it is ready; it does not move."""
-        nonce = secrets.randbits(63) | 1
-        question = Datagram(HELLO, sequence=nonce, channels=(step, float(axes), lease)).encode()
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
-            self.wire.send(question)
+            nonce = secrets.randbits(63) | 1  # a new one each time: the rig makes a new key for each
+            self.wire.send(Datagram(HELLO, sequence=nonce, channels=(step, float(axes), lease)).encode())
             answer_by = min(deadline, time.monotonic() + REPEAT)
             while time.monotonic() < answer_by:
                 data = self.wire.receive(max(answer_by - time.monotonic(), 0.0))
@@ -104,7 +103,7 @@ class ControllerEnd:
                     )
                     raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
                 if answer.kind == OFFER and len(answer.channels) == 2 * axes:
-                    self._key = answer.key
+                    self._key, self._lease = answer.key, lease
                     values = np.array(answer.channels)
                     return Offer(answer.key, values[:axes], values[axes:])
         raise LinkError(
@@ -116,10 +115,13 @@ class ControllerEnd:
         """Take the rig over, to hold where it stands; return the sequence of its first measurement."""
         while self.wire.receive(0.0) is not None:  # further answers to HELLO
             pass
-        self.wire.send(Datagram(ARM, self._key, 1, channels=tuple(float(x) for x in position)).encode())
-        deadline = time.monotonic() + patience
-        while (left := deadline - time.monotonic()) > 0.0:
-            data = self.wire.receive(left)
+        question = Datagram(ARM, self._key, 1, channels=tuple(float(x) for x in position)).encode()
+        deadline, ask = time.monotonic() + patience, 0.0
+        while (now := time.monotonic()) < deadline:
+            if now >= ask:
+                self.wire.send(question)
+                ask = now + min(REPEAT, 0.3 * self._lease)
+            data = self.wire.receive(min(ask, deadline) - now)
             answer = None if data is None else decode(data)
             if answer is not None and answer.kind == MEASUREMENT and answer.key == self._key:
                 return answer.sequence
@@ -202,6 +204,7 @@ class ControllerEnd:
                 "waits": float(waits),
                 "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
                 "trip": min(1e9 * trip, UNLIMITED),
+                "lease": 1e9 * self._lease,
                 "origin": float(time.monotonic_ns()),
             },
             state=state,
@@ -212,6 +215,7 @@ class ControllerEnd:
                 RIG_LIMIT: "the rig has made itself safe: one of its own limits",
                 RIG_STOP: "the rig has made itself safe: its own emergency stop",
                 RIG_IDLE: "the rig has ended the session",
+                RIG_GONE: "the rig's port is closed: nobody is there any more",
             },
             watched=("link.stale", "rig.state"),
             initial=(*offer.displacement, *offer.force),
@@ -246,18 +250,22 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     called = float(now() - origin)
     if s.arrived == 0.0:
         s.arrived = called
-    limit = called + p.period if over else s.arrived + min(p.trip, 1e18)
-    fresh = False
-    while True:
+    # no longer than the lease: then the rig is safe, and the guard must hear the operator even without a limit
+    limit = called + p.period if over else min(s.arrived + p.trip, called + p.lease)
+    fresh = gone = False
+    looked = 0
+    while looked < MOST:
         length = wire_receive(p.way, s.taken, buffer, ROOM)
+        gone = gone or length == REFUSED
         if length >= 0:
+            looked += 1
             if judge(buffer, length, p.key, MEASUREMENT, m, 0, s.counts, s.newest, s.seen) == NEW:
                 fresh = True
                 for i in range(m):
                     s.measured[i] = load_double(buffer + HEADER + 8 * i)
                 s.answers = float(load64(buffer + 24))
                 s.rig, s.code = float(load32(buffer + 48)), float(load32(buffer + 52))
-        elif p.waits == 0.0 or fresh or float(now() - origin) >= limit:
+        elif p.waits == 0.0 or fresh or gone or float(now() - origin) >= limit:
             break
         else:
             wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
@@ -283,4 +291,6 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         return RIG_STOP if s.code == OWN_STOP else RIG_LEASE
     if s.rig == IDLE:
         return RIG_IDLE
+    if gone and not fresh:
+        return RIG_GONE
     return STALE if age >= p.trip else 0

@@ -28,6 +28,7 @@ import numpy as np
 from ..kernels.block import Block, Channel, Value
 from ..kernels.clock import now, wait_until
 from ..kernels.compile import kernel
+from ..kernels.tick import TRIPPED
 from ..safety.limits import UNLIMITED
 
 BINS = 512
@@ -51,7 +52,7 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if s.ticks == 0.0:
         s.deadline = s.woke = called
     else:
-        execution = called - s.woke - (1e9 * u[0] if u.size > 0 else 0.0)
+        execution = called - s.woke - (1e9 * u[1] if u.size > 1 else 0.0)
         s.execution_sum += execution
         s.execution_max = max(s.execution_max, execution)
         note(s.execution_histogram, execution)
@@ -60,7 +61,8 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if p.waits != 0.0:
         s.deadline += p.period
         overrun = late > 0.0
-        if overrun and p.policy != COUNT:
+        # after a trip the way home is not hurried to catch up with the clock
+        if overrun and (p.policy != COUNT or u[0] == TRIPPED):
             s.deadline += p.period * math.ceil(late / p.period)
         woke = float(wait_until(origin + int(s.deadline), int(p.spin)) - origin)
         lateness = late if overrun else woke - s.deadline
@@ -112,7 +114,7 @@ def pace(
     return Block(
         name="pace",
         step=pace_step,
-        inputs=idle,
+        inputs=("guard.mode", *idle),
         outputs=(Channel("pace.lateness", "s"), Channel("pace.execution", "s"), Channel("pace.overruns", "1")),
         parameters={
             # nanoseconds as a float are whole numbers, and differences from them exact, whatever the clock shows

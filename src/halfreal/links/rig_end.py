@@ -28,6 +28,7 @@ from ..kernels.datagram import (
     BUFFER,
     COMMAND,
     COUNTERS,
+    DUPLICATED,
     HEADER,
     HELLO,
     IDLE,
@@ -52,7 +53,7 @@ from ..kernels.datagram import (
 )
 from ..kernels.loop import REQUEST_CHANNEL
 from ..kernels.tick import FINISHED, RUNNING
-from ..kernels.wire import wire_receive, wire_send, wire_wait
+from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from .controller_end import halves
 from .datagram import Datagram, decode
 from .settings import Link, Udp
@@ -242,16 +243,21 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.held[i] = s.command[i]
     elif s.state == SAFE:
         s.elapsed += p.dt
-        if p.returns != 0.0:
+        if p.returns != 0.0 and s.code != OWN_STOP:  # after an emergency stop nothing may move
             share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / p.return_time, 1.0)))
             for i in range(n):
                 s.command[i] = p.stands[i] + share * (s.held[i] - p.stands[i])
     limit = s.arrived + p.lease if s.state == ARMED_RIG else called + 1e9 * p.dt
     fresh = False
-    while True:
+    looked = 0
+    while looked < MOST:
         length = wire_receive(p.way, s.taken, buffer, ROOM)
         if length >= 0:
-            if judge(buffer, length, p.key, COMMAND, n, STOP, s.counts, s.newest, s.seen) == NEW:
+            looked += 1
+            verdict = judge(buffer, length, p.key, COMMAND, n, STOP, s.counts, s.newest, s.seen)
+            if verdict == DUPLICATED and s.newest[0] == 1.0 and p.waits != 0.0:
+                break  # ARM once more: the answer to it was lost, and is given again
+            if verdict == NEW:
                 if s.state == ARMED_RIG and load8(buffer + 5) == STOP:
                     s.state = IDLE
                 elif s.state == ARMED_RIG:
@@ -259,7 +265,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     s.tick = float(load64(buffer + 32))
                     for i in range(n):
                         s.command[i] = load_double(buffer + HEADER + 8 * i)
-                if p.waits != 0.0:  # in step: one command, one step
+                if p.waits != 0.0 and s.state != SAFE:  # in step: one command, one step; a safe rig has its own clock
                     break
         elif p.waits == 0.0 or float(now() - origin) >= limit:
             break

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from ..runs.run import Run
@@ -36,6 +38,23 @@ def stopped_by_signals(session: Session) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def beside(path: Path, say: Say) -> Iterator[None]:
+    """The simulated rig of a definition's file in a process of its own, for as long as this lasts."""
+    command = [sys.executable, "-c", "from halfreal.cli import main; main()", "rig", str(path)]
+    rig = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert rig.stdout is not None
+    try:
+        heard = rig.stdout.readline().strip()
+        if not heard:
+            raise RefusedError(f"the simulated rig did not start (exit code {rig.wait()}); its message is above")
+        say(f"simulated rig: {heard}")
+        yield
+    finally:
+        rig.terminate()
+        rig.communicate()
 
 
 def run_test(session: Session, *, start: bool, say: Say) -> Run:

@@ -53,8 +53,8 @@ from ..runs.run import Event, Run, Signal
 from ..studies.check import Check, check
 from .privileges import lock_memory, prioritise, unlock_memory
 
-PATIENCE = 2.0
-"""Seconds to wait for a rig's first answer."""
+PATIENCE = 3.0
+"""Seconds to wait for a rig's answer."""
 RING_SECONDS = 6.0
 """A recorder may be away for so long before a row finds no room."""
 RESTARTS = 3
@@ -67,6 +67,14 @@ STEADY = 6.0
 
 class RefusedError(HalfrealError):
     """The session does not do what is asked of it, and says why."""
+
+
+class NoGoError(RefusedError):
+    """The check said NO-GO."""
+
+    def __init__(self, answer: Check) -> None:
+        super().__init__(f"NO-GO: {answer.reasons[0]}; the rig is not armed. See halfreal check for what would help")
+        self.answer = answer
 
 
 class Session:
@@ -132,9 +140,7 @@ class Session:
         """Judge the test; without a GO it is not armed, unless a reason was given to do it all the same."""
         answer = check(self.definition, text=self.text, progress=progress)
         if answer.verdict != "GO" and not self.without_go:
-            raise RefusedError(
-                f"NO-GO: {answer.reasons[0]}; the rig is not armed. See halfreal check for what would help"
-            )
+            raise NoGoError(answer)
         self.checked = answer
         return answer
 

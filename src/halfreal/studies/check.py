@@ -69,6 +69,12 @@ class Check:
         return f"{self.verdict}: {self.reasons[0]}"
 
 
+CLOCKS = {
+    "borne": "with clocks of their own, loop and rig add up to one step ({step}) of delay; the loop bears it",
+    "too much": "with clocks of their own, loop and rig add up to one step ({step}) of delay, more than the loop bears",
+}
+
+
 def check(definition: Definition, *, text: str | None = None, progress: Progress | None = None) -> Check:
     """Judge the test that the definition describes (``text``: as its file has it, for the record)."""
     stability = loop_stability(definition)
@@ -78,7 +84,8 @@ def check(definition: Definition, *, text: str | None = None, progress: Progress
     used = run.limits_used
     study = study_uncertainty(definition, SAMPLES) if definition.uncertainty else None
     certain = study is None or study.worst_growth < 0.0
-    go = stability.linearisation.stable and run.outcome == "completed" and certain and bounded
+    clocks = free_clocks(definition, stability)
+    go = stability.linearisation.stable and run.outcome == "completed" and certain and bounded and clocks != "too much"
     reasons = [stability.linearisation.summary(), *margins_in_words(definition, stability)]
     if run.outcome != "completed":
         reasons.append(f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}")
@@ -90,6 +97,8 @@ def check(definition: Definition, *, text: str | None = None, progress: Progress
         reasons.append(nonlinear.summary())
     if study is not None:
         reasons.append(f"{'' if certain else 'not stable for all it may be: '}{study.summary()}")
+    if clocks:
+        reasons.append(CLOCKS[clocks].format(step=units.text(definition.timing.step, "s")))
     reasons += stability.caveats
     remedies = () if go else tuple(remedies_for(definition, stability, run))
     verdict: Literal["GO", "NO-GO"] = "GO" if go else "NO-GO"
@@ -120,6 +129,14 @@ def margins_in_words(definition: Definition, stability: LoopStability) -> list[s
     ]
 
 
+def free_clocks(definition: Definition, stability: LoopStability) -> Literal["", "borne", "too much"]:
+    """Whether the loop bears what two clocks that nobody synchronises may add: up to one step."""
+    if definition.link is None or definition.real_time.pacing == "rig" or stability.margin is None:
+        return ""
+    further = finite(stability.margin.critical_delay)
+    return "borne" if further is None or further > definition.timing.step else "too much"
+
+
 def rig_delay(definition: Definition) -> float:
     rig = definition.rig
     return max(rig.actuator.delay, definition.timing.step) if isinstance(rig, SimulatedRig) else definition.timing.step
@@ -137,6 +154,8 @@ def remedies_for(definition: Definition, stability: LoopStability, run: Run) -> 
         found += [*prediction_remedy(definition), *step_remedy(definition)]
         if stability.critical_delay is not None and delay_cures(definition, stability.critical_delay):
             found.append(f"a rig whose delay is shorter than {units.text(stability.critical_delay, 's')}")
+    elif free_clocks(definition, stability) == "too much":
+        found.append('real_time.pacing = "rig": one tick for each measurement of the rig, and one clock for both')
     elif run.outcome == "completed":
         found.append("a narrower uncertainty, or a coupling that bears the worst case")
     elif run.outcome == "tripped":
