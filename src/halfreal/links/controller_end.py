@@ -86,11 +86,12 @@ class ControllerEnd:
 
     def hello(self, axes: int, step: float, lease: float, patience: float) -> Offer:
         """Ask the rig whether it is ready; it does not move."""
-        deadline = time.monotonic() + patience
+        deadline, pause = time.monotonic() + patience, REPEAT
         while time.monotonic() < deadline:
             nonce = secrets.randbits(63) | 1  # a new one each time: the rig makes a new key for each
             self.wire.send(Datagram(HELLO, sequence=nonce, channels=(step, float(axes), lease)).encode())
-            answer_by = min(deadline, time.monotonic() + REPEAT)
+            answer_by = min(deadline, time.monotonic() + pause)
+            pause *= 2.0  # only the newest key counts: a slow rig must have the time to answer
             while time.monotonic() < answer_by:
                 data = self.wire.receive(max(answer_by - time.monotonic(), 0.0))
                 answer = None if data is None else decode(data)
@@ -102,9 +103,15 @@ class ControllerEnd:
                         step=own[0], axes=own[1], wanted_step=step, wanted_axes=axes, lease=lease
                     )
                     raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
-                if answer.kind == OFFER and len(answer.channels) == 2 * axes:
+                if answer.kind == OFFER and len(answer.channels) == 2 * axes and answer.key != 0:
                     self._key, self._lease = answer.key, lease
                     values = np.array(answer.channels)
+                    if not np.all(np.isfinite(values)):
+                        told = ", ".join(f"{x:g}" for x in values)
+                        raise LinkError(
+                            f"the rig at {self.wire.address} measures {told} (displacements [m], then forces [N]); "
+                            "they must be finite: check its sensors"
+                        )
                     return Offer(answer.key, values[:axes], values[axes:])
         raise LinkError(
             f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
@@ -123,7 +130,14 @@ class ControllerEnd:
                 ask = now + min(REPEAT, 0.3 * self._lease)
             data = self.wire.receive(min(ask, deadline) - now)
             answer = None if data is None else decode(data)
-            if answer is not None and answer.kind == MEASUREMENT and answer.key == self._key:
+            if answer is None or answer.kind != MEASUREMENT or answer.key != self._key:
+                continue
+            if answer.state != int(ARMED_RIG):
+                raise LinkError(
+                    f"the rig at {self.wire.address} was armed and is so no more (state {answer.state}, code "
+                    f"{answer.code} of docs/link.md); see to the rig, then try again"
+                )
+            if len(answer.channels) == 2 * len(position):
                 return answer.sequence
         raise LinkError(
             f"the rig at {self.wire.address} did not say within {patience:g} s that it is armed; it will make itself "
@@ -133,7 +147,7 @@ class ControllerEnd:
     def stop(self, sent: float) -> None:
         """Let the rig go; ``sent`` is the sequence of the last command.  If this is lost, its lease ends."""
         for i in range(3):
-            self.wire.send(Datagram(STOP, self._key, int(sent) + 1 + i).encode())
+            self.wire.send(Datagram(STOP, self._key, max(int(sent), 1) + 1 + i).encode())  # ARM had the first
             deadline = time.monotonic() + REPEAT
             while time.monotonic() < deadline:
                 data = self.wire.receive(REPEAT)

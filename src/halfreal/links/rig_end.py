@@ -57,7 +57,7 @@ from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from .controller_end import halves
 from .datagram import Datagram, decode
 from .settings import Link, Udp
-from .wires import LinkError, MailboxWire, UdpWire, Wire
+from .wires import LinkError, MailboxWire, UdpWire, Wire, reason
 
 LONGEST_LEASE = 10.0
 """Seconds."""
@@ -88,6 +88,7 @@ class RigEnd:
         self._listener = listener
         self._session: RigSession | None = None
         self._state, self._code = int(IDLE), 0
+        self._measured = (0.0,) * (2 * axes)
 
     @classmethod
     def listen(cls, link: Link, axes: int, step: float) -> RigEnd:
@@ -112,10 +113,9 @@ class RigEnd:
                     self._answer(Datagram(REFUSAL, answers=asked.sequence, state=self._state, code=code, channels=own))
                     continue
                 key, lease, asker = secrets.randbits(64) | 1, asked.channels[2], self._listener.speaker
-                values = tuple(float(x) for part in measured() for x in part)
-                self._answer(
-                    Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code, channels=values)
-                )
+                self._measured = tuple(float(x) for part in measured() for x in part)
+                offer = Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code)
+                self._answer(replace(offer, channels=self._measured))
             elif self._opens(asked, key) and self._listener.speaker == asker:
                 wire = self._listener.private() if isinstance(self._listener, UdpListener) else self._listener
                 self._session = RigSession(key, lease, wire)
@@ -141,7 +141,10 @@ class RigEnd:
         """Tell others who say HELLO during a session that the rig is busy; to be called now and then."""
         if not isinstance(self._listener, UdpListener):
             return
-        while (data := self._listener.receive(0.0)) is not None:
+        for _ in range(MOST):
+            data = self._listener.receive(0.0)
+            if data is None:
+                return
             asked = decode(data)
             if asked is not None and asked.kind == HELLO:
                 own = (self.step, float(self.axes))
@@ -149,9 +152,12 @@ class RigEnd:
 
     def ready(self, session: RigSession, measured: tuple[np.ndarray, np.ndarray]) -> None:
         """Say that the rig follows commands from now on: the first MEASUREMENT."""
-        values = tuple(float(x) for part in measured for x in part)
+        self._measured = tuple(float(x) for part in measured for x in part)
+        session.wire.send(self._first(session))
+
+    def _first(self, session: RigSession) -> bytes:
         first = Datagram(MEASUREMENT, session.key, 1, 1, timestamp=time.monotonic_ns(), state=int(ARMED_RIG))
-        session.wire.send(replace(first, channels=values).encode())
+        return replace(first, channels=self._measured).encode()
 
     def close_session(self, state: float = IDLE, code: float = 0.0) -> None:
         """The session is over; the rig is idle, or has made itself safe."""
@@ -171,6 +177,7 @@ class RigEnd:
         n = self.axes
         seen = np.zeros(WINDOW)
         seen[1] = 1.0
+        first = self._first(session)
         state: dict[str, Value] = {
             "buffer": np.zeros(BUFFER),
             "taken": np.array([session.wire.taken()]),
@@ -208,6 +215,8 @@ class RigEnd:
                 "returns": float(returns),
                 "return_time": return_time,
                 "stands": np.array(stands, dtype=float),
+                "first": np.frombuffer(first.ljust(8 * BUFFER, b"\0")),
+                "first_length": float(len(first)),
                 "origin": float(time.monotonic_ns()),
             },
             state=state,
@@ -247,34 +256,34 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / p.return_time, 1.0)))
             for i in range(n):
                 s.command[i] = p.stands[i] + share * (s.held[i] - p.stands[i])
-    limit = s.arrived + p.lease if s.state == ARMED_RIG else called + 1e9 * p.dt
+    in_step = p.waits != 0.0 and s.state == ARMED_RIG  # a safe rig has its own clock
+    limit = s.arrived + p.lease if in_step else called + 1e9 * p.dt
     fresh = False
-    looked = 0
-    while looked < MOST:
+    time = called
+    while time < limit:  # the clock first: neither being held up in here nor a flood of datagrams outlasts the lease
         length = wire_receive(p.way, s.taken, buffer, ROOM)
         if length >= 0:
-            looked += 1
             verdict = judge(buffer, length, p.key, COMMAND, n, STOP, s.counts, s.newest, s.seen)
-            if verdict == DUPLICATED and s.newest[0] == 1.0 and p.waits != 0.0:
-                break  # ARM once more: the answer to it was lost, and is given again
+            if verdict == DUPLICATED and s.newest[0] == 1.0 and in_step:
+                # ARM once more: the answer to it was lost, and the same is given again
+                wire_send(p.way, p.first.ctypes.data, int(p.first_length))
             if verdict == NEW:
                 if s.state == ARMED_RIG and load8(buffer + 5) == STOP:
                     s.state = IDLE
                 elif s.state == ARMED_RIG:
                     fresh = True
+                    s.arrived = time
                     s.tick = float(load64(buffer + 32))
                     for i in range(n):
                         s.command[i] = load_double(buffer + HEADER + 8 * i)
-                if p.waits != 0.0 and s.state != SAFE:  # in step: one command, one step; a safe rig has its own clock
+                if in_step:  # one command, one step
                     break
-        elif p.waits == 0.0 or float(now() - origin) >= limit:
+        elif p.waits == 0.0:
             break
         else:
             wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
-    time = float(now() - origin)
-    if fresh:
-        s.arrived = time
-    else:
+        time = float(now() - origin)
+    if not fresh:
         s.counts[LATE] += 1.0
         s.tick += 1.0
     age = time - s.arrived
@@ -313,10 +322,10 @@ class UdpListener:
                 alone.bind(where)
                 where = alone.getsockname()
             self._socket = self._bound(where)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
             raise LinkError(
-                f"the rig cannot listen on {address[0]}:{address[1]}: {error.strerror}; end what uses it, or choose "
-                "another port in link.rig"
+                f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; end what uses it, or choose "
+                "another address in link.rig"
             ) from None
         self._where: Any = where
         self.speaker: Any = None

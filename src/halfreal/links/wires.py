@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import fcntl
 import mmap
 import os
 import select
 import socket
+import struct
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,6 +29,11 @@ LOOK = 0.001
 
 class LinkError(HalfrealError):
     """The other end is not there, or does not want what is asked."""
+
+
+def reason(error: OSError | ValueError) -> str:
+    """What the system says, without its number."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 class Wire(Protocol):
@@ -63,7 +68,7 @@ class UdpWire:
         return 0.0
 
     def send(self, data: bytes) -> None:
-        with contextlib.suppress(ConnectionRefusedError, BlockingIOError):  # nobody there yet: the answer is missing
+        with contextlib.suppress(OSError):  # nobody there yet, or no way there: the answer is missing
             self.socket.send(data)
 
     def receive(self, seconds: float) -> bytes | None:
@@ -72,13 +77,27 @@ class UdpWire:
             left = deadline - time.monotonic()
             ready = select.select([self.socket], [], [], max(left, 0.0))[0]
             if ready:
-                with contextlib.suppress(ConnectionRefusedError, BlockingIOError):
+                with contextlib.suppress(OSError):
                     return self.socket.recv(ROOM + 1)
             if left <= 0.0:
                 return None
 
     def close(self) -> None:
         self.socket.close()
+
+
+def _lock(fd: int, byte: int) -> bool:
+    """Whether this byte of a file could be locked: the rig has the first, the controller the second.
+
+    Locks of the open file, not of the process, which would have but one for all its files, and lose it with the first
+    that it closes.
+    """
+    wanted = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)  # struct flock of fcntl(2)
+    try:
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, wanted)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 class MailboxWire:
@@ -92,15 +111,15 @@ class MailboxWire:
             self._fd = os.open(self.path, flags, 0o600)
         except FileNotFoundError:
             raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig") from None
-        # the rig locks the first byte of the file, the controller the second: there is one of each
-        try:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0 if rig else 1)
         except OSError as error:
+            raise LinkError(
+                f"{self.address} ({self.path}) cannot be opened: {reason(error)}; run rig and controller as the same "
+                "user, or choose another link.name"
+            ) from None
+        if not _lock(self._fd, 0 if rig else 1):
             os.close(self._fd)
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise
             who = "rig" if rig else "controller"
-            raise LinkError(f"{self.address} has a {who} already; end that one, or choose another link.name") from None
+            raise LinkError(f"{self.address} has a {who} already; end that one, or choose another link.name")
         if rig:
             os.ftruncate(self._fd, SIZE)
         elif os.fstat(self._fd).st_size < SIZE:
@@ -180,9 +199,13 @@ def to_rig(link: Link) -> Wire:
         return MailboxWire(link.name, rig=False)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(*link.address, type=socket.SOCK_DGRAM)[0]
-    except OSError as error:
-        raise LinkError(f"the rig's address '{link.rig}' is not known: {error.strerror}; check link.rig") from None
+    except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
+        raise LinkError(f"the rig's address '{link.rig}' is not known: {reason(error)}; check link.rig") from None
     end = socket.socket(family, kind, protocol)
-    end.connect(address)
+    try:
+        end.connect(address)
+    except OSError as error:
+        end.close()
+        raise LinkError(f"there is no way to the rig's address '{link.rig}': {reason(error)}; check link.rig") from None
     end.setblocking(False)
     return UdpWire(end, link.rig)

@@ -54,6 +54,8 @@ def real_time(run: Run) -> RealTime | None:
     spreads, ticks = [], 0
     for channel, (name, meaning) in PACES.items():
         values = times(run, channel)
+        if name == "lateness" and run.definition.get("real_time", {}).get("pacing") == "rig":
+            meaning = "of a tick beyond one step after the one before: the rig sets the pace"
         if len(values):
             figures = [float(value) for value in (*np.percentile(values, PERCENTILES), values.max())]
             spreads.append((name, meaning, *map(in_tick, figures), percent(figures[-1] / run.step)))

@@ -20,6 +20,7 @@ watched in all of them.  No mode leads out of FINISHED: a new test is a new loop
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL
 from ..kernels.tick import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED, WAITING
 from .limits import UNLIMITED, Limits
 
+WHICH: tuple[Literal["trip"], Literal["warn"]] = ("trip", "warn")
 KINDS = 9
 """Signals watched on each axis."""
 BLOCK_FAULT, BY_OPERATOR, BY_RECORDER = 999.0, 998.0, 997.0
@@ -60,6 +62,7 @@ def guard(
     initial = np.asarray(initial, dtype=float)
     safe = initial if limits.safe_position is None else np.broadcast_to(limits.safe_position, n)
     zeros = np.zeros(n)
+    trip, warn = (np.concatenate([limit.values(which, n) for _, limit in limits.ordered()]) for which in WHICH)
     state: dict[str, Value] = {
         "mode": mode,
         "cause": 0.0,
@@ -88,8 +91,9 @@ def guard(
         ),
         parameters={
             "dt": dt,
-            "trip": np.concatenate([limit.values("trip", n) for _, limit in limits.ordered()]),
-            "warn": np.concatenate([limit.values("warn", n) for _, limit in limits.ordered()]),
+            "trip": trip,
+            "warn": warn,
+            "first": np.minimum(trip, warn),
             "rate": limits.command_rate.values("trip", n),
             "smoothing": 1.0 if limits.smoothing == 0.0 else 1.0 - math.exp(-dt / limits.smoothing),
             "returns": float(limits.on_trip == "return"),
@@ -163,13 +167,17 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
     warning = 0.0
     if not tripped:
-        for i in range(KINDS * n - 1, -1, -1):
+        beyond = False
+        for i in range(KINDS * n):
             s.peaks[i] = max(s.peaks[i], abs(s.watched[i]))
             # written so that a value that is not a number is beyond every limit
-            if not (abs(s.watched[i]) <= p.warn[i]):
-                warning = i + 1.0
-            if not (abs(s.watched[i]) <= p.trip[i]):
-                s.cause, s.value = i + 1.0, s.watched[i]
+            beyond |= not (abs(s.watched[i]) <= p.first[i])
+        if beyond:
+            for i in range(KINDS * n - 1, -1, -1):
+                if not (abs(s.watched[i]) <= p.warn[i]):
+                    warning = i + 1.0
+                if not (abs(s.watched[i]) <= p.trip[i]):
+                    s.cause, s.value = i + 1.0, s.watched[i]
         if request == RECORD_FAILS:
             s.cause, s.value = BY_RECORDER, 0.0
         if request == EMERGENCY_STOP:
