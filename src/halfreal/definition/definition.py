@@ -23,10 +23,11 @@ from ..models.state_space import StateSpace
 from ..models.structure import Structure
 from ..models.user import UserModel
 from ..rigs.actuator import Actuator, Delay
+from ..rigs.force_actuated import ForceActuated
 from ..rigs.sensors import Sensors
 from ..rigs.specimen import Specimen
 from ..rigs.user import UserRig, UserSpecimen
-from ..safety.limits import Limits
+from ..safety.limits import Commands, Limits
 from ..settings import Number, Settings, fault
 from .load import read
 from .uncertainty import Uncertain, checked
@@ -96,7 +97,7 @@ class SimulatedRig(Settings):
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
-Rig = Annotated[SimulatedRig | UserRig, Field(discriminator="kind"), _default_kind("simulated")]
+Rig = Annotated[SimulatedRig | ForceActuated | UserRig, Field(discriminator="kind"), _default_kind("simulated")]
 
 
 class RealTime(Settings):
@@ -171,6 +172,11 @@ class Definition(Settings):
             raise fault(f"it holds the control character {strange[0]!r}; write plain text")
         return text
 
+    @property
+    def commands(self) -> Commands:
+        """What the rig is commanded in."""
+        return commands_of(self.rig)
+
     # Checks that need two sections stand on the later one, so that all faults of a file come at once.
 
     @field_validator("virtual")
@@ -193,8 +199,9 @@ class Definition(Settings):
     @classmethod
     def _axes_agree(cls, rig: Any, info: ValidationInfo) -> Any:
         virtual = info.data.get("virtual")
-        if virtual is not None and isinstance(rig, SimulatedRig) and isinstance(rig.specimen, Specimen):
-            check_axes("rig.specimen", rig.specimen, virtual.axes)
+        specimen = getattr(rig, "specimen", None)
+        if virtual is not None and isinstance(specimen, Specimen):
+            check_axes("rig.specimen", specimen, virtual.axes)
         return rig
 
     @field_validator("rig")
@@ -224,9 +231,11 @@ class Definition(Settings):
     @field_validator("limits")
     @classmethod
     def _limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
-        virtual = info.data.get("virtual")
+        virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if virtual is not None:
             limits.check_axes(virtual.axes)
+        if rig is not None:
+            limits.check_commands(commands_of(rig))
         return limits
 
     @field_validator("reference")
@@ -241,7 +250,7 @@ class Definition(Settings):
             )
         if reference.specimen is not None:
             check_axes("reference.specimen", reference.specimen, virtual.axes)
-        elif not (isinstance(rig, SimulatedRig) and isinstance(rig.specimen, Specimen)):
+        elif not isinstance(getattr(rig, "specimen", None), Specimen):
             raise fault("the rig's specimen has no matrices; give reference.specimen, or leave the reference out")
         return reference
 
@@ -249,6 +258,11 @@ class Definition(Settings):
     @classmethod
     def _places_known(cls, uncertainty: Any, info: ValidationInfo) -> Any:
         return checked(uncertainty, info.data, cls.model_fields, info)
+
+
+def commands_of(rig: Any) -> Commands:
+    """What a rig is commanded in."""
+    return "force" if isinstance(rig, ForceActuated) else "displacement"
 
 
 def check_axes(place: str, specimen: Specimen, axes: int) -> None:

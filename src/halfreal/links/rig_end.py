@@ -171,7 +171,14 @@ class RigEnd:
         self._listener.close()
 
     def command_block(
-        self, session: RigSession, stands: np.ndarray, *, waits: bool, returns: bool, return_time: float
+        self,
+        session: RigSession,
+        stands: np.ndarray,
+        *,
+        waits: bool,
+        returns: bool,
+        return_time: float,
+        unit: str = "m",
     ) -> Block:
         """Block "link.command"; it ``waits`` for each command if the rig works in step with the test's loop."""
         n = self.axes
@@ -197,7 +204,7 @@ class RigEnd:
             step=command_step,
             inputs=(REQUEST_CHANNEL.name,),
             outputs=(
-                *channels("command", "m", n),
+                *channels("command", unit, n),
                 Channel("guard.mode", "1"),
                 Channel("rig.state", "1"),
                 Channel("rig.code", "1"),

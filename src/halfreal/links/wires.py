@@ -86,13 +86,13 @@ class UdpWire:
         self.socket.close()
 
 
-def _lock(fd: int, byte: int) -> bool:
+def _lock(fd: int, byte: int, kind: int = fcntl.F_WRLCK) -> bool:
     """Whether this byte of a file could be locked: the rig has the first, the controller the second.
 
-    Locks of the open file, not of the process, which would have but one for all its files, and lose it with the first
-    that it closes.
+    Locks of the open file, not of the process: those do not tell two wires of one process apart, and go with the first
+    of them that is closed.
     """
-    wanted = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)  # struct flock of fcntl(2)
+    wanted = struct.pack("hhqqi0q", kind, os.SEEK_SET, byte, 1, 0)  # struct flock of fcntl(2)
     try:
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, wanted)
     except (BlockingIOError, PermissionError):
@@ -168,6 +168,7 @@ class MailboxWire:
         if self._fd >= 0:
             if self._rig:
                 self.path.unlink(missing_ok=True)
+            _lock(self._fd, 0 if self._rig else 1, fcntl.F_UNLCK)  # the mapping keeps the file open
             os.close(self._fd)
             self._fd = -1
 

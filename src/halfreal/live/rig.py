@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..definition.definition import MOST_TICKS, Definition, SimulatedRig
+from ..definition.definition import MOST_TICKS, Definition
 from ..definition.load import to_toml
 from ..errors import HalfrealError
 from ..kernels.control import EMERGENCY_STOP, REQUEST, ROWS, TICKS, WORDS
@@ -26,6 +26,7 @@ from ..links.pace import pace
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
 from ..records import run_file
+from ..rigs.user import UserRig
 from ..runs.build import interface, simulated
 from ..runs.rehearse import host, versions
 from ..runs.run import Run, Signal
@@ -68,7 +69,7 @@ class VirtualRig:
     def __init__(self, definition: Definition, *, in_step: bool = False, at: np.ndarray | None = None) -> None:
         if definition.link is None:
             raise HalfrealError("the definition has no [link] for the rig to serve; add one")
-        if not isinstance(definition.rig, SimulatedRig):
+        if isinstance(definition.rig, UserRig):
             raise HalfrealError(f"a rig of kind '{definition.rig.kind}' cannot be served; only a simulated one can")
         self.definition, self.in_step = definition, in_step
         self.axes = definition.virtual.axes
@@ -82,18 +83,27 @@ class VirtualRig:
     def _loop(self, session: RigSession) -> Loop:
         definition, n = self.definition, self.axes
         rig, step = definition.rig, definition.timing.step
-        assert isinstance(rig, SimulatedRig)
+        assert not isinstance(rig, UserRig)
+        by_force = definition.commands == "force"
         command = self.end.command_block(
             session,
-            self.displacement,
+            np.zeros(n) if by_force else self.displacement,
             waits=self.in_step,
-            returns=definition.limits.on_trip == "return",
+            returns=by_force or definition.limits.on_trip == "return",  # a force that is held is not safe
             return_time=definition.limits.return_time,
+            unit="N" if by_force else "m",
         )
         inner, sensors = simulated(definition, rig, n, self.displacement, interface("command", n))
         answer = self.end.answer_block(session)
         paced = [] if self.in_step else [pace(step, definition.real_time.spin, "count", waits=True)]
-        return Loop([*paced, command], inner, [sensors, answer], dt=step, substeps=rig.substeps, follow="link.tick")
+        return Loop(
+            [*paced, command],
+            inner,
+            [sensors, answer],
+            dt=step,
+            substeps=getattr(rig, "substeps", 1),
+            follow="link.tick",
+        )
 
     def serve(self, stop: Callable[[], bool] = lambda: False, told: Callable[[str], None] = print) -> Served | None:
         """Wait for a session and serve it until it ends or the rig has made itself safe; None if told to stop."""

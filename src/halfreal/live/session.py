@@ -73,7 +73,9 @@ class NoGoError(RefusedError):
     """The check said NO-GO."""
 
     def __init__(self, answer: Check) -> None:
-        super().__init__(f"NO-GO: {answer.reasons[0]}; the rig is not armed. See halfreal check for what would help")
+        super().__init__(
+            f"NO-GO: {'; '.join(answer.reasons)}. The rig is not armed; see halfreal check for what would help"
+        )
         self.answer = answer
 
 
@@ -118,6 +120,7 @@ class Session:
         self._restarts = 0
         self._beat = (-1, 0.0)
         self._ended: int | None = None
+        self._stop_at_once = self._finished = False
         self._failure: BaseException | None = None
         self._notes: list[Event] = []
         self._started = ""
@@ -165,6 +168,8 @@ class Session:
         self.loop = loop = self._build(self._end, offer)
         self._ring = ring = self._make_ring(loop)
         ring.words[WAIT] = int(wait)
+        if self._stop_at_once:  # asked for since, when there was no loop yet to hear it
+            ring.words[REQUEST] = EMERGENCY_STOP
         self._make_file(loop)
         self.privileges["realtime memory"] = lock_memory()
         compiled_run()  # before the rig is armed, not while it waits
@@ -174,6 +179,7 @@ class Session:
         ready.wait()
         if self._failure is not None:
             self.wait()
+            live_file.finish(self.output, outcome="failed", reason=str(self._failure))
             raise self._failure
 
     def start(self) -> None:
@@ -186,7 +192,8 @@ class Session:
             self._words()[REQUEST] = STOP
 
     def emergency_stop(self) -> None:
-        """Trip, within one tick."""
+        """Trip, within one tick; before there is a loop, in its first one."""
+        self._stop_at_once = True
         if self._ring is not None:
             self._ring.words[REQUEST] = EMERGENCY_STOP
 
@@ -227,13 +234,15 @@ class Session:
         begins = np.asarray(definition.virtual.initial_target(), dtype=float)
         loop = build(definition, link=blocks, ticks_before=self._ticks_before(offer.displacement - begins))
         guard = loop.state("guard")
-        for field in ("applied", "held", "before"):
+        for field in ("before",) if definition.commands == "force" else ("applied", "held", "before"):
             guard[field][:] = offer.displacement
         return loop
 
     def _ticks_before(self, distance: np.ndarray) -> int:
         """Ticks in which the rig can come smoothly to where the test begins."""
         timing, limits, rig = self.definition.timing, self.definition.limits, self.definition.rig
+        if self.definition.commands == "force":  # it begins without force, wherever the rig stands
+            return timing.ticks_before
         noise = 0.0
         if isinstance(rig, SimulatedRig):
             noise = STEADY * rig.sensors.displacement.noise + rig.sensors.displacement.resolution
@@ -351,10 +360,18 @@ class Session:
                 look()
         self._thread.join()
         deadline = time.monotonic() + 10.0
-        while self._recorder is not None and self._recorder.poll() is None and time.monotonic() < deadline:
+        while self._recording() and time.monotonic() < deadline:
+            assert self._recorder is not None
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._recorder.wait(every)
             self.tend()
+
+    def _recording(self) -> bool:
+        """Whether a recorder is at work, or has died and is to be started again."""
+        if self._recorder is None:
+            return False
+        code = self._recorder.poll()
+        return code is None or (code != 0 and self._words()[RECORDER_ERROR] == 0 and self._restarts < RESTARTS)
 
     # --- after the test ---------------------------------------------------------------------------------------------
 
@@ -363,7 +380,7 @@ class Session:
         loop, definition = self.loop, self.definition
         if loop is None or self.checked is None or self._ended is None or self.running:
             raise RefusedError(f"the test is {self.state}; wait for its end first")
-        unlock_memory()
+        self._finished = True
         run = run_file.load(self.output)
         outcome, reason = how_it_ended(definition, loop, self._ended)
         events = [*self._notes, *self._events(run, loop)]
@@ -378,7 +395,7 @@ class Session:
             reason=reason,
             events=tuple(sorted(events, key=lambda event: event.time)),
             signals=signals,
-            limits_used=definition.limits.used(loop.state("guard")["peaks"]),
+            limits_used=definition.limits.used(loop.state("guard")["peaks"], definition.commands),
             host={**run.host, **self.privileges},
         )
         words = self._words()
@@ -386,7 +403,7 @@ class Session:
             run_file.save(run, self.output, overwrite=True)
         else:  # the disk has no room for more: what is known is written in place
             live_file.finish(self.output, outcome=outcome, reason=reason, limits_used=run.limits_used)
-        self.close()
+        self._let_go()
         return run
 
     def _events(self, run: Run, loop: Loop) -> list[Event]:
@@ -401,10 +418,18 @@ class Session:
         return found
 
     def close(self) -> None:
-        """Let go of rig, ring and memory; of a test that is going, after an emergency stop."""
+        """Let go of rig, ring and memory; of a test that is going, after an emergency stop and with its record."""
         if self.running:
             self.emergency_stop()
             self.wait()
+        try:
+            if self._ended is not None and not self._finished:
+                self.finish()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        unlock_memory()
         if self._end is not None:
             self._end.close()
             self._end = None

@@ -61,7 +61,7 @@ def status(session: Session) -> Status:
         overruns=int(seen[loop.index["pace.overruns"]]),
         tracking_error=float(max(gaps)),
         age=float(seen[loop.index["link.age"]]),
-        limits_used=definition.limits.used(loop.state("guard")["peaks"].copy()),
+        limits_used=definition.limits.used(loop.state("guard")["peaks"].copy(), definition.commands),
         waiting_rows=session.waiting_rows,
     )
 

@@ -20,7 +20,10 @@ from ..kernels.loop import Loop
 from ..models.excitation import silence
 from ..models.state_space import StateSpace
 from ..models.structure import Structure
+from ..rigs.force_actuated import ForceActuated
+from ..rigs.specimen import EXCITATION
 from ..rigs.transport import transport
+from ..rigs.user import UserRig
 from ..safety.energy_error import energy_error
 from ..safety.guard import guard
 from ..safety.limits import UNLIMITED
@@ -70,6 +73,7 @@ def build(
     target, command, displacement, force = (
         interface(name, n) for name in ("target", "command", "measured.displacement", "measured.force")
     )
+    unit = "N" if definition.commands == "force" else "m"
     x0 = np.asarray(virtual.initial_target(), dtype=float)
     driven = definition.excitation.virtual
     start_up = Measured() if quiet else definition.start_up
@@ -79,14 +83,14 @@ def build(
         silence("excitation.virtual") if driven is None or quiet else driven.block("excitation.virtual"),
         start_up.block(step, "N", force, target, displacement),
         virtual.block(step, "none" if driven is None else driven.acts_as, interface("feedback", n)),
-        definition.coupling.block(step, "m", target, (*displacement, *force)),
+        definition.coupling.block(step, unit, target, (*displacement, *force)),
         energy_error(
             step, definition.limits.energy.window, definition.limits.energy.floor, target, displacement, force
         ),
         guard(
             definition.limits,
             step,
-            "m",
+            unit,
             interface("command.asked", n),
             target,
             displacement,
@@ -96,23 +100,24 @@ def build(
             soft_start=before * step,
             soft_stop=0.0 if alone else definition.timing.soft_stop,
             duration=UNLIMITED if alone else definition.timing.ticks * step,
+            commands=definition.commands,
         ),
     ]
     if cut:
-        controller.insert(0, probe(n, "m"))
+        controller.insert(0, probe(n, unit))
         command = interface(PROBE, n)
     when: dict[str, Any] = {"dt": step, "start": -before, "end": None if alone else definition.timing.ticks}
     if link:
         return Loop(controller, outer=link, **when)
-    if not isinstance(rig, SimulatedRig):
+    if isinstance(rig, UserRig):
         return Loop(controller, outer=[rig.block(command, step)], **when)
     inner, sensors = simulated(definition, rig, n, x0, command, quiet=quiet, ideal=ideal)
-    return Loop(controller, inner, [sensors], substeps=rig.substeps, **when)
+    return Loop(controller, inner, [sensors], substeps=getattr(rig, "substeps", 1), **when)
 
 
 def simulated(
     definition: Definition,
-    rig: SimulatedRig,
+    rig: SimulatedRig | ForceActuated,
     n: int,
     x0: np.ndarray,
     command: tuple[str, ...],
@@ -122,6 +127,12 @@ def simulated(
 ) -> tuple[list[Block], Block]:
     """The blocks of a simulated rig on its own step, and its sensors."""
     step, pushed = definition.timing.step, definition.excitation.specimen
+    excitation = silence(EXCITATION, "N") if pushed is None or quiet else pushed.block(EXCITATION)
+    if isinstance(rig, ForceActuated):
+        moving = rig.block(command, step, x0)
+        return [excitation, moving], rig.sensors.block(
+            n, definition.timing.seed, np.array(moving.initial), ideal=quiet or ideal
+        )
     specimen = rig.specimen.block(n, x0, step / rig.substeps)
     inner = [
         transport(
@@ -135,7 +146,7 @@ def simulated(
             dynamic=rig.actuator.kind != "delay",
         ),
         rig.actuator.block(step / rig.substeps, "m", x0, rig.substeps),
-        silence("excitation.specimen", "N") if pushed is None or quiet else pushed.block("excitation.specimen"),
+        excitation,
         specimen,
     ]
     resting = np.array([*x0, *(specimen.initial or np.zeros(n))])

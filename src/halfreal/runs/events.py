@@ -73,11 +73,13 @@ def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
         return OF_LOOP[cause]
     n = definition.virtual.axes
     which, axis = divmod(int(cause) - 1, n)
-    signal, limit = definition.limits.ordered()[which]
+    signal, limit = definition.limits.ordered(definition.commands)[which]
     name = definition.limits.name_cause(cause, n)
     if getattr(limit, "trip", None) is None or np.isnan(value):
         return f"{name} was {value}, not a finite number"
     unit = UNITS.get(signal, "m")
+    if definition.commands == "force" and signal in ("command.asked", "command rate"):
+        unit = {"m": "N", "m/s": "N/s"}[unit]
     bound = units.text(float(limit.values("trip", n)[axis]), unit)
     return f"{name} was {units.text(value, unit, digits=7)}, beyond its limit of {bound}"
 

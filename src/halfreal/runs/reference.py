@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
@@ -34,8 +34,9 @@ def reference_specimen(definition: Definition) -> Specimen | None:
         return None
     if definition.reference.specimen is not None:
         return definition.reference.specimen
-    assert isinstance(definition.rig, SimulatedRig) and isinstance(definition.rig.specimen, Specimen)
-    return definition.rig.specimen
+    specimen = getattr(definition.rig, "specimen", None)
+    assert isinstance(specimen, Specimen)  # as validated
+    return specimen
 
 
 def assembled(definition: Definition, specimen: Specimen) -> System:

@@ -131,7 +131,7 @@ def rehearse(
         stability=judged,
         verdict="GO" if judged.stable and outcome == "completed" else "NO-GO",
         reasons=(judged.text, *((f"{outcome}: {reason}",) if reason else ())),
-        limits_used=definition.limits.used(loop.state("guard")["peaks"]),
+        limits_used=definition.limits.used(loop.state("guard")["peaks"], definition.commands),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
         host=host(),

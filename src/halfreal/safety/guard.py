@@ -29,7 +29,7 @@ from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
 from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL
 from ..kernels.tick import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED, WAITING
-from .limits import UNLIMITED, Limits
+from .limits import UNLIMITED, Commands, Limits
 
 WHICH: tuple[Literal["trip"], Literal["warn"]] = ("trip", "warn")
 KINDS = 9
@@ -51,18 +51,23 @@ def guard(
     soft_start: float = 0.0,
     soft_stop: float = 0.0,
     duration: float = UNLIMITED,
+    commands: Commands = "displacement",
 ) -> Block:
     """Block "guard".
 
     ``initial`` is where the test begins, and where the rig is taken to stand; whoever knows better writes the state
-    fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].
+    fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].  A rig commanded in force starts
+    and ends with none, also on a trip: a force that is held is not safe.
     """
     n = len(asked)
     mode = RAMPING if soft_start > 0.0 else RUNNING
     initial = np.asarray(initial, dtype=float)
     safe = initial if limits.safe_position is None else np.broadcast_to(limits.safe_position, n)
+    begin = initial
+    if commands == "force":
+        begin = safe = np.zeros(n)
     zeros = np.zeros(n)
-    trip, warn = (np.concatenate([limit.values(which, n) for _, limit in limits.ordered()]) for which in WHICH)
+    trip, warn = (np.concatenate([limit.values(which, n) for _, limit in limits.ordered(commands)]) for which in WHICH)
     state: dict[str, Value] = {
         "mode": mode,
         "cause": 0.0,
@@ -70,8 +75,8 @@ def guard(
         "elapsed": 0.0,
         "ended": UNLIMITED,
         "return_time": 0.0,
-        "applied": initial,
-        "held": initial,
+        "applied": begin,
+        "held": begin,
         "before": initial,
         "velocity": zeros,
         "watched": np.zeros(KINDS * n),
@@ -83,7 +88,7 @@ def guard(
         inputs=(FAULT_CHANNEL.name, REQUEST_CHANNEL.name, *asked, *target, *displacement, *force, *energy),
         outputs=(
             *channels("command", unit, n),
-            *channels("gap", unit, n),
+            *channels("gap", "m", n),
             Channel("guard.mode", "1"),
             Channel("guard.cause", "1"),
             Channel("guard.value", "1"),
@@ -94,12 +99,12 @@ def guard(
             "trip": trip,
             "warn": warn,
             "first": np.minimum(trip, warn),
-            "rate": limits.command_rate.values("trip", n),
+            "rate": limits.ordered(commands)[1][1].values("trip", n),
             "smoothing": 1.0 if limits.smoothing == 0.0 else 1.0 - math.exp(-dt / limits.smoothing),
-            "returns": float(limits.on_trip == "return"),
+            "returns": float(limits.on_trip == "return" or commands == "force"),
             "return_time": limits.return_time,
             "after": limits.after_trip,
-            "begin": initial,
+            "begin": begin,
             "safe": np.array(safe, dtype=float),
             "soft_start": soft_start,
             "soft_stop": soft_stop,
@@ -108,7 +113,7 @@ def guard(
         state=state,
         frozen=tuple(state),
         watched=("guard.mode", "guard.cause", "guard.warning"),
-        initial=(*initial, *zeros, mode),
+        initial=(*begin, *zeros, mode),
     )
 
 

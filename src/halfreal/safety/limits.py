@@ -13,6 +13,10 @@ UNLIMITED = float(np.finfo(np.float64).max)
 """Limit of a signal without one: infinite and undefined values are beyond it all the same."""
 
 
+Commands = Literal["displacement", "force"]
+"""What a rig is commanded in."""
+
+
 class Limit(Settings):
     """Beyond ``warn`` is an event, beyond ``trip`` a trip; one value for all interface axes, or one for each."""
 
@@ -53,6 +57,11 @@ class AccelerationLimit(Limit):
     trip: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
 
 
+class ForceRateLimit(Limit):
+    warn: Annotated[np.ndarray, Vector("N/s", above=0)] | None = None
+    trip: Annotated[np.ndarray, Vector("N/s", above=0)] | None = None
+
+
 class ForceLimit(Limit):
     warn: Annotated[np.ndarray, Vector("N", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N", above=0)] | None = None
@@ -87,6 +96,9 @@ class Limits(Settings):
 
     command: DisplacementLimit = DisplacementLimit()
     command_rate: RateLimit = RateLimit()
+    drive: ForceLimit = ForceLimit()
+    """Of the command of a rig that is commanded in force, in place of ``command``; its rate likewise."""
+    drive_rate: ForceRateLimit = ForceRateLimit()
     target: DisplacementLimit = DisplacementLimit()
     displacement: DisplacementLimit = DisplacementLimit()
     force: ForceLimit = ForceLimit()
@@ -104,11 +116,12 @@ class Limits(Settings):
     safe_position: Annotated[np.ndarray, Vector("m")] | None = None
     """Where to return to, on a trip or at the end of a test with a soft stop: where the test began if left out."""
 
-    def ordered(self) -> tuple[tuple[str, Limit], ...]:
+    def ordered(self, commands: Commands = "displacement") -> tuple[tuple[str, Limit], ...]:
         """The limits of the loop's signals in the guard's order, with the signals' names."""
+        by_force = commands == "force"
         return (
-            ("command.asked", self.command),
-            ("command rate", self.command_rate),
+            ("command.asked", self.drive if by_force else self.command),
+            ("command rate", self.drive_rate if by_force else self.command_rate),
             ("target", self.target),
             ("measured.displacement", self.displacement),
             ("measured.force", self.force),
@@ -128,13 +141,26 @@ class Limits(Settings):
         if self.safe_position is not None and self.safe_position.size not in (1, n):
             raise fault(f"{self.safe_position.size} values for {n} axis(es); give one for each", "safe_position")
 
-    def used(self, peaks: np.ndarray) -> dict[str, float]:
+    def check_commands(self, commands: Commands) -> None:
+        """Refuse limits on commands of another kind than the rig takes."""
+        wrong, right = (
+            (("command", "command_rate"), "drive") if commands == "force" else (("drive", "drive_rate"), "command")
+        )
+        for key in wrong:
+            limit = getattr(self, key)
+            if limit.warn is not None or limit.trip is not None:
+                unit = "N" if commands == "force" else "m"
+                instead = key.replace(wrong[0], right)
+                raise fault(f"the rig is commanded in {unit}; give limits.{instead} instead", key)
+
+    def used(self, peaks: np.ndarray, commands: Commands = "displacement") -> dict[str, float]:
         """Largest value of each limited signal, of any axis, as a share of its trip limit."""
-        largest = peaks.reshape(len(self.ordered()), -1)
+        ordered = self.ordered(commands)
+        largest = peaks.reshape(len(ordered), -1)
         n = largest.shape[1]
         return {
             name: float((row / limit.values("trip", n)).max())
-            for (name, limit), row in zip(self.ordered(), largest, strict=True)
+            for (name, limit), row in zip(ordered, largest, strict=True)
             if getattr(limit, "trip", None) is not None
         }
 
