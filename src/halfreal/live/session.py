@@ -48,7 +48,7 @@ from ..records.ring import Ring
 from ..runs.build import build, interface
 from ..runs.events import STATES, describe, how_it_ended, texts
 from ..runs.reference import EmulationError
-from ..runs.rehearse import host, recorded_channels, reference_signals, versions
+from ..runs.rehearse import host, reference_signals, versions
 from ..runs.run import Event, Run, Signal
 from ..studies.check import Check, check
 from .privileges import lock_memory, prioritise, unlock_memory
@@ -262,7 +262,9 @@ class Session:
         assert self.checked is not None and self._ring is not None
         definition, timing = self.definition, self.definition.timing
         self._started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        keep = recorded_channels(definition, loop)
+        # names that no loop has were refused by the check; those of the simulated rig have no meaning here
+        wanted = definition.record.channels
+        keep = [channel.name for channel in loop.channels if wanted is None or channel.name in wanted]
         seconds = loop.end * timing.step if loop.end is not None else 0.0
         size = 8.0 * (len(keep) + 1) * (seconds + timing.soft_start + timing.soft_stop) / timing.step
         short = recorder.room_for(self.output, int(size / definition.record.every))
