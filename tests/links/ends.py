@@ -6,23 +6,26 @@ import itertools
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from halfreal.kernels.block import Block, Channel, channels
 from halfreal.kernels.loop import Loop
+from halfreal.kernels.tick import TRIPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.pace import pace
 from halfreal.links.rig_end import RigEnd, RigSession
 from halfreal.links.settings import Link, SharedMemory, Udp
-from halfreal.links.wires import UdpWire
+from halfreal.links.wires import MailboxWire, UdpWire
 
 STEP = 1e-3
 KEY = 0xFEDC_BA98_7654_3210
 STIFFNESS = 1000.0
 LONG = 1000.0
 """A lease or an age [s] that no test sees the end of."""
+SOON = 1e-6
 _numbers = itertools.count()
 _kept = ExitStack()
 
@@ -63,6 +66,15 @@ def sockets() -> Iterator[tuple[UdpWire, socket.socket]]:
         yield UdpWire(near, "the far end"), far
 
 
+@contextmanager
+def mailboxes() -> Iterator[tuple[MailboxWire, MailboxWire]]:
+    """The rig's end and the controller's."""
+    where = link("shared memory")
+    assert isinstance(where, SharedMemory)
+    with closing(MailboxWire(where.name, rig=True)) as rig, closing(MailboxWire(where.name, rig=False)) as controller:
+        yield rig, controller
+
+
 def controller_loop(end: ControllerEnd, offer: Offer, *, waits: bool, trip: float = LONG, mode: float = 0.0) -> Loop:
     send, receive = end.blocks(("command",), STEP, waits=waits, stale_warn=trip / 2, stale_trip=trip, offer=offer)
     return Loop([ramp(mode)], outer=[send, receive], dt=STEP)
@@ -92,16 +104,20 @@ def reach(link: Link, rig: RigEnd) -> ControllerEnd:
 
 
 def loops_of_both_ends() -> dict[str, Loop]:
-    """For counting allocations: neither end waits, and what one sends the other hears."""
+    """For counting allocations: what one end sends the other hears, and those that wait do so for a microsecond."""
     near, far = _kept.enter_context(sockets())
     far_wire = UdpWire(far, "the near end")
-    offer = Offer(KEY, np.zeros(1), np.zeros(1))
-    send, receive = ControllerEnd(near).blocks(
-        ("command",), STEP, waits=False, stale_warn=None, stale_trip=None, offer=offer
-    )
-    clock = pace(1e-6, 0.0, "count", waits=True)
-    rig = RigEnd(1, STEP, far_wire, "")
+    controller, offer = ControllerEnd(near), Offer(KEY, np.zeros(1), np.zeros(1))
+    rig, session = RigEnd(1, SOON, far_wire, ""), RigSession(KEY, LONG, far_wire)
+    commands, limits = ("command",), {"stale_warn": None, "stale_trip": None}
+    send, receive = controller.blocks(commands, SOON, waits=False, offer=offer, **limits)
+    waiting = controller.blocks(commands, SOON, waits=True, offer=offer, **limits)
+    in_step = rig.command_block(replace(session, lease=SOON), np.zeros(1), waits=True, returns=True, return_time=LONG)
     return {
-        "controller": Loop([ramp()], outer=[send, clock, receive], dt=STEP),
-        "rig": rig_loop(rig, RigSession(KEY, LONG, far_wire), waits=False),
+        "controller": Loop([ramp()], outer=[send, pace(SOON, 0.0, "count", waits=True), receive], dt=SOON),
+        "rig": rig_loop(rig, session, waits=False),
+        "controller paced by its rig": Loop(
+            [ramp(TRIPPED)], outer=[*waiting, pace(SOON, 0.0, "hold", waits=False, idle=("link.idle",))], dt=SOON
+        ),
+        "rig in step": Loop([in_step], outer=[spring(), rig.answer_block(session)], dt=SOON),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import socket
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfreal.kernels.loop import Loop
+from halfreal.kernels.tick import STOPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.rig_end import RigEnd, RigSession
-from halfreal.links.wires import UdpWire
-from links.by_hand import ARMED, COMMAND, HEADER, MAGIC, MEASUREMENT, Datagram
-from links.ends import KEY, LONG, STEP, controller_loop, rig_loop, sockets, value
+from halfreal.links.wires import Wire
+from links.by_hand import ARM, ARMED, COMMAND, HEADER, IDLE, MAGIC, MEASUREMENT, STOP, Datagram
+from links.ends import KEY, LONG, STEP, controller_loop, mailboxes, rig_loop, sockets, value
 
 COUNTED = ("lost", "duplicated", "reordered", "corrupted", "truncated", "foreign", "replayed")
 
@@ -34,6 +34,7 @@ class Model:
     accepted: tuple[float, ...]
     came: set[int] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    stopped: bool = False
 
     def hear(self, data: bytes) -> None:
         what = self.judge(data)
@@ -44,7 +45,7 @@ class Model:
         if len(data) < 60 or len(data) != 60 + 8 * struct.unpack_from("<H", data, 6)[0]:
             return "truncated"
         magic, version, kind, count, key, sequence, *_ = HEADER.unpack_from(data)
-        if (magic, version, kind, count, key) != (MAGIC, 1, self.kind, self.count, KEY):
+        if (magic, version, key) != (MAGIC, 1, KEY) or not self.belongs(kind, count, sequence):
             return "foreign"
         channels = struct.unpack_from(f"<{count}d", data, 56)
         if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
@@ -60,8 +61,19 @@ class Model:
             self.counts["lost"] -= 1
             return "reordered"
         self.counts["lost"] += sequence - self.newest - 1
-        self.newest, self.accepted = sequence, channels
+        self.newest = sequence
+        if kind == STOP:
+            self.stopped = True
+        elif not self.stopped:
+            self.accepted = channels
         return ""
+
+    def belongs(self, kind: int, count: int, sequence: int) -> bool:
+        if self.kind == COMMAND and kind == STOP:
+            return count == 0
+        if self.kind == COMMAND and kind == ARM:  # a copy of that which opened the session
+            return count == self.count and sequence == 1
+        return kind == self.kind and count == self.count
 
 
 @dataclass
@@ -69,42 +81,66 @@ class End:
     """A loop, how to speak to it, and which of its channels must be what was accepted last."""
 
     loop: Loop
+    block: str
+    wire: Wire
     tell: Callable[[bytes], object]
     sends: Datagram
     outputs: tuple[str, ...]
     first: int
+    queues: bool
+    """Whether it hears all that was said since it listened last, or the last of it."""
 
-    def model(self) -> Model:
+    def listen(self) -> Model:
+        """Anew, to what is said from now on."""
+        self.loop.reset()
+        while self.wire.receive(0.0) is not None:
+            pass
+        self.loop.state(self.block)["taken"][:] = self.wire.taken()
         resting = (0.0,) * len(self.outputs)
         return Model(self.sends.kind, len(self.outputs), self.first, resting, {self.first})
 
+    def agrees_with(self, model: Model) -> None:
+        assert {name: value(self.loop, f"link.{name}") for name in COUNTED} == model.counts
+        np.testing.assert_array_equal([value(self.loop, name) for name in self.outputs], model.accepted)
+        assert value(self.loop, "loop.fault") == 0.0
 
-@pytest.fixture(scope="module", params=["controller", "rig"])
+
+@pytest.fixture(scope="module", params=["controller", "rig", "controller in memory", "rig in memory"])
 def side(request: pytest.FixtureRequest) -> Iterator[End]:
-    with sockets() as (wire, far):
-        yield controller(wire, far) if request.param == "controller" else rig(wire, far)
+    build = controller if request.param.startswith("controller") else rig
+    if request.param.endswith("memory"):
+        with mailboxes() as (rig_wire, controller_wire):
+            near, far = (controller_wire, rig_wire) if build is controller else (rig_wire, controller_wire)
+            yield build(near, far.send, False)
+    else:
+        with sockets() as (wire, far_end):
+            yield build(wire, far_end.send, True)
 
 
-def controller(wire: UdpWire, far: socket.socket) -> End:
+def controller(wire: Wire, tell: Callable[[bytes], object], queues: bool) -> End:
     loop = controller_loop(ControllerEnd(wire), Offer(KEY, np.zeros(1), np.zeros(1)), waits=False)
     sends = Datagram(MEASUREMENT, KEY, channels=(1.0, 2.0), state=ARMED)
-    return End(loop, far.send, sends, ("measured.displacement", "measured.force"), 0)
+    return End(loop, "link.receive", wire, tell, sends, ("measured.displacement", "measured.force"), 0, queues)
 
 
-def rig(wire: UdpWire, far: socket.socket) -> End:
+def rig(wire: Wire, tell: Callable[[bytes], object], queues: bool) -> End:
     loop = rig_loop(RigEnd(1, STEP, wire, ""), RigSession(KEY, LONG, wire), waits=False)
-    return End(loop, far.send, Datagram(COMMAND, KEY, channels=(1.0,)), ("command",), 1)
+    return End(loop, "link.command", wire, tell, Datagram(COMMAND, KEY, channels=(1.0,)), ("command",), 1, queues)
 
 
 mutations = st.one_of(
     st.just(("none", 0)),
     st.tuples(st.just("cut"), st.integers(0, 100)),
     st.tuples(st.just("longer"), st.integers(1, 40)),
-    st.tuples(st.just("flip"), st.integers(0, 8 * 64)),
+    st.tuples(st.just("flip"), st.integers(0, 8 * 76 - 1)),
     st.tuples(st.just("key"), st.integers(0, 2**64 - 1)),
+    st.tuples(st.just("magic"), st.integers(0, 2**32 - 1)),
     st.tuples(st.just("version"), st.integers(0, 255)),
     st.tuples(st.just("kind"), st.integers(0, 255)),
+    st.tuples(st.just("channels"), st.integers(0, 200)),
     st.tuples(st.just("not finite"), st.sampled_from([math.nan, math.inf, -math.inf])),
+    st.just(("stop", 0)),
+    st.just(("arm", 0)),
 )
 events = st.lists(
     st.tuples(st.one_of(st.just(1), st.integers(-70, 5), st.integers(60, 70)), st.floats(-1e3, 1e3), mutations),
@@ -113,14 +149,16 @@ events = st.lists(
 
 
 def changed(datagram: Datagram, how: str, by: float) -> bytes:
-    if how == "key":
-        return replace(datagram, key=int(by)).packed()
-    if how == "version":
-        return replace(datagram, version=int(by)).packed()
-    if how == "kind":
-        return replace(datagram, kind=int(by)).packed()
-    if how == "not finite":
+    if how in ("key", "magic", "version", "kind"):
+        return replace(datagram, **{how: int(by)}).packed()
+    if how == "channels":
+        return replace(datagram, channels=(datagram.channels[0],) * int(by)).packed()
+    if how == "not finite" and datagram.kind == COMMAND:  # measurements that are not finite are the guard's business
         return replace(datagram, channels=(by, *datagram.channels[1:])).packed()
+    if how == "stop":
+        return replace(datagram, kind=STOP, channels=()).packed()
+    if how == "arm":
+        return replace(datagram, kind=ARM, sequence=1).packed()
     data = bytearray(datagram.packed())
     if how == "cut":
         return bytes(data[: int(by)])
@@ -133,36 +171,98 @@ def changed(datagram: Datagram, how: str, by: float) -> bytes:
 
 
 @given(ticks=st.lists(events, max_size=8))
-def test_any_sequence_of_good_and_bad_datagrams_is_judged_as_the_page_says(side, ticks):
-    side.loop.reset()
-    model = side.model()
+def test_any_sequence_of_good_and_bad_datagrams_is_judged_as_the_page_says(side: End, ticks: list) -> None:
+    model = side.listen()
     newest = 1
     for tick in ticks:
+        said = []
         for ahead, number, (how, by) in tick:
             sequence = max(newest + ahead, 2)
             newest = max(newest, sequence)
             values = tuple(number + i for i in range(len(side.outputs)))
-            data = changed(replace(side.sends, sequence=sequence, channels=values), how, by)
+            said.append(changed(replace(side.sends, sequence=sequence, channels=values), how, by))
+        for data in said if side.queues else said[-1:]:
             side.tell(data)
             model.hear(data)
+        ended = side.loop.run(1).ended
+        side.agrees_with(model)
+        assert (ended == STOPPED) == model.stopped
+        if model.stopped:
+            assert value(side.loop, "rig.state") == IDLE
+            return
+
+
+def heard_anew(side: End) -> Model:
+    """An end that is listening and has heard two good datagrams, and its model."""
+    model = side.listen()
+    for sequence in (2, 3):
+        data = replace(side.sends, sequence=sequence).packed()
+        side.tell(data)
+        model.hear(data)
         side.loop.run(1)
-        assert {name: value(side.loop, f"link.{name}") for name in COUNTED} == model.counts
-        outputs = [value(side.loop, name) for name in side.outputs]
-        np.testing.assert_array_equal(outputs, model.accepted)
-        assert value(side.loop, "loop.fault") == 0.0
+    return model
 
 
-def test_late_counts_the_ticks_at_which_nothing_new_had_come(side):
-    side.loop.reset()
+def test_every_bit_that_turns_and_every_cut_is_counted_and_changes_nothing(side: End) -> None:
+    model = heard_anew(side)
+    whole = replace(side.sends, sequence=4, channels=tuple(7.0 for _ in side.outputs)).packed()
+    expected = dict(model.counts)
+    for bit in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        at = bit // 8
+        expected["foreign" if at < 6 or 8 <= at < 16 else "truncated" if at < 8 else "corrupted"] += 1
+        side.tell(bytes(data))
+        side.loop.run(1)
+    for length in range(len(whole)):
+        expected["truncated"] += 1
+        side.tell(whole[:length])
+        side.loop.run(1)
+    model.counts = expected
+    side.agrees_with(model)
+    model.hear(whole)
+    side.tell(whole)
+    side.loop.run(1)
+    side.agrees_with(model)  # and what they were made of is still new
+
+
+def test_what_is_longer_than_any_datagram_is_counted_once_and_changes_nothing(side: End) -> None:
+    model = heard_anew(side)
+    told = replace(side.sends, sequence=4)
+    for data in (replace(told, channels=(7.0,) * 129), replace(told, channels=(7.0,) * 200)):
+        side.tell(data.packed())
+        side.loop.run(1)
+        model.counts["foreign"] += 1
+    side.agrees_with(model)
+    side.tell(told.packed() + bytes(2000))
+    side.loop.run(1)
+    assert sum(value(side.loop, f"link.{name}") for name in COUNTED) == sum(model.counts.values()) + 1
+    assert [value(side.loop, name) for name in side.outputs] == list(model.accepted)
+
+
+def test_sequences_of_another_world_change_no_output_that_older_ones_do(side: End) -> None:
+    """The largest that the loop counts exactly is new; every one before it is then old."""
+    model = heard_anew(side)
+    for sequence, number in ((2**53, 5.0), (4, 7.0), (0, 7.0), (2**53 - 64, 7.0), (2**53 - 63, 7.0), (2**53, 7.0)):
+        data = replace(side.sends, sequence=sequence, channels=tuple(number for _ in side.outputs)).packed()
+        side.tell(data)
+        model.hear(data)
+        side.loop.run(1)
+    side.agrees_with(model)
+    assert model.accepted[0] == 5.0
+
+
+def test_late_counts_the_ticks_at_which_nothing_new_had_come(side: End) -> None:
+    side.listen()
     for sequence in (2, 2, 3, 3, 3):  # two of them new
         side.tell(replace(side.sends, sequence=sequence).packed())
         side.loop.run(1)
     assert value(side.loop, "link.late") == 3.0
 
 
-def test_measurements_that_are_not_finite_reach_the_guard():
+def test_measurements_that_are_not_finite_reach_the_guard() -> None:
     with sockets() as (wire, far):
-        side = controller(wire, far)
+        side = controller(wire, far.send, True)
         side.tell(replace(side.sends, sequence=2, channels=(math.nan, math.inf)).packed())
         side.loop.run(1)
     assert math.isnan(value(side.loop, "measured.displacement"))

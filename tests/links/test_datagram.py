@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import struct
+import zlib
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfreal.links.controller_end import ControllerEnd, Offer
+from halfreal.kernels.compile import kernel
+from halfreal.kernels.datagram import BUFFER, HEADER, ROOM, crc32, seal, store_double, write_header
+from halfreal.links.controller_end import ControllerEnd, Offer, halves
 from halfreal.links.datagram import Datagram, decode
 from halfreal.links.rig_end import RigEnd, RigSession
 from links import by_hand
@@ -17,6 +21,54 @@ from links.ends import KEY, LONG, STEP, controller_loop, rig_loop, sockets
 
 WHOLE = st.integers(0, 2**64 - 1)
 HALF = st.integers(0, 2**32 - 1)
+EXACT = st.integers(0, 2**53)
+"""Counters in the loop are floats."""
+
+
+@kernel
+def compiled(buffer, values, key, numbers, stamp, words):
+    """A whole datagram, as blocks write it."""
+    write_header(buffer, words[0], values.size, key, numbers[0], numbers[1], numbers[2], stamp, words[1], words[2])
+    for i in range(values.size):
+        store_double(buffer + HEADER + 8 * i, values[i])
+    return seal(buffer, values.size)
+
+
+@given(data=st.binary(max_size=ROOM))
+def test_the_compiled_crc_is_that_of_zlib(data):
+    room = np.frombuffer(data + bytes(8), dtype=np.uint8)
+    assert crc32(room.ctypes.data, len(data)) == zlib.crc32(data)
+
+
+def test_the_crc_is_that_of_ieee_802_3():
+    """Its published check value: that of the nine digits."""
+    room = np.frombuffer(b"123456789", dtype=np.uint8)
+    assert crc32(room.ctypes.data, 9) == 0xCBF43926
+
+
+@given(
+    kind=st.integers(0, 255),
+    key=WHOLE,
+    sequence=EXACT,
+    answers=EXACT,
+    tick=st.integers(-(2**53), 2**53),
+    timestamp=st.integers(0, 2**63 - 1),
+    state=HALF,
+    code=HALF,
+    channels=st.lists(st.floats(), max_size=128).map(tuple),
+)
+def test_compiled_datagrams_are_those_of_struct_and_zlib(**fields):
+    room = np.full(8 * BUFFER + 8, 0xAA, dtype=np.uint8)
+    length = compiled(
+        room.ctypes.data,
+        np.array(fields["channels"], dtype=float),
+        halves(fields["key"]),
+        np.array([fields["sequence"], fields["answers"], fields["tick"]], dtype=float),
+        fields["timestamp"],
+        np.array([fields["kind"], fields["state"], fields["code"]]),
+    )
+    assert bytes(room[:length]) == by_hand.Datagram(**fields).packed()
+    assert set(room[length:]) == {0xAA}  # and nothing is written beyond it
 
 
 @given(
@@ -36,11 +88,27 @@ def test_datagrams_of_the_handshake_are_those_of_the_page(**fields):
     assert decode(data) == Datagram(**fields)
 
 
-@given(at=st.integers(0, 8 * 76 - 1))
-def test_no_turned_bit_passes_for_a_datagram(at):
-    data = bytearray(Datagram(5, KEY, 7, channels=(1.0, 2.0)).encode())
-    data[at // 8] ^= 1 << at % 8
-    assert decode(bytes(data)) is None
+def test_no_turned_bit_passes_for_a_datagram():
+    whole = Datagram(5, KEY, 7, channels=(1.0, 2.0)).encode()
+    for at in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[at // 8] ^= 1 << at % 8
+        assert decode(bytes(data)) is None
+
+
+@pytest.mark.parametrize("channels", [(), (1.0, 2.0)])
+def test_no_part_of_a_datagram_nor_one_with_more_behind_it_passes_for_one(channels):
+    data = Datagram(5, KEY, 7, channels=channels).encode()
+    for length in range(len(data)):
+        assert decode(data[:length]) is None
+    assert decode(data + b"\0") is None
+
+
+def test_what_is_whole_and_of_another_kind_of_link_is_no_datagram():
+    for strange in (by_hand.Datagram(5, magic=0x4C524649), by_hand.Datagram(5, version=2)):
+        assert decode(strange.packed()) is None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 129).packed()) is None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 128).packed()) is not None
 
 
 def test_commands_of_the_loop_are_those_of_the_page():

@@ -1,93 +1,183 @@
-"""Deadlines, and what is done about those that are missed.
-
-A deadline is missed by writing one of the past into the block's state, not by sleeping.
-"""
+"""Deadlines, what is done about those that are missed, and the account that is kept: on a clock of the test's own."""
 
 from __future__ import annotations
 
-import math
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halfreal.kernels.loop import Loop
-from halfreal.links.pace import BINS, PER_OCTAVE, pace, percentiles
+from halfreal.kernels.tick import RUNNING, TRIPPED
+from halfreal.links import pace as module
+from halfreal.links.pace import BINS, MISSED, PER_OCTAVE, TOO_LATE, pace, percentiles
 from links.ends import ramp, value
+from links.scripted import Scripted
 
-LONG = 1000.0
-"""A period [s] of which the time that a test takes is a small share."""
-SHORT = 1e-3
-
-
-def paced(period: float, overrun: str, **more: float) -> Loop:
-    return Loop([ramp()], outer=[pace(period, 0.0, overrun, waits=True, **more)], dt=period)
-
-
-def miss(loop: Loop, periods: float, period: float) -> float:
-    """Let the next tick have been due so many periods ago; return that deadline [ns from the origin]."""
-    state, origin = loop.state("pace"), int(loop.parameter("pace")["origin"])
-    due = float(time.monotonic_ns() - origin) - 1e9 * periods * period
-    state["ticks"], state["deadline"] = 1.0, due - 1e9 * period
-    state["woke"] = state["deadline"]
-    return due
+PERIOD = 1_000_000
+"""Nanoseconds; so are all times here."""
+TICK = 1e-9 * PERIOD
+WORK = st.lists(st.one_of(st.integers(0, PERIOD), st.integers(0, 5 * PERIOD), st.just(PERIOD)), max_size=12)
+"""Times that the other blocks take from one call of this one to the next."""
 
 
-def test_counting_runs_the_ticks_missed_at_once_until_it_has_caught_up():
-    loop = paced(LONG, "count")
-    miss(loop, 2.5, LONG)
-    stretch = loop.run(3, record=["pace.overruns"])  # a fourth tick would wait for half a period
-    assert stretch.ticks == 3
-    assert value(loop, "pace.overruns") == 3.0
-    assert value(loop, "pace.lateness") == pytest.approx(0.5 * LONG, rel=0.1)
-    assert value(loop, "loop.fault") == 0.0
+def scripted(overrun: str, monkeypatch: pytest.MonkeyPatch, *, waits: bool = True, **more: object) -> Scripted:
+    end = Scripted(pace(TICK, 0.0, overrun, waits=waits, **more), module, monkeypatch, look=0)
+    end.u[0] = RUNNING
+    return end
 
 
-@pytest.mark.parametrize(("overrun", "fault"), [("hold", ""), ("trip", "not done before the next was due")])
-def test_holding_moves_the_deadlines_by_whole_periods(overrun, fault):
-    loop = paced(SHORT, overrun)
-    due = miss(loop, 2.5, SHORT)
-    loop.run(1)
-    moved = (float(loop.state("pace")["deadline"]) - due) / (1e9 * SHORT)
-    late = value(loop, "pace.lateness") / SHORT
-    assert late > 2.5
-    assert moved == pytest.approx(math.ceil(late), abs=1e-6)
-    assert value(loop, "pace.overruns") == 1.0
-    assert fault in loop.describe(value(loop, "loop.fault"))
-    assert (value(loop, "loop.fault") != 0.0) == bool(fault)
+def called_after(end: Scripted, work: int) -> int:
+    """Let the other blocks work so long, then call; give the status."""
+    end.time += work
+    return end.step(0.0)
 
 
-def test_lateness_beyond_its_limit_is_a_fault():
-    loop = paced(LONG, "count", lateness=2.0 * LONG)
-    miss(loop, 1.5, LONG)
-    loop.run(1)
-    assert value(loop, "loop.fault") == 0.0
-    miss(loop, 2.5, LONG)
-    loop.run(1)
-    assert "limits.lateness.trip" in loop.describe(value(loop, "loop.fault"))
+def test_the_first_tick_begins_a_period_after_the_first_call(monkeypatch):
+    end = scripted("trip", monkeypatch)
+    end.time += 12_345
+    begin = end.time
+    assert called_after(end, 0) == 0
+    assert end.time == begin + PERIOD
+    assert end["pace.lateness"] == end["pace.execution"] == end["pace.overruns"] == 0.0
 
 
-def test_no_tick_begins_before_it_is_due():
-    loop = paced(2e-5, "count")
-    log = loop.run(200, record=["pace.lateness", "pace.execution"]).log
-    assert log[:, 1].min() >= -1e-9  # deadlines are kept to fractions of a nanosecond, the clock is not
-    assert log[:, 2].min() >= 0.0
+@pytest.mark.parametrize("overrun", ["count", "hold", "trip"])
+@given(work=WORK)
+def test_ticks_wait_for_their_deadlines_and_missed_ones_are_dealt_with(overrun, work):
+    """Counting keeps deadline k at k periods from the first call; holding moves on to the next one not yet gone."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        end = scripted(overrun, monkeypatch)
+        begin = end.time
+        called_after(end, 0)
+        overruns, lateness, due = 0, [0], PERIOD
+        for busy in work:
+            called = end.time - begin + busy
+            status = called_after(end, busy)
+            due += PERIOD
+            missed = called > due
+            overruns += missed
+            lateness.append(max(called - due, 0))
+            if missed and overrun != "count":
+                due = PERIOD * -(-called // PERIOD)
+            assert end.time - begin == max(called, due)
+            assert end["pace.lateness"] == pytest.approx(1e-9 * lateness[-1], abs=1e-15)
+            assert end["pace.execution"] == pytest.approx(1e-9 * busy, abs=1e-15)
+            assert end["pace.overruns"] == overruns
+            assert status == (MISSED if missed and overrun == "trip" else 0)
+        assert end.s["lateness_max"] == max(lateness)
+        assert end.s["execution_max"] == max(work, default=0)
+        assert end.s["execution_sum"] == sum(work)
+        assert end.s["lateness_histogram"].sum() == len(work) + 1
+        assert end.s["execution_histogram"].sum() == len(work)
+
+
+def test_after_a_trip_the_way_home_is_not_hurried(monkeypatch):
+    end = scripted("count", monkeypatch)
+    begin = end.time
+    called_after(end, 0)
+    end.u[0] = TRIPPED
+    for _ in range(3):
+        before = end.time
+        called_after(end, 7 * PERIOD // 2)
+        assert end.time - before == 4 * PERIOD
+    assert end.time - begin == 13 * PERIOD
+
+
+@pytest.mark.parametrize("overrun", ["count", "hold"])
+def test_a_tick_later_than_the_limit_is_a_fault(monkeypatch, overrun):
+    end = scripted(overrun, monkeypatch, lateness=2.0 * TICK)
+    called_after(end, 0)
+    assert called_after(end, 3 * PERIOD) == 0  # late by two periods: as late as may be
+    end = scripted(overrun, monkeypatch, lateness=2.0 * TICK)
+    called_after(end, 0)
+    assert called_after(end, 3 * PERIOD + 1) == TOO_LATE
+
+
+@given(work=WORK, idle=st.lists(st.integers(0, 3 * PERIOD), min_size=12, max_size=12))
+def test_paced_by_its_rig_it_waits_for_nothing_and_idle_time_is_no_work(work, idle):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        end = scripted("trip", monkeypatch, waits=False, idle=("link.idle",))
+        assert called_after(end, 0) == 0
+        overruns = 0
+        for busy, waited in zip(work, idle, strict=False):
+            end.u[1] = 1e-9 * waited
+            before = end.time
+            status = called_after(end, busy + waited)
+            assert end.time == before + busy + waited
+            late = busy + waited - PERIOD
+            overruns += late > PERIOD
+            assert end["pace.execution"] == pytest.approx(1e-9 * busy, abs=1e-14)
+            assert end["pace.lateness"] == pytest.approx(1e-9 * late, abs=1e-15)
+            assert end["pace.overruns"] == overruns
+            assert status == (MISSED if late > PERIOD else 0)
+
+
+# With the machine's clock
+
+
+def test_no_tick_begins_before_it_is_due_and_the_histogram_tells_how_late_they_were():
+    period = 2e-5
+    loop = Loop([ramp()], outer=[pace(period, 0.0, "count", waits=True)], dt=period)
+    names = ["pace.lateness", "pace.execution"]
+    log = loop.run(301, record=names).log[1:, 1:]  # a row has the times of the tick before it
+    lateness, execution = np.vstack([log, [value(loop, name) for name in names]]).T
+    execution = execution[1:]  # the first tick has no beginning
+    assert lateness.min() >= -1e-9  # deadlines are kept to fractions of a nanosecond, the clock is not
+    assert execution.min() > 0.0
     state = loop.state("pace")
-    assert state["lateness_histogram"].sum() == 200.0
-    assert state["execution_histogram"].sum() == 199.0  # the first tick has no beginning
-    assert 0.0 < state["execution_sum"] / 199.0 <= state["execution_max"]
+    for name, values in (("lateness", lateness), ("execution", execution)):
+        histogram = state[f"{name}_histogram"]
+        assert histogram.sum() == values.size
+        assert state[f"{name}_max"] == pytest.approx(1e9 * values.max(), rel=1e-12)
+        shares = [0.5, 0.9, 0.99, 1.0]
+        exact = np.quantile(values, shares, method="inverted_cdf")
+        found = percentiles(histogram, shares)
+        assert np.all(found >= exact * (1 - 1e-12))
+        assert np.all(found <= np.maximum(exact, 1e-9) * 2 ** (1 / PER_OCTAVE) * (1 + 1e-12))
+    assert state["execution_sum"] == pytest.approx(1e9 * execution.sum())
+
+
+def test_faults_are_told_with_their_limits():
+    loop = Loop([ramp()], outer=[pace(TICK, 0.0, "trip", waits=True, lateness=0.25)], dt=TICK)
+    state = loop.state("pace")
+    state["ticks"], state["deadline"] = 1.0, float(time.monotonic_ns()) - loop.parameter("pace")["origin"] - 50 * PERIOD
+    state["woke"] = state["deadline"]
+    loop.run(1)
+    assert loop.describe(value(loop, "loop.fault")).endswith("was due, 1 ms later (real_time.overrun)")
+    assert any("limits.lateness.trip, 250 ms" in text for text in loop.faults().values())
+
+
+# Histograms
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_percentiles_are_those_of_the_times_to_a_bin(seed):
-    times = np.random.default_rng(seed).lognormal(10.0, 2.0, 5000)  # ns
-    edges = 2.0 ** (np.arange(BINS + 1) / PER_OCTAVE)
-    histogram = np.histogram(times, edges)[0].astype(float)
-    shares = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0]
+    times = np.random.default_rng(seed).lognormal(10.0, 2.0, 5000)
+    histogram = np.zeros(BINS)
+    for nanoseconds in times:
+        module.note(histogram, nanoseconds)
+    shares = [0.001, 0.5, 0.9, 0.99, 0.999, 1.0]
     exact = 1e-9 * np.quantile(times, shares, method="inverted_cdf")
     found = percentiles(histogram, shares)
-    assert np.all(found[1:] >= exact[1:])
-    assert np.all(found[1:] <= exact[1:] * 2 ** (1 / PER_OCTAVE) * (1 + 1e-12))
+    assert np.all(found >= exact)
+    assert np.all(found <= exact * 2 ** (1 / PER_OCTAVE) * (1 + 1e-12))
+
+
+@given(st.lists(st.floats(-1e9, 1e12), max_size=20))
+def test_every_time_stands_in_the_bin_that_holds_it(times):
+    histogram = np.zeros(BINS)
+    for nanoseconds in times:
+        module.note(histogram, nanoseconds)
+    edges = 2.0 ** (np.arange(BINS + 1) / PER_OCTAVE)
+    kept = np.clip(times, 1.0, edges[-1] * (1 - 1e-9))
+    cumulated = np.concatenate([[0.0], np.cumsum(histogram)])
+    for low, high in pairwise(range(0, BINS + 1, 64)):  # whole octaves: their edges are exact
+        held = np.count_nonzero((kept >= edges[low]) & (kept < edges[high]))
+        assert cumulated[high] - cumulated[low] == held
 
 
 def test_percentiles_of_nothing_are_not_a_number():

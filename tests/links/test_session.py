@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
@@ -15,11 +17,13 @@ from halfreal.links.controller_end import ControllerEnd, begin
 from halfreal.links.datagram import Datagram
 from halfreal.links.rig_end import RigEnd, RigSession
 from halfreal.links.wires import LinkError
+from links import by_hand
+from links.by_hand import ARM, ARMED, COMMAND, HELLO, IDLE, MEASUREMENT, OFFER, OWN_LIMIT, SAFE
 from links.ends import LONG, STEP, controller_loop, link, reach, rig_loop, value
 
 PATIENCE = 20.0
+LEASE = LONG / 200
 AT = (np.array([0.25]), np.array([250.0]))
-ARM = 4
 MEDIA = pytest.mark.parametrize("medium", ["udp", "shared memory"])
 
 
@@ -48,6 +52,28 @@ def waiting(rig: RigEnd) -> Callable[[threading.Event], RigSession | None]:
     return lambda ended: rig.await_session(lambda: AT, ended.is_set)
 
 
+def follow(rig: RigEnd, *, waits: bool) -> Callable[[threading.Event], Loop]:
+    """Serve one session to its end; give its loop."""
+
+    def work(ended: threading.Event) -> Loop:
+        session = rig.await_session(lambda: AT, ended.is_set)
+        assert session is not None
+        loop = rig_loop(rig, session, waits=waits)
+        rig.ready(session, AT)
+        assert loop.run(10_000_000).ended == STOPPED
+        rig.close_session(value(loop, "rig.state"), value(loop, "rig.code"))
+        return loop
+
+    return work
+
+
+def port(rig: RigEnd) -> int:
+    return int(rig.address.rpartition(":")[2])
+
+
+# Handshake
+
+
 @MEDIA
 def test_hello_tells_what_is_measured_and_each_offer_has_a_key_of_its_own(medium):
     with both_ends(medium) as (rig, controller), in_background(waiting(rig)) as opened:
@@ -62,18 +88,45 @@ def test_hello_tells_what_is_measured_and_each_offer_has_a_key_of_its_own(medium
     ("axes", "step", "lease", "reason"),
     [
         (1, 2 * STEP, 0.1, r"its step is 0\.001 s"),
+        (1, math.nan, 0.1, r"its step is 0\.001 s"),
         (2, STEP, 0.1, "it has 1 axis"),
         (1, STEP, 1e6, "lease of 1e\\+06 s"),
-        (1, STEP, float("nan"), "lease of nan s"),
+        (1, STEP, 0.0, "lease of 0 s"),
+        (1, STEP, math.nan, "lease of nan s"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_words(medium, axes, step, lease, reason):
     with (
         both_ends(medium) as (rig, controller),
-        in_background(waiting(rig)),
+        in_background(waiting(rig)) as opened,
         pytest.raises(LinkError, match=f"refuses: .*{reason}"),
     ):
         controller.hello(axes, step, lease, PATIENCE)
+    assert opened == [None]
+
+
+def test_a_rig_in_a_session_tells_others_that_it_is_busy():
+    def work(ended: threading.Event) -> None:
+        assert rig.await_session(lambda: AT, ended.is_set) is not None
+        while not ended.is_set():
+            rig.turn_away()
+
+    with both_ends("udp") as (rig, controller), in_background(work):
+        offer = controller.hello(1, STEP, LEASE, PATIENCE)
+        controller.wire.send(Datagram(ARM, offer.key, 1, channels=(0.25,)).encode())
+        with by_hand.Controller(port(rig)) as other:
+            refusal = other.hello()
+        assert (refusal.kind, refusal.code, refusal.channels) == (by_hand.REFUSAL, by_hand.BUSY, (STEP, 1.0))
+
+
+@pytest.mark.parametrize(("state", "code"), [(SAFE, OWN_LIMIT), (IDLE, 0)])
+def test_a_rig_that_has_made_itself_safe_says_so_in_its_offer(state, code):
+    with both_ends("udp") as (rig, _), by_hand.Controller(port(rig)) as controller:
+        rig.close_session(state, code)
+        with in_background(waiting(rig)):
+            offer = controller.hello()
+    assert (offer.kind, offer.state, offer.code, offer.sequence) == (OFFER, state, code, 0)
+    assert offer.key != 0
 
 
 @MEDIA
@@ -84,35 +137,118 @@ def test_where_no_one_answers_the_error_says_where_and_what_to_do(medium):
         assert rig.address in str(error.value)
 
 
+# Arming
+
+
 @MEDIA
 def test_only_the_newest_offer_can_be_armed_and_only_once(medium):
     with both_ends(medium) as (rig, controller):
         with in_background(waiting(rig)) as opened:
-            old, new = (controller.hello(1, STEP, LONG / 200, PATIENCE) for _ in range(2))
+            old, new = (controller.hello(1, STEP, LEASE, PATIENCE) for _ in range(2))
             controller.wire.send(Datagram(ARM, old.key, 1, channels=(0.25,)).encode())
-            controller.hello(1, STEP, LONG / 200, PATIENCE)  # heard after it
+            controller.hello(1, STEP, LEASE, PATIENCE)  # heard after it
             controller.wire.send(Datagram(ARM, new.key, 1, channels=(0.25,)).encode())
-            last = controller.hello(1, STEP, LONG / 200, PATIENCE)
+            last = controller.hello(1, STEP, LEASE, PATIENCE)
         assert opened == [None]
         with in_background(waiting(rig)) as opened:  # nor after the rig has begun to listen anew
             controller.wire.send(Datagram(ARM, last.key, 1, channels=(0.25,)).encode())
-            controller.hello(1, STEP, LONG / 200, PATIENCE)
+            controller.hello(1, STEP, LEASE, PATIENCE)
         assert opened == [None]
 
 
-def follow(rig: RigEnd, *, waits: bool) -> Callable[[threading.Event], Loop]:
-    """Serve one session to its end; give its loop."""
+@pytest.mark.parametrize(
+    ("wrong", "channels"),
+    [
+        ({}, (math.nan,)),
+        ({}, (math.inf,)),
+        ({}, ()),
+        ({}, (0.25, 0.25)),
+        ({"sequence": 0}, (0.25,)),
+        ({"sequence": 2}, (0.25,)),
+        ({"key": 0}, (0.25,)),
+        ({"kind": COMMAND}, (0.25,)),
+        ({"kind": HELLO}, (0.25,)),
+        ({"kind": MEASUREMENT}, (0.25,)),
+    ],
+)
+def test_nothing_but_the_arm_that_was_offered_opens_a_session(wrong, channels):
+    with both_ends("udp") as (rig, _), by_hand.Controller(port(rig)) as controller:
+        with in_background(waiting(rig)) as opened:
+            fields = {"kind": ARM, "key": controller.hello().key, "sequence": 1} | wrong
+            controller.send(by_hand.Datagram(**fields, channels=channels))
+            answer = controller.hear() if wrong.get("kind") == HELLO else None
+            assert controller.hello().kind == OFFER  # heard after it, and still idle
+        assert opened == [None]
+        assert answer is None or answer.kind == by_hand.REFUSAL
 
-    def work(ended: threading.Event) -> Loop:
-        session = rig.await_session(lambda: AT, ended.is_set)
-        assert session is not None
-        loop = rig_loop(rig, session, waits=waits)
-        rig.ready(session, AT)
-        assert loop.run(10_000_000).ended == STOPPED
-        rig.close_session()
-        return loop
 
-    return work
+def test_arm_is_taken_from_who_was_made_the_offer_and_no_other():
+    deadline = time.monotonic() + PATIENCE
+
+    def too_late() -> bool:
+        return time.monotonic() > deadline
+
+    with (
+        both_ends("udp") as (rig, _),
+        by_hand.Controller(port(rig)) as controller,
+        by_hand.Controller(port(rig)) as other,
+    ):
+        with in_background(lambda _: rig.await_session(lambda: AT, too_late)) as opened:
+            arm = by_hand.Datagram(ARM, controller.hello().key, 1, (0.25,))
+            other.send(arm)
+            assert other.hello(step=0.5).kind == by_hand.REFUSAL  # the rig has heard both
+            controller.send(arm)
+        session = opened[0]
+        assert isinstance(session, RigSession)
+        other.send(by_hand.Datagram(COMMAND, session.key, 2, (0.7,)))
+        controller.send(by_hand.Datagram(COMMAND, session.key, 2, (0.5,)))
+        heard = session.wire.receive(PATIENCE)
+        assert heard is not None and by_hand.unpacked(heard).channels == (0.5,)
+        assert session.wire.receive(0.0) is None
+
+
+def test_a_recorded_session_cannot_be_replayed():
+    with both_ends("udp") as (rig, _), by_hand.Controller(port(rig)) as controller:
+        with in_background(follow(rig, waits=True)):
+            controller.arm(LEASE)
+            controller.command(0.3)
+            old = controller.key
+            controller.stop()
+        recorded = [
+            by_hand.Datagram(ARM, old, 1, (0.25,)),
+            by_hand.Datagram(COMMAND, old, 2, (0.3,)),
+            by_hand.Datagram(by_hand.STOP, old, 3),
+        ]
+        with in_background(follow(rig, waits=True)) as served:
+            for _ in range(2):  # to an idle rig, and to one that has made an offer
+                for datagram in recorded:
+                    controller.send(datagram)
+                assert controller.hello(LEASE).state == IDLE
+            controller.arm(LEASE)
+            for datagram in recorded:
+                controller.send(datagram)
+            assert controller.command(0.4).channels == (0.4, 400.0)
+            controller.stop()
+        loop = served[0]
+        assert isinstance(loop, Loop)
+        assert value(loop, "link.foreign") == 3.0
+
+
+# Sessions
+
+
+def test_a_controller_written_by_hand_from_the_page_is_served():
+    """Its own assertions follow the sequences, what each measurement answers, and its tick."""
+    with both_ends("udp") as (rig, _), by_hand.Controller(port(rig)) as controller:
+        for first in (-3, 5):
+            with in_background(follow(rig, waits=True)):
+                assert controller.arm(LEASE).channels == (0.25, 250.0)
+                for tick in range(first, first + 20):
+                    got = controller.command(1e-3 * tick, tick=tick)
+                    assert (got.state, got.code) == (ARMED, 0)
+                    assert got.channels == (1e-3 * tick, pytest.approx(tick))
+                last = controller.stop()
+            assert (last.state, last.code) == (IDLE, 0)
 
 
 @MEDIA
@@ -121,8 +257,8 @@ def test_in_step_with_the_loop_every_command_is_answered_in_the_next_tick(medium
     with both_ends(medium) as (rig, controller):
         for _ in range(2):
             with in_background(follow(rig, waits=True)) as served:
-                offer = controller.hello(1, STEP, LONG / 200, PATIENCE)
-                loop = controller_loop(controller, offer, waits=True, trip=LONG / 200)
+                offer = controller.hello(1, STEP, LEASE, PATIENCE)
+                loop = controller_loop(controller, offer, waits=True, trip=LEASE)
                 begin(loop, controller.arm(offer.displacement, PATIENCE), controller.wire)
                 log = loop.run(300, record=["command", "measured.displacement", "measured.force"]).log
                 controller.stop(value(loop, "link.sent"))
@@ -131,8 +267,9 @@ def test_in_step_with_the_loop_every_command_is_answered_in_the_next_tick(medium
             np.testing.assert_array_equal(log[0, 2:], [0.25, 250.0])
             np.testing.assert_array_equal(log[1:, 2], log[:-1, 1])
             np.testing.assert_array_equal(log[1:, 3], 1000.0 * log[:-1, 1])
-            for side in (loop, rig_side):
-                bad = ("lost", "duplicated", "reordered", "corrupted", "truncated", "foreign", "replayed")
-                assert [value(side, f"link.{name}") for name in bad] == [0.0] * 7
+            for side in (loop, rig_side):  # ARM may have come twice, and been answered twice, if the rig was slow
+                bad = ("lost", "reordered", "corrupted", "truncated", "foreign", "replayed")
+                assert [value(side, f"link.{name}") for name in bad] == [0.0] * 6
             assert value(loop, "link.lag") == 0.0
-            assert value(rig_side, "rig.state") == 1.0
+            assert value(loop, "link.late") == 0.0
+            assert value(rig_side, "rig.state") == IDLE

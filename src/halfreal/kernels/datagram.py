@@ -153,10 +153,10 @@ def judge(buffer, length, key, kind, count, other, counts, newest, seen):  # typ
     verdict = NEW
     if length < HEADER + CRC:
         verdict = TRUNCATED
-    elif length > ROOM:
-        verdict = FOREIGN
     elif length != HEADER + 8 * load16(buffer + 6) + CRC:
         verdict = TRUNCATED
+    elif length > ROOM:
+        verdict = FOREIGN
     elif not ours(buffer, key, kind, count, other):
         verdict = FOREIGN
     elif load32(buffer + length - CRC) != crc32(buffer, length - CRC):

@@ -13,7 +13,8 @@ An overrun is counted, and then, as the test's definition says:
 - ``hold``   deadlines move on by the whole periods missed: the test's time stands still while its command is held;
 - ``trip``   as hold, and the test ends.
 
-A loop that is paced by its rig does not wait here: lateness is then how much longer than a period the last tick was.
+A loop that is paced by its rig does not wait here: lateness is then how much longer than a period the last tick was,
+and an overrun a tick longer than two.
 """
 
 from __future__ import annotations

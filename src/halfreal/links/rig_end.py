@@ -264,12 +264,15 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for i in range(n):
                 s.command[i] = p.stands[i] + share * (s.held[i] - p.stands[i])
     in_step = p.waits != 0.0 and s.state == ARMED_RIG  # a safe rig has its own clock
-    limit = s.arrived + p.lease if in_step else called + 1e9 * p.dt
+    limit = s.arrived + p.lease if s.state == ARMED_RIG else called + 1e9 * p.dt
     fresh = False
+    looked = 0
     time = called
-    while time < limit:  # the clock first: neither being held up in here nor a flood of datagrams outlasts the lease
+    # the clock first: neither being held up in here nor a flood of datagrams outlasts the lease
+    while time < limit and (in_step or looked < MOST):
         length = wire_receive(p.way, s.taken, buffer, ROOM)
         if length >= 0:
+            looked += 1
             verdict = judge(buffer, length, p.key, COMMAND, n, STOP, s.counts, s.newest, s.seen)
             if verdict == DUPLICATED and s.newest[0] == 1.0 and in_step:
                 # ARM once more: the answer to it was lost, and the same is given again

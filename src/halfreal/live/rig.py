@@ -95,7 +95,7 @@ class VirtualRig:
         )
         inner, sensors = simulated(definition, rig, n, self.displacement, interface("command", n))
         answer = self.end.answer_block(session)
-        paced = [] if self.in_step else [pace(step, definition.real_time.spin, "count", waits=True)]
+        paced = [] if self.in_step else [pace(step, definition.real_time.spin, "hold", waits=True)]
         return Loop(
             [*paced, command],
             inner,

@@ -1,0 +1,51 @@
+"""What cannot be where a rig is, and errors that name it, the limit and the remedy."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from halfreal.links.settings import Link, SharedMemory, Udp
+
+
+@pytest.mark.parametrize("rig", ["", "7411", "host:", "host:port", "host:-1", "host:65536", ":7411", "host:74.1"])
+def test_an_address_that_is_none_is_refused(rig):
+    with pytest.raises(ValidationError, match=rf"'{rig}' is no address .*host:port, such as '127\.0\.0\.1:7411'"):
+        Udp(kind="udp", rig=rig)
+
+
+@pytest.mark.parametrize(
+    ("rig", "address"),
+    [("127.0.0.1:7411", ("127.0.0.1", 7411)), ("lab.example:0", ("lab.example", 0)), ("::1:65535", ("::1", 65535))],
+)
+def test_an_address_is_host_and_port(rig, address):
+    assert Udp(kind="udp", rig=rig).address == address
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "ä", "x" * 65, "a\n"])
+def test_a_name_that_is_no_plain_one_is_refused(name):
+    with pytest.raises(ValidationError, match="is no name for shared memory; use up to 64 letters, digits"):
+        SharedMemory(kind="shared memory", name=name)
+
+
+@pytest.mark.parametrize("name", ["rig", "x" * 64, "Test-2_b"])
+def test_a_plain_name_is_taken(name):
+    assert SharedMemory(kind="shared memory", name=name).name == name
+
+
+@pytest.mark.parametrize("lease", [0, -0.1, "0 s", "-5 ms"])
+@pytest.mark.parametrize("kind", ["udp", "shared memory"])
+def test_a_lease_is_longer_than_nothing(kind, lease):
+    with pytest.raises(ValidationError, match="must be greater than 0 s"):
+        TypeAdapter(Link).validate_python({"kind": kind, "lease": lease})
+
+
+def test_a_lease_has_units_and_a_default():
+    read = TypeAdapter(Link).validate_python
+    assert read({"kind": "udp", "lease": "250 ms"}).lease == 0.25
+    assert read({"kind": "shared memory"}).lease == 0.1
+
+
+def test_another_kind_of_link_is_refused_with_those_there_are():
+    with pytest.raises(ValidationError, match="'udp', 'shared memory'"):
+        TypeAdapter(Link).validate_python({"kind": "tcp"})
