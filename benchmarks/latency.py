@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import c_loop
 import numpy as np
+from busy import busy_interpreter
 from report import Row, duration
 
 import halfreal
@@ -24,8 +27,12 @@ from halfreal.runs.build import build, interface, simulated
 EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forward_prediction.toml"
 PACE = Path(__file__).with_name("pace.c")
 RATES = (1e3, 5e3, 10e3, 20e3)
-TURNS, SECONDS, LEAST_TICKS = 16, 0.5, 1000
+OTHER_WAYS = 5e3
+"""The rate at which both are also measured without watching the clock, and beside a busy interpreter."""
+TURNS, SECONDS, LEAST_TICKS = 50, 0.1, 200
 """Turns of each program at each rate, and their length: so many seconds, or ticks if that is longer."""
+SETTLING = 0.1
+"""Of a turn that is not counted: a program that has just begun is slower."""
 LARGEST_SHARE = 0.5
 """Of a period that is spent watching the clock: more, and the system's throttling of real-time threads steps in."""
 TARGET = 1.2
@@ -45,31 +52,38 @@ class Lateness:
 
     def __str__(self) -> str:
         p50, p99, p999 = (duration(x) for x in self.at())
-        counted = f"{self.overruns:,} overruns in {len(self.ticks):,} ticks"
+        counted = f"{self.overruns:,} overrun{'' if self.overruns == 1 else 's'} in {len(self.ticks):,} ticks"
         return f"p50 {p50}, p99 {p99}, p99.9 {p999}, max {duration(self.ticks.max())}; {counted}"
+
+
+def settled(late: np.ndarray, overruns: np.ndarray) -> Lateness:
+    """Of a turn, without its beginning; ``overruns`` counts them from the turn's first tick on."""
+    begins = round(SETTLING * len(late))
+    return Lateness(late[begins:].copy(), int(overruns[-1] - overruns[begins - 1]))
 
 
 def together(turns: list[Lateness]) -> Lateness:
     return Lateness(np.concatenate([turn.ticks for turn in turns]), sum(turn.overruns for turn in turns))
 
 
-def at_rate(rate: float) -> Definition:
-    """The example at another rate: its delay is the same number of steps, so that every tick is the same work."""
+def at_rate(rate: float, *, asleep: bool = False) -> Definition:
+    """The example at another rate: its delay is the same number of steps, so that every tick is the same work.
+
+    ``asleep``: until a tick is due, instead of watching the clock before it.
+    """
     definition = halfreal.load(EXAMPLE)
     rig = definition.rig
     assert isinstance(rig, SimulatedRig) and rig.substeps == 1
     step = 1.0 / rate
     delay = rig.actuator.delay / definition.timing.step * step
+    spin = 0.0 if asleep else min(definition.real_time.spin, LARGEST_SHARE * step)
     parts = {
         "timing": definition.timing.model_copy(update={"step": step}),
         "coupling": definition.coupling.model_copy(update={"prediction": delay}),
         "rig": rig.model_copy(update={"actuator": rig.actuator.model_copy(update={"delay": delay})}),
+        "real_time": definition.real_time.model_copy(update={"spin": spin}),
     }
     return definition.model_copy(update=parts)
-
-
-def spin(definition: Definition) -> float:
-    return min(definition.real_time.spin, LARGEST_SHARE * definition.timing.step)
 
 
 def with_clock(definition: Definition, *, waits: bool = True) -> Loop:
@@ -78,8 +92,17 @@ def with_clock(definition: Definition, *, waits: bool = True) -> Loop:
     assert isinstance(rig, SimulatedRig)
     rest = np.asarray(definition.virtual.initial_target(), dtype=float)
     inner, sensors = simulated(definition, rig, n, rest, interface("command", n))
-    clock = pace(definition.timing.step, spin(definition), "count", waits=waits)
+    clock = pace(definition.timing.step, definition.real_time.spin, "count", waits=waits)
     return build(definition, endless=True, link=[*inner, sensors, clock])
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[str]:
+    """Memory locked, as ``halfreal run`` has it, and what came of it."""
+    try:
+        yield lock_memory()
+    finally:
+        unlock_memory()
 
 
 class Ours:
@@ -100,46 +123,56 @@ class Ours:
             self.told.update(prioritise(self.priority, None))
             ended.append(self.loop.drive(ticks, ring.rows, self.names, ring.words))
 
-        self.told["realtime memory"] = lock_memory()
         thread = threading.Thread(target=drive)
         thread.start()
         thread.join()
-        unlock_memory()
         if ended != [COMPLETED] or self.loop.state("guard")["mode"] != 0.0:
             done = int(ring.words[TICKS])
             raise RuntimeError(f"the loop tripped after {done} of {ticks} ticks; it is not what is to be timed")
 
     def channel(self, rows: np.ndarray, name: str) -> np.ndarray:
         """Of a record; the block "pace" writes after the row of a tick, so the first row has nothing of it yet."""
-        return rows[1:, 1 + self.names.index(name)].copy()
+        return rows[1:, 1 + self.names.index(name)]
 
     def turn(self, ticks: int) -> Lateness:
         ring = Ring.create(ticks, len(self.names))
         try:
             self.drive(ticks, ring)
-            overruns = int(self.channel(ring.rows, "pace.overruns")[-1])
-            return Lateness(self.channel(ring.rows, "pace.lateness"), overruns)
+            return settled(self.channel(ring.rows, "pace.lateness"), self.channel(ring.rows, "pace.overruns"))
         finally:
             ring.close()
 
 
 class InC:
-    """pace.c, compiled in ``folder``, with the parameters of the package's own blocks."""
+    """pace.c with the parameters of the package's own blocks: a process that waits for its turns."""
 
-    def __init__(self, definition: Definition, folder: Path) -> None:
-        self._program = folder / "pace"
-        subprocess.run(["gcc", "-O2", "-o", self._program, PACE, "-lm"], check=True)
+    def __init__(self, definition: Definition, ticks: int, folder: Path) -> None:
+        program = folder / "pace"
+        subprocess.run(["gcc", "-O2", "-o", program, PACE, "-lm"], check=True)
         loop = halfreal.build(definition)
         values = [np.ravel(loop.parameter(block)[field]) for block, fields in c_loop.FIELDS.items() for field in fields]
-        self._parameters = np.concatenate([[loop.dt], *values]).tobytes()
-        self._clock = [f"{round(1e9 * seconds)}" for seconds in (definition.timing.step, spin(definition))]
-        self._priority = f"{definition.real_time.priority}"
+        clock = [f"{round(1e9 * seconds)}" for seconds in (definition.timing.step, definition.real_time.spin)]
+        parameters = np.concatenate([[loop.dt], *values])
+        command = [str(program), *clock, f"{ticks}", f"{definition.real_time.priority}", f"{parameters.size}"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._ticks = ticks
+        self._say(parameters.tobytes())
 
-    def turn(self, ticks: int) -> Lateness:
-        command = [str(self._program), *self._clock, f"{ticks}", self._priority]
-        done = subprocess.run(command, input=self._parameters, check=True, capture_output=True).stdout
-        rows = np.frombuffer(done).reshape(ticks - 1, 3)
-        return Lateness(rows[:, 0], int(rows[-1, 2]))
+    def _say(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(data)
+        self._process.stdin.flush()
+
+    def turn(self) -> Lateness:
+        assert self._process.stdout is not None
+        self._say(b".")
+        rows = np.frombuffer(self._process.stdout.read(3 * 8 * (self._ticks - 1))).reshape(-1, 3)
+        if len(rows) != self._ticks - 1:
+            raise RuntimeError(f"pace.c ended with code {self._process.wait()} after {len(rows)} of {self._ticks} rows")
+        return settled(rows[:, 0], rows[:, 2])
+
+    def close(self) -> None:
+        self._process.communicate()
 
 
 def against(ours: Lateness, in_c: Lateness) -> str:
@@ -154,36 +187,45 @@ def against(ours: Lateness, in_c: Lateness) -> str:
 
 def spread(turns: list[Lateness]) -> str:
     """How much one program differs from itself."""
-    p99 = [turn.at()[1] for turn in turns]
     halves = [together(turns[k::2]).at()[1] for k in (0, 1)]
-    ratio = max(halves) / min(halves)
-    return f"p99 of its turns {duration(min(p99))} to {duration(max(p99))}; of every other turn {ratio:.2f} × the rest"
+    return f"p99 of every other turn is {max(halves) / min(halves):.2f} × that of the rest"
+
+
+def compared(
+    rate: float, folder: Path, *, asleep: bool = False, busy: bool = False
+) -> tuple[list[Row], dict[str, str]]:
+    """Lateness of both at one rate, and what the system granted them."""
+    what = f"wake-up lateness at {1e-3 * rate:g} kHz"
+    what += ", asleep until due" if asleep else ", beside a busy interpreter" if busy else ""
+    print(what, flush=True)
+    definition = at_rate(rate, asleep=asleep)
+    ticks = max(round(SECONDS * rate), LEAST_TICKS)
+    ours, in_c = Ours(definition), InC(definition, ticks, folder) if c_loop.compiler_present() else None
+    mine, yardstick = [], []
+    with locked() as told, busy_interpreter() if busy else contextlib.nullcontext():
+        for k in range(TURNS):
+            if k % 2 == 0:
+                mine.append(ours.turn(ticks))
+            if in_c is not None:
+                yardstick.append(in_c.turn())
+            if k % 2 == 1:
+                mine.append(ours.turn(ticks))
+    ours.told["realtime memory"] = told
+    whole = together(mine)
+    if in_c is None:
+        return [Row(what, str(whole))], ours.told
+    in_c.close()
+    found = [
+        Row(what, str(whole), against(whole, together(yardstick))),
+        Row("the same in C", str(together(yardstick)), spread(yardstick)),
+    ]
+    return found, ours.told
 
 
 def rows(folder: Path) -> list[Row]:
     """Lateness of both at every rate."""
-    present = c_loop.compiler_present()
-    found: list[Row] = []
-    told: dict[str, str] = {}
+    found, told = compared(OTHER_WAYS, folder, asleep=True)
     for rate in RATES:
-        print(f"lateness at {1e-3 * rate:g} kHz", flush=True)
-        definition = at_rate(rate)
-        ours, in_c = Ours(definition), InC(definition, folder) if present else None
-        ticks = max(round(SECONDS * rate), LEAST_TICKS)
-        turns: dict[str, list[Lateness]] = {"ours": [], "c": []}
-        for k in range(TURNS):
-            for name, program in (("ours", ours), ("c", in_c))[:: 1 if k % 2 == 0 else -1]:
-                if program is not None:
-                    turns[name].append(program.turn(ticks))
-        mine = together(turns["ours"])
-        what = f"wake-up lateness at {1e-3 * rate:g} kHz"
-        if in_c is None:
-            found.append(Row(what, str(mine)))
-        else:
-            yardstick = together(turns["c"])
-            found += [
-                Row(what, str(mine), against(mine, yardstick)),
-                Row(f"the same in C at {1e-3 * rate:g} kHz", str(yardstick), spread(turns["c"])),
-            ]
-        told = ours.told
+        found += compared(rate, folder)[0]
+    found += compared(OTHER_WAYS, folder, busy=True)[0]
     return [Row("scheduling of both", told["realtime scheduling"], f"memory {told['realtime memory']}"), *found]

@@ -58,7 +58,9 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
                                      ("amplitude", "ramp", "omega", "phase"))  # fmt: skip
     outputs, direct = (loop.parameter("virtual")[key][:, 0].copy() for key in ("outputs", "direct"))
     weights = loop.parameter("coupling")["weights"].copy()
+    fading, floor = (float(loop.parameter("energy")[key]) for key in ("fading", "floor"))
     trip, warn = (loop.parameter("guard")[key].copy() for key in ("trip", "warn"))
+    smoothing = float(loop.parameter("guard")["smoothing"])
     first, taps = int(loop.parameter("transport")["first"][0]), loop.parameter("transport")["weights"][0].copy()
     stroke, travel = (float(loop.parameter("actuator")[key]) for key in ("stroke", "travel"))
     stiffness, damping, mass = (
@@ -70,6 +72,7 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
     x, before = np.zeros(len(outputs)), np.zeros(len(direct))
     targets, commands = np.zeros(len(weights)), np.zeros(len(loop.state("transport")["history"]))
     rig_command = position = speed = acceleration = force = pushed = measured = felt = applied = 0.0
+    last_target = last_measured = last_felt = error = exchanged = moving = value = 0.0
     mode = cause = 0
     log = np.empty((ticks, 1 + len(loop.channels)))
     for tick in range(ticks):
@@ -90,22 +93,34 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
 
         if tick == 0:
             targets[:] = target
+            last_target, last_measured, last_felt = target, measured, felt
         targets = np.roll(targets, 1)
         targets[0] = target
         asked = weights @ targets
 
+        mean, went = 0.5 * (felt + last_felt), measured - last_measured
+        error = fading * error + mean * (went - (target - last_target))
+        exchanged = fading * exchanged + abs(mean * went)
+        energy = error / (exchanged + floor)
+
         gap = target - measured
-        size = np.abs(np.array([asked, (asked - applied) / dt, target, measured, felt, gap]))
+        now_moving = moving + smoothing * (went / dt - moving)
+        rise = (now_moving - moving) / dt
+        moving, last_target, last_measured, last_felt = now_moving, target, measured, felt
+        watched = np.array([asked, (asked - applied) / dt, target, measured, felt, gap, moving, rise, energy])
+        size = np.abs(watched)
         warned = ~(size <= warn)
         warning = 1 + int(np.argmax(warned)) if warned.any() else 0
         tripped = ~(size <= trip)
         if mode == 0 and tripped.any():
             mode, cause = 1, 1 + int(np.argmax(tripped))
+            value = watched[cause - 1]
         if mode == 0:
             applied = asked
 
-        log[tick] = (t, 0.0, moved, rate, felt, 0.0, target, asked, applied, gap, mode, cause, warning, rig_command,
-                     position, speed, acceleration, pushed, 0.0, force, measured, felt)  # fmt: skip
+        log[tick] = (t, 0.0, 0.0, moved, rate, felt, 0.0, target, asked, energy, applied, gap, mode, cause, value,
+                     warning, rig_command, position, speed, acceleration, pushed, 0.0, force, measured,
+                     felt)  # fmt: skip
 
         commands = np.roll(commands, 1)
         commands[0] = applied

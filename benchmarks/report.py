@@ -64,36 +64,48 @@ def processor() -> str:
         return platform.processor() or "unknown"
 
 
-def show(rows: list[Row]) -> None:
+def show(*tables: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*HEADER)
-    for row in rows:
-        table.add_row(row.what, row.figure, row.against)
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width to keep to
         console = Console(width=WIDE)
-    console.print(table)
+    for rows in tables:
+        table = Table(*HEADER)
+        for row in rows:
+            table.add_row(row.what, row.figure, row.against)
+        console.print(table)
     for fact in machine():
         console.print(f"{fact.what}: {fact.figure}", highlight=False)
 
 
-def write(rows: list[Row]) -> None:
+def markdown(rows: list[Row]) -> str:
     lines = ["| " + " | ".join(HEADER) + " |", "|---|---|---|"]
     lines += [f"| {row.what} | {row.figure} | {row.against} |" for row in rows]
+    return "\n".join(lines)
+
+
+def write(rows: list[Row], in_real_time: list[Row]) -> None:
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    README.write_text(TEXT.format(table="\n".join(lines), machine=facts), encoding="utf-8")
+    text = TEXT.format(table=markdown(rows), in_real_time=markdown(in_real_time), machine=facts)
+    README.write_text(text, encoding="utf-8")
 
 
 TEXT = """\
 # Speed
 
 `make bench` measures, in one run and as ratios, how fast the rehearsal of
-[`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is. It takes about a minute.
-`.venv/bin/python benchmarks/run.py --write` also rewrites this page.
+[`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is, and how well real-time runs
+keep time. It takes about five minutes and the long run, `BENCH_MINUTES` of them (10 if it is not set; 0 leaves it
+out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; `.venv/bin/python benchmarks/realtime.py`
+shows the second table alone.
 
 {table}
+
+## In real time
+
+{in_real_time}
 
 Measured on:
 
@@ -105,9 +117,10 @@ Measured on:
   recorded, after a first run that compiles or loads the code.
 - **The same loop in C**: [`loop.c`](loop.c), written by hand for this one test and compiled with `gcc -O2`. It does
   the same work in the same order: excitation with its ramp and rate, start-up, exact step of the virtual
-  substructure, prediction from 12 points, guard over six signals with warn and trip limits, events, record of all
-  channels, transport, actuator, specimen, sensors. Its numbers come from the package's own blocks. Before anything is
-  timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the row is left out.
+  substructure, prediction from 12 points, energy error, guard over nine signals with warn and trip limits, events,
+  record of all channels, transport, actuator, specimen, sensors. Its numbers come from the package's own blocks.
+  Before anything is timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the
+  row is left out.
 - **Interpreted NumPy**: [`numpy_loop.py`](numpy_loop.py), the loop as a script with small arrays has it,
   `A @ x + B @ u` at every step. It must give the same targets too.
 - **NumPy with a library call at every step**: the same script with the virtual substructure's step taken by
@@ -123,8 +136,36 @@ Measured on:
 - **Commands**: wall times of fresh processes. *Cold* begins with an empty compiler cache, as the first rehearsal after
   an installation does; *warm* finds what the first one left there.
 
-Times are the best of several, and those that are compared take turns, so that a busy machine disturbs both alike.
-The compiled loop and C are compared in four fresh processes, and the best of each counts: where code and stack happen
-to lie in a process changes either by up to 40 %.
+In real time:
+
+- **Wake-up lateness**: from the moment a tick is due to that at which the loop goes on, of every tick; an *overrun*
+  is a tick that was not done before the next was due. Ours is the compiled loop of the example with its simulated rig
+  in process, every channel recorded, and the clock of `halfreal run`, in a thread beside Python's own. C is
+  [`pace.c`](pace.c), a program of its own with the loop of `loop.c` and the same clock: absolute deadlines, asleep
+  until 60 µs before one (at most half a period: real-time threads may not take all of a processor), then watching the
+  clock. Both have the same priority and locked memory, and the delay of the rig is the same number of steps at every
+  rate. They take 50 short turns each, one after the other, the first tenth of a turn not counted. Percentiles are of
+  all counted ticks together.
+- **What C's rows say**: C's lateness is this machine's floor, and how much C differs from itself, every other turn
+  against the rest, is what a ratio of ours to C can be judged by. When the clock is watched, p50 is the time between
+  two readings of it, and p99 lies near the edge between ticks that the watching has caught and ticks that came later
+  still, so that a little more unrest moves it far. *Asleep until due* has no such edge. Worst cases come from the
+  system, in a virtual machine from its host, and hit either.
+- **Tick with a rig process**: a whole `halfreal run` in step with `halfreal rig --in-step`, with the recorder at
+  work; the time from one measurement to the next, so a round trip with all blocks of both ends. *The rig in C*
+  ([`rig.c`](../docs/link/rig.c)) goes to sleep after each answer where ours watches for 30 µs first. *Bare exchange*
+  is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths, wait in the same way, and do
+  nothing else.
+- **Largest virtual substructure**: [`capacity.py`](capacity.py), the whole tick with all blocks of the example, with
+  a dense random linear substructure of as many states or degrees of freedom. The loop is not paced: one tick after
+  another, p99 of the median turn of seven. Sizes are measured, by halving the interval between one that fits and one
+  that does not until they are within 12 %.
+- **Beside a busy interpreter**: while another thread of our process computes in Python without rest and makes garbage.
+  The long run ([`long_run.py`](long_run.py)) is one stretch with the recorder process taking every row; its lateness is
+  that of every tick, as it stands in the file.
+
+In the first table times are the best of several, and those that are compared take turns, so that a busy machine
+disturbs both alike. The compiled loop and C are compared in four fresh processes, and the best of each counts: where
+code and stack happen to lie in a process changes either by up to 40 %.
 Absolute times change from machine to machine; the ratios are what to look at.
 """

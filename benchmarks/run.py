@@ -1,6 +1,7 @@
-"""Speed of a rehearsal, against the same loop in C, in NumPy and through libraries: ``make bench``.
+"""Speed of a rehearsal, against the same loop in C, in NumPy and through libraries, and real-time runs: ``make bench``.
 
-``python benchmarks/run.py --write`` also rewrites benchmarks/README.md.
+``python benchmarks/run.py --write`` also rewrites benchmarks/README.md.  BENCH_MINUTES is the length of the long run in
+real time (10 if it is not set, 0 leaves it out).
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import c_loop
 import numpy as np
 import numpy_loop
 import processes
+import realtime
+from capacity import structure
 from report import Row, duration, show, speed, write
 
 import halfreal
 import stability
 from halfreal.definition.definition import Definition
 from halfreal.kernels.loop import Loop
-from halfreal.models.structure import Structure
 from halfreal.runs.build import SETTLING_TICKS
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forward_prediction.toml"
@@ -139,27 +141,6 @@ def whole() -> list[Row]:
     ]
 
 
-def structure(dofs: int) -> Structure:
-    """Random masses and stiffnesses with natural frequencies of some hertz; the example's support at the interface."""
-    random = np.random.default_rng(1)
-
-    def positive(scale: float) -> np.ndarray:
-        part = random.standard_normal((dofs, dofs))
-        return scale * (np.eye(dofs) + part @ part.T / dofs)
-
-    support = np.zeros(dofs)
-    support[0] = 2250.0
-    return Structure.model_validate(
-        {
-            "mass": positive(10.0),
-            "stiffness": positive(1e4),
-            "modal_damping": 0.02,
-            "support": {"stiffness": support},
-            "scheme": "newmark",
-        }
-    )
-
-
 def larger(definition: Definition, dofs: int) -> Row:
     """The compiled loop with a larger virtual substructure."""
     loop = halfreal.build(definition.model_copy(update={"virtual": structure(dofs)}))
@@ -204,9 +185,10 @@ def main() -> None:
             *fresh.submit(stability.rows).result(),
             *command_line(definition, folder),
         ]
-    show(rows)
+        in_real_time = realtime.rows(folder, fresh)
+    show(rows, in_real_time)
     if asked.write:
-        write(rows)
+        write(rows, in_real_time)
 
 
 if __name__ == "__main__":

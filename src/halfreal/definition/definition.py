@@ -17,6 +17,7 @@ from ..couplings.forward_prediction import ForwardPrediction
 from ..couplings.start_up import Measured, Model, StartUp
 from ..couplings.user import UserCoupling
 from ..links.settings import Link
+from ..models.beam import Beam
 from ..models.excitation import Excitation
 from ..models.modal import Modes
 from ..models.state_space import StateSpace
@@ -42,7 +43,9 @@ def _default_kind(kind: str) -> BeforeValidator:
     return BeforeValidator(fill)
 
 
-Virtual = Annotated[Structure | Modes | StateSpace | UserModel, Field(discriminator="kind"), _default_kind("structure")]
+Virtual = Annotated[
+    Structure | Modes | Beam | StateSpace | UserModel, Field(discriminator="kind"), _default_kind("structure")
+]
 Coupling = Annotated[Direct | ForwardPrediction | AdaptiveForwardPrediction | UserCoupling, Field(discriminator="kind")]
 AnySpecimen = Annotated[Specimen | UserSpecimen, Field(discriminator="kind"), _default_kind("specimen")]
 
@@ -183,7 +186,7 @@ class Definition(Settings):
     @classmethod
     def _step_fits_scheme(cls, virtual: Any, info: ValidationInfo) -> Any:
         timing = info.data.get("timing")
-        if timing is not None and isinstance(virtual, Structure | Modes):
+        if timing is not None and isinstance(virtual, Structure | Modes | Beam):
             virtual.check_step(timing.step)
         return virtual
 
@@ -244,7 +247,7 @@ class Definition(Settings):
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if reference is None or virtual is None or rig is None:
             return reference
-        if not isinstance(virtual, Structure | Modes):
+        if not isinstance(virtual, Structure | Modes | Beam):
             raise fault(
                 f"the emulated system of a virtual substructure of kind '{virtual.kind}' is not known; leave it out"
             )

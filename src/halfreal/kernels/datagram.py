@@ -151,13 +151,9 @@ def judge(buffer, length, key, kind, count, other, counts, newest, seen):  # typ
     sequence accepted, ``seen[q % WINDOW]`` the last one accepted in that place.
     """
     verdict = NEW
-    if length < HEADER + CRC:
+    if length < HEADER + CRC or length != HEADER + 8 * load16(buffer + 6) + CRC:
         verdict = TRUNCATED
-    elif length != HEADER + 8 * load16(buffer + 6) + CRC:
-        verdict = TRUNCATED
-    elif length > ROOM:
-        verdict = FOREIGN
-    elif not ours(buffer, key, kind, count, other):
+    elif length > ROOM or not ours(buffer, key, kind, count, other):
         verdict = FOREIGN
     elif load32(buffer + length - CRC) != crc32(buffer, length - CRC):
         verdict = CORRUPTED

@@ -254,7 +254,8 @@ class Session:
         return math.ceil(max(wished, shortest) / timing.step - 1e-9)
 
     def _make_ring(self, loop: Loop) -> Ring:
-        capacity = int(np.clip(RING_SECONDS / self.definition.timing.step, 4096, 262_144))
+        # never small: a loop paced by a simulated rig in step is far faster than its step
+        capacity = int(np.clip(RING_SECONDS / self.definition.timing.step, 65_536, 262_144))
         return Ring.create(capacity, len(loop.channels))
 
     def _make_file(self, loop: Loop) -> None:

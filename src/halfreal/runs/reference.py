@@ -14,6 +14,7 @@ from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
+from ..models.beam import Beam
 from ..models.exact import Exact
 from ..models.excitation import silence
 from ..models.modal import Modes
@@ -41,7 +42,7 @@ def reference_specimen(definition: Definition) -> Specimen | None:
 
 def assembled(definition: Definition, specimen: Specimen) -> System:
     """The emulated system: inputs (excitation, its rate, excitation of the specimen), the virtual part's outputs."""
-    assert isinstance(definition.virtual, Structure | Modes)  # as validated
+    assert isinstance(definition.virtual, Structure | Modes | Beam)  # as validated
     excitation = definition.excitation.virtual
     virtual = definition.virtual.system("none" if excitation is None else excitation.acts_as)
     n = definition.virtual.axes

@@ -35,6 +35,7 @@ from ..couplings.forward_prediction import ForwardPrediction, weights
 from ..definition.definition import Definition, SimulatedRig
 from ..errors import HalfrealError
 from ..models import state_space
+from ..models.beam import Beam
 from ..models.modal import Modes
 from ..models.restoring import assemble
 from ..models.structure import Structure
@@ -128,7 +129,7 @@ Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def _virtual(virtual: Any) -> Matrices:
     """A, B, C, D from the measured forces to the interface displacements."""
     n = virtual.axes
-    if isinstance(virtual, Structure | Modes):
+    if isinstance(virtual, Structure | Modes | Beam):
         a, b, c, d = virtual.system("none").first_order()
         return a, b[:, -n:], c[:n], d[:n, -n:]
     if isinstance(virtual, state_space.StateSpace):

@@ -1,0 +1,39 @@
+"""The real-time figures: lateness, round trips, sizes that fit into a period, and a long run.
+
+``python benchmarks/realtime.py`` shows these alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import capacity
+import exchange
+import latency
+import long_run
+from report import Row, show
+
+
+def rows(folder: Path, fresh: Executor) -> list[Row]:
+    """Each part in a process of its own: what one leaves behind is not to delay the next."""
+    return [
+        *fresh.submit(latency.rows, folder).result(),
+        *fresh.submit(exchange.rows, folder).result(),
+        *fresh.submit(capacity.rows).result(),
+        *fresh.submit(long_run.rows, folder).result(),
+    ]
+
+
+def main() -> None:
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    new_processes = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
+    with tempfile.TemporaryDirectory() as name, new_processes as fresh:
+        show(rows(Path(name), fresh))
+
+
+if __name__ == "__main__":
+    main()
