@@ -35,6 +35,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -56,6 +57,10 @@ MARGINS = ("delay_margin", "critical_delay", "phase_margin_deg", "gain_margin_db
 """Of the stability: written where they are known."""
 
 
+TRIES, PAUSE = 10, 0.05
+"""Looks at a file that is being written while it is read, and the seconds between them."""
+
+
 class RunFileError(HalfrealError):
     """A file that holds no run this version can read, or a run that cannot be written."""
 
@@ -75,9 +80,29 @@ def save(run: Run, path: str | Path, overwrite: bool = False) -> None:
 
 def load(path: str | Path) -> Run:
     """Read a run back, bit for bit; one that is being recorded, or was cut short, as far as it is there."""
+    path = Path(path)
+    for left in reversed(range(TRIES)):
+        try:
+            return _load(path)
+        except RunFileError:
+            if left == 0 or not _in_flux(path):
+                raise
+            time.sleep(PAUSE)  # a recorder had it in hand: the next look finds it whole
+    raise AssertionError("the last try returns or raises")
+
+
+def _in_flux(path: Path) -> bool:
+    """Whether someone writes the file, or has just done so."""
+    try:
+        with path.open("rb") as file:
+            return live_layout.is_locked(file.fileno()) or time.time() - path.stat().st_mtime < 1.0
+    except OSError:
+        return False
+
+
+def _load(path: Path) -> Run:
     import h5py
 
-    path = Path(path)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise RunFileError(f"'{path}' {what} where a run file is expected; check the name")
