@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
@@ -255,13 +255,14 @@ def run(
 ) -> None:
     """Run the test in real time on the rig behind its link."""
     definition, text = _load(path)
-    from .live.console import beside, run_test
+    from .live.console import beside, check_operator, run_test
     from .live.session import NoGoError, Session
 
     def say(line: str) -> None:
         typer.echo(f"  {line}", err=as_json)
 
     target = _free(output or path.with_suffix(".run.h5"), force)
+    check_operator(start)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
     with beside(path, say) if with_rig else nullcontext():
         try:
@@ -313,7 +314,8 @@ def rig(
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    with suppress(BrokenPipeError):  # whoever listened has gone; the rig goes on
+        print(line, flush=True)
 
 
 def _with_progress(work: Any, *, quiet: bool) -> Any:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from halfreal.kernels.control import EMERGENCY_STOP as EMERGENCY_STOP_REQUEST
+from halfreal.kernels.control import REQUEST, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import TRIPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
@@ -125,3 +127,16 @@ def test_paced_by_a_silent_rig_without_a_limit_it_waits_no_longer_than_the_lease
     loop.parameter("link.receive")["lease"] = 1e9 * STEP
     assert loop.run(3).ticks == 3
     assert (fault(loop), value(loop, "link.late")) == ("", 3.0)
+
+
+def test_an_operators_request_ends_the_waiting_for_a_silent_rig(ends):
+    """Without that, the loop would wait here for the whole lease, and this test for an hour."""
+    end = ControllerEnd(ends[0])
+    end._lease = 3600.0
+    send, receive = end.blocks(("command",), STEP, waits=True, stale_warn=None, stale_trip=None, offer=OFFER)
+    loop = Loop([ramp()], outer=[send, receive], dt=STEP)
+    words = np.zeros(WORDS, dtype=np.int64)
+    words[REQUEST] = EMERGENCY_STOP_REQUEST
+    loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
+    assert loop.run(3).ticks == 3
+    assert value(loop, "link.late") == 3.0

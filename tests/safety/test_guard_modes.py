@@ -211,3 +211,11 @@ def test_a_full_ring_trips_the_loop_and_counts_what_it_dropped():
     assert "the recorder has not kept up" in loop.describe(loop.vector[loop.index["loop.fault"]])
     assert loop.state("guard")["mode"] == TRIPPED
     assert loop.state("guard")["applied"][0] == 5e-3  # the tick after the first row was lost
+
+
+def test_an_operators_stop_is_the_cause_on_record_also_beside_a_blocks_fault():
+    loop, words = loop_of(end=100), np.zeros(WORDS, dtype=np.int64)
+    drive(loop, 3, words)
+    words[REQUEST] = EMERGENCY_STOP
+    loop.vector[loop.index["loop.fault"]] = 1001.0
+    assert drive(loop, 1, words)[0, 3] == BY_OPERATOR

@@ -231,6 +231,30 @@ class Definition(Settings):
             )
         return start_up
 
+    @field_validator("link")
+    @classmethod
+    def _lease_fits(cls, link: Any, info: ValidationInfo) -> Any:
+        timing = info.data.get("timing")
+        if link is not None and timing is not None and link.lease < 3 * timing.step:
+            raise fault(
+                f"{link.lease:g} s are less than three steps of {timing.step:g} s: the rig would make itself safe "
+                "between two commands; lengthen it",
+                "lease",
+            )
+        return link
+
+    @field_validator("real_time")
+    @classmethod
+    def _spin_fits(cls, real_time: RealTime, info: ValidationInfo) -> RealTime:
+        timing = info.data.get("timing")
+        if timing is not None and "spin" in real_time.model_fields_set and real_time.spin > 0.5 * timing.step:
+            raise fault(
+                f"{real_time.spin:g} s are more than half a step of {timing.step:g} s: the system throttles a loop "
+                "that never sleeps; shorten it",
+                "spin",
+            )
+        return real_time
+
     @field_validator("limits")
     @classmethod
     def _limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
@@ -239,6 +263,14 @@ class Definition(Settings):
             limits.check_axes(virtual.axes)
         if rig is not None:
             limits.check_commands(commands_of(rig))
+        timing = info.data.get("timing")
+        if timing is not None and limits.stale.trip is not None and limits.stale.trip < 2 * timing.step:
+            raise fault(
+                f"{limits.stale.trip:g} s are less than two steps of {timing.step:g} s, the time between two "
+                "measurements; lengthen it",
+                "stale",
+                "trip",
+            )
         return limits
 
     @field_validator("reference")

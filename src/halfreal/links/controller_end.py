@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.atomic import load_word
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.clock import now
 from ..kernels.datagram import (
@@ -50,6 +51,8 @@ REPEAT = 0.1
 """Seconds after which a question is asked again."""
 SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
+SLICE = 5e6
+"""Nanoseconds of waiting for a measurement between two looks at what the operator asks."""
 STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_GONE = 1, 2, 3, 4, 5, 6
 REFUSALS = {
     1: "it is busy with another session",
@@ -219,6 +222,7 @@ class ControllerEnd:
                 "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
                 "trip": min(1e9 * trip, UNLIMITED),
                 "lease": 1e9 * self._lease,
+                "request": 0.0,  # address of the word with the operator's request, where there is one
                 "origin": float(time.monotonic_ns()),
             },
             state=state,
@@ -282,7 +286,10 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         elif p.waits == 0.0 or fresh or gone or float(now() - origin) >= limit:
             break
         else:
-            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
+            # in slices: an operator's stop ends the waiting
+            if p.request != 0.0 and load_word(int(p.request)) != 0:
+                break
+            wire_wait(p.way, s.taken, origin + int(min(limit, float(now() - origin) + SLICE)), int(SPIN))
     time = float(now() - origin)
     if fresh:
         s.arrived = time

@@ -121,7 +121,7 @@ def pace(
             # nanoseconds as a float are whole numbers, and differences from them exact, whatever the clock shows
             "origin": float(time.monotonic_ns()),
             "period": 1e9 * period,
-            "spin": 1e9 * spin,
+            "spin": 1e9 * min(spin, 0.5 * period),  # a loop that never sleeps is throttled
             "policy": POLICIES[overrun],
             "waits": float(waits),
             "limit": limit,

@@ -57,7 +57,7 @@ from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from .controller_end import halves
 from .datagram import Datagram, decode
 from .settings import Link, Udp
-from .wires import LinkError, MailboxWire, UdpWire, Wire, reason
+from .wires import LinkError, MailboxWire, UdpWire, Wire, reason, roomy
 
 LONGEST_LEASE = 10.0
 """Seconds."""
@@ -294,7 +294,8 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
         time = float(now() - origin)
     if not fresh:
-        s.counts[LATE] += 1.0
+        if s.state != IDLE:  # else it was STOP that came
+            s.counts[LATE] += 1.0
         s.tick += 1.0
     age = time - s.arrived
     rested = s.state == SAFE and s.elapsed >= (p.return_time if p.returns != 0.0 else 0.0) + AFTER
@@ -345,6 +346,7 @@ class UdpListener:
         end = socket.socket(*self._kind)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        roomy(end)
         end.bind(where)
         end.setblocking(False)
         return end

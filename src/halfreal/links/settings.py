@@ -28,7 +28,7 @@ class Udp(Settings):
     @property
     def address(self) -> tuple[str, int]:
         host, _, port = self.rig.rpartition(":")
-        return host, int(port)
+        return host.strip("[]"), int(port)
 
 
 class SharedMemory(Settings):

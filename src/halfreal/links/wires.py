@@ -23,6 +23,9 @@ from .settings import Link, Udp
 
 FOLDER = Path("/dev/shm")  # where Linux keeps shared memory
 SIZE, TO_RIG, TO_CONTROLLER = 8192, 0, 4096
+QUEUE = 8 << 20
+"""Bytes of a socket's queue."""
+SO_RCVBUFFORCE = 33
 LOOK = 0.001
 """Seconds between two looks into a mailbox during a handshake."""
 
@@ -53,6 +56,14 @@ class Wire(Protocol):
     def receive(self, seconds: float) -> bytes | None: ...
 
     def close(self) -> None: ...
+
+
+def roomy(end: socket.socket) -> None:
+    """Room for all that may queue up while this process is held up: a STOP must not find the queue full."""
+    try:
+        end.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, QUEUE)
+    except OSError:  # only for those who may exceed the system's limit
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE)
 
 
 class UdpWire:

@@ -57,14 +57,20 @@ def beside(path: Path, say: Say) -> Iterator[None]:
         rig.communicate()
 
 
+def check_operator(start: bool) -> bool:
+    """Whether there is a terminal; if not, the test must be told to start."""
+    terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if not start and not terminal:
+        raise RefusedError("nobody is there to start the test: no terminal; start it at once with --start")
+    return terminal
+
+
 def run_test(session: Session, *, start: bool, say: Say) -> Run:
     """Arm the rig of a checked session, run the test and give its record.
 
     On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must.
     """
-    terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    if not start and not terminal:
-        raise RefusedError("nobody is there to start the test: no terminal; start it at once with --start")
+    terminal = check_operator(start)
     offer = session.connect()
     say(f"the rig stands at {stands_at(offer)}")
     with stopped_by_signals(session), Keyboard() as keyboard:

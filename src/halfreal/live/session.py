@@ -61,6 +61,8 @@ RESTARTS = 3
 """So often a recorder that died is started again."""
 SILENCE = 3.0
 """Seconds without a sign of life after which a recorder counts as dead."""
+LAST_ROWS = 10.0
+"""Seconds without a further row in the file, after a test, after which no more are waited for."""
 STEADY = 6.0
 """A rig within so many times its sensors' noise of where the test begins stands there."""
 
@@ -106,9 +108,13 @@ class Session:
                 'the definition has no [link] to a rig; add one, such as kind = "udp", rig = "127.0.0.1:7411", or '
                 "rehearse it instead"
             )
-        self.definition, self.output = definition, Path(output)
-        self.text = to_toml(definition) if text is None else text
-        self.without_go, self.overwrite = without_go, overwrite
+        self.output, self.overwrite = Path(output), overwrite
+        if not self.output.absolute().parent.is_dir():
+            raise RefusedError(f"the folder '{self.output.parent}' does not exist; make it first")
+        if self.output.exists() and not overwrite:
+            raise RefusedError(f"'{self.output}' exists; choose another name, or let it be overwritten")
+        self._definition, self._without_go = definition, without_go
+        self._text = to_toml(definition) if text is None else text
         self.checked: Check | None = None
         self.offer: Offer | None = None
         self.loop: Loop | None = None
@@ -124,6 +130,11 @@ class Session:
         self._failure: BaseException | None = None
         self._notes: list[Event] = []
         self._started = ""
+
+    @property
+    def definition(self) -> Definition:
+        """The test; that which is checked is that which is armed."""
+        return self._definition
 
     # --- states -----------------------------------------------------------------------------------------------------
 
@@ -141,8 +152,8 @@ class Session:
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
         """Judge the test; without a GO it is not armed, unless a reason was given to do it all the same."""
-        answer = check(self.definition, text=self.text, progress=progress)
-        if answer.verdict != "GO" and not self.without_go:
+        answer = check(self.definition, text=self._text, progress=progress)
+        if answer.verdict != "GO" and not self._without_go:
             raise NoGoError(answer)
         self.checked = answer
         return answer
@@ -168,6 +179,7 @@ class Session:
         self.loop = loop = self._build(self._end, offer)
         self._ring = ring = self._make_ring(loop)
         ring.words[WAIT] = int(wait)
+        loop.parameter("link.receive")["request"] = float(ring.words.ctypes.data + 8 * REQUEST)
         if self._stop_at_once:  # asked for since, when there was no loop yet to hear it
             ring.words[REQUEST] = EMERGENCY_STOP
         self._make_file(loop)
@@ -204,7 +216,8 @@ class Session:
 
     def _words(self) -> np.ndarray:
         if self._ring is None:
-            raise RefusedError(f"the session is {self.state}; arm it first")
+            remedy = "a new test is a new session" if self._finished else "arm it first"
+            raise RefusedError(f"the session is {self.state}; {remedy}")
         return self._ring.words
 
     # --- before the test --------------------------------------------------------------------------------------------
@@ -304,7 +317,7 @@ class Session:
         assert self.checked is not None
         if self.checked.verdict == "GO":
             return self.checked.reasons
-        return (f"run without a GO: {self.without_go}", *self.checked.reasons)
+        return (f"run without a GO: {self._without_go}", *self.checked.reasons)
 
     # --- the test ---------------------------------------------------------------------------------------------------
 
@@ -355,16 +368,22 @@ class Session:
 
     def wait(self, look: Callable[[], None] | None = None, every: float = 0.05) -> None:
         """Until the loop has ended and its rows are in the file, tending the recorder; ``look`` is called meanwhile."""
-        assert self._thread is not None
+        if self._thread is None:
+            raise RefusedError(f"the session is {self.state}; arm it first")
         while self._thread.is_alive():
             self._thread.join(every)
             self.tend()
             if look is not None:
                 look()
         self._thread.join()
-        deadline = time.monotonic() + 10.0
-        while self._recording() and time.monotonic() < deadline:
+        self._restarts = min(self._restarts, RESTARTS - 1)  # once more, for what the ring still holds
+        written, deadline = -1, 0.0
+        while self._recording():
             assert self._recorder is not None
+            if (rows := int(self._words()[ROWS_READ])) != written:  # a slow disk is waited for as long as it goes on
+                written, deadline = rows, time.monotonic() + LAST_ROWS
+            if time.monotonic() > deadline:
+                break
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._recorder.wait(every)
             self.tend()
@@ -381,6 +400,8 @@ class Session:
     def finish(self) -> Run:
         """The record with all that is known after the test; it replaces the run file in packed form."""
         loop, definition = self.loop, self.definition
+        if self._finished:
+            raise RefusedError("the test is finished already; load its record, or begin a new session")
         if loop is None or self.checked is None or self._ended is None or self.running:
             raise RefusedError(f"the test is {self.state}; wait for its end first")
         self._finished = True

@@ -88,7 +88,8 @@ class LiveState:
         said = {key: self.ending[key] for key in ("verdict", "limits_used") if key in self.ending}
         said |= {key: tuple(self.ending[key]) for key in ("reasons", "remedies") if key in self.ending}
         reason = "; ".join(text for text in (self.ending.get("reason", ""), self.record_in_words(last)) if text)
-        return {**said, "outcome": self.ending.get("outcome", "failed"), "reason": reason}
+        ended = "recording" if self.recording else "failed"
+        return {**said, "outcome": self.ending.get("outcome", ended), "reason": reason}
 
     def record_in_words(self, last: float | None) -> str:
         """How the recording ended; empty if as it should."""

@@ -22,7 +22,7 @@ class Verdict:
     stability: str
 
 
-TONES = {"completed": "go", "stopped": "check", "tripped": "no-go", "failed": "no-go"}
+TONES = {"completed": "go", "stopped": "check", "tripped": "no-go", "failed": "no-go", "recording": "check"}
 
 
 def verdict(run: Run) -> Verdict:
@@ -38,6 +38,7 @@ def verdict(run: Run) -> Verdict:
         "completed": f"The {run.kind} completed: {number(last)} s in steps of {in_time(run.step)}",
         "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
         "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
+        "recording": f"The {run.kind} goes on; this is as it was at {number(last)} s",
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-Outcome = Literal["completed", "stopped", "tripped", "failed"]
-"""How a test ended; "stopped" is an operator's controlled stop."""
+Outcome = Literal["completed", "stopped", "tripped", "failed", "recording"]
+"""How a test ended; "stopped" is an operator's controlled stop, "recording" has not ended."""
 
 
 @dataclass(frozen=True)

@@ -183,12 +183,12 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     warning = i + 1.0
                 if not (abs(s.watched[i]) <= p.trip[i]):
                     s.cause, s.value = i + 1.0, s.watched[i]
+        if u[0] != 0.0:
+            s.cause, s.value = BLOCK_FAULT, u[0]
         if request == RECORD_FAILS:
             s.cause, s.value = BY_RECORDER, 0.0
         if request == EMERGENCY_STOP:
             s.cause, s.value = BY_OPERATOR, 0.0
-        if u[0] != 0.0:
-            s.cause, s.value = BLOCK_FAULT, u[0]
         if s.cause != 0.0:
             s.mode = TRIPPED
             set_out(p, s, p.return_time if p.returns != 0.0 else 0.0)
