@@ -1,0 +1,301 @@
+"""What an operator does, and what the terminal says: start, stop, emergency stop, refusals, exit codes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import halfreal
+from halfreal.links.wires import LinkError
+from halfreal.live import session as live_session
+from halfreal.live.session import RefusedError
+from halfreal.runs.run import Run
+from live.processes import (
+    IDLE,
+    IN_STEP,
+    STEP,
+    Process,
+    Rig,
+    armed,
+    assert_every_tick,
+    assert_held_after_trip,
+    assert_obeyed,
+    column,
+    controller,
+    definition,
+    sent,
+    ticks,
+    wait_for,
+    written,
+)
+from live.proxy import ARM, Proxy
+
+RAMP_DOWN = 5.0
+"""Mode of the guard."""
+PLACE = -1e-3
+LONG = {"timing.duration": "60 s"}
+SOFT = {"timing.soft_start": "0.1 s", "timing.soft_stop": "0.2 s"}
+
+
+def begun(path: Path) -> bool:
+    """Whether a test has got somewhere, as its record says."""
+    return path.exists() and len(halfreal.load_run(path).time) > 100
+
+
+def assert_stopped_by_operator(run: Run, rig: Run) -> None:
+    assert (run.outcome, run.reason) == ("tripped", "emergency stop by the operator")
+    assert [event.text for event in run.events if event.channel == "guard.cause"] == [
+        "trip: emergency stop by the operator"
+    ]
+    assert_every_tick(run)
+    assert_held_after_trip(run)
+    assert_obeyed(run, rig)
+    assert rig.outcome == "completed" and column(rig, "rig.state")[-1] == IDLE
+    assert column(rig, "command")[-1] == column(run, "command")[-1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_is_an_emergency_stop(tmp_path: Path, rig: Rig, number: int) -> None:
+    with controller(tmp_path, rig.port, LONG) as process:
+        wait_for(lambda: begun(tmp_path / "run.h5"), "the test to begin")
+        process.signal(number)
+        assert process.ends() == 1
+        record = rig.record()
+    assert "emergency stop by the operator" in process.said
+    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+
+
+def test_a_session_waits_for_its_start_and_is_stopped_smoothly(tmp_path: Path, rig: Rig) -> None:
+    safe = {"limits.safe_position": [f"{PLACE} m"], "limits.command_rate.trip": "0.5 m/s"}
+    given = definition(tmp_path, rig.port, LONG, SOFT, safe)
+    with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
+        sends = session.loop.index["link.sent"]
+        wait_for(lambda: session.loop.vector[sends] > 50, "the loop to hold the rig")
+        assert (session.state, ticks(session)) == ("armed", -100)
+        session.start()
+        wait_for(lambda: ticks(session) > 100, "the test to begin")
+        assert session.state == "running"
+        session.stop()
+        session.wait()
+        assert session.state == "stopped"
+        run = session.finish()
+    record = rig.record()
+    assert (run.outcome, run.reason.startswith("by the operator at ")) == ("stopped", True)
+    assert_every_tick(run)
+    states = [event.text for event in run.events if event.channel == "guard.mode"]
+    assert states == ["ramping", "running", "ramp-down", "stopped"]
+    command, waited = column(run, "command"), column(record, "link.newest") < min(sent(run))
+    assert np.count_nonzero(waited) > 20 and np.all(column(record, "command")[waited] == 0.0), (
+        "it moved before its start"
+    )
+    down = np.flatnonzero(column(run, "guard.mode") == RAMP_DOWN)
+    assert down.size + 1 == 0.2 / STEP
+    distance = abs(command[down[0] - 1] - PLACE)
+    assert np.abs(np.diff(command[down[0] - 1 :])).max() <= 0.5 * np.pi * distance * STEP / 0.2
+    assert command[-1] == column(record, "command")[-1] == PLACE
+
+
+def test_an_emergency_stop_from_python_trips_and_nothing_leads_out_of_it(tmp_path: Path, rig: Rig) -> None:
+    with armed(halfreal.Session(definition(tmp_path, rig.port, LONG, SOFT), tmp_path / "run.h5")) as session:
+        wait_for(lambda: ticks(session) > 100, "the test to begin")
+        session.emergency_stop()
+        session.stop()
+        session.start()
+        session.wait()
+        assert session.state == "tripped, at rest"
+        run = session.finish()
+        with pytest.raises(RefusedError, match="a new one is a new session"):
+            session.arm()
+    record = rig.record()
+    assert_stopped_by_operator(run, record)
+
+
+def test_an_emergency_stop_before_there_is_a_loop_is_not_forgotten(tmp_path: Path, rig: Rig) -> None:
+    session = halfreal.Session(definition(tmp_path, rig.port, LONG), tmp_path / "run.h5")
+    session.emergency_stop()
+    with armed(session):
+        session.wait()
+        run = session.finish()
+    record = rig.record()
+    assert (run.outcome, run.reason) == ("tripped", "emergency stop by the operator")
+    assert np.all(column(record, "command") == 0.0)
+
+
+def test_a_session_that_is_closed_while_it_runs_stops_the_rig_and_keeps_its_record(tmp_path: Path, rig: Rig) -> None:
+    with (
+        pytest.raises(ZeroDivisionError),
+        armed(halfreal.Session(definition(tmp_path, rig.port, LONG), tmp_path / "run.h5")) as session,
+    ):
+        wait_for(lambda: ticks(session) > 100, "the test to begin")
+        raise ZeroDivisionError("a fault of the program around it")
+    record = rig.record()
+    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+
+
+def test_a_rig_that_stands_elsewhere_is_approached_smoothly_before_the_test_begins(tmp_path: Path) -> None:
+    rate, stands = 0.01, 3e-3
+    slow = {"limits.command_rate.trip": f"{rate} m/s", "excitation.virtual.displacement": "0.1 mm"}
+    with Rig(tmp_path, "--once", "--in-step", "--at", "3 mm") as rig:
+        given = definition(tmp_path, rig.port, IN_STEP, slow)
+        run = halfreal.run(given, tmp_path / "run.h5")
+        record = rig.record()
+    assert run.outcome == "completed"
+    assert_every_tick(run)
+    assert_obeyed(run, record)
+    command = column(run, "command")
+    before = run.time < -0.5 * STEP
+    assert command[0] == pytest.approx(stands, abs=rate * STEP) and column(run, "measured.displacement")[0] == stands
+    assert np.all(np.abs(np.diff(command)) <= rate * STEP)
+    assert np.all(np.diff(command[before]) <= 0.0)
+    assert np.count_nonzero(before) >= 0.5 * np.pi * stands / rate / STEP
+    # from time 0 on it is the test, but for the last bit of the way, which is still in the first measurement
+    rehearsal, rest = halfreal.rehearse(given), abs(command[before][-1])
+    assert rest < 1e-4 * stands
+    target = column(run, "target")[~before][: rehearsal.time.size]
+    np.testing.assert_allclose(target, column(rehearsal, "target"), rtol=0.0, atol=rest)
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_go_the_rig_is_not_armed_and_the_exit_code_is_no(tmp_path: Path, rig: Rig) -> None:
+    unstable = {"rig.actuator.delay": "25 ms"}
+    with controller(tmp_path, rig.port, unstable) as process:
+        assert process.ends() == 1
+        assert "armed" not in rig.said
+    assert process.said.startswith("NO-GO") and "unstable" in process.said
+    assert "the rig is not armed" in process.complained
+    assert not (tmp_path / "run.h5").exists()
+
+
+def test_where_no_rig_answers_the_message_says_where_and_what_to_do(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        with controller(tmp_path, port) as process:
+            assert process.ends() == 2
+    assert re.search(
+        rf"no answer from a rig at 127\.0\.0\.1:{port} within .* is it on and connected\?", process.complained
+    )
+    assert "Traceback" not in process.complained
+    assert not (tmp_path / "run.h5").exists()
+
+
+def test_a_second_controller_is_told_that_the_rig_is_busy_and_the_first_goes_on(tmp_path: Path, rig: Rig) -> None:
+    second = tmp_path / "second"
+    second.mkdir()
+    given = definition(tmp_path, rig.port)
+    with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
+        with controller(second, rig.port) as process:
+            assert process.ends() == 2
+        assert f"the rig at 127.0.0.1:{rig.port} refuses: it is busy with another session" in process.complained
+        session.start()
+        session.wait()
+        run = session.finish()
+    record = rig.record()
+    assert run.outcome == "completed"
+    assert_every_tick(run)
+    assert (column(record, "rig.state")[-1], record.outcome) == (IDLE, "completed")
+    assert not (second / "run.h5").exists()
+
+
+def test_a_rig_that_cannot_be_armed_leaves_a_file_that_says_so(
+    tmp_path: Path, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_session, "PATIENCE", 1.0)
+    with Proxy(rig.port, commands=lambda one: [] if one.kind == ARM else [one.data]) as proxy:
+        with pytest.raises(LinkError, match="did not say within 1 s that it is armed"):
+            halfreal.run(definition(tmp_path, proxy.port), tmp_path / "run.h5")
+        assert "armed" not in rig.said
+    run = halfreal.load_run(tmp_path / "run.h5")
+    assert (run.outcome, len(run.time)) == ("failed", 0)
+    assert "did not say within 1 s that it is armed" in run.reason
+
+
+# --- at a terminal --------------------------------------------------------------------------------------------------
+
+
+class Terminal(Process):
+    """``halfreal run`` at a terminal of its own; what it shows is read as it comes."""
+
+    # a terminal opened by the first process of a session is the one whose closing tells it to hang up
+    code = f"import os; os.open(os.ttyname(0), os.O_RDWR); {Process.code}"
+
+    def __init__(self, folder: Path, port: int, *changes: dict[str, object]) -> None:
+        self.master, slave = pty.openpty()
+        os.set_blocking(self.master, False)
+        self._shown = b""
+        file = written(folder / "test.toml", {"link.rig": f"127.0.0.1:{port}"}, *changes)
+        streams = {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
+        super().__init__(folder, "run", "run", str(file), "--output", str(folder / "run.h5"), **streams)
+        os.close(slave)
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.hang_up()
+
+    @property
+    def said(self) -> str:
+        try:
+            while self.master >= 0 and (data := os.read(self.master, 65536)):
+                self._shown += data
+        except OSError:  # nothing new, or the other end has closed it
+            pass
+        return self._shown.decode(errors="replace")
+
+    def ends(self) -> int:
+        wait_for(lambda: self.said is not None and self.process.poll() is not None, "it to end")
+        return self.process.returncode
+
+    def press(self, key: str) -> None:
+        os.write(self.master, key.encode())
+
+    def hang_up(self) -> None:
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+
+
+@pytest.mark.parametrize(
+    ("key", "outcome", "reason"),
+    [(" ", "tripped", "emergency stop by the operator"), ("s", "stopped", "by the operator at ")],
+    ids=["space", "s"],
+)
+def test_at_a_terminal_enter_starts_the_test_and_a_key_ends_it(
+    tmp_path: Path, rig: Rig, key: str, outcome: str, reason: str
+) -> None:
+    with Terminal(tmp_path, rig.port, LONG, SOFT) as terminal:
+        terminal.until("armed, and holding: Enter starts the test")
+        terminal.until(r"limit of|state")
+        assert halfreal.load_run(tmp_path / "run.h5").time.size == 0, "it did not wait for its start"
+        terminal.press("\n")
+        wait_for(lambda: terminal.said and begun(tmp_path / "run.h5"), "the test to begin")
+        terminal.until("running")
+        for words in ("1000 Hz; a tick takes", "overruns", "s left", "rows on their way to the file"):
+            assert words in terminal.said
+        terminal.press(key)
+        assert terminal.ends() == 1
+        record = rig.record()
+    run = halfreal.load_run(tmp_path / "run.h5")
+    assert run.outcome == outcome and run.reason.startswith(reason)
+    assert run.reason in terminal.said
+    assert (column(record, "rig.state")[-1], record.outcome) == (IDLE, "completed")
+    assert column(record, "command")[-1] == column(run, "command")[-1]
+
+
+def test_a_terminal_that_is_closed_is_an_emergency_stop(tmp_path: Path, rig: Rig) -> None:
+    with Terminal(tmp_path, rig.port, LONG) as terminal:
+        terminal.until("Enter starts the test")
+        terminal.press("\n")
+        wait_for(lambda: terminal.said and begun(tmp_path / "run.h5"), "the test to begin")
+        terminal.hang_up()
+        assert terminal.ends() == 1
+        record = rig.record()
+    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)

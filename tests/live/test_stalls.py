@@ -1,0 +1,158 @@
+"""The clock of a test that is held up for 50 ms at 1 kHz: what ``real_time.overrun`` and the lease promise, happens.
+
+Commands carry the time at which they were sent: from it the test's own time is seen to catch up, or not.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import halfreal
+from halfreal.runs.run import Run
+from live.processes import (
+    LEASE_OVER,
+    SAFE,
+    STEP,
+    Rig,
+    assert_every_tick,
+    assert_held_after_trip,
+    assert_obeyed,
+    column,
+    controller,
+    definition,
+)
+from live.proxy import COMMAND, At, Datagram, Proxy, Stall
+
+WHEN, LONG_ENOUGH = 200, 0.05
+NEARLY = 0.9 * LONG_ENOUGH
+"""The signal to stop takes a moment to arrive."""
+
+
+@dataclass
+class Stalled:
+    """What is left of a test that was held up."""
+
+    code: int
+    said: str
+    run: Run
+    rig: Run
+    sent_at: dict[int, float]
+    """Times [s] of the controller's clock at which its commands were sent, by their sequence."""
+
+    def behind(self, first: int, last: int) -> float:
+        """Seconds that the test's time is behind the clock, from one command up to another."""
+        return float(np.median([self.sent_at[i] - STEP * i for i in range(first, last)]))
+
+
+def stalled(tmp_path: Path, rig: Rig, changes: dict[str, object], seconds: float = LONG_ENOUGH) -> Stalled:
+    stall = Stall(WHEN, round(1e9 * seconds))
+    with Proxy(rig.port, stall.commands, stall.measurements) as proxy:
+        with controller(tmp_path, proxy.port, changes) as process:
+            stall.process.append(process.pid)
+            code = process.ends()
+        record = rig.record()
+    run = halfreal.load_run(tmp_path / "run.h5")
+    assert_every_tick(run)
+    assert_obeyed(run, record)
+    sent_at = {one.sequence: 1e-9 * one.timestamp for one in proxy.heard if one.kind == COMMAND}
+    return Stalled(code, process.said, run, record, sent_at)
+
+
+@pytest.mark.parametrize("policy", ["count", "hold"])
+def test_a_stall_within_the_lease_is_counted_and_the_test_catches_up_or_its_time_stands_still(
+    tmp_path: Path, rig: Rig, policy: str
+) -> None:
+    test = stalled(tmp_path, rig, {"real_time.overrun": policy})
+    run = test.run
+    assert (test.code, run.outcome) == (0, "completed")
+    assert len(run.time) == 401
+    lateness, overruns = column(run, "pace.lateness"), column(run, "pace.overruns")
+    worst = int(np.argmax(lateness))
+    assert lateness[worst] >= NEARLY
+    assert column(test.rig, "link.age").max() >= NEARLY and test.rig.outcome == "completed", "it kept its last command"
+    later = test.behind(300, 390) - test.behind(100, 190)
+    if policy == "count":
+        missed = overruns[min(worst + 60, 400)] - overruns[worst - 1]
+        assert missed >= NEARLY / STEP, "the ticks that were missed are counted, one by one"
+        assert later < 0.5 * NEARLY
+    else:
+        assert 1 <= overruns[worst + 1] - overruns[worst - 1] <= 2, "it is counted once"
+        assert later >= NEARLY
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"real_time.overrun": "trip"},
+            r"block 'pace': a tick was not done before the next was due, 1 ms later \(real_time\.overrun\)",
+        ),
+        (
+            {"real_time.overrun": "count", "limits.lateness.trip": "40 ms"},
+            r"block 'pace': a tick was later than limits\.lateness\.trip, 40 ms",
+        ),
+    ],
+    ids=["overrun", "lateness"],
+)
+def test_a_stall_trips_the_test_where_the_definition_says_so(
+    tmp_path: Path, rig: Rig, changes: dict[str, object], words: str
+) -> None:
+    test = stalled(tmp_path, rig, changes)
+    run = test.run
+    assert (test.code, run.outcome) == (1, "tripped")
+    assert re.fullmatch(words, run.reason), run.reason
+    assert run.reason in test.said
+    assert_held_after_trip(run)
+    assert test.rig.outcome == "completed", "it was not let go"
+    trip = np.flatnonzero(column(run, "guard.cause"))[0]
+    lateness = column(run, "pace.lateness")
+    if "limits.lateness.trip" in changes:
+        assert lateness[trip] > 0.04 and np.all(lateness[:trip] <= 0.04)
+    else:  # a tick that begins too late is not done before the next is due, which is then found
+        assert lateness[trip] > 0.0 and np.all(lateness[: trip - 1] <= STEP)
+
+
+def test_a_stall_beyond_the_lease_leaves_a_rig_that_is_safe_and_does_not_revive(tmp_path: Path, rig: Rig) -> None:
+    lease = 0.2
+    changes = {"link.lease": f"{lease} s", "real_time.overrun": "count"}
+    test = stalled(tmp_path, rig, changes, lease + 0.03)
+    run, record = test.run, test.rig
+    assert (test.code, run.outcome) == (1, "tripped")
+    assert run.reason.endswith("the rig has made itself safe: no valid command reached it within its lease")
+    assert run.reason in test.said
+    assert_held_after_trip(run)
+    assert (record.outcome, record.reason) == ("tripped", "no valid command within the lease")
+    safe = np.flatnonzero(column(record, "rig.state") == SAFE)
+    command, newest = column(record, "command"), column(record, "link.newest")
+    assert np.all(column(record, "rig.code")[safe] == LEASE_OVER)
+    assert column(record, "link.age")[safe[0]] >= lease
+    assert safe[0] - np.flatnonzero(newest == newest[safe[0] - 1])[0] <= lease / STEP + 2
+    assert np.all(command[safe] == command[safe[0] - 1]), "it moved on"
+
+
+def test_a_rig_that_is_held_up_beyond_its_lease_does_not_obey_what_has_come_meanwhile(tmp_path: Path, rig: Rig) -> None:
+    lease = 0.3
+    held = [At(WHEN, lambda: rig.signal(signal.SIGSTOP)), At(WHEN + 500, lambda: rig.signal(signal.SIGCONT))]
+
+    def commands(datagram: Datagram) -> list[bytes]:
+        for one in held:
+            one(datagram)
+        return [datagram.data]
+
+    with Proxy(rig.port, commands=commands) as proxy:
+        changes = {"link.lease": f"{lease} s", "limits.stale.trip": "5 s", "timing.duration": "2 s"}
+        run = halfreal.run(definition(tmp_path, proxy.port, changes), tmp_path / "run.h5")
+    record = rig.record()
+    assert run.reason.endswith("the rig has made itself safe: no valid command reached it within its lease")
+    assert_obeyed(run, record)
+    state, newest, command = (column(record, name) for name in ("rig.state", "link.newest", "command"))
+    safe = np.flatnonzero(state == SAFE)
+    assert column(record, "link.age")[safe[0]] >= lease
+    assert newest[safe[-1]] - newest[safe[0] - 1] > 100, "commands had come"
+    assert np.all(command[safe] == command[safe[0] - 1]), "it obeyed them"
