@@ -146,6 +146,7 @@ class Rig(Process):
 
     def go_home(self) -> None:
         """Bring it back to 0 by hand, whatever the last test has done; what it has said until then is forgotten."""
+        self.signal(signal.SIGCONT)
         with Controller(self.port) as by_hand:
             answer = wait_for(lambda: (heard := by_hand.hello()).kind == OFFER and heard, "the rig to be free")
             if answer.channels[0] != 0.0:
