@@ -35,6 +35,12 @@ def source_step(p, s, t, u, y):
     return 0
 
 
+def constants_step(p, s, t, u, y):
+    for i in range(y.size):
+        y[i] = p.values[i]
+    return 0
+
+
 def release_step(p, s, t, u, y):
     """A rig that lets a waiting loop go in its 50th tick."""
     s.count += 1.0
@@ -219,3 +225,15 @@ def test_an_operators_stop_is_the_cause_on_record_also_beside_a_blocks_fault():
     words[REQUEST] = EMERGENCY_STOP
     loop.vector[loop.index["loop.fault"]] = 1001.0
     assert drive(loop, 1, words)[0, 3] == BY_OPERATOR
+
+
+@pytest.mark.parametrize(("which", "cause"), [("measured.displacement", 4.0), ("measured.force", 5.0)])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_sensors_fault_is_the_cause_not_what_the_loop_made_of_it(which, cause, value):
+    names = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
+    # the loop has already carried the bad value into the command, the target and the energy
+    bad = [value if name in ("command.asked", "target", which) else 0.0 for name in names]
+    source = Block("source", constants_step, (), tuple(Channel(name, "m") for name in names), {"values": np.array(bad)})
+    watch = guard(Limits(), DT, "m", *((name,) for name in names), np.zeros(1))
+    log = Loop([source, watch], dt=DT).run(1, record=["guard.mode", "guard.cause"]).log
+    assert list(log[0, 1:]) == [TRIPPED, cause]

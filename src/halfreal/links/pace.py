@@ -67,6 +67,8 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.deadline += p.period * math.ceil(late / p.period)
         woke = float(wait_until(origin + int(s.deadline), int(p.spin)) - origin)
         lateness = late if overrun else woke - s.deadline
+        if p.policy == TRIP and lateness > p.period:  # already: the next tick's command would be late too
+            status = MISSED
     else:
         overrun = s.ticks > 0.0 and late > p.period
         woke = called

@@ -183,6 +183,9 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     warning = i + 1.0
                 if not (abs(s.watched[i]) <= p.trip[i]):
                     s.cause, s.value = i + 1.0, s.watched[i]
+            for i in range(5 * n - 1, 3 * n - 1, -1):
+                if not math.isfinite(s.watched[i]):  # a sensor's fault is the cause, not what the loop made of it
+                    s.cause, s.value = i + 1.0, s.watched[i]
         if u[0] != 0.0:
             s.cause, s.value = BLOCK_FAULT, u[0]
         if request == RECORD_FAILS:
