@@ -72,11 +72,12 @@ def test_a_waiting_loop_sees_what_another_thread_writes():
     """An ordinary load would be moved out of the loop, which then would not end."""
     word = np.zeros(1, dtype=np.int64)
     wait_for(word.ctypes.data, 0)  # compiled
-    thread = threading.Thread(target=wait_for, args=(word.ctypes.data, 7))
+    thread = threading.Thread(target=wait_for, args=(word.ctypes.data, 7), daemon=True)
     thread.start()
     store(word.ctypes.data, 6)
     store(word.ctypes.data, 7)
-    thread.join()
+    thread.join(60.0)
+    assert not thread.is_alive()
 
 
 def test_what_is_stored_before_a_word_is_seen_by_who_has_read_the_word():

@@ -237,3 +237,15 @@ def test_a_sensors_fault_is_the_cause_not_what_the_loop_made_of_it(which, cause,
     watch = guard(Limits(), DT, "m", *((name,) for name in names), np.zeros(1))
     log = Loop([source, watch], dt=DT).run(1, record=["guard.mode", "guard.cause"]).log
     assert list(log[0, 1:]) == [TRIPPED, cause]
+
+
+@pytest.mark.parametrize("soft_stop", [0.0, 0.02])
+def test_the_lag_behind_a_command_that_leads_is_no_gap_once_the_test_is_over(soft_stop):
+    names = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
+    ahead = np.array([5e-3, 0.0, 0.0, 0.0, 0.0])  # synchronised, by a command that leads by 5 mm
+    source = Block("source", constants_step, (), tuple(Channel(name, "m") for name in names), {"values": ahead})
+    limits = Limits(gap={"trip": 1e-3})
+    watch = guard(limits, DT, "m", *((name,) for name in names), np.zeros(1), soft_stop=soft_stop, duration=10 * DT)
+    loop = Loop([source, watch], dt=DT, end=10)
+    assert loop.run(1000, record=["guard.mode"]).log[-1, 1] == STOPPED_AT_REST
+    assert limits.used(loop.state("guard")["peaks"]) == {"gap": 0.0}

@@ -14,7 +14,7 @@ The guard's mode is the state of the test::
 ARMED holds the rig where it stands for as long as the operator wants.  RAMPING brings it, within the soft start, along
 a half cosine to where the test begins (t < 0).  RUNNING is the test.  RAMP_DOWN, at its end or when the operator asks
 for it, brings it to the safe position within the soft stop; without a soft stop it holds where it is.  The limits are
-watched in all of them.  No mode leads out of FINISHED: a new test is a new loop.
+watched in all of them, but for that of the gap in RAMP_DOWN.  No mode leads out of FINISHED: a new test is a new loop.
 """
 
 from __future__ import annotations
@@ -163,7 +163,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.watched[2 * n + i] = target
         s.watched[3 * n + i] = measured
         s.watched[4 * n + i] = u[2 + 3 * n + i]
-        s.watched[5 * n + i] = target - measured
+        # on the way home there is no target: what is left is the rig's own lag behind its command
+        s.watched[5 * n + i] = target - measured if s.mode != RAMP_DOWN else 0.0
         s.watched[6 * n + i] = velocity
         s.watched[7 * n + i] = (velocity - s.velocity[i]) / p.dt
         s.watched[8 * n + i] = u[2 + 4 * n + i]
