@@ -133,6 +133,9 @@ Measured on:
   stiffness matrices, integrated by Newmark's method.
 - **Delay margins**: [`stability.py`](stability.py), the critical delay of the spring–mass–damper loop. The exact one
   comes from an eigenvalue problem, not from a grid. DDE-BIFTOOL has a row only where Octave and it are installed.
+- **QR-RLS coupling**: [`rls.py`](rls.py), the adaptive feed-forward of two axes and nine harmonics, identifying and
+  adapting at once: three rows a tick into two triangular factors of 36 unknowns, by Givens rotations. NumPy factorises
+  anew what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.
 - **Commands**: wall times of fresh processes. *Cold* begins with an empty compiler cache, as the first rehearsal after
   an installation does; *warm* finds what the first one left there.
 

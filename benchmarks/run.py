@@ -20,6 +20,7 @@ import numpy as np
 import numpy_loop
 import processes
 import realtime
+import rls
 from capacity import structure
 from report import Row, duration, show, speed, write
 
@@ -183,6 +184,7 @@ def main() -> None:
             *fresh.submit(whole).result(),
             *(larger(definition, dofs) for dofs in (20, 100)),
             *fresh.submit(stability.rows).result(),
+            *fresh.submit(rls.rows).result(),
             *command_line(definition, folder),
         ]
         in_real_time = realtime.rows(folder, fresh)

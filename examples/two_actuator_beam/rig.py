@@ -17,17 +17,24 @@ has the natural frequencies that the paper tells for deflections: 95, 211, 319 a
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
-from halfreal.kernels.block import Block, Channel
+import numpy as np
+import scipy.signal
+
+from halfreal.kernels.block import Block, Channel, channels, names
+from halfreal.kernels.linear import stored
+from halfreal.kernels.random import normal
 from halfreal.models.beam import Beam
 from halfreal.models.beam_elements import node_dofs, rectangle, uniform_beam
 from halfreal.models.craig_bampton import reduced
-from halfreal.models.exact import Exact
+from halfreal.models.exact import Exact, discretise, exact_method, exact_step
 from halfreal.models.joints import point_mass, spring
 from halfreal.models.substructure import Substructure, couple
 from halfreal.models.system import Elements, System
 from halfreal.rigs.interface_geometry import InterfaceGeometry
+from halfreal.rigs.peak_filter import PeakFilter
 from halfreal.rigs.transfer_system import TransferSystem
 
 # Tab. 2 and section 5.1
@@ -183,15 +190,106 @@ def rig() -> System:
     )
 
 
+# --- as a part of definitions -----------------------------------------------------------------------------------------
+
+SENSED = (("acceleration", "m/s^2"), ("load_cell", "N"))
+TRUE = (("displacement", "m"), ("force", "N"))
+BANDWIDTH, ORDER = 2e3, 4  # of the amplifiers' Butterworth low-pass, Hz
+
+
+def both_ends(prefix: str, signals: tuple[tuple[str, str], ...]) -> tuple[Channel, ...]:
+    """Channels of some signals, each at coil 1 and at coil 2."""
+    return tuple(Channel(f"{prefix}.{name}.{i}", unit) for name, unit in signals for i in (1, 2))
+
+
+def noisy_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    for i in range(u.size):
+        y[i] = u[i] + p.noise[i] * normal(p.seed, float(i), s.count)
+    s.count += 1.0
+    return 0
+
+
+def two_coils(
+    dt: float, substeps: int, commands: tuple[str, ...], initial: np.ndarray, parameters: dict[str, Any]
+) -> tuple[list[Block], list[Block]]:
+    """The rig of a definition; left alone it comes to rest at zero, so that it begins there, whatever ``initial``.
+
+    On its own step: coils that hold the command's force over a tick, beam, plate, and the sensors' amplifiers.  Once a
+    tick: sensors with their noise, integration by peak filters at the excitation's ``frequencies`` [Hz], the force of
+    the specimen (Eq. 26, or with ``compensation`` = 0 kinematics only, Eq. 27), and a peak filter on it too.
+    """
+    peaks = PeakFilter(frequencies=np.atleast_1d(parameters["frequencies"]), time_constant=parameters["time_constant"])
+    read, sensor = both_ends("amplified", SENSED), both_ends("sensor", SENSED)
+    seen = names(sensor)
+    noise = [parameters["acceleration_noise"]] * 2 + [parameters["force_noise"]] * 2
+    sensors = Block(
+        name="sensors",
+        step=noisy_step,
+        inputs=names(read),
+        outputs=sensor,
+        parameters={"seed": parameters["seed"], "noise": np.array(noise)},
+        state={"count": 0.0},
+        frozen=("count",),
+    )
+    moved = channels("sensor.velocity", "m/s", 2), channels("sensor.displacement", "m", 2)
+    integrator = peaks.integrator_block("integrator", dt, seen[:2], *moved)
+    interface = transfer_system().block(
+        seen[:2], names(moved[0]), names(moved[1]), seen[2:], kinematics_only=not parameters["compensation"]
+    )
+    place = channels("measured.displacement", "m", 2)
+    interface = replace(interface, outputs=(*place, *interface.outputs[2:]))
+    force = peaks.filter_block("force", dt, names(interface.outputs[2:]), channels("measured.force", "N", 2))
+    inner = [coils_block(dt / substeps, commands), amplifiers(dt / substeps, read)]
+    return inner, [sensors, integrator, interface, force]
+
+
+def coils_block(dt: float, commands: tuple[str, ...]) -> Block:
+    """Coils, beam and plate, exactly, for forces that are held over a step and act in the step after their tick."""
+    a, b, c, d = rig().first_order()
+    transition, held, _ = discretise(a, b, dt, "zero")
+    return Block(
+        name="rig",
+        step=exact_step,
+        inputs=commands,
+        outputs=both_ends("rig", SENSED + TRUE),
+        parameters={
+            "transition": stored(transition),
+            "earlier": stored(0.0 * held),
+            "later": stored(held),
+            "outputs": stored(c),
+            "direct": stored(d),
+        },
+        state={"x": np.zeros(len(a)), "u": np.zeros(2), "started": 1.0, "before": np.zeros(len(a))},
+        frozen=("started", "before", "u"),
+        references=("vanloan1978",),
+    )
+
+
+def amplifiers(dt: float, read: tuple[Channel, ...]) -> Block:
+    """The same low-pass for every sensor: what all share cancels out of the specimen's force for its displacement."""
+    one = scipy.signal.tf2ss(*scipy.signal.butter(ORDER, 1.0, analog=True))
+    a, b, c, d = (np.kron(np.eye(len(read)), part) for part in one)
+    a, b = 2 * np.pi * BANDWIDTH * a, 2 * np.pi * BANDWIDTH * b
+    method = exact_method((a, b, c, d), np.zeros(len(a)), dt, "first")
+    return Block(
+        name="amplifiers",
+        step=method.step,
+        inputs=names(both_ends("rig", SENSED)),
+        outputs=read,
+        parameters=method.parameters,
+        state=method.state,
+        frozen=method.frozen,
+    )
+
+
 def rig_block(dt: float, commands: tuple[str, str]) -> Block:
     """The rig as a block of the loop: two forces in newtons to what the sensors read."""
     method = Exact().method(rig(), dt)
-    signals = (("acceleration", "m/s^2"), ("load_cell", "N"), ("displacement", "m"), ("force", "N"))
     return Block(
         name="rig",
         step=method.step,
         inputs=commands,
-        outputs=tuple(Channel(f"rig.{name}.{i}", unit) for name, unit in signals for i in (1, 2)),
+        outputs=both_ends("rig", SENSED + TRUE),
         parameters=method.parameters,
         state=method.state,
         frozen=method.frozen,

@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Definition": ("definition.definition", "Definition"),
     "DefinitionError": ("definition.faults", "DefinitionError"),
+    "Plan": ("studies.campaign_plan", "Plan"),
     "Run": ("runs.run", "Run"),
     "Session": ("live.session", "Session"),
     "build": ("runs.build", "build"),
@@ -30,12 +31,14 @@ _HOMES = {
     "check": ("studies.check", "check"),
     "linearise": ("stability.linearise", "linearise"),
     "load": ("definition.definition", "load"),
+    "load_results": ("studies.campaign_store", "load_results"),
     "load_run": ("records.run_file", "load"),
     "rehearse": ("runs.rehearse", "rehearse"),
     "report": ("reports.html", "write"),
     "run": ("live.session", "run"),
     "save": ("records.run_file", "save"),
     "study_uncertainty": ("studies.uncertainty", "study_uncertainty"),
+    "sweep": ("campaigns.sweep", "sweep"),
 }
 __all__ = ["__version__", *_HOMES]
 

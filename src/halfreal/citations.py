@@ -10,17 +10,62 @@ from collections.abc import Iterable
 
 PAPERS: dict[str, str] = {
     "bartl2016": ("A. Bartl, J. Mayet, M. K. Mahdiabadi, D. J. Rixen, Dynamics of Coupled Structures 4 (2016) 7–14."),
+    "baumgarte1972": (
+        "J. Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems, Comput. Methods "
+        "Appl. Mech. Engrg 1 (1972) 1–16, doi:10.1016/0045-7825(72)90018-7."
+    ),
+    "carrion2007": (
+        "J. E. Carrion, B. F. Spencer, Model-based strategies for real-time hybrid testing, NSEL Report 6, University "
+        "of Illinois at Urbana-Champaign (2007)."
+    ),
+    "chae2013": (
+        "Y. Chae, K. Kazemibidokhti, J. M. Ricles, Adaptive time series compensator for delay compensation of "
+        "servo-hydraulic actuator systems for real-time hybrid simulation, Earthquake Engng Struct. Dyn. 42 (2013) "
+        "1697–1715, doi:10.1002/eqe.2294."
+    ),
+    "chen2015": (
+        "P.-C. Chen, C.-M. Chang, B. F. Spencer, K.-C. Tsai, Adaptive model-based tracking control for real-time "
+        "hybrid simulation, Bull. Earthquake Eng. 13 (2015) 1633–1653, doi:10.1007/s10518-014-9681-2."
+    ),
     "chung1993": (
         "J. Chung, G. M. Hulbert, A time integration algorithm for structural dynamics with improved numerical "
         "dissipation: the generalized-α method, J. Appl. Mech. 60 (1993) 371–375, doi:10.1115/1.2900803."
+    ),
+    "combescure1997": (
+        "D. Combescure, P. Pegon, α-operator splitting time integration technique for pseudodynamic testing: error "
+        "propagation analysis, Soil Dyn. Earthquake Engng 16 (1997) 427–443, doi:10.1016/S0267-7261(97)00017-1."
+    ),
+    "craig1968": (
+        "R. R. Craig, M. C. C. Bampton, Coupling of substructures for dynamic analyses, AIAA J. 6 (1968) 1313–1319, "
+        "doi:10.2514/3.4741."
+    ),
+    "dlr_mavis": (
+        "DLR Institute of Aeroelasticity, paper on hardware-in-the-loop simulation with the six-axis hydraulic shaking "
+        "table MAVIS."
+    ),
+    "dyke1995": (
+        "S. J. Dyke, B. F. Spencer, P. Quast, M. K. Sain, Role of control–structure interaction in protective system "
+        "design, J. Eng. Mech. 121 (1995) 322–338."
     ),
     "guo2014": (
         "T. Guo, C. Chen, W. Xu, F. Sanchez, A frequency response analysis approach for quantitative assessment of "
         "actuator tracking for real-time hybrid simulation, Smart Mater. Struct. 23 (2014) 045042."
     ),
+    "gustavsen1999": (
+        "B. Gustavsen, A. Semlyen, Rational approximation of frequency domain responses by vector fitting, IEEE Trans. "
+        "Power Delivery 14 (1999) 1052–1061, doi:10.1109/61.772353."
+    ),
     "hilber1977": (
         "H. M. Hilber, T. J. R. Hughes, R. L. Taylor, Improved numerical dissipation for time integration algorithms "
         "in structural dynamics, Earthquake Engng Struct. Dyn. 5 (1977) 283–292, doi:10.1002/eqe.4290050306."
+    ),
+    "horiuchi1999": (
+        "T. Horiuchi, M. Inoue, T. Konno, Y. Namita, Real-time hybrid experimental system with actuator delay "
+        "compensation and its application to a piping system with energy absorber, Earthquake Engng Struct. Dyn. 28 "
+        "(1999) 1121–1141."
+    ),
+    "kalman1960": (
+        "R. E. Kalman, A new approach to linear filtering and prediction problems, J. Basic Eng. 82 (1960) 35–45."
     ),
     "kolay2014": (
         "C. Kolay, J. M. Ricles, Development of a family of unconditionally stable explicit direct integration "
@@ -30,6 +75,10 @@ PAPERS: dict[str, str] = {
         "G. Mosqueda, B. Stojadinović, S. A. Mahin, Real-time error monitoring for hybrid simulation. Part I: "
         "methodology and experimental verification, J. Struct. Eng. 133 (2007) 1100–1108."
     ),
+    "nakashima1992": (
+        "M. Nakashima, H. Kato, E. Takaoka, Development of real-time pseudo dynamic testing, Earthquake Engng Struct. "
+        "Dyn. 21 (1992) 79–92, doi:10.1002/eqe.4290210106."
+    ),
     "newmark1959": (
         "N. M. Newmark, A method of computation for structural dynamics, J. Eng. Mech. Div. ASCE 85 (1959) 67–94, "
         "doi:10.1061/JMCEA3.0000098."
@@ -37,10 +86,22 @@ PAPERS: dict[str, str] = {
     "nordtorp": (
         "F. Nordtorp, G. Abbiati, A DAE solver for coordination of force-controlled hybrid testing, engrXiv preprint."
     ),
+    "peceli1986": (
+        "G. Peceli, A common structure for recursive discrete transforms, IEEE Trans. Circuits Syst. 33 (1986) "
+        "1035–1036."
+    ),
+    "phillips2013": (
+        "B. M. Phillips, B. F. Spencer, Model-based multiactuator control for real-time hybrid simulation, J. Eng. "
+        "Mech. 139 (2013) 219–228."
+    ),
     "ruffini2020": (
         "V. Ruffini, C. P. Szczyglowski, D. A. W. Barton, M. H. Lowenberg, S. A. Neild, Real-time hybrid testing of "
         "strut-braced wing under aerodynamic loading using an electrodynamical actuator, Exp. Tech. (2020), "
         "doi:10.1007/s40799-020-00394-5."
+    ),
+    "silva2020": (
+        "C. E. Silva, D. Gomez, A. Maghareh, S. J. Dyke, B. F. Spencer, Benchmark control problem for real-time hybrid "
+        "simulation, Mech. Syst. Signal Process. 135 (2020) 106381."
     ),
     "vanloan1978": (
         "C. F. Van Loan, Computing integrals involving the matrix exponential, IEEE Trans. Autom. Control 23 (1978) "

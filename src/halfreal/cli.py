@@ -21,6 +21,7 @@ from .errors import HalfrealError
 
 if TYPE_CHECKING:
     from .definition.definition import Definition
+    from .live.session import Session
     from .runs.run import Run
     from .studies.check import Check
 
@@ -101,11 +102,12 @@ def _load(path: Path) -> tuple[Definition, str]:
 def _verdict_table(run: Run) -> Any:
     from rich.table import Table
 
+    from .reports import learning
     from .reports.measures import key_figures
     from .reports.verdict import verdict
 
-    table = Table(show_header=False)
-    for name, value in [("Verdict", verdict(run).word), *key_figures(run)]:
+    table, since = Table(show_header=False), learning.since(run)
+    for name, value in [("Verdict", verdict(run).word), *key_figures(run, since), *learning.figures(run, since)]:
         table.add_row(name, value)
     return table
 
@@ -253,32 +255,78 @@ def run(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Run the test in real time on the rig behind its link."""
+    """Run the test on the rig behind its link: in real time, or slowly."""
     definition, text = _load(path)
-    from .live.console import beside, check_operator, run_test
-    from .live.session import NoGoError, Session
-
-    def say(line: str) -> None:
-        typer.echo(f"  {line}", err=as_json)
+    from .live.console import beside, check_operator
+    from .live.session import Session
 
     target = _free(output or path.with_suffix(".run.h5"), force)
     check_operator(start)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
-    with beside(path, say) if with_rig else nullcontext():
-        try:
-            answer = _with_progress(session.check, quiet=as_json)
-            if not as_json:
-                _tell(answer, definition.title)
-            done = run_test(session, start=start, say=say)
-        except NoGoError as error:
-            if as_json:
-                typer.echo(json.dumps(_finite(_check_json(error.answer)), indent=2))
-            else:
-                _tell(error.answer, definition.title)
-            typer.echo("the rig is not armed; --without-go REASON runs it all the same, and is recorded", err=True)
-            raise typer.Exit(NO) from None
-        finally:
-            session.close()
+    with beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
+        _run_session(session, target, start, as_json)
+
+
+@app.command()
+@told
+def resume(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="RUN.h5", help="The record of a slow test that was interrupted.", show_default=False),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; RUN.resumed.h5 if left out.")
+    ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Go on at once, without asking the operator.")] = False,
+    without_go: Annotated[
+        str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
+    ] = "",
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Go on with a slow test where its record ends; the rig is not moved before the operator says so."""
+    before = _open_run(path)
+    from .definition.definition import Definition
+    from .definition.load import from_json
+    from .live.console import check_operator
+    from .live.session import Session
+
+    target = _free(output or path.with_suffix(".resumed.h5"), force)
+    check_operator(start)
+    session = Session(
+        from_json(Definition, before.definition),
+        target,
+        text=before.definition_text,
+        without_go=without_go,
+        overwrite=force,
+        after=before,
+    )
+    assert session.resumption is not None
+    ticks, step = session.resumption.ticks, before.step
+    typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
+    _run_session(session, target, start, as_json)
+
+
+def _run_session(session: Session, target: Path, start: bool, as_json: bool) -> NoReturn:
+    """Check, run and tell about a test on a rig."""
+    from .live.console import run_test
+    from .live.session import NoGoError
+
+    title = session.definition.title
+    try:
+        answer = _with_progress(session.check, quiet=as_json)
+        if not as_json:
+            _tell(answer, title)
+        done = run_test(session, start=start, say=lambda line: typer.echo(f"  {line}", err=as_json))
+    except NoGoError as error:
+        if as_json:
+            typer.echo(json.dumps(_finite(_check_json(error.answer)), indent=2))
+        else:
+            _tell(error.answer, title)
+        typer.echo("the rig is not armed; --without-go REASON runs it all the same, and is recorded", err=True)
+        raise typer.Exit(NO) from None
+    finally:
+        session.close()
     if as_json:
         typer.echo(json.dumps(_run_json(done, target), indent=2))
     else:
@@ -423,6 +471,122 @@ def _range(definition: Definition, text: str) -> Any:
     quantity = quantity_at(definition, place)
     unit = "1" if quantity is None else quantity.number.unit
     return place, parse(low, unit), parse(high, unit)
+
+
+@app.command()
+@told
+def sweep(
+    path: DefinitionFile,
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN.toml", help="What varies, and what is kept.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="RESULTS.sqlite", help="Table of results; PLAN.sqlite if left out."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine; one for each processor if left out.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers do it, as in tcp://host:8786.")
+    ] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Check, rehearse and score a definition at many points; once interrupted, the same command goes on."""
+    definition, text = _load(path)
+    from .campaigns.command import carry_out, in_words, summary
+
+    target = output or plan.with_suffix(".sqlite")
+    try:
+        results, page = _with_progress(
+            lambda progress: carry_out(definition, text, plan, target, workers, scheduler, force, progress),
+            quiet=as_json,
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; '{target}' keeps what is done, and the same command goes on", err=True)
+        raise typer.Exit(NO) from None
+    if as_json:
+        typer.echo(json.dumps(_finite({**summary(results), "file": str(target), "report": str(page)}), indent=2))
+    else:
+        typer.echo("\n".join(in_words(results)))
+        typer.echo(f"results: {target}\nreport: {page.resolve()}")
+    raise typer.Exit(NO if results.failed else OK)
+
+
+@app.command()
+@told
+def tune(
+    path: DefinitionFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="BEST.toml", help="Definition; TEST.tuned.toml if left out."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=0, help="Samples of what is uncertain.")] = 20,
+    workers: Annotated[int | None, typer.Option(min=1, help="Rehearsals at a time; one for each processor.")] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Try the couplings that apply to a test, tune and rank them, and write the best definition."""
+    definition, _ = _load(path)
+    target = _free(output or path.with_suffix(".tuned.toml"), force)
+    from .studies.tune import tune as search
+    from .studies.tune_words import as_numbers, in_words
+
+    with _console(error=True).status("") as status:
+        found = search(definition, samples=samples, workers=workers or len(os.sched_getaffinity(0)), said=status.update)
+    if found.best is not None:
+        _write_text(target, _toml(found.best), force)
+    if as_json:
+        typer.echo(json.dumps(_finite(as_numbers(found)), indent=2))
+    else:
+        typer.echo("\n".join([definition.title, *in_words(found)]))
+        if found.best is not None:
+            typer.echo(f"best definition: {target}; next: halfreal check {target}")
+    raise typer.Exit(OK if found.best is not None else NO)
+
+
+@app.command()
+@told
+def benchmark(
+    problem: Annotated[str, typer.Argument(metavar="vrths", help="The benchmark problem.")] = "vrths",
+    motions: Annotated[
+        Path | None, typer.Option("--motions", metavar="FOLDER", help="Records of yours: AT2, CSV, TXT, MAT.")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="Unit of these records where they do not tell it: 'm/s^2' or 'g_0'.")] = "",
+    time_step: Annotated[str, typer.Option(help="Time step of records without times, such as '0.02 s'.")] = "",
+    plants: Annotated[int, typer.Option(min=0, help="Perturbed plants of each case, with the first motion.")] = 20,
+    coupling: Annotated[list[str] | None, typer.Option(help="Only this coupling; may be given several times.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one for each processor.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PAGE.html", help="Page; the table as CSV stands beside it.")
+    ] = Path("vrths.html"),
+    force: Force = False,
+) -> None:
+    """Score couplings on the field's benchmark problem, beside published values."""
+    if problem != "vrths":
+        stop(f"no benchmark problem '{problem}'; there is vrths")
+    from .campaigns.vrths_command import carry_out, in_words
+    from .units import parse
+
+    asks = sys.stdin.isatty() and sys.stderr.isatty()
+    scores, data = _with_progress(
+        lambda progress: carry_out(
+            output,
+            folder=motions,
+            unit=unit or None,
+            step=parse(time_step, "s") if time_step else None,
+            plants=plants,
+            only=coupling or (),
+            workers=workers,
+            force=force,
+            progress=progress,
+            ask=(lambda text: typer.prompt(f"{text}\nunit", err=True)) if asks else None,
+        ),
+        quiet=False,
+    )
+    typer.echo("\n".join(in_words(scores)))
+    typer.echo(f"all runs: {data}\nreport: {output.resolve()}")
 
 
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.h5", help="A run file.", show_default=False)]

@@ -10,6 +10,7 @@ from couplings import lumped
 from halfreal.couplings.harmonic import packed, sampled, unpacked
 from halfreal.couplings.harmonic_lms import HarmonicLms
 from halfreal.couplings.harmonic_rls import HarmonicRls
+from halfreal.errors import HalfrealError
 
 ONE = np.array([[[2e-3 - 1e-4j]]])
 TWO = np.array([[[2e-3, 1e-4], [1e-4j, 1e-3]]])
@@ -23,12 +24,12 @@ def block(coupling: HarmonicLms | HarmonicRls, axes: int = 1, dt: float = 1e-3) 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({}, "give either frequencies or base_frequency"),
+        ({"harmonics": 3}, "harmonics = 3 counts multiples of base_frequency, which is not given"),
         ({"frequencies": [8.0], "base_frequency": 8.0}, "give either frequencies or base_frequency"),
         ({"frequencies": [8.0], "harmonics": 3}, "harmonics = 3 counts multiples of base_frequency"),
         ({"frequencies": [8.0, 9.0, 8.0]}, "8 Hz is listed twice"),
         ({"frequencies": [8.0], "following": 1.0}, "only a base_frequency can follow"),
-        ({"frequencies": [8.0], "identification_time": 5.0}, "needs the amplitude of its random drive"),
+        ({"transfer": [{"real": [[1.0]], "imaginary": [[0.0]]}]}, "of harmonics that are not given"),
         ({"frequencies": [8.0], "memory": 1.0, "forgetting": 0.99}, "memory is given beside forgetting; keep one"),
         ({"frequencies": [0.0]}, "greater than 0"),
         ({"frequencies": [8.0], "forgetting": 1.01}, "at most 1"),
@@ -42,14 +43,30 @@ def test_settings_that_do_not_fit_are_refused(settings, told):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({}, "give either gain, for each sample, or memory"),
         ({"gain": 1.0, "memory": 1.0}, "give either gain, for each sample, or memory"),
-        ({"gain": 1.0, "identification_time": 5.0, "amplitude": 1.0}, "give either identification_gain or"),
+        ({"gain": 1.0, "identification_gain": 1.0, "identification_memory": 1.0}, "give either identification_gain or"),
     ],
 )
 def test_gains_of_least_mean_squares_are_given_once(settings, told):
     with pytest.raises(ValidationError, match=re.escape(told)):
         HarmonicLms(frequencies=[8.0], **settings)
+
+
+@pytest.mark.parametrize(
+    ("coupling", "told"),
+    [
+        (HarmonicRls(transfer="model"), "the harmonics are not known here; give the coupling frequencies"),
+        (HarmonicLms(frequencies=[8.0]).with_model(ONE), "neither gain nor memory is known here"),
+        (HarmonicRls(frequencies=[8.0], identification_time=9.0), "needs the amplitude of its random drive"),
+        (
+            HarmonicLms(frequencies=[8.0], memory=1.0, identification_time=9.0, amplitude=1.0, random_interval=1.0),
+            "neither identification_gain nor identification_memory is known here",
+        ),
+    ],
+)
+def test_what_is_left_to_be_chosen_is_asked_for_where_nothing_chooses(coupling, told):
+    with pytest.raises(HalfrealError, match=told):
+        block(coupling)
 
 
 def test_frequency_above_half_the_sampling_rate_is_refused():
@@ -75,7 +92,7 @@ def test_frequencies_that_the_memory_cannot_tell_apart_are_refused():
 
 
 def test_what_does_not_fit_the_interface_is_refused():
-    with pytest.raises(ValueError, match="give transfer or identification_time"):
+    with pytest.raises(ValueError, match=re.escape('give transfer (or "model") or identification_time')):
         block(HarmonicRls(frequencies=[8.0]))
     with pytest.raises(ValueError, match=re.escape("a 1 × 1 transfer function where the interface has 2 axis(es)")):
         block(HarmonicRls(frequencies=[8.0]).with_model(ONE), axes=2)
@@ -120,8 +137,8 @@ def test_transfer_functions_survive_packing_and_settings():
     coupling = HarmonicRls(base_frequency=8.0, harmonics=2, memory="0.5 s").with_model(h)
     np.testing.assert_array_equal(unpacked(coupling.start(2)), h)
     assert coupling.memories(1e-3)["memory"] == 0.5
-    timed = coupling._changed(identification_time=3.0, amplitude=1.0)
-    assert timed.adapting() == coupling._changed(amplitude=1.0)
+    timed = coupling.changed(identification_time=3.0, amplitude=1.0)
+    assert timed.adapting() == coupling.changed(amplitude=1.0)
     again = HarmonicRls.model_validate(coupling.model_dump())
     assert again == coupling
 

@@ -3,7 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitation import Chirp, Pulse, Record, Sine, Step
+from halfreal.models.excitation import Chirp, Pulse, Record, Sine, Square, Step
 
 DT = 1e-4
 
@@ -67,3 +67,22 @@ def test_bad_records_are_refused_with_their_line(tmp_path, text, told):
     path.write_text(text)
     with pytest.raises(ValidationError, match=told):
         Record(kind="record", file=path, time_step=0.1, force=1.0)
+
+
+def test_a_square_wave_of_terms_is_its_fourier_series_and_tends_to_the_square():
+    t = np.arange(2000) * DT
+    few = values(Square(force=2.0, frequency=5.0, terms=3), 2000)
+    series = sum(2.0 * 4 / np.pi * np.sin(2 * np.pi * 5.0 * k * t) / k for k in (1, 3, 5))
+    np.testing.assert_allclose(few[:, 1], series, atol=1e-12)
+    rates = sum(2.0 * 8 * 5.0 * np.cos(2 * np.pi * 5.0 * k * t) for k in (1, 3, 5))
+    np.testing.assert_allclose(few[:, 2], rates, atol=1e-9)
+    whole = values(Square(force=2.0, frequency=5.0), 2000)[:, 1]
+    np.testing.assert_array_equal(np.abs(whole), 2.0)
+    np.testing.assert_array_equal(whole[:1000], 2.0)  # half a period of 5 Hz is 1000 samples
+    np.testing.assert_array_equal(whole[1000:], -2.0)
+
+
+def test_a_shifted_excitation_is_that_of_later():
+    sine = Sine(force=1.0, frequency=3.0, ramp=0.05)
+    later = Loop([sine.block("e", shift=0.01)], dt=DT).run(100, record=["e", "e.rate"]).log
+    np.testing.assert_allclose(later[:, 1:], values(sine, 200)[100:, 1:], rtol=1e-12, atol=1e-12)

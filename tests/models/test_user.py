@@ -58,7 +58,7 @@ def test_a_users_spring_and_damper_follow_their_closed_form(folder):
         ("device.py", "does not name a function; write file and function, as in 'model.py:step'"),
         ("missing.py:step", "there is no file .*missing.py"),
         ("device.py:stop", "has no function 'stop'; it defines decay, step"),
-        ("short.py:step", r"line 1, is step\(p, s\); it must have five arguments, step\(p, s, t, u, y\)"),
+        ("short.py:step", r"line 1, is step\(p, s\); it must have 5 arguments, step\(p, s, t, u, y\)"),
         ("broken.py:step", "broken.py is not Python, line 1"),
     ],
 )

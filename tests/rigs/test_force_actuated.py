@@ -16,6 +16,7 @@ def definition(**changed):
         "timing": {"step": 1e-3, "duration": 1.0},
         "virtual": {"mass": 0.1, "damping": 0.05, "stiffness": 1000.0},
         "excitation": {"specimen": {"kind": "sine", "force": 2.0, "frequency": 10.0}},
+        "coupling": {"kind": "harmonic lms", "frequencies": [10.0], "memory": 5.0, "transfer": "model"},
         "rig": {"kind": "force actuated", "specimen": SPECIMEN, "transfer": TRANSFER},
         "limits": {"drive": {"trip": 5.0}},
         **changed,
@@ -43,9 +44,7 @@ def test_the_rig_moves_as_scipy_says_for_a_held_command_and_feels_the_specimens_
 def test_commands_of_such_a_rig_are_forces_with_limits_of_their_own_and_a_trip_ends_with_none():
     loop = build(definition())
     assert next(c.unit for c in loop.channels if c.name == "command") == "N"
-    run = halfreal.rehearse(
-        definition(coupling={"kind": "none"}, limits={"drive": {"trip": 1e-6}, "on_trip": "return"})
-    )
+    run = halfreal.rehearse(definition(limits={"drive": {"trip": 1e-9}, "on_trip": "return"}))
     assert run.outcome == "tripped"
     assert "command.asked" in run.reason
     assert "N" in run.reason.split("beyond")[1]
@@ -67,4 +66,4 @@ def test_what_cannot_be_is_refused_with_its_remedy(changed, told):
     with pytest.raises((DefinitionError, ValueError), match=told):
         definition(**changed)
     with pytest.raises(ValueError, match=r"give limits\.command instead"):
-        definition(rig={"specimen": {"stiffness": 1.0}})
+        definition(coupling={"kind": "none"}, rig={"specimen": {"stiffness": 1.0}})

@@ -17,7 +17,7 @@ def motion_step(p, s, t, u, y):
 def measured(sensors: Sensors, *, ideal: bool = False, seed: int = 1, ticks: int = 5000) -> np.ndarray:
     """Rows of time, true displacement and force, measured displacement and force."""
     source = Block("source", motion_step, (), (Channel("rig.displacement", "m"), Channel("rig.force", "N")))
-    loop = Loop([source, sensors.block(1, seed, np.zeros(2), ideal=ideal)], dt=1e-3)
+    loop = Loop([source, sensors.block(1, seed, np.zeros(2), ideal=ideal, dt=1e-3)], dt=1e-3)
     names = ["rig.displacement", "rig.force", "measured.displacement", "measured.force"]
     return loop.run(ticks, record=names).log
 

@@ -43,12 +43,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .. import units
+from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.harmonic import ADAPTING, IDENTIFYING, NOT_EXCITED
 from ..settings import Matrix, Number, Settings, Vector, fault
@@ -59,6 +60,7 @@ REFERENCES = ("bartl2016",)
 PERIODS = 4.0
 """Of the lowest harmonic, over which mean squares fade."""
 SINGULAR = 1e-12
+USUAL_INTERVAL = 2.0
 
 
 # --- transfer functions, twin -----------------------------------------------------------------------------------------
@@ -130,8 +132,9 @@ class Harmonic(Settings):
     """What both adaption laws need: the harmonics, and the transfer functions or how to identify them.
 
     The frequencies are listed, or they are the first ``harmonics`` multiples of ``base_frequency``; these may follow an
-    excitation whose frequency varies slowly (``following``).  The identification starts from ``transfer``, or from
-    nothing; without an identification ``transfer`` is what is used.
+    excitation whose frequency varies slowly (``following``).  If neither is given, they are those of the excitation.
+    The identification starts from ``transfer``, or from nothing; without one ``transfer`` is used.  It is given,
+    or ``"model"``: then it is that of the definition's virtual substructure and simulated rig.
     """
 
     frequencies: Annotated[np.ndarray, Vector("Hz", above=0)] | None = None
@@ -139,18 +142,27 @@ class Harmonic(Settings):
     harmonics: Annotated[int, Field(ge=1, le=100)] = 1
     following: Annotated[float, Number("Hz", above=0)] | None = None
     """Bandwidth with which the base frequency follows the excitation; it is fixed if left out."""
-    transfer: tuple[Transfer, ...] | None = None
+    transfer: tuple[Transfer, ...] | Literal["model"] | None = None
     identification_time: Annotated[float, Number("s", least=0)] = 0.0
-    random_interval: Annotated[float, Number("s", above=0)] = 2.0
-    """t_rand: long enough for transients to die."""
+    random_interval: Annotated[float, Number("s", above=0)] | None = None
+    """t_rand: long enough for transients to die; chosen from the plant if left out, 2 s outside definitions."""
     amplitude: Annotated[float, Number("N", above=0)] | None = None
-    """Bound of the random drive for each axis and harmonic, in both its real and its imaginary part."""
+    """Bound of the random drive for each axis and harmonic, in both its real and its imaginary part; chosen from the
+    limits if left out."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @model_validator(mode="after")
     def _frequencies_known(self) -> Self:
-        if (self.frequencies is None) == (self.base_frequency is None):
+        if self.frequencies is not None and self.base_frequency is not None:
             raise fault("give either frequencies or base_frequency (with harmonics, their number)")
+        if not self.known:
+            if self.harmonics != 1:
+                raise fault(
+                    f"harmonics = {self.harmonics} counts multiples of base_frequency, which is not given; give it, or "
+                    "leave both out",
+                    "harmonics",
+                )
+            return self
         if self.frequencies is not None and self.harmonics != 1:
             raise fault(
                 f"harmonics = {self.harmonics} counts multiples of base_frequency; beside frequencies leave it out",
@@ -168,45 +180,54 @@ class Harmonic(Settings):
 
     @model_validator(mode="after")
     def _transfer_fits(self) -> Self:
-        if self.transfer is not None and len(self.transfer) != len(self.hz):
+        if self.given is not None and not self.known:
+            raise fault("transfer functions of harmonics that are not given; give frequencies too", "transfer")
+        if self.given is not None and len(self.given) != len(self.hz):
             raise fault(
-                f"{len(self.transfer)} transfer function(s) for {len(self.hz)} harmonic(s); give one for each",
+                f"{len(self.given)} transfer function(s) for {len(self.hz)} harmonic(s); give one for each",
                 "transfer",
             )
-        if self.transfer is not None and len({part.real.shape for part in self.transfer}) > 1:
+        if len({part.real.shape for part in self.given or ()}) > 1:
             raise fault("transfer functions of different sizes; all have one row for each interface axis", "transfer")
-        if self.identification_time > 0 and self.amplitude is None:
-            raise fault(
-                "the identification needs the amplitude of its random drive; give one that keeps the rig well within "
-                "its limits",
-                "amplitude",
-            )
         return self
+
+    @property
+    def known(self) -> bool:
+        """Whether the harmonics are given; if not, the excitation tells them (``harmonic_excitation``)."""
+        return self.frequencies is not None or self.base_frequency is not None
 
     @property
     def hz(self) -> np.ndarray:
         """The harmonics [Hz]."""
         if self.frequencies is not None:
             return self.frequencies
-        return float(self.base_frequency or 0.0) * np.arange(1.0, self.harmonics + 1.0)
+        if self.base_frequency is None:
+            raise HalfrealError("the harmonics are not known here; give the coupling frequencies or base_frequency")
+        return self.base_frequency * np.arange(1.0, self.harmonics + 1.0)
+
+    @property
+    def given(self) -> tuple[Transfer, ...] | None:
+        """Transfer functions that are known; those of the model are not, until it is asked."""
+        return None if self.transfer == "model" else self.transfer
 
     def with_model(self, transfer: np.ndarray) -> Self:
         """The same coupling, started from these transfer functions (n_ω, n, n) [m/N]."""
         parts = tuple(Transfer(real=h.real, imaginary=h.imag) for h in np.asarray(transfer, dtype=complex))
-        return self._changed(transfer=parts)
+        return self.changed(transfer=parts)
 
     def adapting(self) -> Self:
         """The same coupling without its identification phase: what a linearisation judges."""
-        return self._changed(identification_time=0.0)
+        return self.changed(identification_time=0.0)
 
-    def _changed(self, **changes: object) -> Self:
+    def changed(self, **changes: object) -> Self:
+        """The same coupling with some settings changed."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**given, **changes})
 
     # --- checks that need the step, or the interface -----------------------------------------------------------------
 
     def memories(self, dt: float) -> dict[str, float]:
-        """Time constants [s] by name over which the coupling remembers."""
+        """Time constants [s] by name over which the coupling remembers, those that are given."""
         raise NotImplementedError
 
     def check_step(self, dt: float) -> None:
@@ -238,11 +259,11 @@ class Harmonic(Settings):
         """Raise a fault if the transfer functions, or the random drives, do not suit the interface."""
         if self.transfer is None and self.identification_time == 0.0:
             raise fault(
-                "neither transfer functions nor a time to identify them are given; give transfer or "
+                'neither transfer functions nor a time to identify them are given; give transfer (or "model") or '
                 "identification_time",
                 "transfer",
             )
-        for i, part in enumerate(self.transfer or ()):
+        for i, part in enumerate(self.given or ()):
             if len(part.real) != axes:
                 raise fault(
                     f"a {len(part.real)} × {len(part.real)} transfer function where the interface has {axes} axis(es); "
@@ -258,7 +279,7 @@ class Harmonic(Settings):
                     "transfer",
                     i,
                 )
-        if self.identification_time == 0.0:
+        if self.identification_time == 0.0 or self.random_interval is None:
             return
         draws = math.ceil(self.identification_time / self.random_interval - 1e-9)
         if draws < axes:
@@ -278,6 +299,18 @@ class Harmonic(Settings):
                 "identification_memory",
             )
 
+    def block(
+        self,
+        dt: float,
+        unit: str,
+        target: tuple[str, ...],
+        displacement: tuple[str, ...],
+        twin: tuple[str, ...],
+        phase: tuple[str, ...] = (),
+    ) -> Block:
+        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase."""
+        raise NotImplementedError
+
     # --- pieces of the blocks -----------------------------------------------------------------------------------------
 
     def phase_block(self, dt: float, excitation: tuple[str, str]) -> Block | None:
@@ -289,9 +322,9 @@ class Harmonic(Settings):
 
     def start(self, axes: int) -> np.ndarray:
         """P at the start, (n, N)."""
-        if self.transfer is None:
+        if self.given is None:
             return np.zeros((axes, 2 * axes * len(self.hz)))
-        return packed(np.array([part.matrix for part in self.transfer]))
+        return packed(np.array([part.matrix for part in self.given]))
 
     def outputs(self, unit: str, axes: int) -> tuple[Channel, ...]:
         """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩; ⟨e²⟩/⟨(g − g_ext)²⟩; |ψ_i|; ‖H_i‖."""
@@ -313,11 +346,16 @@ class Harmonic(Settings):
             "order": self.hz / self.hz[0],
             "follows": float(bool(phase)),
             "identification_time": self.identification_time,
-            "random_interval": self.random_interval,
+            "random_interval": self.random_interval or USUAL_INTERVAL,
             "amplitude": self.amplitude or 0.0,
             "seed": float(self.seed),
             "fade": math.exp(-dt * float(self.hz.min()) / PERIODS),
         }
+
+    def check_known(self) -> None:
+        """Raise an error if something was left to be chosen (``halfreal.runs.harmonic_choice``), and was not."""
+        if self.identification_time > 0.0 and self.amplitude is None:
+            raise HalfrealError("the identification needs the amplitude of its random drive; give it")
 
     def check_phase(self, phase: tuple[str, ...]) -> None:
         if len(phase) != (self.following is not None):

@@ -30,6 +30,7 @@ import numpy as np
 from pydantic import model_validator
 
 from .. import units
+from ..errors import HalfrealError
 from ..kernels.block import Block, Value
 from ..kernels.harmonic import (
     ADAPTING,
@@ -100,7 +101,7 @@ class HarmonicLms(Harmonic):
     """Adaptive feed-forward by least mean squares.
 
     One of ``gain`` (μ, for each sample) and ``memory`` (T) is given, and one of ``identification_gain`` (μ_id) and
-    ``identification_memory`` (T_id) if there is an identification phase.
+    ``identification_memory`` (T_id) if there is an identification phase; if none is, the time is chosen.
     """
 
     kind: Literal["harmonic lms"] = "harmonic lms"
@@ -111,16 +112,22 @@ class HarmonicLms(Harmonic):
 
     @model_validator(mode="after")
     def _one_gain(self) -> Self:
-        if (self.gain is None) == (self.memory is None):
+        if self.gain is not None and self.memory is not None:
             raise fault("give either gain, for each sample, or memory, the time in which the gap is to close", "memory")
-        given = (self.identification_gain is not None) + (self.identification_memory is not None)
-        if given > 1 or (given == 0 and self.identification_time > 0):
+        if self.identification_gain is not None and self.identification_memory is not None:
             raise fault("give either identification_gain or identification_memory", "identification_memory")
         return self
 
     def memories(self, dt: float) -> dict[str, float]:
         given = {"memory": self.memory, "identification_memory": self.identification_memory}
         return {name: value for name, value in given.items() if value is not None}
+
+    def check_known(self) -> None:
+        super().check_known()
+        if self.gain is None and self.memory is None:
+            raise HalfrealError("neither gain nor memory is known here; give one of them")
+        if self.identification_time > 0.0 and self.identification_gain is None and self.identification_memory is None:
+            raise HalfrealError("neither identification_gain nor identification_memory is known here; give one of them")
 
     def check_axes(self, axes: int, dt: float) -> None:
         super().check_axes(axes, dt)
@@ -146,6 +153,7 @@ class HarmonicLms(Harmonic):
         self.check_step(dt)
         self.check_axes(n, dt)
         self.check_phase(phase)
+        self.check_known()
         size = 2 * n * len(self.hz)
         zeros = np.zeros(n)
         held: dict[str, Value] = {

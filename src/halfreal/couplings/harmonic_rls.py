@@ -164,10 +164,10 @@ class HarmonicRls(Harmonic):
     kind: Literal["harmonic rls"] = "harmonic rls"
     mode: Literal["sequential", "simultaneous"] = "simultaneous"
     memory: Annotated[float, Number("s", above=0)] | None = None
-    """T of the adaption; 1 s if neither it nor ``forgetting`` (μ, for each sample) is given."""
+    """T of the adaption; chosen if neither it nor ``forgetting`` (μ of a sample) is given, 1 s outside definitions."""
     forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
     identification_memory: Annotated[float, Number("s", above=0)] | None = None
-    """T of the identification; 2 s if neither it nor ``identification_forgetting`` is given."""
+    """T of the identification; likewise with ``identification_forgetting``, 2 s outside definitions."""
     identification_forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
     prior: Annotated[float, Number("s", least=0)] = 0.25
     identification_prior: Annotated[float, Number("N^2", above=0)] = 1e-6
@@ -183,12 +183,14 @@ class HarmonicRls(Harmonic):
         return self
 
     def memories(self, dt: float) -> dict[str, float]:
-        return {
-            "memory": _memory(self.memory, self.forgetting, USUAL_MEMORY, dt),
-            "identification_memory": _memory(
-                self.identification_memory, self.identification_forgetting, USUAL_IDENTIFICATION_MEMORY, dt
-            ),
-        }
+        found = {}
+        for name in ("memory", "identification_memory"):
+            memory, forgetting = getattr(self, name), getattr(self, name.replace("memory", "forgetting"))
+            if forgetting is not None:  # μ = exp(−Δt/T)
+                found[name] = -dt / math.log(forgetting) if forgetting < 1.0 else math.inf
+            elif memory is not None:
+                found[name] = memory
+        return found
 
     def block(
         self,
@@ -204,9 +206,10 @@ class HarmonicRls(Harmonic):
         self.check_step(dt)
         self.check_axes(n, dt)
         self.check_phase(phase)
+        self.check_known()
         size, harmonics = 2 * n * len(self.hz), len(self.hz)
         start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(size)
-        memories = self.memories(dt)
+        memories = {"memory": USUAL_MEMORY, "identification_memory": USUAL_IDENTIFICATION_MEMORY, **self.memories(dt)}
         zeros = np.zeros(n)
         state: dict[str, Value] = {
             "theta": np.zeros((1, size)),
@@ -255,10 +258,3 @@ class HarmonicRls(Harmonic):
             watched=("coupling.mode",),
             references=REFERENCES,
         )
-
-
-def _memory(memory: float | None, forgetting: float | None, usual: float, dt: float) -> float:
-    """T [s], from T or from μ = exp(−Δt/T)."""
-    if forgetting is not None:
-        return -dt / math.log(forgetting) if forgetting < 1.0 else math.inf
-    return usual if memory is None else memory

@@ -12,23 +12,45 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from ..couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
+from ..couplings.adaptive_model_based import AdaptiveModelBased
+from ..couplings.adaptive_time_series import AdaptiveTimeSeries
+from ..couplings.axis_filters import AxisFilters
+from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.direct import Direct
 from ..couplings.forward_prediction import ForwardPrediction
+from ..couplings.harmonic import Harmonic
+from ..couplings.harmonic_excitation import with_harmonics
+from ..couplings.harmonic_lms import HarmonicLms
+from ..couplings.harmonic_rls import HarmonicRls
+from ..couplings.linear_controller import LinearController
+from ..couplings.model_inverse import ModelInverse
+from ..couplings.narrow_band_table import NarrowBandTable
 from ..couplings.start_up import Measured, Model, StartUp
 from ..couplings.user import UserCoupling
 from ..links.settings import Link
 from ..models.beam import Beam
+from ..models.constrained import Constrained
 from ..models.excitation import Excitation
 from ..models.modal import Modes
+from ..models.partition import Partition
+from ..models.schemes import ANSWERED_NEXT_TICK
+from ..models.spring_damper import SpringDamper
 from ..models.state_space import StateSpace
 from ..models.structure import Structure
 from ..models.user import UserModel
 from ..rigs.actuator import Actuator, Delay
+from ..rigs.assembled import AssembledRig
+from ..rigs.electrodynamic import Electrodynamic
+from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.force_actuated import ForceActuated
+from ..rigs.force_controlled import ForceControlled
 from ..rigs.sensors import Sensors
+from ..rigs.servo_hydraulic import ServoHydraulic
+from ..rigs.shaking_table import ShakingTable
 from ..rigs.specimen import Specimen
 from ..rigs.user import UserRig, UserSpecimen
 from ..safety.limits import Commands, Limits
+from ..safety.slow_motion import Slow
 from ..settings import Number, Settings, fault
 from .load import read
 from .uncertainty import Uncertain, checked
@@ -44,13 +66,33 @@ def _default_kind(kind: str) -> BeforeValidator:
 
 
 Virtual = Annotated[
-    Structure | Modes | Beam | StateSpace | UserModel, Field(discriminator="kind"), _default_kind("structure")
+    Structure | Constrained | Partition | Modes | Beam | SpringDamper | StateSpace | UserModel,
+    Field(discriminator="kind"),
+    _default_kind("structure"),
 ]
-Coupling = Annotated[Direct | ForwardPrediction | AdaptiveForwardPrediction | UserCoupling, Field(discriminator="kind")]
-AnySpecimen = Annotated[Specimen | UserSpecimen, Field(discriminator="kind"), _default_kind("specimen")]
+Coupling = Annotated[
+    Direct
+    | ForwardPrediction
+    | AdaptiveForwardPrediction
+    | LinearController
+    | AxisFilters
+    | ModelInverse
+    | NarrowBandTable
+    | BroadBandInverse
+    | AdaptiveModelBased
+    | AdaptiveTimeSeries
+    | HarmonicLms
+    | HarmonicRls
+    | UserCoupling,
+    Field(discriminator="kind"),
+]
+AnySpecimen = Annotated[
+    Specimen | FlexibleSpecimen | UserSpecimen, Field(discriminator="kind"), _default_kind("specimen")
+]
 
 
 MOST_TICKS = 1e9
+SPIN = 60e-6
 LONGEST_DELAY = 2000
 """In steps: the loop is linearised with every sample of it."""
 
@@ -100,7 +142,18 @@ class SimulatedRig(Settings):
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
-Rig = Annotated[SimulatedRig | ForceActuated | UserRig, Field(discriminator="kind"), _default_kind("simulated")]
+Rig = Annotated[
+    SimulatedRig
+    | ForceActuated
+    | ForceControlled
+    | ServoHydraulic
+    | Electrodynamic
+    | ShakingTable
+    | AssembledRig
+    | UserRig,
+    Field(discriminator="kind"),
+    _default_kind("simulated"),
+]
 
 
 class RealTime(Settings):
@@ -115,7 +168,7 @@ class RealTime(Settings):
 
     pacing: Literal["clock", "rig"] = "clock"
     overrun: Literal["count", "hold", "trip"] = "count"
-    spin: Annotated[float, Number("s", least=0)] = 60e-6
+    spin: Annotated[float, Number("s", least=0)] = SPIN
     priority: Annotated[int, Field(ge=1, le=99)] = 80
     cpu: Annotated[int, Field(ge=0)] | None = None
 
@@ -158,6 +211,7 @@ class Definition(Settings):
     excitation: Excitations = Excitations()
     coupling: Coupling = Direct()
     rig: Rig
+    slow: Slow | None = None
     link: Link | None = None
     real_time: RealTime = RealTime()
     start_up: Annotated[StartUp, _default_kind("measured")] = Measured()
@@ -180,6 +234,16 @@ class Definition(Settings):
         """What the rig is commanded in."""
         return commands_of(self.rig)
 
+    @property
+    def targets(self) -> Commands:
+        """What the virtual substructure asks of the specimen."""
+        return targets_of(self.virtual)
+
+    @property
+    def period(self) -> float:
+        """Period of the rig's clock [s]: the test's step, unless the test is slow."""
+        return self.timing.step if self.slow is None else self.slow.period
+
     # Checks that need two sections stand on the later one, so that all faults of a file come at once.
 
     @field_validator("virtual")
@@ -188,6 +252,8 @@ class Definition(Settings):
         timing = info.data.get("timing")
         if timing is not None and isinstance(virtual, Structure | Modes | Beam):
             virtual.check_step(timing.step)
+        if timing is not None and isinstance(virtual, Constrained):
+            virtual.check_step(timing.step * virtual.ticks_per_step)
         return virtual
 
     @field_validator("excitation")
@@ -198,6 +264,101 @@ class Definition(Settings):
             virtual.check_excitation(excitation.virtual.acts_as)
         return excitation
 
+    @field_validator("coupling")
+    @classmethod
+    def _harmonics_fit(cls, coupling: Any, info: ValidationInfo) -> Any:
+        timing, virtual, excitation = (info.data.get(name) for name in ("timing", "virtual", "excitation"))
+        if isinstance(coupling, Harmonic) and timing is not None and excitation is not None:
+            known = with_harmonics(coupling, (excitation.virtual, excitation.specimen), timing.step)
+            known.check_step(timing.step)
+            if virtual is not None:
+                known.check_axes(virtual.axes, timing.step)
+        return coupling
+
+    @field_validator("rig")
+    @classmethod
+    def _coupling_commands_it(cls, rig: Any, info: ValidationInfo) -> Any:
+        coupling, virtual = info.data.get("coupling"), info.data.get("virtual")
+        if coupling is None or virtual is None or isinstance(coupling, UserCoupling):
+            return rig
+        gives: Commands = "force" if isinstance(coupling, Harmonic) else targets_of(virtual)
+        takes = commands_of(rig)
+        if gives == takes:
+            return rig
+        of = "commanded in force" if takes == "force" else "commanded in displacement"
+        if isinstance(coupling, Harmonic):
+            remedy = 'use a rig of kind "force actuated", or another coupling'
+        elif gives == "force":
+            remedy = 'use a rig of kind "force controlled", or a virtual substructure that gives displacements'
+        else:
+            remedy = (
+                'use the coupling "harmonic rls" or "harmonic lms", a virtual substructure of kind "constrained", or '
+            )
+            remedy += "another rig"
+        raise fault(
+            f"a rig of kind '{rig.kind}' is {of}, and virtual substructure '{virtual.kind}' with coupling "
+            f"'{coupling.kind}' gives {'forces' if gives == 'force' else 'displacements'}; {remedy}"
+        )
+
+    @field_validator("coupling")
+    @classmethod
+    def _filters_fit(cls, coupling: Any, info: ValidationInfo) -> Any:
+        virtual = info.data.get("virtual")
+        if isinstance(coupling, AxisFilters) and virtual is not None:
+            coupling.check_axes(virtual.axes)
+        return coupling
+
+    @field_validator("coupling")
+    @classmethod
+    def _follows_a_force(cls, coupling: Any, info: ValidationInfo) -> Any:
+        virtual = info.data.get("virtual")
+        if virtual is not None and targets_of(virtual) == "force" and not isinstance(coupling, Direct | UserCoupling):
+            raise fault(
+                f"'{coupling.kind}' couples displacements, and a virtual substructure of kind '{virtual.kind}' gives "
+                'forces; use "none", or a coupling of your own'
+            )
+        return coupling
+
+    @field_validator("slow")
+    @classmethod
+    def _can_be_slow(cls, slow: Slow | None, info: ValidationInfo) -> Slow | None:
+        if slow is None:
+            return slow
+        coupling, timing, excitation = (info.data.get(name) for name in ("coupling", "timing", "excitation"))
+        virtual, rig = info.data.get("virtual"), info.data.get("rig")
+        if virtual is not None and rig is not None:
+            slow.check(commands_of(rig), virtual.axes)
+        if coupling is not None and not isinstance(coupling, Direct | UserCoupling):
+            raise fault(
+                f"in a slow test the rig settles before it is measured, and the coupling '{coupling.kind}' has nothing "
+                'to make up for; use "none"'
+            )
+        if timing is not None and timing.soft_start > 0.0:
+            raise fault("a slow test moves the rig to its first command within slow.ramp; leave timing.soft_start out")
+        if excitation is not None and excitation.specimen is not None:
+            raise fault("the test's time stands still while the rig moves: nothing can excite the specimen meanwhile")
+        scheme = getattr(getattr(virtual, "scheme", None), "kind", None)
+        if isinstance(virtual, StateSpace):
+            raise fault(
+                "a state space takes a measured force for that of the tick in which it comes, and in a slow test it is "
+                "the answer to the target before; give the virtual substructure by its matrices, with virtual.scheme = "
+                f"{' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
+            )
+        if scheme is not None and scheme not in ANSWERED_NEXT_TICK:
+            raise fault(
+                f"'{scheme}' takes a measured force for that of the tick in which it comes, and in a slow test it is "
+                f"the answer to the target before; give virtual.scheme = {' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
+            )
+        rig = info.data.get("rig")
+        if isinstance(rig, ForceControlled | Electrodynamic) and virtual is not None:
+            rig.check_step(slow.period, virtual.axes)
+        shortest = min(slow.ramp, slow.average or slow.ramp)
+        if slow.period > shortest:
+            raise fault(
+                f"{slow.period:g} s are longer than the shortest phase of a tick, {shortest:g} s; shorten it", "period"
+            )
+        return slow
+
     @field_validator("rig")
     @classmethod
     def _axes_agree(cls, rig: Any, info: ValidationInfo) -> Any:
@@ -205,7 +366,21 @@ class Definition(Settings):
         specimen = getattr(rig, "specimen", None)
         if virtual is not None and isinstance(specimen, Specimen):
             check_axes("rig.specimen", specimen, virtual.axes)
+        if virtual is not None and isinstance(specimen, FlexibleSpecimen):
+            specimen.check_axes(virtual.axes)
+        if virtual is not None and isinstance(rig, ShakingTable):
+            rig.check_axes(virtual.axes)
         return rig
+
+    @field_validator("slow")
+    @classmethod
+    def _force_controller_stable(cls, slow: Slow | None, info: ValidationInfo) -> Slow | None:
+        timing, virtual, rig = (info.data.get(name) for name in ("timing", "virtual", "rig"))
+        if slow is not None or timing is None or virtual is None:
+            return slow
+        if isinstance(rig, ForceControlled | Electrodynamic):
+            rig.check_step(timing.step, virtual.axes)
+        return slow
 
     @field_validator("rig")
     @classmethod
@@ -235,9 +410,11 @@ class Definition(Settings):
     @classmethod
     def _lease_fits(cls, link: Any, info: ValidationInfo) -> Any:
         timing = info.data.get("timing")
-        if link is not None and timing is not None and link.lease < 3 * timing.step:
+        slow = info.data.get("slow")
+        step = slow.period if slow is not None else timing.step if timing is not None else 0.0
+        if link is not None and link.lease < 3 * step:
             raise fault(
-                f"{link.lease:g} s are less than three steps of {timing.step:g} s: the rig would make itself safe "
+                f"{link.lease:g} s are less than three steps of {step:g} s: the rig would make itself safe "
                 "between two commands; lengthen it",
                 "lease",
             )
@@ -246,10 +423,11 @@ class Definition(Settings):
     @field_validator("real_time")
     @classmethod
     def _spin_fits(cls, real_time: RealTime, info: ValidationInfo) -> RealTime:
-        timing = info.data.get("timing")
-        if timing is not None and "spin" in real_time.model_fields_set and real_time.spin > 0.5 * timing.step:
+        timing, slow = info.data.get("timing"), info.data.get("slow")
+        step = slow.period if slow is not None else timing.step if timing is not None else math.inf
+        if real_time.spin not in (SPIN, 0.0) and real_time.spin > 0.5 * step:  # the usual one is cut to what fits
             raise fault(
-                f"{real_time.spin:g} s are more than half a step of {timing.step:g} s: the system throttles a loop "
+                f"{real_time.spin:g} s are more than half a step of {step:g} s: the system throttles a loop "
                 "that never sleeps; shorten it",
                 "spin",
             )
@@ -261,17 +439,43 @@ class Definition(Settings):
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if virtual is not None:
             limits.check_axes(virtual.axes)
-        if rig is not None:
-            limits.check_commands(commands_of(rig))
-        timing = info.data.get("timing")
-        if timing is not None and limits.stale.trip is not None and limits.stale.trip < 2 * timing.step:
+        if rig is not None and virtual is not None:
+            limits.check_commands(commands_of(rig), targets_of(virtual))
+        timing, slow = info.data.get("timing"), info.data.get("slow")
+        step = slow.period if slow is not None else timing.step if timing is not None else 0.0
+        if limits.stale.trip is not None and limits.stale.trip < 2 * step:
             raise fault(
-                f"{limits.stale.trip:g} s are less than two steps of {timing.step:g} s, the time between two "
+                f"{limits.stale.trip:g} s are less than two steps of {step:g} s, the time between two "
                 "measurements; lengthen it",
                 "stale",
                 "trip",
             )
         return limits
+
+    @field_validator("limits")
+    @classmethod
+    def _random_drive_bounded(cls, limits: Limits, info: ValidationInfo) -> Limits:
+        coupling = info.data.get("coupling")
+        if not isinstance(coupling, Harmonic) or coupling.identification_time == 0.0 or coupling.amplitude is not None:
+            return limits
+        if limits.drive.trip is None and limits.gap.trip is None:
+            raise fault(
+                "no limit bounds the random drive of the identification; give limits.drive.trip or limits.gap.trip, "
+                "from which its amplitude is chosen, or coupling.amplitude",
+                "drive",
+            )
+        return limits
+
+    @field_validator("record")
+    @classmethod
+    def _can_be_resumed(cls, record: Recording, info: ValidationInfo) -> Recording:
+        if info.data.get("slow") is not None and record.every != 1:
+            raise fault(
+                f"every {record.every} ticks are recorded, and only from a record of every tick can a slow test be "
+                "resumed; leave it out",
+                "every",
+            )
+        return record
 
     @field_validator("reference")
     @classmethod
@@ -279,7 +483,7 @@ class Definition(Settings):
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if reference is None or virtual is None or rig is None:
             return reference
-        if not isinstance(virtual, Structure | Modes | Beam):
+        if not isinstance(virtual, Structure | Constrained | Modes | Beam):
             raise fault(
                 f"the emulated system of a virtual substructure of kind '{virtual.kind}' is not known; leave it out"
             )
@@ -297,7 +501,14 @@ class Definition(Settings):
 
 def commands_of(rig: Any) -> Commands:
     """What a rig is commanded in."""
-    return "force" if isinstance(rig, ForceActuated) else "displacement"
+    if isinstance(rig, AssembledRig):
+        return rig.commands
+    return "force" if isinstance(rig, ForceActuated | ForceControlled) else "displacement"
+
+
+def targets_of(virtual: Any) -> Commands:
+    """What a virtual substructure asks of the specimen."""
+    return "force" if isinstance(virtual, Constrained) else "displacement"
 
 
 def check_axes(place: str, specimen: Specimen, axes: int) -> None:

@@ -25,6 +25,12 @@ RECORDER_BEAT = 9
 """Counts the recorder's rounds."""
 RECORDER_ERROR = 10
 """errno of what stopped the recorder; 0 while all is well."""
+PAUSE = 11
+"""Of a slow test: 0, or one more than the tick from which on it is paused."""
+SPEED = 12
+"""Of a slow test: how fast the rig is moved, in thousandths of what the definition says; 0: as it says."""
+AGAIN = 13
+"""Of a slow test: counts the times that the operator said to go on."""
 
 WORDS = 64
 

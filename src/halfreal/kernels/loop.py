@@ -58,6 +58,9 @@ class Loop:
         Ticks of the test, from tick 0 on; outside them the blocks before the guard rest.  None: they never do.
     follow
         Channel that gives the tick, for the loop of a rig that lives in the time of the test it serves.
+    hold
+        Channel that keeps the loop at its tick while it is not zero, for a slow test; meanwhile only the controller's
+        blocks from the one that writes it on are run, and the rig's.
     """
 
     def __init__(
@@ -71,10 +74,11 @@ class Loop:
         start: int = 0,
         end: int | None = None,
         follow: str | None = None,
+        hold: str | None = None,
     ) -> None:
         self.blocks = (*controller, *inner, *outer)
         self.dt, self.substeps = float(dt), int(substeps)
-        self.start, self.end, self._follow = start, end, follow
+        self.start, self.end, self._follow, self._hold = start, end, follow, hold
         self._groups = np.array([len(controller), len(inner), len(outer)], dtype=np.int64)
         self._lay_out_bus()
         self._lay_out_memory()
@@ -167,6 +171,10 @@ class Loop:
             position += int(np.size(value))
         raise KeyError(f"the state of block '{name}' has no field '{field}'")
 
+    def _writer(self, channel: str) -> int:
+        """Row of the block that writes a channel."""
+        return next(row for row, block in enumerate(self.blocks) if channel in {out.name for out in block.outputs})
+
     def describe(self, fault: float) -> str:
         """The fault channel's value in words; empty if there is none."""
         return self.faults().get(int(fault), f"fault {fault:g}") if fault != 0.0 else ""
@@ -252,6 +260,8 @@ class Loop:
                 self.index.get(GUARD_MODE, -1),
                 -1 if self.end is None else self.end,
                 -1 if self._follow is None else self.index[self._follow],
+                -1 if self._hold is None else self.index[self._hold],
+                0 if self._hold is None else self._writer(self._hold),
                 np.array([self.index[name] for name in self._watched], dtype=np.uint64),
                 self._seen,
                 log,

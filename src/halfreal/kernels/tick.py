@@ -13,6 +13,9 @@ channels]``.
 A test begins at tick 0 and has ``end`` ticks.  Before and after them, while the guard brings the rig to where the test
 begins and home again, and after a trip, the rows before the guard rest: the virtual substructure stands still.
 
+A slow test stays at a tick for as long as the rig takes to answer its command: while the channel ``hold`` is not zero,
+only the rows from ``mover`` on run, and the tick is recorded when it is done.
+
 ``control`` holds the words of ``kernels/control.py``, and ``log`` is a ring of rows: in a rehearsal one that holds them
 all, in a run one that a recorder empties.
 """
@@ -89,6 +92,8 @@ def _run(  # type: ignore[no-untyped-def]
     mode,
     end,
     follow,
+    hold,
+    mover,
     watched,
     seen,
     log,
@@ -101,8 +106,9 @@ def _run(  # type: ignore[no-untyped-def]
 
     ``groups`` holds the numbers of controller, inner and outer rows; ``mode`` the bus index of the guard's mode, -1 if
     there is none; ``end`` the ticks of the test, -1 if the rows before the guard never rest; ``follow`` the bus index
-    of the tick that a rig's loop takes from the test it serves, -1 if it counts its own; ``watched``/``seen`` the
-    channels whose changes are events and where their last values stand.
+    of the tick that a rig's loop takes from the test it serves, -1 if it counts its own; ``hold`` that of the channel
+    that keeps the loop at its tick, -1 if there is none, and ``mover`` the row of the block that writes it;
+    ``watched``/``seen`` the channels whose changes are events and where their last values stand.
     """
     base, words = vector.ctypes.data, control.ctypes.data
     guard = groups[0] - 1
@@ -116,9 +122,9 @@ def _run(  # type: ignore[no-untyped-def]
         request = load_word(words + 8 * REQUEST)
         waiting = request == 0 and load_word(words + 8 * WAIT) == 1
         vector[REQUESTED] = WAITING if waiting else float(request)
-        first = 0
+        first = mover if hold >= 0 and vector[hold] != 0.0 else 0
         if end >= 0:
-            going = vector[mode] == RUNNING or (tick == 0.0 and (vector[mode] == RAMPING or vector[mode] == ARMED))
+            going = vector[mode] == RUNNING or vector[mode] == ARMED or (tick == 0.0 and vector[mode] == RAMPING)
             if waiting or not going or tick < 0.0 or tick >= end:
                 first = guard
         for row in range(first, groups[0]):
@@ -128,6 +134,7 @@ def _run(  # type: ignore[no-untyped-def]
             tick = vector[follow]
         t = tick * dt
         waiting = waiting and vector[mode] == ARMED
+        done_with_it = not waiting and (hold < 0 or vector[hold] == 0.0 or (mode >= 0 and vector[mode] != RUNNING))
         for i in range(watched.size):
             value = vector[watched[i]]
             if value != vector[seen + i]:
@@ -140,7 +147,7 @@ def _run(  # type: ignore[no-untyped-def]
                     control[EVENTS] = event + 1
                 else:
                     control[EVENTS_LOST] += 1
-        if room > 0 and not waiting and (every == 1.0 or tick % every == 0.0):
+        if room > 0 and done_with_it and (every == 1.0 or tick % every == 0.0):
             written = control[ROWS]
             if written - load_word(words + 8 * ROWS_READ) < room:
                 row = written % room
@@ -157,7 +164,7 @@ def _run(  # type: ignore[no-untyped-def]
                 call_row(table, wires, vector, base, row, t + (i + 1) * fine)
         for row in range(inner_end, rows):
             call_row(table, wires, vector, base, row, t + dt)
-        if not waiting:
+        if done_with_it:
             vector[TICK] = tick + 1.0
             done += 1
             control[TICKS] += 1
@@ -176,6 +183,8 @@ _SIGNATURE = int64(
     float64,
     int64,
     int64[::1],
+    int64,
+    int64,
     int64,
     int64,
     int64,
@@ -207,6 +216,8 @@ def compiled_run() -> Any:
         mode,
         end,
         follow,
+        hold,
+        mover,
         watched,
         seen,
         log,
@@ -226,6 +237,8 @@ def compiled_run() -> Any:
             mode,
             end,
             follow,
+            hold,
+            mover,
             watched,
             seen,
             log,

@@ -23,7 +23,6 @@ from .block import Block, flatten, layout
 from .tick import RAISED
 
 ARGUMENTS = ("p", "s", "t", "u", "y")
-_EXPECTED = f"step({', '.join(ARGUMENTS)})"
 
 
 class UserFunctionError(HalfrealError):
@@ -40,8 +39,8 @@ def split(reference: str) -> tuple[str, str]:
     return file, name
 
 
-def check_function(path: Path, name: str) -> None:
-    """Make sure that a file defines a function of five arguments, without running any of it."""
+def check_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS) -> None:
+    """Make sure that a file defines a function of so many arguments, without running any of it."""
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
     except FileNotFoundError as error:
@@ -55,19 +54,19 @@ def check_function(path: Path, name: str) -> None:
     if name not in functions:
         known = f"it defines {', '.join(functions)}" if functions else "it defines no function"
         raise UserFunctionError(f"{path} has no function '{name}'; {known}")
-    arguments = functions[name].args
-    given = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    if len(given) != len(ARGUMENTS) or arguments.vararg or arguments.kwonlyargs or arguments.kwarg:
+    takes = functions[name].args
+    given = [argument.arg for argument in (*takes.posonlyargs, *takes.args)]
+    if len(given) != len(arguments) or takes.vararg or takes.kwonlyargs or takes.kwarg:
         raise UserFunctionError(
-            f"'{name}' in {path}, line {functions[name].lineno}, is {name}({ast.unparse(arguments)}); it must "
-            f"have five arguments, {_EXPECTED}"
+            f"'{name}' in {path}, line {functions[name].lineno}, is {name}({ast.unparse(takes)}); it must have "
+            f"{len(arguments)} arguments, {name}({', '.join(arguments)})"
         )
 
 
-def load_function(path: Path, name: str) -> Callable[..., int]:
+def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS) -> Callable[..., Any]:
     """The function ``name`` of a user's file: the same object as long as the file does not change."""
     path = path.resolve()
-    check_function(path, name)
+    check_function(path, name, arguments)
     module = _load(path, hashlib.sha256(path.read_bytes()).hexdigest())
     function = getattr(module, name)
     return getattr(function, "py_func", function)  # a function already decorated by Numba is compiled here all the same
@@ -83,7 +82,7 @@ def _load(path: Path, digest: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[spec.name]
-        raise UserFunctionError(f"{path} cannot be loaded: {_told(error, path)}") from error
+        raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
     return module
 
 
@@ -102,7 +101,7 @@ def try_in_python(block: Block, calls: int = 2) -> None:
                 status = block.step(p, s, float(call), u, y)
         except Exception as error:
             raise UserFunctionError(
-                f"block '{block.name}': {block.step.__name__} raised {_told(error, source)}; it has {u.size} input(s), "
+                f"block '{block.name}': {block.step.__name__} raised {told(error, source)}; it has {u.size} input(s), "
                 f"{y.size} output(s), the parameters {_listed(block.parameters)} and the state {_listed(block.state)}"
             ) from error
         if isinstance(status, bool) or not isinstance(status, int | np.integer) or not 0 <= status < RAISED:
@@ -124,7 +123,7 @@ def _listed(values: Any) -> str:
     return ", ".join(values) or "(none)"
 
 
-def _told(error: BaseException, path: Path) -> str:
+def told(error: BaseException, path: Path) -> str:
     """An exception in one line, with the line of the user's file that caused it."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     place = f" at {path.name}, line {lines[-1]}" if lines else ""

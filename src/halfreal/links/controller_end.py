@@ -164,14 +164,17 @@ class ControllerEnd:
     def blocks(
         self,
         commands: tuple[str, ...],
-        dt: float,
+        period: float,
         *,
+        step: float | None = None,
         waits: bool,
         stale_warn: float | None,
         stale_trip: float | None,
         offer: Offer,
     ) -> tuple[Block, Block]:
         """Blocks "link.send" and "link.receive", which ``waits`` for a measurement if the rig sets the pace.
+
+        ``period`` is that of the commands; ``step`` that of the test, which is another in a slow one.
 
         Once the rig is armed, ``begin`` must tell "link.receive" where its measurements start.
         """
@@ -182,7 +185,7 @@ class ControllerEnd:
             step=send_step,
             inputs=(*commands, "guard.mode", "link.newest"),
             outputs=(Channel("link.sent", "1"),),
-            parameters={"way": way, "key": key, "dt": dt},
+            parameters={"way": way, "key": key, "dt": period if step is None else step},
             state={"buffer": np.zeros(BUFFER), "sequence": 1.0},
             frozen=("buffer", "sequence"),
         )
@@ -217,7 +220,7 @@ class ControllerEnd:
             parameters={
                 "way": way,
                 "key": key,
-                "period": 1e9 * dt,
+                "period": 1e9 * period,
                 "waits": float(waits),
                 "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
                 "trip": min(1e9 * trip, UNLIMITED),

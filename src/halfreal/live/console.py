@@ -13,12 +13,15 @@ from typing import Any
 
 from ..runs.run import Run
 from .keyboard import Keyboard
-from .session import RefusedError, Session, stands_at
+from .session import Session, stands_at
+from .slow_operator import FASTEST, SLOWEST, WAITING, RefusedError
 from .view import status, table
 
 Say = Callable[[str], None]
 REFRESH = 10
 """Times a second that the view is drawn anew."""
+FASTER = 1.25
+"""What one key press does to the speed of a slow test."""
 
 
 @contextlib.contextmanager
@@ -80,8 +83,34 @@ def run_test(session: Session, *, start: bool, say: Say) -> Run:
         if terminal:
             _watch(session, keyboard, waits=not start)
         else:
-            session.wait()
+            _tell_waiting(session, say)
     return session.finish()
+
+
+def _tell_waiting(session: Session, say: Say) -> None:
+    """Where nobody is at a terminal, say at least that the operator is asked."""
+    last = session.state
+
+    def look() -> None:
+        nonlocal last
+        if session.state != last and session.state in WAITING:
+            say(f"{session.state}; the command is held, and nobody is at a terminal: a signal (SIGINT) ends the test")
+        last = session.state
+
+    session.wait(look)
+
+
+def slow_key(session: Session, key: str) -> None:
+    """What a key means in a slow test, beside those of all tests."""
+    if key in "pP":
+        session.pause()
+    elif key in "rR":
+        session.resume()
+    elif key in "nN":
+        session.step()
+    elif key in "+-":
+        factor = session.speed * (FASTER if key == "+" else 1.0 / FASTER)
+        session.set_speed(min(max(factor, SLOWEST), FASTEST))
 
 
 def _watch(session: Session, keyboard: Keyboard, *, waits: bool) -> None:
@@ -105,6 +134,8 @@ def _watch(session: Session, keyboard: Keyboard, *, waits: bool) -> None:
                     session.emergency_stop()
                 elif key in "sS":
                     session.stop()
+                elif session.definition.slow is not None:
+                    slow_key(session, key)
             live.update(table(status(session), title))
 
         session.wait(look, every=1.0 / REFRESH)

@@ -2,7 +2,8 @@
 
 The blocks are those of the rehearsal, in a loop of their own that follows the commands of whoever opens a session
 (``docs/link.md``): on a clock of its own, or in step with the test's loop, one step for each command.  It makes itself
-safe when commands stop coming.  Between sessions it stands still where it was left.
+safe when commands stop coming.  Between sessions it stands still where it was left; one that is commanded in force is
+let go, and comes to rest where it began.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
 from ..records import run_file
 from ..rigs.user import UserRig
-from ..runs.build import interface, simulated
+from ..runs.build import initial_displacement, interface, simulated
 from ..runs.rehearse import host, versions
 from ..runs.run import Run, Signal
 from .privileges import prioritise
+from .resumption import take_over
 
+ELSEWHERE = 1e-6
+"""A displacement [m] that is not where the rig stands."""
 LARGEST_LOG = 4e8
 """Bytes of the rig's own record."""
 AFTER = 60.0
@@ -72,17 +76,23 @@ class VirtualRig:
         if isinstance(definition.rig, UserRig):
             raise HalfrealError(f"a rig of kind '{definition.rig.kind}' cannot be served; only a simulated one can")
         self.definition, self.in_step = definition, in_step
+        self._last: Loop | None = None
         self.axes = definition.virtual.axes
-        begins = np.asarray(definition.virtual.initial_target(), dtype=float)
+        begins = initial_displacement(definition.virtual)
         self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
-        self.end = RigEnd.listen(definition.link, self.axes, definition.timing.step)
+        self.end = RigEnd.listen(definition.link, self.axes, definition.period)
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
-        self.force = np.array(prepared.blocks[prepared.row("sensors")].initial[self.axes :])
+        # so are the laws of its elements, which are first asked for a force when it stands elsewhere
+        simulated(definition, definition.rig, self.axes, self.displacement + ELSEWHERE, interface("command", self.axes))
+        self.force = np.array(
+            [prepared.vector[prepared.index[name]] for name in interface("measured.force", self.axes)]
+        )
+        self._rest = self.displacement, self.force
 
     def _loop(self, session: RigSession) -> Loop:
         definition, n = self.definition, self.axes
-        rig, step = definition.rig, definition.timing.step
+        rig, step = definition.rig, definition.period
         assert not isinstance(rig, UserRig)
         by_force = definition.commands == "force"
         command = self.end.command_block(
@@ -99,7 +109,7 @@ class VirtualRig:
         return Loop(
             [*paced, command],
             inner,
-            [sensors, answer],
+            [*sensors, answer],
             dt=step,
             substeps=getattr(rig, "substeps", 1),
             follow="link.tick",
@@ -111,12 +121,18 @@ class VirtualRig:
         if session is None:
             return None
         loop = self._loop(session)
+        if self._last is not None and self.definition.slow is not None:
+            self._stay(self._last, loop)
+        self._last = loop
         names = [channel.name for channel in loop.channels]
-        rows = int(min((self.definition.timing.duration + AFTER) / loop.dt, LARGEST_LOG / 8 / (len(names) + 1)))
+        timing, slow = self.definition.timing, self.definition.slow
+        lasts = timing.duration if slow is None else 2.0 * timing.ticks * slow.shortest_tick()
+        rows = int(min((lasts + AFTER) / loop.dt, LARGEST_LOG / 8 / (len(names) + 1)))
         log, words = np.zeros((rows, len(names) + 1)), np.zeros(WORDS, dtype=np.int64)
 
         def drive() -> None:
-            prioritise(PRIORITY, None)
+            if not self.in_step:  # which has no clock to keep, and would only take the processor from its controller
+                prioritise(PRIORITY, None)
             loop.drive(int(MOST_TICKS), log, names, words)
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
@@ -130,8 +146,12 @@ class VirtualRig:
             if stop():
                 words[REQUEST] = EMERGENCY_STOP
         at = {name: float(loop.vector[loop.index[name]]) for name in names}
-        self.displacement = np.array([at[name] for name in interface("rig.displacement", self.axes)])
-        self.force = np.array([at[name] for name in interface("rig.force", self.axes)])
+        self.displacement, self.force = (
+            np.array([at.get(f"rig.{name}", at[f"measured.{name}"]) for name in interface(quantity, self.axes)])
+            for quantity in ("displacement", "force")
+        )
+        if self.definition.commands == "force" and self.definition.slow is None:  # nothing holds it: it comes to rest
+            self.displacement, self.force = self._rest
         self.end.close_session(at["rig.state"], at["rig.code"])
         served = Served(
             ticks=int(words[TICKS]),
@@ -145,6 +165,14 @@ class VirtualRig:
         )
         told(served.summary())
         return served
+
+    @staticmethod
+    def _stay(last: Loop, loop: Loop) -> None:
+        """Let actuator, specimen and sensors be as they were: a slow test goes on with the specimen it began with."""
+        kept = {block.name for block in last.blocks} - {"link.command", "link.answer", "pace"}
+        for block in loop.blocks:
+            if block.name in kept:
+                take_over(block, last, loop)
 
     def save(self, served: Served, path: Path, *, overwrite: bool = False) -> None:
         """The rig's own record as a run file: what its actuator did, whatever the controller says."""

@@ -10,65 +10,41 @@ loop reads at every tick.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
-import math
-import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from .. import units
-from ..definition.definition import MOST_TICKS, Definition, SimulatedRig
+from ..definition.definition import MOST_TICKS, Definition
 from ..definition.load import to_toml
-from ..errors import HalfrealError
-from ..kernels.control import (
-    EMERGENCY_STOP,
-    ENDED,
-    NONE,
-    RECORD_FAILS,
-    RECORDER_BEAT,
-    RECORDER_ERROR,
-    REQUEST,
-    ROWS,
-    ROWS_READ,
-    STOP,
-    WAIT,
-)
+from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, NONE, RECORDER_ERROR, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
-from ..kernels.tick import compiled_run
+from ..kernels.tick import RUNNING, compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
-from ..links.pace import pace
 from ..records import live_file, recorder, run_file
-from ..records.ring import Ring
-from ..runs.build import build, interface
-from ..runs.events import STATES, describe, how_it_ended, texts
+from ..runs.events import STATES, describe, how_it_ended, limits_used, texts
 from ..runs.reference import EmulationError
-from ..runs.rehearse import host, reference_signals, versions
+from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Run, Signal
 from ..studies.check import Check, check
+from .preparation import prepare
 from .privileges import lock_memory, prioritise, unlock_memory
+from .recording import Recording
+from .resumption import resume
+from .slow_operator import SLOW_STATES, RefusedError, SlowOperator
 
 PATIENCE = 3.0
 """Seconds to wait for a rig's answer."""
-RING_SECONDS = 6.0
-"""A recorder may be away for so long before a row finds no room."""
 RESTARTS = 3
 """So often a recorder that died is started again."""
 SILENCE = 3.0
 """Seconds without a sign of life after which a recorder counts as dead."""
-LAST_ROWS = 10.0
-"""Seconds without a further row in the file, after a test, after which no more are waited for."""
-STEADY = 6.0
-"""A rig within so many times its sensors' noise of where the test begins stands there."""
-
-
-class RefusedError(HalfrealError):
-    """The session does not do what is asked of it, and says why."""
+MOST_EVENTS = 4096
+"""Changes within ticks that are kept: of a slow test, that it was paused or waited for."""
 
 
 class NoGoError(RefusedError):
@@ -81,7 +57,7 @@ class NoGoError(RefusedError):
         self.answer = answer
 
 
-class Session:
+class Session(SlowOperator):
     """One test on one rig.
 
     Parameters
@@ -92,6 +68,8 @@ class Session:
         The definition as its file has it.
     without_go
         The reason for running in spite of a NO-GO; it is recorded.
+    after
+        The record of a slow test that was interrupted, to be gone on with.
     """
 
     def __init__(
@@ -102,6 +80,7 @@ class Session:
         text: str | None = None,
         without_go: str = "",
         overwrite: bool = False,
+        after: Run | None = None,
     ) -> None:
         if definition.link is None:
             raise RefusedError(
@@ -113,23 +92,21 @@ class Session:
             raise RefusedError(f"the folder '{self.output.parent}' does not exist; make it first")
         if self.output.exists() and not overwrite:
             raise RefusedError(f"'{self.output}' exists; choose another name, or let it be overwritten")
-        self._definition, self._without_go = definition, without_go
+        self._definition, self._without_go, self._after = definition, without_go, after
+        self.resumption = None if after is None else resume(definition, after)
         self._text = to_toml(definition) if text is None else text
         self.checked: Check | None = None
         self.offer: Offer | None = None
         self.loop: Loop | None = None
         self.privileges: dict[str, str] = {}
         self._end: ControllerEnd | None = None
-        self._ring: Ring | None = None
+        self._recording: Recording | None = None
         self._thread: threading.Thread | None = None
-        self._recorder: subprocess.Popen[bytes] | None = None
-        self._restarts = 0
-        self._beat = (-1, 0.0)
         self._ended: int | None = None
         self._stop_at_once = self._finished = False
         self._failure: BaseException | None = None
         self._notes: list[Event] = []
-        self._started = ""
+        self._happened = np.empty((MOST_EVENTS, 3))
 
     @property
     def definition(self) -> Definition:
@@ -143,6 +120,8 @@ class Session:
         """The state of the test for people."""
         if self.loop is None:
             return "idle" if self.checked is None else "checked"
+        if self.definition.slow is not None and self.loop.vector[self.loop.index[GUARD_MODE]] == RUNNING:
+            return SLOW_STATES[float(self.loop.vector[self.loop.index["motion.state"]])]
         return STATES[float(self.loop.vector[self.loop.index[GUARD_MODE]])]
 
     @property
@@ -165,7 +144,7 @@ class Session:
             self._end = ControllerEnd.connect(self.definition.link)
         link = self.definition.link
         assert link is not None
-        self.offer = self._end.hello(self.definition.virtual.axes, self.definition.timing.step, link.lease, PATIENCE)
+        self.offer = self._end.hello(self.definition.virtual.axes, self.definition.period, link.lease, PATIENCE)
         return self.offer
 
     def arm(self, *, wait: bool = False) -> None:
@@ -176,17 +155,26 @@ class Session:
             raise RefusedError(f"this test is {self.state}; a new one is a new session")
         offer = self.connect()
         assert self._end is not None
-        self.loop = loop = self._build(self._end, offer)
-        self._ring = ring = self._make_ring(loop)
-        ring.words[WAIT] = int(wait)
-        loop.parameter("link.receive")["request"] = float(ring.words.ctypes.data + 8 * REQUEST)
+        self.loop = loop = prepare(self.definition, self._end, offer, self.resumption)
+        step = self.definition.timing.step
+        self._recording = recording = Recording(
+            self.output, len(loop.channels), step, restarts=RESTARTS, silence=SILENCE, told=self._note
+        )
+        words = recording.words
+        words[WAIT] = int(wait)
+        loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
+        if self.definition.slow is not None:
+            loop.parameter("motion")["words"] = float(words.ctypes.data)
         if self._stop_at_once:  # asked for since, when there was no loop yet to hear it
-            ring.words[REQUEST] = EMERGENCY_STOP
+            words[REQUEST] = EMERGENCY_STOP
         self._make_file(loop)
+        recording.start()
+        if self.resumption is not None:
+            recording.put(self.resumption.lines(loop))
         self.privileges["realtime memory"] = lock_memory()
         compiled_run()  # before the rig is armed, not while it waits
         ready = threading.Event()
-        self._thread = threading.Thread(target=self._drive, args=(loop, ring, ready, offer), name="halfreal loop")
+        self._thread = threading.Thread(target=self._drive, args=(loop, recording, ready, offer), name="halfreal loop")
         self._thread.start()
         ready.wait()
         if self._failure is not None:
@@ -206,78 +194,28 @@ class Session:
     def emergency_stop(self) -> None:
         """Trip, within one tick; before there is a loop, in its first one."""
         self._stop_at_once = True
-        if self._ring is not None:
-            self._ring.words[REQUEST] = EMERGENCY_STOP
+        if self._recording is not None:
+            self._recording.words[REQUEST] = EMERGENCY_STOP
 
     @property
     def waiting_rows(self) -> int:
-        """Rows in the ring that are not yet in the file."""
-        return 0 if self._ring is None else int(self._ring.words[ROWS] - self._ring.words[ROWS_READ])
+        """Rows that are not yet in the file."""
+        return 0 if self._recording is None else self._recording.waiting_rows
 
     def _words(self) -> np.ndarray:
-        if self._ring is None:
+        if self._recording is None:
             remedy = "a new test is a new session" if self._finished else "arm it first"
             raise RefusedError(f"the session is {self.state}; {remedy}")
-        return self._ring.words
+        return self._recording.words
 
     # --- before the test --------------------------------------------------------------------------------------------
 
-    def _build(self, end: ControllerEnd, offer: Offer) -> Loop:
-        """The loop that was checked, with the rig behind its link, beginning where the rig stands."""
-        definition, n = self.definition, self.definition.virtual.axes
-        timing, limits, real_time = definition.timing, definition.limits, definition.real_time
-        rig_paced = real_time.pacing == "rig"
-        send, receive = end.blocks(
-            interface("command", n),
-            timing.step,
-            waits=rig_paced,
-            stale_warn=limits.stale.warn,
-            stale_trip=limits.stale.trip,
-            offer=offer,
-        )
-        paced = pace(
-            timing.step,
-            real_time.spin,
-            real_time.overrun,
-            waits=not rig_paced,
-            lateness=limits.lateness.trip,
-            idle=("link.idle",) if rig_paced else (),
-        )
-        blocks = [send, receive, paced] if rig_paced else [send, paced, receive]
-        begins = np.asarray(definition.virtual.initial_target(), dtype=float)
-        loop = build(definition, link=blocks, ticks_before=self._ticks_before(offer.displacement - begins))
-        guard = loop.state("guard")
-        for field in ("before",) if definition.commands == "force" else ("applied", "held", "before"):
-            guard[field][:] = offer.displacement
-        return loop
-
-    def _ticks_before(self, distance: np.ndarray) -> int:
-        """Ticks in which the rig can come smoothly to where the test begins."""
-        timing, limits, rig = self.definition.timing, self.definition.limits, self.definition.rig
-        if self.definition.commands == "force":  # it begins without force, wherever the rig stands
-            return timing.ticks_before
-        noise = 0.0
-        if isinstance(rig, SimulatedRig):
-            noise = STEADY * rig.sensors.displacement.noise + rig.sensors.displacement.resolution
-        if np.all(np.abs(distance) <= noise):
-            return timing.ticks_before
-        rate = limits.command_rate.values("trip", distance.size)
-        shortest = float((0.5 * math.pi * np.abs(distance) / rate).max()) * 1.01
-        wished = timing.soft_start or limits.return_time
-        return math.ceil(max(wished, shortest) / timing.step - 1e-9)
-
-    def _make_ring(self, loop: Loop) -> Ring:
-        # never small: a loop paced by a simulated rig in step is far faster than its step
-        capacity = int(np.clip(RING_SECONDS / self.definition.timing.step, 65_536, 262_144))
-        return Ring.create(capacity, len(loop.channels))
-
     def _make_file(self, loop: Loop) -> None:
-        """The run file with all that is known before the test, and the recorder that fills it."""
-        assert self.checked is not None and self._ring is not None
+        """The run file with all that is known before the test."""
+        assert self.checked is not None
         definition, timing = self.definition, self.definition.timing
-        self._started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         # names that no loop has were refused by the check; those of the simulated rig have no meaning here
-        wanted = definition.record.channels
+        wanted = wanted_channels(definition)
         keep = [channel.name for channel in loop.channels if wanted is None or channel.name in wanted]
         seconds = loop.end * timing.step if loop.end is not None else 0.0
         size = 8.0 * (len(keep) + 1) * (seconds + timing.soft_start + timing.soft_stop) / timing.step
@@ -291,10 +229,10 @@ class Session:
             kind="run",
             time=np.zeros(0),
             signals={name: Signal(units_of[name], np.zeros(0)) for name in keep},
-            events=(),
+            events=() if self.resumption is None else self.resumption.events,
             outcome="failed",
             reason="",
-            started=self._started,
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             reasons=self._reasons(),
             limits_used={},
             references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
@@ -310,8 +248,6 @@ class Session:
             every=definition.record.every,
             overwrite=self.overwrite,
         )
-        self._recorder = recorder.start(self._ring, self.output)
-        recorder.wait_until_ready(self._recorder, self._ring)
 
     def _reasons(self) -> tuple[str, ...]:
         assert self.checked is not None
@@ -321,7 +257,7 @@ class Session:
 
     # --- the test ---------------------------------------------------------------------------------------------------
 
-    def _drive(self, loop: Loop, ring: Ring, ready: threading.Event, offer: Offer) -> None:
+    def _drive(self, loop: Loop, recording: Recording, ready: threading.Event, offer: Offer) -> None:
         """The real-time thread: no Python is executed between arming and the end of the test."""
         assert self._end is not None
         real_time = self.definition.real_time
@@ -330,36 +266,19 @@ class Session:
             names = [channel.name for channel in loop.channels]
             begin(loop, self._end.arm(offer.displacement, PATIENCE), self._end.wire)
             ready.set()
-            self._ended = loop.drive(int(MOST_TICKS), ring.rows, names, ring.words)
+            rows, words = recording.ring.rows, recording.words
+            self._ended = loop.drive(int(MOST_TICKS), rows, names, words, events=self._happened)
         except BaseException as error:
             self._failure = error
         finally:
-            ring.words[ENDED] = 1
+            recording.words[ENDED] = 1
             ready.set()
             self._end.stop(float(loop.vector[loop.index["link.sent"]]))
 
     def tend(self) -> None:
         """Look after the recorder; to be called some ten times a second."""
-        if self._recorder is None or self._ring is None:
-            return
-        words, now = self._ring.words, time.monotonic()
-        beat = int(words[RECORDER_BEAT])
-        if beat != self._beat[0]:
-            self._beat = (beat, now)
-        code = self._recorder.poll()
-        waiting = int(words[ROWS] - words[ROWS_READ])
-        if code is None and beat > 0 and waiting > 0 and now - self._beat[1] > SILENCE:
-            self._recorder.kill()
-            code = self._recorder.wait()
-        if code is None or (code == 0 and words[ENDED]):
-            return
-        if words[RECORDER_ERROR] == 0 and self._restarts < RESTARTS:
-            self._restarts += 1
-            self._note(f"the recorder died (exit code {code}) and was started again; nothing was lost")
-            self._beat = (-1, now)
-            self._recorder = recorder.start(self._ring, self.output)
-        elif words[REQUEST] in (NONE, STOP):
-            words[REQUEST] = RECORD_FAILS
+        if self._recording is not None:
+            self._recording.tend()
 
     def _note(self, text: str) -> None:
         loop = self.loop
@@ -376,24 +295,8 @@ class Session:
             if look is not None:
                 look()
         self._thread.join()
-        self._restarts = min(self._restarts, RESTARTS - 1)  # once more, for what the ring still holds
-        written, deadline = -1, 0.0
-        while self._recording():
-            assert self._recorder is not None
-            if (rows := int(self._words()[ROWS_READ])) != written:  # a slow disk is waited for as long as it goes on
-                written, deadline = rows, time.monotonic() + LAST_ROWS
-            if time.monotonic() > deadline:
-                break
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._recorder.wait(every)
-            self.tend()
-
-    def _recording(self) -> bool:
-        """Whether a recorder is at work, or has died and is to be started again."""
-        if self._recorder is None:
-            return False
-        code = self._recorder.poll()
-        return code is None or (code != 0 and self._words()[RECORDER_ERROR] == 0 and self._restarts < RESTARTS)
+        if self._recording is not None:
+            self._recording.empty(every)
 
     # --- after the test ---------------------------------------------------------------------------------------------
 
@@ -419,7 +322,7 @@ class Session:
             reason=reason,
             events=tuple(sorted(events, key=lambda event: event.time)),
             signals=signals,
-            limits_used=definition.limits.used(loop.state("guard")["peaks"], definition.commands),
+            limits_used=limits_used(definition, loop),
             host={**run.host, **self.privileges},
         )
         words = self._words()
@@ -431,14 +334,19 @@ class Session:
         return run
 
     def _events(self, run: Run, loop: Loop) -> list[Event]:
-        """The recorded events; that of the trip with its value, which the loop still knows."""
+        """The recorded events, that of the trip with its value, which the loop still knows, and those within ticks."""
         cause = float(loop.state("guard")["cause"])
         found = []
-        for event in run.events:
+        for event in (one for one in run.events if one.channel != "motion.state"):
             if event.channel == "guard.cause" and cause != 0.0:
                 tick = round(event.time / loop.dt)
                 event = describe(self.definition, loop, tick, event.channel, cause) or event
             found.append(event)
+        # a row is written when a tick is done: how a slow test stood in between is in no row
+        for tick, which, value in self._happened[: self._words()[EVENTS]]:
+            if loop.watched[int(which)] == "motion.state":
+                happened = describe(self.definition, loop, int(tick), "motion.state", float(value))
+                found += [] if happened is None else [happened]
         return found
 
     def close(self) -> None:
@@ -457,9 +365,9 @@ class Session:
         if self._end is not None:
             self._end.close()
             self._end = None
-        if self._ring is not None:
-            self._ring.close()
-            self._ring = None
+        if self._recording is not None:
+            self._recording.close()
+            self._recording = None
 
 
 def stands_at(offer: Offer) -> str:

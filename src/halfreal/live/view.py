@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from .. import units
+from ..kernels.tick import TICK
 from ..links.pace import percentiles
 from ..runs.build import interface
+from ..runs.events import guarded_targets, limits_used
+from ..safety.slow_motion import ADVANCE, AVERAGE, RAMP, SETTLE
 from .session import Session
 
 KEYS = "space or Ctrl-C: emergency stop    s: stop smoothly"
+SLOW_KEYS = "p: pause    r: resume    n: one tick    + −: speed"
+PHASES = {ADVANCE: "measured", RAMP: "moving", SETTLE: "settling", AVERAGE: "averaging"}
 
 
 @dataclass(frozen=True)
@@ -31,12 +37,31 @@ class Status:
     max_lateness: float
     overruns: int
     tracking_error: float
-    """Largest gap of now, of any axis [m]."""
+    """Largest gap of now, of any axis [m, or N where the target is a force]."""
     age: float
     """Of the newest measurement [s]."""
     limits_used: dict[str, float]
     waiting_rows: int
     """Rows that the recorder has still to write."""
+    of_force: bool = False
+    """Whether the gap is one of forces."""
+    motion: Motion | None = None
+    """Of a slow test."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a slow test is getting on."""
+
+    tick: int
+    ticks: int
+    phase: str
+    speed: float
+    clock: float
+    """Seconds that the rig has been moved and measured."""
+    goal: list[float]
+    """Command of this tick [m or N]."""
+    unit: str
 
 
 def status(session: Session) -> Status:
@@ -53,7 +78,7 @@ def status(session: Session) -> Status:
         state=session.state,
         time=now,
         left=max(timing.duration - now, 0.0),
-        rate=1.0 / timing.step,
+        rate=1.0 / definition.period,
         mean_execution=1e-9 * float(paced["execution_sum"]) / ticks,
         max_execution=1e-9 * float(paced["execution_max"]),
         p99_lateness=float(percentiles(np.array(paced["lateness_histogram"]), [0.99])[0]),
@@ -61,8 +86,26 @@ def status(session: Session) -> Status:
         overruns=int(seen[loop.index["pace.overruns"]]),
         tracking_error=float(max(gaps)),
         age=float(seen[loop.index["link.age"]]),
-        limits_used=definition.limits.used(loop.state("guard")["peaks"].copy(), definition.commands),
+        limits_used=limits_used(definition, loop),
         waiting_rows=session.waiting_rows,
+        of_force=guarded_targets(definition) == "force",
+        motion=None if definition.slow is None else motion(session),
+    )
+
+
+def motion(session: Session) -> Motion:
+    """A slow test as it is now."""
+    loop, definition = session.loop, session.definition
+    assert loop is not None
+    now = loop.state("motion").copy()
+    return Motion(
+        tick=int(loop.vector[TICK]),
+        ticks=definition.timing.ticks,
+        phase=PHASES[float(now["phase"])],
+        speed=session.speed,
+        clock=float(now["clock"]),
+        goal=[float(x) for x in now["goal"]],
+        unit="N" if definition.commands == "force" else "m",
     )
 
 
@@ -71,18 +114,25 @@ def table(now: Status, title: str) -> Any:
     from rich.table import Table
 
     colours = {"running": "green", "tripped": "bold red", "tripped, at rest": "bold red", "armed": "yellow"}
-    shown = Table(title=title, caption=KEYS, show_header=False, min_width=60)
+    keys = KEYS if now.motion is None else f"{KEYS}\n{SLOW_KEYS}"
+    shown = Table(title=title, caption=keys, show_header=False, min_width=60)
     shown.add_row("state", f"[{colours.get(now.state, 'cyan')}]{now.state}[/]")
     shown.add_row("time", f"{now.time:.2f} s, {now.left:.1f} s left")
-    shown.add_row(
-        "rate",
-        f"{now.rate:g} Hz; a tick takes {1e6 * now.mean_execution:.1f} µs, at most {1e6 * now.max_execution:.1f} µs",
-    )
+    if now.motion is not None:
+        way = now.motion
+        left = (way.ticks - way.tick) * way.clock / max(way.tick, 1)
+        shown.add_row("tick", f"{way.tick} of {way.ticks}: {way.phase}; about {left / 60:.0f} min left")
+        goal = ", ".join(units.text(x, way.unit, digits=4) for x in way.goal)
+        shown.add_row("command", f"{goal}, at {way.speed:g} times the speed of the definition")
+    round_ = "tick" if now.motion is None else "period"
+    takes = f"takes {1e6 * now.mean_execution:.1f} µs, at most {1e6 * now.max_execution:.1f} µs"
+    shown.add_row("rate", f"{now.rate:g} Hz; a {round_} {takes}")
     shown.add_row(
         "lateness",
         f"99 % below {1e6 * now.p99_lateness:.0f} µs, at most {1e6 * now.max_lateness:.0f} µs; {now.overruns} overruns",
     )
-    shown.add_row("gap", f"{1e3 * now.tracking_error:.4f} mm; measurement {1e3 * now.age:.2f} ms old")
+    gap = f"{now.tracking_error:.4g} N" if now.of_force else f"{1e3 * now.tracking_error:.4f} mm"
+    shown.add_row("gap", f"{gap}; measurement {1e3 * now.age:.2f} ms old")
     for name, share in sorted(now.limits_used.items(), key=lambda item: -item[1]):
         colour = "red" if share > 0.9 else "yellow" if share > 0.7 else "green"
         bar = "█" * round(20 * min(share, 1.0))

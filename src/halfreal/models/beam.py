@@ -269,6 +269,7 @@ class Beam(Settings):
                 name: virtual.UNITS[place.quantity].replace("m", "rad" if place.direction == "slope" else "m", 1)
                 for name, place in self.responses.items()
             },
+            references=() if self.modes is None else ("craig1968",),
         )
 
     def _shaken(self, whole: Substructure) -> np.ndarray:

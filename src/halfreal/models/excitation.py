@@ -2,7 +2,7 @@
 
 The key that carries the amplitude says how it acts: ``displacement`` moves the support, ``force`` pushes a degree of
 freedom, ``acceleration`` shakes the ground.  Every excitation gives its value and its rate, and rises over ``ramp``
-seconds along g(t) = ½ (1 − cos πt/ramp).
+seconds along g(t) = ½ (1 − cos πt/ramp).  A block with a ``shift`` gives the value of so much later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..kernels.block import Block, Channel
 from ..kernels.compile import kernel
-from ..settings import ExistingFile, Number, Settings, fault, stored
+from ..settings import ExistingFile, Number, Settings, Vector, fault, stored
 
 UNITS = {"displacement": "m", "force": "N", "acceleration": "m/s^2"}
 ACTS_AS: dict[str, Literal["support", "force", "ground"]] = {
@@ -54,14 +54,14 @@ class _Excitation(Settings):
     def amplitude(self) -> float:
         return float(getattr(self, self.quantity))
 
-    def _block(self, name: str, step: Any, parameters: dict[str, Any]) -> Block:
+    def _block(self, name: str, step: Any, shift: float, parameters: dict[str, Any]) -> Block:
         unit = UNITS[self.quantity]
         return Block(
             name=name,
             step=step,
             inputs=(),
             outputs=(Channel(name, unit), Channel(f"{name}.rate", f"{unit}/s" if unit != "m/s^2" else "m/s^3")),
-            parameters={"amplitude": self.amplitude, "ramp": self.ramp, **parameters},
+            parameters={"amplitude": self.amplitude, "ramp": self.ramp, "shift": shift, **parameters},
         )
 
 
@@ -77,6 +77,7 @@ def rise(t, ramp):  # type: ignore[no-untyped-def]
 
 
 def sine_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
     g, dg = rise(t, p.ramp)
     a = p.omega * t + p.phase
     y[0] = p.amplitude * g * math.sin(a)
@@ -91,11 +92,42 @@ class Sine(_Excitation):
     frequency: Annotated[float, Number("Hz", above=0)]
     phase: Annotated[float, Number("rad")] = 0.0
 
-    def block(self, name: str) -> Block:
-        return self._block(name, sine_step, {"omega": 2 * math.pi * self.frequency, "phase": self.phase})
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        return self._block(name, sine_step, shift, {"omega": 2 * math.pi * self.frequency, "phase": self.phase})
+
+
+def square_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
+    g, dg = rise(t, p.ramp)
+    a = p.omega * t
+    value = rate = 0.0
+    if p.terms == 0.0:
+        periods = a * 0.5 / math.pi + 1e-9  # a jump falls onto the sample at its time
+        value = 1.0 if periods - math.floor(periods) < 0.5 else -1.0
+    for i in range(int(p.terms)):
+        order = 2.0 * i + 1.0
+        value += 4.0 / math.pi * math.sin(order * a) / order
+        rate += 4.0 / math.pi * p.omega * math.cos(order * a)
+    y[0] = p.amplitude * g * value
+    y[1] = p.amplitude * (dg * value + g * rate)
+    return 0
+
+
+class Square(_Excitation):
+    """A square wave, ±A g(t); or the first ``terms`` of its Fourier series, at odd multiples of ``frequency``."""
+
+    kind: Literal["square"] = "square"
+    frequency: Annotated[float, Number("Hz", above=0)]
+    terms: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        return self._block(
+            name, square_step, shift, {"omega": 2 * math.pi * self.frequency, "terms": float(self.terms or 0)}
+        )
 
 
 def chirp_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
     g, dg = rise(t, p.ramp)
     elapsed = min(t, p.duration)
     a = p.omega * elapsed + 0.5 * p.rate * elapsed * elapsed
@@ -113,14 +145,15 @@ class Chirp(_Excitation):
     to: Annotated[float, Number("Hz", above=0)]
     duration: Annotated[float, Number("s", above=0)]
 
-    def block(self, name: str) -> Block:
+    def block(self, name: str, shift: float = 0.0) -> Block:
         omega, last = 2 * math.pi * self.frequency, 2 * math.pi * self.to
         return self._block(
-            name, chirp_step, {"omega": omega, "rate": (last - omega) / self.duration, "duration": self.duration}
+            name, chirp_step, shift, {"omega": omega, "rate": (last - omega) / self.duration, "duration": self.duration}
         )
 
 
 def step_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
     g, dg = rise(t, p.ramp)
     y[0], y[1] = p.amplitude * g, p.amplitude * dg
     return 0
@@ -131,11 +164,12 @@ class Step(_Excitation):
 
     kind: Literal["step"] = "step"
 
-    def block(self, name: str) -> Block:
-        return self._block(name, step_step, {})
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        return self._block(name, step_step, shift, {})
 
 
 def pulse_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
     y[0] = y[1] = 0.0
     if 0.0 < t < p.duration:
         w = math.pi / p.duration
@@ -150,11 +184,119 @@ class Pulse(_Excitation):
     kind: Literal["pulse"] = "pulse"
     duration: Annotated[float, Number("s", above=0)]
 
-    def block(self, name: str) -> Block:
-        return self._block(name, pulse_step, {"duration": self.duration})
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        return self._block(name, pulse_step, shift, {"duration": self.duration})
+
+
+@kernel
+def stepped(t, frequencies, dwell):  # type: ignore[no-untyped-def]
+    """Phase and angular frequency of a signal that stays at each frequency [Hz] for ``dwell``, and at the last."""
+    phase, last = 0.0, frequencies.size - 1
+    for i in range(last):
+        if t < (i + 1) * dwell:
+            return 2.0 * math.pi * (phase + frequencies[i] * (t - i * dwell)), 2.0 * math.pi * frequencies[i]
+        phase += frequencies[i] * dwell
+    return 2.0 * math.pi * (phase + frequencies[last] * (t - last * dwell)), 2.0 * math.pi * frequencies[last]
+
+
+def stepped_sine_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
+    g, dg = rise(t, p.ramp)
+    a, w = stepped(t, p.frequencies, p.dwell)
+    y[0] = p.amplitude * g * math.sin(a)
+    y[1] = p.amplitude * (dg * math.sin(a) + g * w * math.cos(a))
+    return 0
+
+
+class _Stepped(_Excitation):
+    frequencies: Annotated[np.ndarray, Vector("Hz", above=0)]
+    """One, or several that follow one another; the phase goes on without a jump, and the last one stays."""
+    dwell: Annotated[float, Number("s", above=0)] | None = None
+    """Time at each frequency; needed if there are several."""
+
+    @model_validator(mode="after")
+    def _knows_how_long(self) -> _Stepped:
+        if len(self.frequencies) > 1 and self.dwell is None:
+            raise fault(f"{len(self.frequencies)} frequencies without a dwell; say how long each of them lasts")
+        return self
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"frequencies": np.asarray(self.frequencies), "dwell": 1.0 if self.dwell is None else self.dwell}
+
+
+class SteppedSine(_Stepped):
+    """A g(t) sin φ(t), dwelling at one frequency after another."""
+
+    kind: Literal["stepped sine"] = "stepped sine"
+
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        return self._block(name, stepped_sine_step, shift, self._parameters())
+
+
+def gust_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
+    g, dg = rise(t, p.ramp)
+    a, w = stepped(t, p.frequencies, p.dwell)
+    if a > 2.0 * math.pi * p.gusts:
+        g = dg = 0.0
+    value, rate = 0.5 * (1.0 - math.cos(a)), 0.5 * w * math.sin(a)
+    y[0], y[1] = p.amplitude * g * value, p.amplitude * (dg * value + g * rate)
+    return 0
+
+
+class Gust(_Stepped):
+    """½A g(t) (1 − cos φ(t)): a train of 1-cosine gusts, or so many of them (``gusts``)."""
+
+    kind: Literal["gust"] = "gust"
+    gusts: Annotated[int, Field(ge=1)] | None = None
+
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        gusts = math.inf if self.gusts is None else float(self.gusts)
+        return self._block(name, gust_step, shift, {**self._parameters(), "gusts": gusts})
+
+
+def random_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
+    g, dg = rise(t, p.ramp)
+    value = rate = 0.0
+    for i in range(p.phases.size):
+        w = p.first + i * p.spacing
+        a = w * t + p.phases[i]
+        value += math.sin(a)
+        rate += w * math.cos(a)
+    y[0], y[1] = p.amplitude * g * value * p.scale, p.amplitude * p.scale * (dg * value + g * rate)
+    return 0
+
+
+class Random(_Excitation):
+    """Random noise of the rms A g(t) from ``frequency`` to ``to``, its lines 1/``period`` apart; it repeats then."""
+
+    kind: Literal["random"] = "random"
+    frequency: Annotated[float, Number("Hz", above=0)]
+    to: Annotated[float, Number("Hz", above=0)]
+    period: Annotated[float, Number("s", above=0)]
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+
+    @model_validator(mode="after")
+    def _has_lines(self) -> Random:
+        lines = self.period * (self.to - self.frequency)
+        if not 1 <= lines <= 1000:
+            raise fault(
+                f"{max(lines, 0.0):.3g} lines from {self.frequency:g} to {self.to:g} Hz in a period of {self.period:g} "
+                "s; choose them so that there are 1 to 1000"
+            )
+        return self
+
+    def block(self, name: str, shift: float = 0.0) -> Block:
+        first, last = math.ceil(self.frequency * self.period - 1e-9), math.floor(self.to * self.period + 1e-9)
+        phases = np.random.default_rng(self.seed).uniform(0.0, 2 * math.pi, last - first + 1)
+        spacing = 2 * math.pi / self.period
+        parameters = {"first": first * spacing, "spacing": spacing, "phases": phases}
+        return self._block(name, random_step, shift, {**parameters, "scale": math.sqrt(2.0 / phases.size)})
 
 
 def record_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    t = t + p.shift
     y[0] = y[1] = 0.0
     position = t / p.step
     if 0.0 <= position <= p.count - 1.0:
@@ -187,12 +329,14 @@ class Record(_Excitation):
             read_column(info.data["file"], column)
         return column
 
-    def block(self, name: str) -> Block:
+    def block(self, name: str, shift: float = 0.0) -> Block:
         values = read_column(self.file, self.column)
         # the layout of a block is compiled in: a power of two keeps the number of layouts small
         padded = np.zeros(1 << max(values.size - 1, 1).bit_length())
         padded[: values.size] = values
-        return self._block(name, record_step, {"step": self.time_step, "count": float(values.size), "values": padded})
+        return self._block(
+            name, record_step, shift, {"step": self.time_step, "count": float(values.size), "values": padded}
+        )
 
 
 def read_column(path: Any, column: int) -> np.ndarray:
@@ -218,7 +362,9 @@ def read_column(path: Any, column: int) -> np.ndarray:
     return np.array(values)
 
 
-Excitation = Annotated[Sine | Chirp | Step | Pulse | Record, Field(discriminator="kind")]
+Excitation = Annotated[
+    Sine | Square | Chirp | SteppedSine | Gust | Random | Step | Pulse | Record, Field(discriminator="kind")
+]
 
 
 def silent_step(p, s, t, u, y):  # type: ignore[no-untyped-def]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, field_validator
 
 from ..kernels.block import Block
-from ..kernels.user import UserFunctionError, check_function, load_function, split, try_in_python
+from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_in_python
 from ..settings import Settings, fault, folder, shown, stored
 from . import virtual
 from .system import Method
@@ -43,15 +43,13 @@ FieldValue = Annotated[
 ]
 
 
-class UserFunction(Settings):
-    """A user's function and the fields it reads: the base of user-written models, couplings, specimens and rigs."""
+class UserCode(Settings):
+    """A function in a user's file, and the numbers it is given."""
 
+    arguments: ClassVar[tuple[str, ...]]
     function: str
     """File, from the definition's folder, and function: ``"model.py:step"``."""
     parameters: dict[FieldName, FieldValue] = Field(default_factory=dict)
-    state: dict[FieldName, FieldValue] = Field(default_factory=dict)
-    frozen: tuple[str, ...] = ()
-    """Fields of the state that are held when the loop is linearised: counters, statistics, adapted coefficients."""
 
     @field_validator("function")
     @classmethod
@@ -61,10 +59,24 @@ class UserFunction(Settings):
         try:
             file, name = split(reference)
             path = (folder(info) / file).resolve()
-            check_function(path, name)
+            check_function(path, name, cls.arguments)
         except UserFunctionError as error:
             raise fault(str(error)) from error
         return f"{path}:{name}"
+
+    def load(self) -> Callable[..., Any]:
+        """The function itself: from here on the user's file is run."""
+        file, name = split(self.function)
+        return load_function(Path(file), name, self.arguments)
+
+
+class UserFunction(UserCode):
+    """A user's function as a block: the base of user-written models, couplings, specimens and rigs."""
+
+    arguments = ARGUMENTS
+    state: dict[FieldName, FieldValue] = Field(default_factory=dict)
+    frozen: tuple[str, ...] = ()
+    """Fields of the state that are held when the loop is linearised: counters, statistics, adapted coefficients."""
 
     @field_validator("frozen")
     @classmethod
@@ -73,11 +85,6 @@ class UserFunction(Settings):
             if "state" in info.data and name not in info.data["state"]:
                 raise fault(f"'{name}' is no field of the state, which has {', '.join(info.data['state']) or 'none'}")
         return frozen
-
-    def load(self) -> Callable[..., int]:
-        """The function itself: from here on the user's file is run."""
-        file, name = split(self.function)
-        return load_function(Path(file), name)
 
 
 class UserModel(UserFunction):

@@ -60,7 +60,8 @@ def check_step(scheme: Scheme, system: System, dt: float) -> None:
     """Refuse a step at which the scheme is not stable for the substructure on its own."""
     limit = scheme.critical_step(system)
     kind = getattr(scheme, "kind", type(scheme).__name__)
-    remedy = "take a scheme that is stable at any step, such as 'exact', 'newmark' or 'kr-alpha'"
+    others = "'operator splitting'" if kind == "explicit newmark" else "'exact', 'newmark' or 'kr-alpha'"
+    remedy = f"take a scheme that is stable at any step, such as {others}"
     if limit == 0.0:
         raise fault(
             f"'{kind}' grows at any step where a mode has no damping, as here; add damping, or {remedy}", "scheme"

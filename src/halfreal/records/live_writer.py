@@ -81,12 +81,11 @@ class LiveWriter:
         layout.write_ending(self._fd, self._ending_at, {**ending, "time": self.last_time})
 
     def close(self, ending: Mapping[str, Any] | None = None) -> None:
-        """Close the file in order, have it on the disk, and then say how it ended (or leave what it says)."""
-        self._file.close()  # the lock goes with it
-        os.fsync(self._fd)
+        """Close the file in order, say at once how it ended (or leave what it says), and have it on the disk."""
+        self._file.close()  # the lock goes with it: a reader who comes now would take the recorder for dead
         if ending is not None:
             self.put_ending(ending)
-            os.fsync(self._fd)
+        os.fsync(self._fd)
         os.close(self._fd)
 
     def abandon(self, ending: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ COMPARED = {
     "command": "command",
     "measured.displacement": "measured displacement",
     "measured.force": "measured force",
+    "virtual.interface": "virtual interface",
 }
 """Signals that are compared sample by sample: channels and names."""
 

@@ -63,7 +63,7 @@ class Panel:
 
 @styled
 def histories(first: Run, second: Run, dof: int = 1) -> Figure:
-    """Target, measured displacement, gap and energy error of both, and what distinguishes them, in time."""
+    """Target, what should follow it, gap and energy error of both, and what distinguishes them, in time."""
     for run in (first, second):
         needed(run, "target", dof)
     panels = _panels(first, second, dof)
@@ -101,7 +101,8 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
     whole = [np.ones(len(run.time), dtype=bool) for run in runs]
     in_view = [series.in_view(run) for run in runs]
     target = [values_of(run, "target", dof) for run in runs]
-    measured = [values_of(run, "measured.displacement", dof) for run in runs]
+    of = series.compared(first)
+    measured = [values_of(run, of.followed, dof) for run in runs]
     gap = [None if x is None or z is None else x - z for x, z in zip(measured, target, strict=True)]
     energy = [values_of(run, "energy.error", dof) for run in runs]
 
@@ -110,9 +111,9 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
         return [Curve(run.time, values, seen, look) for run, values, seen, look in sides if values is not None]
 
     panels = [
-        ("Target", "z", overlay(target, whole)),
-        ("Measured displacement", "x", overlay(measured, whole)),
-        ("Synchronisation error", "x − z", overlay(gap, in_view)),
+        ("Target", of.target, overlay(target, whole)),
+        (f"Measured {of.quantity}", of.measured, overlay(measured, whole)),
+        ("Synchronisation error", f"{of.measured} − {of.target}", overlay(gap, in_view)),
         (f"Difference: {' − '.join(labels(first, second))}", "difference", _difference(first, second, dof)),
     ]
     made = []
@@ -132,7 +133,10 @@ def _difference(first: Run, second: Run, dof: int) -> list[Curve]:
     i, j = i[kept], j[kept]
     in_view = series.in_view(first)[i] & series.in_view(second)[j]
     found = []
-    for channel, label, color in (("target", "target", TARGET), ("measured.displacement", "measured", MEASURED)):
+    for channel, label, color in (
+        ("target", "target", TARGET),
+        (series.compared(first).followed, "measured", MEASURED),
+    ):
         ours, theirs = values_of(first, channel, dof), values_of(second, channel, dof)
         if ours is not None and theirs is not None and len(i):
             look = {"color": color, "linewidth": 0.8, "label": label}

@@ -14,7 +14,7 @@ from ..citations import PAPERS
 from ..records.run_file import definition_hash
 from ..records.whole_file import whole_file
 from ..runs.run import Run
-from . import beside_html, plots, realtime_plots, series
+from . import beside_html, learning, plots, realtime_plots, series, slow
 from . import measures as errors
 from .definitions import definition_sections, with_units
 from .page import PACE, Pictures, fill
@@ -32,7 +32,8 @@ NOTES = {
     "Synchronisation error": "NRMSE of measured against target",
     "Remaining delay": "of measured behind target, by the FEI",
     "Amplitude error": "of measured against target, by the FEI",
-    "Fidelity error": "NRMSE of target against the emulated system",
+    "Fidelity error": "NRMSE of the virtual part against the emulated system",
+    **learning.NOTES,
 }
 """What the key figures mean."""
 
@@ -50,7 +51,8 @@ def write(
 
 
 def render(run: Run, from_time: float = 0.0) -> str:
-    """The report's HTML."""
+    """The report's HTML; a coupling that learns is judged by its last periods if ``from_time`` is left out."""
+    from_time = from_time or learning.since(run)
     rows = errors.measures(run, from_time)
     poles = series.poles(run.stability, run.step) if run.stability else []
     return fill(
@@ -59,13 +61,19 @@ def render(run: Run, from_time: float = 0.0) -> str:
         description=str(run.definition.get("description") or ""),
         verdict=verdict(run),
         about_loop=about_loop(run.stability) if run.stability else "",
-        figures=[figure for figure in errors.key_figures(run, from_time) if figure[0] in NOTES],
+        figures=[
+            figure
+            for figure in (*errors.key_figures(run, from_time), *learning.figures(run, from_time))
+            if figure[0] in NOTES
+        ],
         notes=NOTES,
         rows=rows,
+        compared=series.compared(run),
         from_time=from_time,
         pictures=pictures(run, rows, from_time),
         phases=phases(run),
         real_time=real_time(run),
+        slow=slow.slow_test(run),
         poles=poles[:POLES_SHOWN],
         margins=margins(run),
         poles_in_all=len(poles),
@@ -82,7 +90,9 @@ def render(run: Run, from_time: float = 0.0) -> str:
 
 def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> Pictures:
     """All plots the record has data for, by section."""
-    made = Pictures("response", "synchronisation", "pace", "specimen", "command", "poles", "excitation", "coupling")
+    made = Pictures(
+        "response", "synchronisation", "slow", "pace", "specimen", "command", "poles", "excitation", "coupling"
+    )
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
     for dof in range(1, run.interface + 1):
         limit = series.limit(run, "command", dof)
@@ -106,11 +116,18 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
             f"Command asked for by the coupling and applied by the guard{of}.",
             partial(plots.command, run, dof, None if limit is None else (-limit, limit)),
         )
+    made.add(
+        "response",
+        "How the coupling learnt: gap over target, and what its transfer functions leave unexplained.",
+        partial(learning.learning_curve, run),
+    )
+    made.add("slow", "How long ticks took, and settling in them.", partial(slow.motion, run))
     made.add("pace", PACE, partial(realtime_plots.pace, run))
     made.add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
     made.add("excitation", "What drives the test.", partial(plots.excitation, run))
     inside = [name for name in run.signals if name.startswith("coupling.")]
-    made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
+    if not learning.learns(run):
+        made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
     return made
 
 

@@ -9,37 +9,26 @@ row                    reference r                              signal x
 synchronisation        target z: where the virtual part is      measured displacement: where the specimen is
 fidelity               reference z*: the emulated system        target z: where the virtual part is
 =====================  =======================================  ===================================================
+
+Where the virtual part asks for a force, that is the target, which the measured force follows, and what should be the
+reference is the virtual part's own displacement at the interface (``halfreal.reports.series.compared``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..runs.error_measures import frequency_evaluation, largest_error, nrmse, peak_error
 from ..runs.run import Run
-from .series import in_test, judged, peak
+from .series import compared, in_test, judged, peak, whole_steps
 from .wording import in_time, in_unit, percent
 
 REFERENCES = ("guo2014", "mosqueda2007")
 """Papers of the measures, for the report."""
 
-FEWEST_SAMPLES = 8
 NAN = float("nan")
-
-
-@dataclass(frozen=True)
-class FrequencyEvaluation:
-    """Amplitude and delay of a signal against its reference, in one equivalent frequency response."""
-
-    amplitude: float
-    """A: 1 is perfect, below it the signal is too small."""
-    phase: float
-    """φ [rad], in (−π, π]."""
-    frequency_hz: float
-    """f_eq: where the reference has its power."""
-    delay: float
-    """d [s]: positive if the signal is late, negative if it leads."""
 
 
 @dataclass(frozen=True)
@@ -57,69 +46,9 @@ class Measures:
     delay: float
     frequency_hz: float
     energy_error: float
-    """Only for the synchronisation, and only if a force was measured."""
+    """Only for the synchronisation, and only if displacement and force were measured."""
     samples: int
     """How many samples were compared."""
-
-
-def nrmse(reference: np.ndarray, signal: np.ndarray) -> float:
-    """Root mean square of the error over that of the reference.
-
-    NRMSE = √( Σ (x_k − r_k)² / Σ r_k² )
-    """
-    return _ratio(float(np.linalg.norm(signal - reference)), float(np.linalg.norm(reference)))
-
-
-def peak_error(reference: np.ndarray, signal: np.ndarray) -> float:
-    """Difference of the peaks over the peak of the reference: blind to delay, negative if the signal is too small.
-
-    e = ( max|x_k| − max|r_k| ) / max|r_k|
-    """
-    due = _peak(reference)
-    return _ratio(_peak(signal) - due, due)
-
-
-def largest_error(reference: np.ndarray, signal: np.ndarray) -> float:
-    """Largest error at any time over the peak of the reference.
-
-    e = max|x_k − r_k| / max|r_k|
-    """
-    return _ratio(_peak(signal - reference), _peak(reference))
-
-
-def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float) -> FrequencyEvaluation:
-    """Amplitude and delay by the frequency evaluation index (FEI).
-
-    T. Guo, C. Chen, W. Xu, F. Sanchez, Smart Mater. Struct. 23 (2014) 045042.  With the discrete Fourier transforms R
-    and X of reference and signal, the frequency response X/R is averaged over the frequencies f_j > 0 with the weights
-    |R_j|^l, here l = 2 (power)::
-
-        FEI  = Σ (X_j/R_j) |R_j|² / Σ |R_j|²  =  Σ X_j R_j* / Σ |R_j|²
-        f_eq = Σ f_j |R_j|² / Σ |R_j|²
-        A    = |FEI|,   φ = arg FEI,   d = −φ / (2π f_eq)
-
-    - With l = 2 the average is a quotient of spectra: noise in the signal that has nothing to do with the reference
-      averages out, and no division by a small R_j is ever made.
-    - Both signals lose their mean and are weighted by a Hann window before the transform: a record rarely holds a whole
-      number of cycles, and the jump between its ends would spread over all frequencies.  The middle of the record thus
-      counts more than its ends.  The zero frequency, where a delay has no phase, is left out.
-    - A true delay over a band of frequencies turns the phases apart; to second order the average falls short of the
-      true amplitude by the factor 1 − ½ d² σ², σ² [rad²/s²] being the variance of 2πf under the weights.
-    - A delay beyond half a period of f_eq cannot be told from a lead.
-    """
-    if len(reference) < FEWEST_SAMPLES:
-        return FrequencyEvaluation(NAN, NAN, NAN, NAN)
-    window = np.hanning(len(reference))
-    target, measured = _spectrum(reference, window), _spectrum(signal, window)
-    power = np.abs(target) ** 2
-    total = float(power.sum())
-    if not (np.isfinite(total) and total > 0) or not np.all(np.isfinite(measured)):
-        return FrequencyEvaluation(NAN, NAN, NAN, NAN)
-    index = complex((measured * target.conj()).sum() / total)
-    frequencies = np.fft.rfftfreq(len(reference), step)[1:]
-    frequency = float((frequencies * power).sum() / total)
-    phase = float(np.angle(index))
-    return FrequencyEvaluation(abs(index), phase, frequency, -phase / (2 * np.pi * frequency))
 
 
 def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) -> float:
@@ -133,6 +62,9 @@ def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) ->
     negative damping (a delay does); negative: it takes energy out.  The energy going forth and back on the target is
     the measure, as the net work is near zero on an elastic specimen.  A spring lagging by the phase φ in a steady sine
     has e = π sin φ / (2 cos φ + 2 φ sin φ) ≈ π φ/2.  Integrals by the trapezium rule.
+
+    Where the target is a force, the measured displacement d takes the place of f: e = ∫ d d(F − f) / ∫ |d df|, the
+    complementary work.
     """
     if len(force) < 2:
         return NAN
@@ -148,15 +80,21 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
     then, as the guard moves the rig afterwards and not the test; a diverged record up to its first number that is not
     finite.
     """
-    target, force = run.vector("target"), run.vector("measured.force")
-    measured, reference = run.vector("measured.displacement"), run.vector("reference")
+    of, kept = compared(run), judged(run, from_time)
     rows = []
-    for name, truth, signal in (("synchronisation", target, measured), ("fidelity", reference, target)):
-        if truth is None or signal is None:
+    for name, truth, signal, answer, at in (
+        ("synchronisation", "target", of.followed, of.answer, kept),
+        ("fidelity", "reference", of.response, None, kept & whole_steps(run)),
+    ):
+        r, x = run.vector(truth), run.vector(signal)
+        if r is None or x is None:
             continue
+        work = run.vector(answer) if answer else None
         for i in range(run.interface):
-            work = force[:, i] if force is not None and name == "synchronisation" else None
-            rows.append(_row(run, from_time, name, i, truth[:, i], signal[:, i], work))
+            row = _row(run, at, name, i, r[:, i], x[:, i], None if work is None else work[:, i])
+            if name == "synchronisation" and run.definition.get("slow") is not None:
+                row = replace(row, delay=NAN)  # time stood still until the rig had settled
+            rows.append(row)
     return tuple(rows)
 
 
@@ -177,15 +115,15 @@ def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
         worst = max(compared, key=lambda row: np.inf if np.isnan(row.nrmse) else row.nrmse)
         figures.append((name, percent(worst.nrmse)))
         if comparison == "synchronisation":
-            figures.append(("Remaining delay", in_time(worst.delay)))
+            if np.isfinite(worst.delay) or run.definition.get("slow") is None:
+                figures.append(("Remaining delay", in_time(worst.delay)))
             figures.append(("Amplitude error", percent(worst.amplitude - 1, sign=True)))
     return figures
 
 
 def _row(
-    run: Run, from_time: float, name: str, i: int, reference: np.ndarray, signal: np.ndarray, force: np.ndarray | None
+    run: Run, kept: np.ndarray, name: str, i: int, reference: np.ndarray, signal: np.ndarray, force: np.ndarray | None
 ) -> Measures:
-    kept = judged(run, from_time)
     columns = [column[kept] for column in (run.time, reference, signal, *([] if force is None else [force]))]
     finite = np.all(np.isfinite(columns), axis=0)
     end = len(finite) if finite.all() else int(np.argmin(finite))
@@ -205,15 +143,6 @@ def _row(
             energy_error=NAN if force is None else energy_error(columns[3][:end], r, x),
             samples=end,
         )
-
-
-def _spectrum(signal: np.ndarray, window: np.ndarray) -> np.ndarray:
-    mean = (window * signal).sum() / window.sum()
-    return np.fft.rfft(window * (signal - mean))[1:]
-
-
-def _peak(signal: np.ndarray) -> float:
-    return float(np.max(np.abs(signal), initial=0.0))
 
 
 def _ratio(part: float, whole: float) -> float:

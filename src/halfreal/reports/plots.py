@@ -76,40 +76,50 @@ def _kept(run: Run, from_time: float) -> np.ndarray:
 
 @styled
 def time_history(run: Run, dof: int = 1) -> Figure:
-    """Displacements and synchronisation error in time, with its energy if it was watched; whole run and last cycles."""
-    target = needed(run, "target", dof)
-    measured, reference = values_of(run, "measured.displacement", dof), values_of(run, "reference", dof)
+    """Target and what follows it, and their gap in time, with its energy if it was watched; whole run and last cycles.
+
+    Where the target is a force, the displacements have a panel of their own.
+    """
+    of, target = series.compared(run), needed(run, "target", dof)
+    measured, reference = values_of(run, of.followed, dof), values_of(run, "reference", dof)
     gap, energy = None if measured is None else measured - target, values_of(run, "energy.error", dof)
-    unit = unit_of(run, "target", dof, peak(target, measured, reference))
     kept = series.in_view(run)
     gap_unit = unit_of(run, "target", dof, peak(None if gap is None else np.array(series.extent(gap, kept))))
-    rows: list[tuple[tuple[np.ndarray | None, ...], Display]] = [((target, measured, reference), unit)]
+    overlays: list[tuple[str, str, tuple[np.ndarray | None, ...]]] = [("target", of.quantity, (target, measured))]
+    if of is series.BY_FORCE:
+        moved = values_of(run, of.answer, dof), reference
+        if (virtual := values_of(run, of.response, dof)) is not None:
+            overlays.append((of.response, "displacement", (virtual, *moved)))
+    else:
+        overlays[0] = ("target", of.quantity, (target, measured, reference))
+    rows: list[tuple[tuple[np.ndarray | None, ...], Display]] = [
+        (signals, unit_of(run, channel, dof, peak(*signals))) for channel, _, signals in overlays
+    ]
     rows += [] if gap is None else [((gap,), gap_unit)]
     rows += [] if energy is None else [((energy,), SHARE)]
     figure = new_figure(10.4, 1.4 + 1.6 * len(rows))
     grid = figure.add_gridspec(len(rows), 2, width_ratios=(1.9, 1))
     for column in (0, 1):
-        upper = figure.add_subplot(grid[0, column])
-        # From broad and pale to thin and dark: curves that agree stay visible on top of each other.
-        _line(upper, run, target, unit, color=TARGET, linewidth=3.0, alpha=0.45, label="target z (virtual)")
-        if measured is not None:
-            _line(upper, run, measured, unit, color=MEASURED, linewidth=1.3, label="measured x (specimen)")
-        if reference is not None:
-            look: dict[str, Any] = {"color": REFERENCE, "linewidth": 0.8, "linestyle": (0, (5, 2.5))}
-            _line(upper, run, reference, unit, label="reference z* (emulated)", **look)
-        panels = [upper]
-        for i, ((values, *_), shown) in enumerate(rows[1:], start=1):
-            assert values is not None
-            panels[-1].tick_params(labelbottom=False)
-            panels.append(figure.add_subplot(grid[i, column], sharex=upper))
-            _line(panels[-1], run, values, shown, color=ERROR, linewidth=0.7)
-            fit(panels[-1], [series.extent(values, kept)], shown)
+        panels: list[Axes] = []
+        for i, (signals, unit) in enumerate(rows):
+            panels.append(figure.add_subplot(grid[i, column], sharex=panels[0] if panels else None))
+            panels[-1].tick_params(labelbottom=i == len(rows) - 1)
+            if i < len(overlays):
+                overlay(panels[-1], run, signals, unit, LABELS[of] if i == 0 else LABELS_OF_DISPLACEMENTS)
+            else:
+                assert signals[0] is not None
+                _line(panels[-1], run, signals[0], unit, color=ERROR, linewidth=0.7)
+                fit(panels[-1], [series.extent(signals[0], kept)], unit)
         panels[-1].set_xlabel("time [s]")
+        upper = panels[0]
         if column == 0:
-            upper.set(title="Displacement", ylabel=f"displacement [{unit.label}]")
+            for axes, (_, quantity, _), (_, unit) in zip(panels, overlays, rows, strict=False):
+                axes.set(title=quantity.capitalize(), ylabel=f"{quantity} [{unit.label}]")
             if gap is not None:
-                panels[1].set(title="Synchronisation error", ylabel=f"x − z [{gap_unit.label}]")
-            figure.legend(*upper.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+                label = f"{of.measured} − {of.target} [{gap_unit.label}]"
+                panels[len(overlays)].set(title="Synchronisation error", ylabel=label)
+            lines = [line for axes in panels[: len(overlays)] for line in axes.get_legend_handles_labels()[0]]
+            figure.legend(handles=lines, loc="outside upper center", ncols=3)
         else:
             upper.set_title(look_title(run))
             zoom(panels, run, closer_look(run, target), [values for values, _ in rows], [shown for _, shown in rows])
@@ -117,6 +127,29 @@ def time_history(run: Run, dof: int = 1) -> Figure:
             energy_limits(panels[-1], run, dof, titled=column == 0)
         dress(panels, run)
     return figure
+
+
+LABELS = {
+    series.BY_DISPLACEMENT: ("target z (virtual)", "measured x (specimen)", "reference z* (emulated)"),
+    series.BY_FORCE: ("target f (virtual)", "measured F (specimen)"),
+}
+LABELS_OF_DISPLACEMENTS = ("interface (virtual)", "measured (specimen)", "reference (emulated)")
+
+
+def overlay(axes: Axes, run: Run, signals: Sequence[np.ndarray | None], unit: Display, labels: Sequence[str]) -> None:
+    """Draw signals that should agree, from broad and pale to thin and dark: they stay visible on top of each other.
+
+    Displacements that answer a force are small beside their noise, and stand behind the others.
+    """
+    answered = labels is LABELS_OF_DISPLACEMENTS
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": TARGET, "linewidth": 1.6 if answered else 3.0, "alpha": 0.9 if answered else 0.45},
+        {"color": MEASURED, "linewidth": 0.7, "zorder": 1.5} if answered else {"color": MEASURED, "linewidth": 1.3},
+        {"color": REFERENCE, "linewidth": 0.8, "linestyle": (0, (5, 2.5))},
+    )
+    for signal, look, label in zip(signals, looks, labels, strict=False):
+        if signal is not None:
+            _line(axes, run, signal, unit, label=label, **look)
 
 
 def fit(axes: Axes, extents: Sequence[tuple[float, float]], unit: Display) -> None:
@@ -173,15 +206,15 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison.
     """
     kept = _kept(run, from_time)
-    target = needed(run, "target", dof)
-    measured = needed(run, "measured.displacement", dof)
+    of, target = series.compared(run), needed(run, "target", dof)
+    measured = needed(run, of.followed, dof)
     unit = unit_of(run, "target", dof, peak(target[kept], measured[kept]))
     gap_unit = unit_of(run, "target", dof, peak((measured - target)[kept]))
     z, x = target[kept], measured[kept]
     figure = new_figure(10.4, 4.2)
     plane, opened = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    reach = 1.06 * unit.factor * max(peak(z, x), 1e-12)
-    plane.plot([-reach, reach], [-reach, reach], color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)), label="x = z")
+    reach, one = 1.06 * unit.factor * max(peak(z, x), 1e-12), f"{of.measured} = {of.target}"
+    plane.plot([-reach, reach], [-reach, reach], color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)), label=one)
     opened.axhline(0, color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)))
     _in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
     blot = _in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
@@ -194,13 +227,13 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
         _in_plane(plane, unit.factor * z, unit.factor * late, PURE_DELAY, label, **(look | {"zorder": 1}))
         _in_plane(opened, unit.factor * z, gap_unit.factor * (late - z), PURE_DELAY, label, **look)
     plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Synchronisation")
-    plane.set(xlabel=f"target z [{unit.label}]", ylabel=f"measured x [{unit.label}]")
+    plane.set(xlabel=f"target {of.target} [{unit.label}]", ylabel=f"measured {of.measured} [{unit.label}]")
     plane.legend(loc="upper left")
     opened.legend(loc="upper right")
     opened.set(
         title="The same with the gap enlarged",
-        xlabel=f"target z [{unit.label}]",
-        ylabel=f"gap x − z [{gap_unit.label}]",
+        xlabel=f"target {of.target} [{unit.label}]",
+        ylabel=f"gap {of.measured} − {of.target} [{gap_unit.label}]",
     )
     return figure
 

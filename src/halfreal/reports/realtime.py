@@ -52,7 +52,8 @@ def real_time(run: Run) -> RealTime | None:
     if run.kind != "run":
         return None
     spreads, ticks = [], 0
-    for channel, (name, meaning) in PACES.items():
+    # of a slow test only the last period of each tick is on record: its spreads would mean nothing
+    for channel, (name, meaning) in PACES.items() if run.definition.get("slow") is None else ():
         values = times(run, channel)
         if name == "lateness" and run.definition.get("real_time", {}).get("pacing") == "rig":
             meaning = "of a tick beyond one step after the one before: the rig sets the pace"

@@ -20,6 +20,8 @@ BINS = 20
 @styled
 def pace(run: Run) -> Figure:
     """Histograms of lateness and execution time, both axes logarithmic, with percentiles and the length of a tick."""
+    if run.definition.get("slow") is not None:
+        raise NothingToPlotError("of a slow test only the last period of each tick is on record")
     found = {name: times(run, channel) for channel, (name, _) in PACES.items()}
     found = {name: values for name, values in found.items() if len(values)}
     if not found:

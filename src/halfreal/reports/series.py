@@ -43,6 +43,47 @@ def display(unit: str, peak: float = 1.0) -> Display:
     return Display(1.0, "–" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·"))
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Which channels of a run are held against each other, and what they are called."""
+
+    quantity: str
+    """Of the target."""
+    followed: str
+    """Measured channel that should be the target."""
+    answer: str
+    """Measured channel that is not commanded: its work on the gap is the energy error."""
+    response: str
+    """Displacement of the virtual part at the interface, which should be the reference."""
+    target: str
+    """Symbols."""
+    measured: str
+
+
+BY_DISPLACEMENT = Compared("displacement", "measured.displacement", "measured.force", "target", "z", "x")
+BY_FORCE = Compared("force", "measured.force", "measured.displacement", "virtual.interface", "f", "F")
+
+
+def compared(run: Run) -> Compared:
+    """What to compare: by the unit of its target, a test asks the specimen for a displacement or for a force."""
+    target = run.signals.get("target" if run.interface == 1 else "target.1")
+    return BY_FORCE if target is not None and target.unit == "N" else BY_DISPLACEMENT
+
+
+def whole_steps(run: Run) -> np.ndarray:
+    """Which samples are beginnings of integration steps, where a step has several exchanges; all where it has one.
+
+    Between them the virtual part's displacements stand still.
+    """
+    stage = run.signals.get("virtual.stage")
+    kept = np.ones(len(run.time), dtype=bool)
+    if stage is not None and np.nanmax(stage.values, initial=0.0) > 0.0:
+        kept[:] = False
+        # counted from the end: while a stiffness is found out, every tick is a first one
+        kept[int(np.flatnonzero(stage.values == 0.0)[-1]) :: -round(np.nanmax(stage.values) + 1.0)] = True
+    return kept
+
+
 def drawable(values: np.ndarray) -> np.ndarray:
     """The values with NaN (a gap in the line) where they are too large to draw."""
     with np.errstate(invalid="ignore"):
@@ -158,11 +199,14 @@ def last_cycles(
 
 
 def excitations(run: Run) -> list[str]:
-    """Names of the recorded excitations that are not silent; their rates are for integration schemes, not people."""
+    """Names of the recorded excitations that are not silent; rates and stages are for integration, not for people."""
     return [
         name
         for name, signal in run.signals.items()
-        if name.split(".")[0] == "excitation" and not name.endswith(".rate") and peak(signal.values) > 0
+        if name.startswith("excitation.")
+        and not name.startswith("excitation.stage.")
+        and not name.endswith(".rate")
+        and peak(signal.values) > 0
     ]
 
 

@@ -155,5 +155,5 @@ class PeakFilter(Settings):
                 "imaginary_weights": imaginary,
             },
             state={"real": rest, "imaginary": rest},
-            references=("bartl2016",),
+            references=("bartl2016", "peceli1986"),
         )

@@ -10,6 +10,8 @@ from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.tick import ARMED, FINISHED, GUARD_FAILED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
+from ..safety.limits import Commands
+from ..safety.slow_motion import STATES as MOTION_STATES
 from .run import Event, Outcome
 
 STATES = {
@@ -60,6 +62,7 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "coupling.order": {float(order): f"prediction order {order}" for order in range(10)},
         "link.stale": {0.0: "measurements are fresh again", 1.0: "warning: no fresh measurement"},
         "rig.state": dict(RIG_STATES),
+        "motion.state": dict(MOTION_STATES),
         "loop.fault": {float(code): text for code, text in loop.faults().items()},
     }
 
@@ -73,15 +76,29 @@ def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
         return OF_LOOP[cause]
     n = definition.virtual.axes
     which, axis = divmod(int(cause) - 1, n)
-    signal, limit = definition.limits.ordered(definition.commands)[which]
+    targets = guarded_targets(definition)
+    signal, limit = definition.limits.ordered(definition.commands, targets)[which]
     name = definition.limits.name_cause(cause, n)
     if getattr(limit, "trip", None) is None or np.isnan(value):
         return f"{name} was {value}, not a finite number"
     unit = UNITS.get(signal, "m")
-    if definition.commands == "force" and signal in ("command.asked", "command rate"):
+    if (definition.commands == "force" and signal in ("command.asked", "command rate")) or (
+        targets == "force" and signal in ("target", "gap")
+    ):
         unit = {"m": "N", "m/s": "N/s"}[unit]
     bound = units.text(float(limit.values("trip", n)[axis]), unit)
     return f"{name} was {units.text(value, unit, digits=7)}, beyond its limit of {bound}"
+
+
+def guarded_targets(definition: Definition) -> Commands:
+    """What the guard takes for the target: in a slow test it is the command on its way."""
+    return definition.targets if definition.slow is None else definition.commands
+
+
+def limits_used(definition: Definition, loop: Loop) -> dict[str, float]:
+    """Largest value of each limited signal so far, as a share of its trip limit."""
+    peaks = loop.state("guard")["peaks"].copy()
+    return definition.limits.used(peaks, definition.commands, guarded_targets(definition))
 
 
 def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcome, str]:

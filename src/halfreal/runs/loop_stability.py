@@ -19,8 +19,10 @@ from ..stability.linearise import Linearisation, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
+from .pure_delay import is_dynamic, with_pure_delay
 
 DELAY = "rig.actuator.delay"
+SLOW = "a slow test bears any delay of its rig: time stands still until it has settled"
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,20 @@ class LoopStability:
     margin: DelayMargin | None
     """Margins of the loop as it is; None if they could not be computed, for the reason in ``caveats``."""
     critical_delay: float | None
-    """Delay of the rig [s] at which the loop loses stability; None if there is none, or it is not known."""
+    """Delay of the rig [s] at which the loop loses stability; None if there is none, or it is not known.
+
+    Of a rig with dynamics of its own it is the pure delay that would do so in their place, without coupling.
+    """
     caveats: tuple[str, ...]
     """What the answer rests on."""
 
 
-def linearised(loop: Loop) -> Linearisation:
-    """A quiet loop, settled at rest and linearised there."""
-    loop.run(SETTLING_TICKS)
-    return linearise(loop)
+def linearised(definition: Definition, loop: Loop | None = None) -> Linearisation:
+    """The quiet loop of a definition, settled at rest and linearised there, over one step of its integration."""
+    loop = build(definition, quiet=True) if loop is None else loop
+    ticks = getattr(definition.virtual, "ticks_per_step", 1)
+    loop.run(SETTLING_TICKS * ticks)
+    return linearise(loop, ticks)
 
 
 def margin_of(definition: Definition) -> DelayMargin:
@@ -52,9 +59,12 @@ def margin_of(definition: Definition) -> DelayMargin:
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
     loop = build(definition, quiet=True)
-    linearisation = linearised(loop)
+    linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held]
     margin, critical = None, None
+    if definition.slow is not None:
+        caveats.append(SLOW)
+        return LoopStability(linearisation, margin, critical, tuple(caveats))
     try:
         margin = margin_of(definition)
         critical = critical_delay(definition, linearisation.stable, margin)
@@ -66,6 +76,10 @@ def loop_stability(definition: Definition) -> LoopStability:
 def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) -> float | None:
     """Delay of the rig at which the loop loses stability [s]; None if it is never stable, or always, or not known."""
     rig, step = definition.rig, definition.timing.step
+    if is_dynamic(definition):
+        margin = margin_of(with_pure_delay(definition, step))
+        further = finite(margin.critical_delay)
+        return None if further is None or not margin.stable_without_delay else step + further
     if not isinstance(rig, SimulatedRig):
         return None
     held = rig.actuator.reconstruction == "hold"  # a staircase: late by whole steps, whatever the delay
@@ -97,4 +111,4 @@ def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
         mine, theirs = loop.state(block.name), ran.state(block.name)
         for name in block.frozen:
             mine[name] = theirs[name]
-    return linearised(loop)
+    return linearised(definition, loop)

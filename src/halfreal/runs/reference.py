@@ -15,6 +15,7 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
 from ..models.beam import Beam
+from ..models.constrained import Constrained
 from ..models.exact import Exact
 from ..models.excitation import silence
 from ..models.modal import Modes
@@ -42,7 +43,7 @@ def reference_specimen(definition: Definition) -> Specimen | None:
 
 def assembled(definition: Definition, specimen: Specimen) -> System:
     """The emulated system: inputs (excitation, its rate, excitation of the specimen), the virtual part's outputs."""
-    assert isinstance(definition.virtual, Structure | Modes | Beam)  # as validated
+    assert isinstance(definition.virtual, Structure | Constrained | Modes | Beam)  # as validated
     excitation = definition.excitation.virtual
     virtual = definition.virtual.system("none" if excitation is None else excitation.acts_as)
     n = definition.virtual.axes
@@ -80,8 +81,10 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     method = (Exact() if system.linear else RungeKutta4()).method(system, fine)
     n = definition.virtual.axes
     outputs = channels("reference", "m", len(system.displacement_outputs))
+    # while the specimen's stiffness is found out, the excitation waits
+    wait = getattr(definition.virtual, "probing_ticks", 0) * definition.timing.step
     excitations = [
-        silence(name) if part is None else part.block(name)
+        silence(name) if part is None else part.block(name, -wait)
         for name, part in (
             ("excitation.virtual", definition.excitation.virtual),
             ("excitation.specimen", definition.excitation.specimen),

@@ -17,8 +17,8 @@ from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
 from ..kernels.block import channels, names
 from ..kernels.loop import Loop
-from .build import build
-from .events import describe, how_it_ended
+from .build import build, needed_to_resume
+from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import EmulationError, emulate
 from .run import Event, Run, Signal, Stability
@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 def recorded_channels(definition: Definition, loop: Loop) -> list[str]:
     """The channels to keep, in the loop's order; unknown ones are a fault of the definition."""
     known = [channel.name for channel in loop.channels]
-    wanted = definition.record.channels
+    wanted = wanted_channels(definition)
     if wanted is None:
         return known
     faults = []
@@ -45,6 +45,14 @@ def recorded_channels(definition: Definition, loop: Loop) -> list[str]:
     if faults:
         raise DefinitionError(faults)
     return [name for name in known if name in wanted]
+
+
+def wanted_channels(definition: Definition) -> tuple[str, ...] | None:
+    """The channels that the definition wants kept, None if it is all; of a slow test also those needed to resume it."""
+    wanted = definition.record.channels
+    if wanted is None or definition.slow is None:
+        return wanted
+    return (*wanted, *needed_to_resume(definition.virtual.axes))
 
 
 def check_size(definition: Definition, channels: int) -> None:
@@ -131,7 +139,7 @@ def rehearse(
         stability=judged,
         verdict="GO" if judged.stable and outcome == "completed" else "NO-GO",
         reasons=(judged.text, *((f"{outcome}: {reason}",) if reason else ())),
-        limits_used=definition.limits.used(loop.state("guard")["peaks"], definition.commands),
+        limits_used=limits_used(definition, loop),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
         host=host(),

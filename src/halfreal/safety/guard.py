@@ -1,11 +1,12 @@
 """The guard: the last block before the rig.  Every command passes it, in the loop, at every tick.
 
 Watched are, for every interface axis, the asked command, its rate, the target, the measured displacement and force, the
-gap (target − measured displacement), the measured velocity and acceleration (backward differences, smoothed if wished)
-and the energy error.  A value beyond its ``warn`` limit is an event; beyond its ``trip`` limit, or not a number, or a
-fault reported by any block, is a trip: within the same tick the command stays at the last one applied, and then holds
-there or returns smoothly to the safe position, no faster than the command's rate limit.  Never does an offending
-command reach the rig.  A trip ends the test after ``after_trip``, so that the record shows what came of it.
+gap (target − measured displacement, or force where that is the target), the measured velocity and acceleration
+(backward differences, smoothed if wished) and the energy error.  A value beyond its ``warn`` limit is an event; beyond
+its ``trip`` limit, or not a number, or a fault reported by any block, is a trip: within the same tick the command stays
+at the last one applied, and then holds there or returns smoothly to the safe position, no faster than the command's
+rate limit.  Never does an offending command reach the rig.  A trip ends the test after ``after_trip``, so that the
+record shows what came of it.
 
 The guard's mode is the state of the test::
 
@@ -52,12 +53,15 @@ def guard(
     soft_stop: float = 0.0,
     duration: float = UNLIMITED,
     commands: Commands = "displacement",
+    targets: Commands = "displacement",
+    step: float | None = None,
 ) -> Block:
     """Block "guard".
 
     ``initial`` is where the test begins, and where the rig is taken to stand; whoever knows better writes the state
     fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].  A rig commanded in force starts
-    and ends with none, also on a trip: a force that is held is not safe.
+    and ends with none, also on a trip: a force that is held is not safe.  ``step`` is that of the test, where it is not
+    the period of the rig, ``dt``.
     """
     n = len(asked)
     mode = RAMPING if soft_start > 0.0 else RUNNING
@@ -67,7 +71,9 @@ def guard(
     if commands == "force":
         begin = safe = np.zeros(n)
     zeros = np.zeros(n)
-    trip, warn = (np.concatenate([limit.values(which, n) for _, limit in limits.ordered(commands)]) for which in WHICH)
+    trip, warn = (
+        np.concatenate([limit.values(which, n) for _, limit in limits.ordered(commands, targets)]) for which in WHICH
+    )
     state: dict[str, Value] = {
         "mode": mode,
         "cause": 0.0,
@@ -88,7 +94,7 @@ def guard(
         inputs=(FAULT_CHANNEL.name, REQUEST_CHANNEL.name, *asked, *target, *displacement, *force, *energy),
         outputs=(
             *channels("command", unit, n),
-            *channels("gap", "m", n),
+            *channels("gap", "N" if targets == "force" else "m", n),
             Channel("guard.mode", "1"),
             Channel("guard.cause", "1"),
             Channel("guard.value", "1"),
@@ -109,6 +115,9 @@ def guard(
             "soft_start": soft_start,
             "soft_stop": soft_stop,
             "duration": duration,
+            "half_step": 0.5 * (dt if step is None else step),
+            "to_force": float(targets == "force"),
+            "apart": float(commands != targets),
         },
         state=state,
         frozen=tuple(state),
@@ -140,11 +149,11 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if not tripped and s.mode != RAMP_DOWN and s.mode != STOPPED_AT_REST:
         if request == WAITING:
             s.mode = ARMED
-        elif request == STOP or t > p.duration - 0.5 * p.dt:
+        elif request == STOP or t > p.duration - p.half_step:
             s.mode, s.ended = RAMP_DOWN, t
             set_out(p, s, p.soft_stop)
         else:
-            s.mode = RUNNING if t > -0.5 * p.dt else RAMPING
+            s.mode = RUNNING if t > -p.half_step else RAMPING
 
     for i in range(n):
         # what is wanted of the rig: by the test, or by the guard itself on the ways to and from it
@@ -157,6 +166,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         elif s.mode != RUNNING:
             asked = target = s.applied[i]
         measured = u[2 + 2 * n + i]
+        if p.apart != 0.0 and s.mode != RUNNING:  # a drive is no target
+            target = measured
         velocity = s.velocity[i] + p.smoothing * ((measured - s.before[i]) / p.dt - s.velocity[i])
         s.watched[i] = asked
         s.watched[n + i] = (asked - s.applied[i]) / p.dt
@@ -164,12 +175,13 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.watched[3 * n + i] = measured
         s.watched[4 * n + i] = u[2 + 3 * n + i]
         # on the way home there is no target: what is left is the rig's own lag behind its command
-        s.watched[5 * n + i] = target - measured if s.mode != RAMP_DOWN else 0.0
+        gap = target - (u[2 + 3 * n + i] if p.to_force != 0.0 else measured)
+        s.watched[5 * n + i] = gap if s.mode != RAMP_DOWN else 0.0
         s.watched[6 * n + i] = velocity
         s.watched[7 * n + i] = (velocity - s.velocity[i]) / p.dt
         s.watched[8 * n + i] = u[2 + 4 * n + i]
         s.before[i], s.velocity[i] = measured, velocity
-        y[n + i] = target - measured
+        y[n + i] = gap
 
     warning = 0.0
     if not tripped:

@@ -103,6 +103,8 @@ class Limits(Settings):
     displacement: DisplacementLimit = DisplacementLimit()
     force: ForceLimit = ForceLimit()
     gap: DisplacementLimit = DisplacementLimit()
+    force_gap: ForceLimit = ForceLimit()
+    """Of target − measured force where the target is a force, in place of ``gap``."""
     velocity: RateLimit = RateLimit()
     acceleration: AccelerationLimit = AccelerationLimit()
     energy: EnergyLimit = EnergyLimit()
@@ -116,16 +118,18 @@ class Limits(Settings):
     safe_position: Annotated[np.ndarray, Vector("m")] | None = None
     """Where to return to, on a trip or at the end of a test with a soft stop: where the test began if left out."""
 
-    def ordered(self, commands: Commands = "displacement") -> tuple[tuple[str, Limit], ...]:
+    def ordered(
+        self, commands: Commands = "displacement", targets: Commands = "displacement"
+    ) -> tuple[tuple[str, Limit], ...]:
         """The limits of the loop's signals in the guard's order, with the signals' names."""
-        by_force = commands == "force"
+        by_force, to_force = commands == "force", targets == "force"
         return (
             ("command.asked", self.drive if by_force else self.command),
             ("command rate", self.drive_rate if by_force else self.command_rate),
-            ("target", self.target),
+            ("target", self.drive if to_force else self.target),
             ("measured.displacement", self.displacement),
             ("measured.force", self.force),
-            ("gap", self.gap),
+            ("gap", self.force_gap if to_force else self.gap),
             ("measured velocity", self.velocity),
             ("measured acceleration", self.acceleration),
             ("energy error", self.energy),
@@ -141,21 +145,26 @@ class Limits(Settings):
         if self.safe_position is not None and self.safe_position.size not in (1, n):
             raise fault(f"{self.safe_position.size} values for {n} axis(es); give one for each", "safe_position")
 
-    def check_commands(self, commands: Commands) -> None:
-        """Refuse limits on commands of another kind than the rig takes."""
-        wrong, right = (
-            (("command", "command_rate"), "drive") if commands == "force" else (("drive", "drive_rate"), "command")
-        )
-        for key in wrong:
-            limit = getattr(self, key)
-            if limit.warn is not None or limit.trip is not None:
-                unit = "N" if commands == "force" else "m"
-                instead = key.replace(wrong[0], right)
-                raise fault(f"the rig is commanded in {unit}; give limits.{instead} instead", key)
+    def check_commands(self, commands: Commands, targets: Commands = "displacement") -> None:
+        """Refuse limits on commands or targets of another kind than the test has."""
+        of_commands = {"command": "drive", "command_rate": "drive_rate"}
+        of_targets = {"target": "drive", "gap": "force_gap"}
+        if commands == "displacement":
+            of_commands = {other: key for key, other in of_commands.items()}
+        if targets == "displacement":
+            of_targets = {"force_gap": "gap"}
+        for instead, what, kind in ((of_commands, "rig is commanded", commands), (of_targets, "targets are", targets)):
+            for key, right in instead.items():
+                limit = getattr(self, key)
+                if limit.warn is not None or limit.trip is not None:
+                    unit = "N" if kind == "force" else "m"
+                    raise fault(f"the {what} in {unit}; give limits.{right} instead", key)
 
-    def used(self, peaks: np.ndarray, commands: Commands = "displacement") -> dict[str, float]:
+    def used(
+        self, peaks: np.ndarray, commands: Commands = "displacement", targets: Commands = "displacement"
+    ) -> dict[str, float]:
         """Largest value of each limited signal, of any axis, as a share of its trip limit."""
-        ordered = self.ordered(commands)
+        ordered = self.ordered(commands, targets)
         largest = peaks.reshape(len(ordered), -1)
         n = largest.shape[1]
         return {

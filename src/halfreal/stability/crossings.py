@@ -213,7 +213,8 @@ def gain_crossings(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarra
         for a, b in pairwise(np.flatnonzero(np.abs(sine) > 1e-9)):
             if sine[a] * sine[b] < 0:
                 root = _root(lambda w: float(model.response(np.array([w]))[0, 0, 0].imag), points[a], points[b])
-                found.append((model.response(np.array([root]))[0, 0, 0], root))
+                # real as the sign of its sine says, whatever rounding leaves of that
+                found.append((complex(model.response(np.array([root]))[0, 0, 0].real), root))
     else:
         for start in frequencies[(frequencies > 0) & (frequencies < top)]:
             for value in _eigenvalues(model.response, np.array([start]))[0]:
@@ -243,6 +244,14 @@ def _to_real(model: StateSpace, omega: float, value: complex) -> tuple[complex, 
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where the function passes zero between points at which its signs were seen to differ.
+
+    Many points at once are evaluated in another order than one by one.  Where both ends now have one sign, that of the
+    end nearer to zero is rounding, and the end is the root as well as can be told.
+    """
+    at_low, at_high = function(low), function(high)
+    if at_low * at_high >= 0.0:
+        return low if abs(at_low) <= abs(at_high) else high
     return float(brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=500))
 
 

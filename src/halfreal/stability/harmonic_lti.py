@@ -73,8 +73,8 @@ def gap_response(plant: StateSpace, hz: np.ndarray | float, axes: int = 1) -> np
     return plant.response(2 * np.pi * np.atleast_1d(hz))[:, :axes, -axes:]
 
 
-def loop_response(loop: Loop, hz: np.ndarray | float, target: Sequence[str], measured: Sequence[str]) -> np.ndarray:
-    """H of the loop that runs, from the command of a tick to the gap of that tick, (n_ω, n, n).
+def loop_plant(loop: Loop, target: Sequence[str], measured: Sequence[str]) -> StateSpace:
+    """The plant of the loop that runs, from the command of a tick to the gap of that tick.
 
     The loop is one whose rig follows a probe instead of its command (``halfreal.stability.open_loop``), past its first
     ticks; ``target`` and ``measured`` name the channels of displacements whose difference is the gap.
@@ -93,8 +93,12 @@ def loop_response(loop: Loop, hz: np.ndarray | float, target: Sequence[str], mea
     by_probe = derivative(loop, loop.state_indices(PROBE, "value"), rows)
     # a measurement of this tick is part of the state with which the tick begins, a target comes out of the tick
     gap = np.array([states == loop.index[name] for name in measured], dtype=float) - by_state[states.size :]
-    model = StateSpace(by_state[: states.size], by_probe[: states.size], gap, -by_probe[states.size :], loop.dt)
-    return model.response(2 * np.pi * np.atleast_1d(hz))
+    return StateSpace(by_state[: states.size], by_probe[: states.size], gap, -by_probe[states.size :], loop.dt)
+
+
+def loop_response(loop: Loop, hz: np.ndarray | float, target: Sequence[str], measured: Sequence[str]) -> np.ndarray:
+    """H of the loop that runs, from the command of a tick to the gap of that tick, (n_ω, n, n); see ``loop_plant``."""
+    return loop_plant(loop, target, measured).response(2 * np.pi * np.atleast_1d(hz))
 
 
 def largest_stable_gain(

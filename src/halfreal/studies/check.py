@@ -15,15 +15,22 @@ import numpy as np
 from .. import units
 from ..couplings.direct import Direct
 from ..couplings.forward_prediction import ForwardPrediction
+from ..couplings.harmonic import Harmonic
+from ..couplings.model_inverse import ModelInverse
 from ..definition.definition import Definition, SimulatedRig
 from ..definition.paths import with_values
 from ..errors import HalfrealError
-from ..runs.build import build
+from ..rigs.servo_hydraulic import ServoHydraulic
+from ..runs.build import choice, plant
 from ..runs.loop_stability import DELAY, LoopStability, finite, linearised, loop_stability
+from ..runs.pure_delay import is_dynamic, rig_lag, with_pure_delay
 from ..runs.rehearse import Progress, rehearse
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
+from .force_advice import advice
 from .nonlinear import Nonlinear, examine, is_nonlinear
+from .reach import out_of_reach, whole_reference
+from .truncation import truncation
 from .uncertainty import UncertaintyStudy, study_uncertainty
 
 SAMPLES = 256
@@ -75,8 +82,13 @@ CLOCKS = {
 }
 
 
-def check(definition: Definition, *, text: str | None = None, progress: Progress | None = None) -> Check:
-    """Judge the test that the definition describes (``text``: as its file has it, for the record)."""
+def check(
+    definition: Definition, *, text: str | None = None, progress: Progress | None = None, remedies: bool = True
+) -> Check:
+    """Judge the test that the definition describes (``text``: as its file has it, for the record).
+
+    Without ``remedies``, what would make a NO-GO pass is not tried out.
+    """
     stability = loop_stability(definition)
     run = rehearse(definition, text=text, stability=stability, progress=progress)
     nonlinear = examine(definition, stability.linearisation.stable) if is_nonlinear(definition) else None
@@ -99,11 +111,15 @@ def check(definition: Definition, *, text: str | None = None, progress: Progress
         reasons.append(f"{'' if certain else 'not stable for all it may be: '}{study.summary()}")
     if clocks:
         reasons.append(CLOCKS[clocks].format(step=units.text(definition.timing.step, "s")))
-    reasons += stability.caveats
-    remedies = () if go else tuple(remedies_for(definition, stability, run))
+    reasons += [*stability.caveats, *out_of_reach(definition, whole_reference(definition, run))]
+    reasons += advice(definition, run)
+    reasons += truncation(definition)
+    if isinstance(definition.coupling, Harmonic):
+        reasons += choice(definition).in_words(lambda: plant(definition), definition.timing.step)
+    found = () if go or not remedies else tuple(remedies_for(definition, stability, run))
     verdict: Literal["GO", "NO-GO"] = "GO" if go else "NO-GO"
-    run = replace(run, verdict=verdict, reasons=tuple(reasons), remedies=remedies)
-    return Check(verdict, tuple(reasons), remedies, stability, run, nonlinear, study)
+    run = replace(run, verdict=verdict, reasons=tuple(reasons), remedies=found)
+    return Check(verdict, tuple(reasons), found, stability, run, nonlinear, study)
 
 
 def margins_in_words(definition: Definition, stability: LoopStability) -> list[str]:
@@ -120,7 +136,10 @@ def margins_in_words(definition: Definition, stability: LoopStability) -> list[s
     if further is None:
         return ["bears any further delay: the loop gain never reaches 1"]
     in_all = ""
-    if critical is not None:
+    if critical is not None and is_dynamic(definition):
+        own = units.text(rig_delay(definition), "s")
+        in_all = f" (of {units.text(critical, 's')} as a pure delay; the rig alone has {own})"
+    elif critical is not None:
         more = 100 * further / (critical - further)
         in_all = f", {more:.0f} % of what the rig has ({units.text(critical, 's')} in all)"
     return [
@@ -139,6 +158,8 @@ def free_clocks(definition: Definition, stability: LoopStability) -> Literal["",
 
 def rig_delay(definition: Definition) -> float:
     rig = definition.rig
+    if is_dynamic(definition):
+        return rig_lag(definition)
     return max(rig.actuator.delay, definition.timing.step) if isinstance(rig, SimulatedRig) else definition.timing.step
 
 
@@ -151,22 +172,36 @@ def remedies_for(definition: Definition, stability: LoopStability, run: Run) -> 
     """Changes that make the loop stable, each tried on the linearised code."""
     found = []
     if not stability.linearisation.stable:
-        found += [*prediction_remedy(definition), *step_remedy(definition)]
+        found += [*inverse_remedy(definition), *prediction_remedy(definition), *step_remedy(definition)]
         if stability.critical_delay is not None and delay_cures(definition, stability.critical_delay):
             found.append(f"a rig whose delay is shorter than {units.text(stability.critical_delay, 's')}")
     elif free_clocks(definition, stability) == "too much":
         found.append('real_time.pacing = "rig": one tick for each measurement of the rig, and one clock for both')
     elif run.outcome == "completed":
         found.append("a narrower uncertainty, or a coupling that bears the worst case")
-    elif run.outcome == "tripped":
+    elif run.outcome == "tripped" and "beyond its limit" in run.reason:  # a block's fault tells its own remedy
         found.append("a smaller excitation, or a wider limit if rig and specimen bear it")
     return found
 
 
 def delay_cures(definition: Definition, critical: float) -> bool:
     """Whether the loop that runs is stable with a little less than the critical delay."""
+    if is_dynamic(definition):
+        return linearised(with_pure_delay(definition, 0.98 * critical)).stable
     shorter = with_values(definition, {DELAY: 0.98 * critical})
-    return linearised(build(shorter, quiet=True)).stable
+    return linearised(shorter).stable
+
+
+def inverse_remedy(definition: Definition) -> list[str]:
+    """The inverse of a servo-hydraulic rig's own model, where that alone makes the loop stable."""
+    rig = definition.rig
+    if not isinstance(rig, ServoHydraulic) or definition.virtual.axes > 1 or isinstance(definition.coupling, Harmonic):
+        return []
+    tried = ModelInverse(kind="model inverse", coefficients=rig.inverse())
+    if not linearised(definition.model_copy(update={"coupling": tried})).stable:
+        return []
+    coefficients = ", ".join(f"{a:.6g}" for a in rig.inverse())
+    return [f'the coupling "model inverse" with coefficients = [{coefficients}]; halfreal tune compares others with it']
 
 
 def prediction_remedy(definition: Definition) -> list[str]:
@@ -178,7 +213,7 @@ def prediction_remedy(definition: Definition) -> list[str]:
 
     def stable(prediction: float) -> bool:
         tried = ForwardPrediction(kind="forward prediction", prediction=prediction, order=order, points=points)
-        return linearised(build(definition.model_copy(update={"coupling": tried}), quiet=True)).stable
+        return linearised(definition.model_copy(update={"coupling": tried})).stable
 
     if not stable(delay):
         return []
@@ -202,13 +237,13 @@ def edge(stable: Callable[[float], bool], inside: float, outside: float) -> floa
 def step_remedy(definition: Definition) -> list[str]:
     """A shorter step, where that alone makes the loop stable."""
     rig, step = definition.rig, definition.timing.step
-    if isinstance(rig, SimulatedRig) and rig.actuator.delay > step:
+    if is_dynamic(definition) or (isinstance(rig, SimulatedRig) and rig.actuator.delay > step):
         return []  # the delay is not the step's
     for divisor in (2, 5, 10):
         try:
             shorter = with_values(definition, {"timing.step": step / divisor})
         except HalfrealError:
             return []
-        if linearised(build(shorter, quiet=True)).stable:
+        if linearised(shorter).stable:
             return [f"a step of {units.text(step / divisor, 's')} or shorter"]
     return []

@@ -16,7 +16,6 @@ from pydantic import BaseModel
 from ..definition.definition import Definition
 from ..definition.load import from_json
 from ..definition.paths import keys_of, slot
-from ..runs.build import build
 from ..runs.loop_stability import linearised
 
 
@@ -49,7 +48,7 @@ class Variation:
 
 def growth_rate(definition: Definition) -> float:
     """ln(spectral radius)/Δt [1/s] of the loop that runs, linearised at rest; −∞ if it forgets everything."""
-    radius = linearised(build(definition, quiet=True)).spectral_radius
+    radius = linearised(definition).spectral_radius
     return math.log(radius) / definition.timing.step if radius > 0.0 else -math.inf
 
 

@@ -1,0 +1,1 @@
+"""Campaigns: a definition rehearsed at many points, by many processes, into one table."""

@@ -1,0 +1,87 @@
+"""``halfreal sweep``: from files of a definition and a plan to the table of results, its page, and what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..definition.definition import Definition
+from ..reports.campaign import in_words as score_in_words
+from ..reports.campaign import point_row, state, write
+from ..runs.rehearse import Progress
+from ..studies.campaign_plan import read_plan
+from ..studies.campaign_store import Results
+from .sweep import sweep
+from .workers import CampaignError
+
+BEST_TOLD = 3
+
+
+def carry_out(
+    definition: Definition,
+    text: str,
+    plan_file: Path,
+    store: Path,
+    workers: int | None,
+    scheduler: str | None,
+    force: bool,
+    progress: Progress | None,
+) -> tuple[Results, Path]:
+    """Run the campaign, or what is missing of it, and write its page beside the table; return both."""
+    if store.suffix in (".toml", ".html"):
+        raise CampaignError(f"'{store}' would be written over by the campaign; name it like 'results.sqlite'")
+    page = store.with_suffix(".html")
+    if page.exists() and not store.exists() and not force:
+        raise CampaignError(f"'{page}' exists and is not of this campaign; choose another --output, or --force")
+    plan, design = read_plan(plan_file, definition)
+    results = sweep(
+        definition,
+        plan,
+        store,
+        design=design,
+        text=text,
+        workers=workers,
+        scheduler=scheduler,
+        overwrite=force,
+        progress=progress,
+    )
+    write(results, page, overwrite=True)
+    return results, page
+
+
+def in_words(results: Results) -> list[str]:
+    """What a campaign has come to, for the terminal."""
+    goal, more = results.goal
+    lines = [results.about["title"], f"  {state(results)[2]}"]
+    for row in results.best(BEST_TOLD):
+        point, values, *_ = point_row(results, int(row))
+        places = ", ".join(f"{p.place} = {value}" for p, value in zip(results.parameters, values, strict=True))
+        lines.append(
+            f"  point {point}: {goal.name} {score_in_words(results, goal, results[goal.name][row])} at {places}"
+        )
+    if not len(results.best(1)):
+        lines.append(f"  no point was completed{' and GO' if 'verdict' in results.columns else ''}")
+    else:
+        lines[2:2] = [f"  best by the {'largest' if more else 'least'} {goal.name}:"]
+    return lines
+
+
+def summary(results: Results) -> dict[str, Any]:
+    """The same for programs."""
+    goal, more = results.goal
+    best = [
+        {
+            "point": int(results["point"][row]),
+            "values": {p.place: float(results[p.place][row]) for p in results.parameters},
+            "scores": {score.name: results[score.name][row] for score in results.scores},
+        }
+        for row in results.best()
+    ]
+    return {
+        "title": results.about["title"],
+        "points": results.points,
+        "done": int(results.done.sum()),
+        "failed": results.failed,
+        "goal": {"score": goal.name, "better": "more" if more else "less"},
+        "best": best,
+    }

@@ -1,0 +1,162 @@
+"""What a worker does: points of a campaign in, their scores out.
+
+A point costs little beyond its ticks.  Only the channels that the scores need are recorded, the emulated system is
+integrated only if they compare with it, and the loop is linearised only if they ask for it; a check, or a run file,
+needs all of that.  Blocks are compiled once for each layout, whatever their numbers.
+
+Whatever goes wrong at a point is that point's result.  A worker keeps nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ..definition.definition import MOST_TICKS, Definition
+from ..definition.load import from_json
+from ..errors import HalfrealError
+from ..records.run_file import save
+from ..runs.build import build
+from ..runs.events import describe, how_it_ended, limits_used
+from ..runs.loop_stability import linearised, loop_stability
+from ..runs.rehearse import check_size, reference_signals, rehearse
+from ..runs.run import Run, Signal
+from ..studies.campaign_plan import Plan
+from ..studies.campaign_store import Column, PointResult
+from ..studies.check import check
+from ..studies.variation import Variation
+from .scores import LINEAR, MARGINS, Found, channels_for, score
+
+Point = tuple[int, tuple[float, ...]]
+"""A point's number and its values [SI]."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all points of a campaign have in common, ready to be sent to a worker."""
+
+    definition: str
+    """As JSON."""
+    places: tuple[str, ...]
+    scores: tuple[str, ...]
+    channels: tuple[str, ...]
+    from_time: float
+    check: bool
+    keep_runs: bool
+
+
+def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores: Sequence[Column]) -> Job:
+    """The job of a campaign; what no score needs is left out of its definition."""
+    names = tuple(score.name for score in scores)
+    needed = channels_for(names, definition)
+    if not plan.keep_runs:
+        update: dict[str, object] = {"record": definition.record.model_copy(update={"channels": needed})}
+        if not any(name.startswith("fidelity") for name in names):
+            update["reference"] = None
+        definition = definition.model_copy(update=update)
+    elif definition.record.channels is not None:
+        kept = tuple(dict.fromkeys((*definition.record.channels, *needed)))
+        definition = definition.model_copy(update={"record": definition.record.model_copy(update={"channels": kept})})
+    return Job(definition.model_dump_json(), places, names, needed, plan.from_time, plan.check, plan.keep_runs)
+
+
+class _Points:
+    """The variants of a job's definition."""
+
+    def __init__(self, job: Job) -> None:
+        self._variation = Variation(from_json(Definition, job.definition), job.places)
+        self._lock = threading.Lock()  # a worker may have several threads
+
+    def at(self, values: Sequence[float]) -> Definition:
+        with self._lock:
+            return self._variation.at(values)
+
+
+_points = lru_cache(maxsize=4)(_Points)
+
+
+def evaluate(job: Job, points: Sequence[Point]) -> list[PointResult]:
+    """What came of some points."""
+    return [_evaluate(job, number, values) for number, values in points]
+
+
+def _evaluate(job: Job, number: int, values: Sequence[float]) -> PointResult:
+    began = time.perf_counter()
+    try:
+        found = _find(job, _points(job).at(values))
+        scores = score(job.scores, found, job.from_time)
+        content = _run_file(found.run) if job.keep_runs else None
+    except HalfrealError as error:
+        return PointResult(number, "failed", reason=str(error), seconds=time.perf_counter() - began)
+    except Exception as error:  # not foreseen, and still no reason to stop the others
+        reason = f"{type(error).__name__}: {error}"
+        return PointResult(number, "failed", reason=reason, seconds=time.perf_counter() - began)
+    run, seconds = found.run, time.perf_counter() - began
+    return PointResult(number, "done", run.outcome, run.reason, scores, seconds, content)
+
+
+def _find(job: Job, definition: Definition) -> Found:
+    if job.check:
+        answer = check(definition, remedies=False)
+        return Found(answer.rehearsal, answer.linearisation, answer.stability, answer.verdict)
+    stability = loop_stability(definition) if job.keep_runs or set(MARGINS) & set(job.scores) else None
+    linearisation = None if stability is None else stability.linearisation
+    if linearisation is None and set(LINEAR) & set(job.scores):
+        linearisation = linearised(definition)
+    run = rehearse(definition, stability=stability) if job.keep_runs else lean_rehearsal(definition, job.channels)
+    return Found(run, linearisation, stability)
+
+
+def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
+    """The rehearsal's numbers without what only a record needs: stability, the definition's text, where it ran."""
+    loop = build(definition)
+    check_size(definition, len(channels))
+    timing = definition.timing
+    expected = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
+    most = expected if timing.soft_stop == 0.0 else int(MOST_TICKS)  # the guard ends a soft stop, as in ``rehearse``
+    record = channels or ("guard.mode",)  # at least the time
+    logs, happened, ended, done = [], list[tuple[int, str, float]](), 0, 0
+    while done < most and ended == 0:
+        stretch = loop.run(min(expected, most - done), record=record, every=definition.record.every)
+        done, ended = done + stretch.ticks, stretch.ended
+        logs.append(stretch.log)
+        happened += stretch.events
+    log = logs[0] if len(logs) == 1 else np.concatenate(logs)
+    outcome, reason = how_it_ended(definition, loop, ended)
+    events = [] if outcome == "completed" else [describe(definition, loop, *one) for one in happened]
+    units = {channel.name: channel.unit for channel in loop.channels}
+    signals = {name: Signal(units[name], log[:, 1 + i]) for i, name in enumerate(channels)}
+    if definition.reference is not None:
+        signals |= reference_signals(definition, log[:, 0])
+    return Run(
+        title=definition.title,
+        kind="rehearsal",
+        definition={"timing": {"duration": timing.duration}},
+        definition_text="",
+        step=timing.step,
+        time=log[:, 0],
+        signals=signals,
+        events=tuple(event for event in events if event),
+        outcome=outcome,
+        reason=reason,
+        seed=timing.seed,
+        started="",
+        interface=definition.virtual.axes,
+        limits_used=limits_used(definition, loop),
+    )
+
+
+def _run_file(run: Run) -> bytes:
+    """A run file's content: the campaign's own process puts it where it belongs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.h5"
+        save(run, path)
+        return path.read_bytes()

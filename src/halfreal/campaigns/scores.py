@@ -1,0 +1,186 @@
+"""What is kept of a point: numbers and words drawn from its rehearsal and its stability.
+
+=============================================  =====================================================================
+score                                          what it is
+=============================================  =====================================================================
+peak CHANNEL, rms CHANNEL                      of a recorded signal during the test; of several axes the largest
+synchronisation ERROR                          target against measured displacement (``reports.measures``)
+fidelity ERROR                                 emulated system against target; the definition must have a reference
+limits used, closest limit                     largest share of a trip limit that was used, and which
+spectral radius, growth rate                   of the loop linearised at rest; the loop is stable below 1, below 0
+delay, phase and gain margin, critical delay   of the loop at rest; empty where unlimited
+verdict                                        GO or NO-GO of ``halfreal check``
+=============================================  =====================================================================
+
+ERROR is nrmse, peak error, largest error, amplitude error, delay or energy error; of several axes the worst.  Scores
+are in SI units.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..definition.definition import Definition
+from ..definition.faults import DefinitionError, Fault
+from ..kernels.block import Channel
+from ..reports.measures import Measures, measures
+from ..reports.series import judged
+from ..runs.build import build
+from ..runs.loop_stability import LoopStability, finite
+from ..runs.run import Run
+from ..stability.linearise import Linearisation
+from ..studies.campaign_plan import Plan
+from ..studies.campaign_store import Column
+
+ERRORS = {
+    "nrmse": "1",
+    "peak error": "1",
+    "largest error": "1",
+    "amplitude error": "1",
+    "delay": "s",
+    "energy error": "1",
+}
+LINEAR = {"spectral radius": "1", "growth rate": "1/s"}
+MARGINS = {"delay margin": "s", "critical delay": "s", "phase margin": "deg", "gain margin": "dB"}
+OTHERS = {"limits used": "1", "closest limit": "", "verdict": ""}
+NAMED = {
+    **{f"synchronisation {name}": unit for name, unit in ERRORS.items()},
+    **{f"fidelity {name}": unit for name, unit in ERRORS.items() if name != "energy error"},
+    **LINEAR,
+    **MARGINS,
+    **OTHERS,
+}
+CHECKED = ("verdict", "spectral radius", "delay margin")
+"""Kept of every point if the campaign checks."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A point's rehearsal, and what is known of its loop's stability."""
+
+    run: Run
+    linearisation: Linearisation | None = None
+    stability: LoopStability | None = None
+    verdict: str = ""
+
+
+def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:
+    """The scores of a plan with their units; ``DefinitionError`` tells those that this test does not have."""
+    names = [*plan.scores, *(name for name in CHECKED if plan.check and name not in plan.scores)]
+    known = {name: unit for channel in build(definition).channels for name, unit in _signals(channel)}
+    faults = [Fault("", "scores", told) for name in names if (told := _refused(name, known, plan, definition))]
+    goal, _ = plan.goal
+    if not faults and goal not in names:
+        faults.append(Fault("", "minimise or maximise", f"'{goal}' is not among the scores; add it there"))
+    if not faults and not _unit(goal, known):
+        faults.append(Fault("", "minimise or maximise", f"'{goal}' is a word and not a number; name another score"))
+    if faults:
+        raise DefinitionError(faults)
+    return tuple(Column(name, _unit(name, known)) for name in names)
+
+
+def _signals(channel: Channel) -> list[tuple[str, str]]:
+    """A channel, and the vector that it may be an axis of, with their unit."""
+    vector, _, axis = channel.name.rpartition(".")
+    return [(channel.name, channel.unit), *([(vector, channel.unit)] if axis.isdigit() else [])]
+
+
+def _unit(name: str, known: dict[str, str]) -> str:
+    how, _, signal = name.partition(" ")
+    return NAMED[name] if name in NAMED else known[signal] if how in ("peak", "rms") else ""
+
+
+def _refused(name: str, known: dict[str, str], plan: Plan, definition: Definition) -> str:
+    how, _, signal = name.partition(" ")
+    if name in NAMED:
+        if name.startswith("fidelity") and definition.reference is None:
+            return f"'{name}' needs the emulated system; give the definition a section [reference]"
+        if name == "verdict" and not plan.check:
+            return "'verdict' is that of a check; set check = true"
+        return ""
+    if how in ("peak", "rms"):
+        if signal in known:
+            return ""
+        near = difflib.get_close_matches(signal, known, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
+        return f"'{name}': this test has no signal '{signal}'; {hint}"
+    near = difflib.get_close_matches(name, NAMED, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"write 'peak SIGNAL', 'rms SIGNAL', or one of {', '.join(NAMED)}"
+    return f"'{name}' is no score; {hint}"
+
+
+def channels_for(names: Sequence[str], definition: Definition) -> tuple[str, ...]:
+    """Channels that must be recorded for these scores, in the loop's order."""
+    signals = {name.partition(" ")[2] for name in names if name not in NAMED}
+    if any(name.startswith("synchronisation") for name in names):
+        signals |= {"target", "measured.displacement", "measured.force"}
+    if any(name.startswith("fidelity") for name in names):
+        signals |= {"target"}
+    found = [channel for channel in build(definition).channels if {n for n, _ in _signals(channel)} & signals]
+    return tuple(channel.name for channel in found)
+
+
+def score(names: Sequence[str], found: Found, from_time: float) -> dict[str, float | str | None]:
+    """The scores of a point; NaN or None where there is none."""
+    kept = judged(found.run, from_time)
+    compared = any(name.startswith(("synchronisation", "fidelity")) for name in names)
+    rows = measures(found.run, from_time) if compared else ()
+    return {name: _score(name, found, kept, rows) for name in names}
+
+
+def _score(name: str, found: Found, kept: np.ndarray, rows: tuple[Measures, ...]) -> float | str | None:
+    used = found.run.limits_used
+    if name == "limits used":
+        return max(used.values(), default=None)
+    if name == "closest limit":
+        return max(used, key=lambda limit: used[limit], default=None)
+    if name == "verdict":
+        return found.verdict
+    if name in LINEAR or name in MARGINS:
+        return _of_loop(name, found)
+    how, _, what = name.partition(" ")
+    if name in NAMED:
+        return _worst([row for row in rows if row.comparison == how], what)
+    signal = np.array([s.values[kept] for key, s in found.run.signals.items() if _is_of(key, what)])
+    if not signal.size:
+        return None
+    with np.errstate(over="ignore"):
+        axes = np.abs(signal).max(axis=1) if how == "peak" else np.sqrt(np.mean(signal**2, axis=1))
+    return float(axes.max())
+
+
+def _is_of(channel: str, signal: str) -> bool:
+    """Whether a channel is the signal itself or an axis of it."""
+    vector, _, axis = channel.rpartition(".")
+    return channel == signal or (axis.isdigit() and vector == signal)
+
+
+def _worst(rows: list[Measures], error: str) -> float:
+    values = [
+        row.amplitude - 1.0 if error == "amplitude error" else getattr(row, error.replace(" ", "_")) for row in rows
+    ]
+    return float(max(values, key=lambda value: math.inf if math.isnan(value) else abs(value), default=math.nan))
+
+
+def _of_loop(name: str, found: Found) -> float | None:
+    loop, known = found.linearisation, found.stability
+    if loop is not None and name == "spectral radius":
+        return loop.spectral_radius
+    if loop is not None and name == "growth rate":
+        return math.log(loop.spectral_radius) / loop.dt if loop.spectral_radius > 0.0 else None
+    if known is None or (name == "critical delay"):
+        return None if known is None else known.critical_delay
+    margin = known.margin if known.linearisation.stable else None
+    if margin is None:
+        return None
+    of = {
+        "delay margin": margin.critical_delay,
+        "phase margin": margin.phase_margin_deg,
+        "gain margin": margin.gain_margin_db,
+    }
+    return finite(of[name])

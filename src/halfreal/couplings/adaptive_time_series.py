@@ -1,0 +1,189 @@
+"""Adaptive time series compensator: the target and its derivatives, weighted as the last second of the test says.
+
+Y. Chae, K. Kazemibidokhti, J. M. Ricles, "Adaptive time series compensator for delay compensation of servo-hydraulic
+actuator systems for real-time hybrid simulation", Earthquake Engng Struct. Dyn. 42 (2013) 1697–1715, doi
+10.1002/eqe.2294.  A rig of gain A and delay τ needs u = x(t + τ)/A, whose Taylor series is
+
+    u = a₀ z + a₁ z˙ + a₂ z¨                    (as many terms as ``coefficients`` are given)
+
+and the coefficients are those that would have given the commands of the last ``window`` from the motion measured in it:
+
+    a = (XᵀX)⁻¹XᵀU,      X = [x  x˙  x¨],  U = [u]
+
+As in the paper both come from the same low-pass filter (``derivative_filter.py``), every coefficient stays within
+bounds and moves no faster than a given rate, and nothing is adapted while the motion is small.  The window holds
+``samples`` rows, and the least squares are solved by rotations (``kernels/givens.py``) when a new one comes in; XᵀX is
+not formed, as x and x¨ are all but proportional in a narrow band.  The coefficients sought are a_i ω^i, of like size.
+
+======== ===================================================================================
+z, x, u  target, measured displacement, asked command, for each axis
+a_i      ``coefficients`` at the start, in s^i: 1/A, τ/A, τ²/2A of a pure delay
+ω        ``cutoff`` of the filter
+bounds   ± ``range``, and ``rate`` in 1/s, as parts of the starting values
+======== ===================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.block import Block, Value, channels
+from ..kernels.givens import rotate_in, solve
+from ..kernels.history import fill, push
+from ..kernels.linear import copy_to, multiply_add, set_to
+from ..settings import Number, Settings, Vector, fault
+from .derivative_filter import derivative_filter
+from .force_prediction import ForcePrediction
+from .forward_prediction import MOST_POINTS
+from .kalman_filter import KalmanFilter
+from .model_inverse import derivative_weights
+
+
+def adaptive_time_series_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n, size, rows = s.command.shape[0], p.start.shape[0], s.window.shape[1]
+    if s.started == 0.0:  # as if the target had always stood where it starts
+        fill(s.history, u)
+        for c in range(n):
+            s.motion[c, 0] = s.last[c] = u[n + c]
+            s.drive[c, 0] = s.command[c] = u[c]
+        s.started = 1.0
+    push(s.history, u)
+    s.wait += 1.0
+    due = s.wait >= p.every
+    for c in range(n):
+        # filtered measurement with its derivatives, and filtered command, both at this tick
+        copy_to(s.motion[c], s.before)
+        for i in range(s.before.shape[0]):
+            s.motion[c, i] = p.earlier[i] * s.last[c] + p.later[i] * u[n + c]
+        multiply_add(p.transition, s.before, s.motion[c])
+        copy_to(s.drive[c], s.before)
+        for i in range(s.before.shape[0]):
+            s.drive[c, i] = p.held[i] * s.command[c]
+        multiply_add(p.transition, s.before, s.drive[c])
+        s.last[c] = u[n + c]
+
+        if due:
+            oldest = int(s.taken) % rows
+            for i in range(size):
+                s.window[c, oldest, i] = s.motion[c, i]
+            s.window[c, oldest, size] = s.drive[c, 0]
+            square = 0.0
+            for k in range(rows):
+                square += s.window[c, k, 0] * s.window[c, k, 0]
+            if s.taken >= rows and square > p.least * p.least * rows:
+                for i in range(size):
+                    set_to(0.0, s.r[i])
+                set_to(0.0, s.z[0])
+                for k in range(rows):
+                    for i in range(size):
+                        s.row[i] = s.window[c, k, i]
+                    s.right[0] = s.window[c, k, size]
+                    rotate_in(s.r, s.z, s.row, s.right, 0)
+                solve(s.r, s.z, s.found)
+                for i in range(size):
+                    reach, travel = p.range * abs(p.start[i]), p.travel * abs(p.start[i])
+                    value = min(max(s.found[0, i], p.start[i] - reach), p.start[i] + reach)
+                    s.alpha[c, i] = min(max(value, s.alpha[c, i] - travel), s.alpha[c, i] + travel)
+
+        command = 0.0
+        for i in range(size):
+            derivative = 0.0
+            for j in range(s.history.shape[0]):
+                derivative += p.derivatives[i, j] * s.history[j, c]
+            command += s.alpha[c, i] * derivative
+            y[n + i * n + c] = s.alpha[c, i] / p.scale[i]
+        y[c] = s.command[c] = command
+    if due:
+        s.wait = 0.0
+        s.taken += 1.0
+    return 0
+
+
+class AdaptiveTimeSeries(Settings):
+    """The target's Taylor series with coefficients from least squares over a moving window."""
+
+    kind: Literal["adaptive time series"]
+    coefficients: Annotated[np.ndarray, Vector("1")]
+    """a_i [s^i] at the start."""
+    cutoff: Annotated[float, Number("Hz", above=0)] = 20.0
+    window: Annotated[float, Number("s", above=0)] = 1.0
+    samples: Annotated[int, Field(ge=8, le=1024)] = 128
+    least_amplitude: Annotated[float, Number("m", least=0)] = 1e-4
+    range: Annotated[float, Number("1", least=0)] = 0.5
+    rate: Annotated[float, Number("1/s", above=0)] = 1.0
+    order: Annotated[int, Field(ge=1, le=10)] = 4
+    points: Annotated[int, Field(ge=2, le=MOST_POINTS)] = 12
+    lead: Annotated[float, Number("s", least=0)] = 0.0
+    filter: KalmanFilter | None = None
+    force_prediction: ForcePrediction | None = None
+
+    @field_validator("coefficients")
+    @classmethod
+    def _few(cls, coefficients: np.ndarray) -> np.ndarray:
+        if not 2 <= len(coefficients) <= 4:
+            raise fault(f"{len(coefficients)} coefficients; give 2 to 4, a₀ to a₃")
+        return coefficients
+
+    @field_validator("order", "points")
+    @classmethod
+    def _enough(cls, value: int, info: ValidationInfo) -> int:
+        derivatives = len(info.data.get("coefficients", ())) - 1
+        least = derivatives if info.field_name == "order" else info.data.get("order", 0) + 1
+        if value < least:
+            raise fault(f"{value} is too few for the derivatives needed; use {least} or more")
+        return value
+
+    def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
+        n, size = len(target), len(self.coefficients)
+        omega = 2.0 * math.pi * self.cutoff
+        scale = omega ** np.arange(size)
+        start = self.coefficients * scale
+        used = derivative_filter(4, omega, dt)
+        every = max(round(self.window / (self.samples * dt)), 1)
+        adapted: dict[str, Value] = {
+            "alpha": np.tile(start, (n, 1)),
+            "motion": np.zeros((n, 4)),
+            "drive": np.zeros((n, 4)),
+            "last": np.zeros(n),
+            "command": np.zeros(n),
+            "window": np.zeros((n, self.samples, size + 1)),
+            "r": np.zeros((size, size)),
+            "z": np.zeros((1, size)),
+            "found": np.zeros((1, size)),
+            "before": np.zeros(4),
+            "row": np.zeros(size),
+            "right": np.zeros(1),
+            "wait": 0.0,
+            "taken": 0.0,
+            "started": 0.0,
+        }
+        return Block(
+            name="coupling",
+            step=adaptive_time_series_step,
+            inputs=(*target, *measured),
+            outputs=(
+                *channels("command.asked", unit, n),
+                *(channel for i in range(size) for channel in channels(f"coupling.a{i}", f"s^{i}" if i else "1", n)),
+            ),
+            parameters={
+                "derivatives": derivative_weights(size - 1, self.order, self.points, self.lead, dt) / scale[:, None],
+                "transition": used.transition,
+                "earlier": used.earlier,
+                "later": used.later,
+                "held": used.held,
+                "start": start,
+                "scale": scale,
+                "every": float(every),
+                "travel": self.rate * every * dt,
+                "least": self.least_amplitude,
+                "range": self.range,
+            },
+            state={"history": np.zeros((self.points, n)), **adapted},
+            frozen=tuple(adapted),
+            held="the coupling adapts: judged with the coefficients it starts with",
+            references=("chae2013",),
+        )

@@ -1,0 +1,158 @@
+"""Broad-band compensation: the realisable filter that comes nearest to the ideal compensator in a band.
+
+The ideal compensator P_id of V. Ruffini, C. Szczyglowski, D. A. W. Barton, M. Lowenberg, S. A. Neild, Exp. Tech.
+(2020), doi 10.1007/s40799-020-00394-5 (``halfreal.stability.ideal_compensator``) is improper, may lead and may be
+unstable.  Here it is realised by weights w on samples of the target that are ``spacing`` ticks apart, which is stable
+and proper whatever P_id is:
+
+    u = z̄ + Σ_j w_j (z − z̄)(t − j m Δt) + k_p (z − x) + k_i ∫ (z − x) dt
+
+    min_w  Σ_ω |G_c(jω)|² |P(jω) − P_id(jω)|² / lines + ν² Σ_j w_j²,        P = M + (1 − M) Σ_j w_j e^{−jω j m Δt}
+
+The first sum is the error of D_a/D_n over the band, Σ|D_a/D_n − 1|²; the second, the power that noise in the target has
+in the command, is what bounds the filter outside the band.  A lead that P_id asks for is thereby a prediction: weights
+on the last samples that extrapolate whatever lies within the band.  ν trades one for the other.  The mean z̄ = M z
+passes as it is, as in ``narrow_band_table.py``.
+
+With k_p or k_i this is feed-forward plus feedback: what the model gets wrong is fed back, at frequencies well below
+those at which the rig is late.
+
+======== =================================================================================
+z, x, u  target, measured displacement, asked command
+w, m     weights (``taps`` of them), ``spacing``
+ν        ``noise_weight``; the band goes from ``lowest`` to ``highest``
+k_p, k_i ``proportional``, ``integral``
+======== =================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..errors import HalfrealError
+from ..kernels.block import Block, Channel
+from ..kernels.history import push
+from ..models.shaker import Shaker
+from ..settings import Number, Settings, Vector, fault
+from ..stability.ideal_compensator import Device, Follower, ideal_response
+from .narrow_band_table import mean_response
+
+LINES = 200
+"""Frequencies at which the band is fitted."""
+
+
+def broad_band_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    z, x = u[0], u[1]
+    if s.started == 0.0:
+        s.mean, s.started = z, 1.0
+    s.mean += p.fading_mean * (z - s.mean)
+    s.now[0] = z - s.mean
+    push(s.history, s.now)
+    value = s.mean
+    for j in range(p.weights.size):
+        value += p.weights[j] * s.history[j * int(p.spacing), 0]
+    s.sum += p.integral * (z - x)
+    y[0] = value + p.proportional * (z - x) + s.sum
+    return 0
+
+
+class BroadBandInverse(Settings):
+    """The ideal compensator within a band by weights on past targets, with feedback if wished; one axis.
+
+    ``weights`` left out come from the rig's actuator (``shaker`` in its place, if that was identified) and the virtual
+    substructure of the definition.
+    """
+
+    kind: Literal["broad band inverse"]
+    lowest: Annotated[float, Number("Hz", above=0)] = 0.25
+    highest: Annotated[float, Number("Hz", above=0)] = 15.0
+    taps: Annotated[int, Field(ge=2, le=64)] = 12
+    spacing: Annotated[int, Field(ge=1, le=32)] = 8
+    noise_weight: Annotated[float, Number("1", above=0)] = 1e-3
+    mean_time: Annotated[float, Number("s", above=0)] = 2.0
+    proportional: Annotated[float, Number("1", least=0)] = 0.0
+    integral: Annotated[float, Number("1/s", least=0)] = 0.0
+    weights: Annotated[np.ndarray, Vector("1")] | None = None
+    shaker: Shaker | None = None
+
+    @field_validator("highest")
+    @classmethod
+    def _a_band(cls, highest: float, info: ValidationInfo) -> float:
+        if highest <= info.data.get("lowest", 0.0):
+            raise fault(f"{highest:g} Hz is not above lowest, {info.data['lowest']:g} Hz; a band goes up")
+        return highest
+
+    @field_validator("weights")
+    @classmethod
+    def _as_many(cls, weights: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        if weights is not None and len(weights) != info.data.get("taps", len(weights)):
+            raise fault(f"{len(weights)} weights for {info.data['taps']} taps; give one for each")
+        return weights
+
+    @property
+    def has_table(self) -> bool:
+        return self.weights is not None
+
+    def with_table(self, actuator: Follower, device: Device, dt: float) -> BroadBandInverse:
+        """With the weights for this actuator and device, the delays of the sampled loop in them."""
+        if self.highest * self.spacing * dt >= 0.5:
+            raise fault(
+                f"samples {self.spacing} ticks of {dt:g} s apart do not show {self.highest:g} Hz; reduce the spacing"
+            )
+        omega = 2 * np.pi * np.linspace(self.lowest, self.highest, LINES)
+        mean, through = mean_response(self.mean_time, dt, omega), actuator.responses(omega)[0]
+        weight = np.abs(through) / math.sqrt(LINES)
+        columns = ((1.0 - mean) * weight)[:, None] * self._basis(omega, dt)
+        wanted = (ideal_response(actuator, device, omega) - mean) * weight
+        above = np.vstack([columns.real, columns.imag, self.noise_weight * np.eye(self.taps)])
+        right = np.concatenate([wanted.real, wanted.imag, np.zeros(self.taps)])
+        return self.model_copy(update={"weights": np.linalg.lstsq(above, right, rcond=None)[0]})
+
+    def response(self, dt: float, frequency_hz: np.ndarray) -> np.ndarray:
+        """P(jω) of the feed-forward."""
+        omega = 2 * np.pi * np.atleast_1d(np.asarray(frequency_hz, dtype=float))
+        mean = mean_response(self.mean_time, dt, omega)
+        return np.asarray(mean + (1.0 - mean) * (self._basis(omega, dt) @ self._weights()))
+
+    @property
+    def noise(self) -> float:
+        """RMS of the command over that of white noise in the target."""
+        return float(np.linalg.norm(self._weights()))
+
+    def _basis(self, omega: np.ndarray, dt: float) -> np.ndarray:
+        return np.asarray(np.exp(-1j * np.outer(omega, self.spacing * dt * np.arange(self.taps))))
+
+    def _weights(self) -> np.ndarray:
+        if self.weights is None:
+            raise HalfrealError("the weights are not known: use the coupling in a definition whose rig has a model")
+        return self.weights
+
+    def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
+        if len(target) != 1:
+            raise HalfrealError(f"a broad band inverse has one axis, and the interface has {len(target)}; use another")
+        moving: dict[str, np.ndarray | float] = {"now": np.zeros(1), "started": 0.0}
+        state: dict[str, np.ndarray | float] = {
+            "history": np.zeros((1 + (self.taps - 1) * self.spacing, 1)),
+            "mean": 0.0,
+            "sum": 0.0,
+        }
+        return Block(
+            name="coupling",
+            step=broad_band_step,
+            inputs=(*target, *measured),
+            outputs=(Channel("command.asked", unit),),
+            parameters={
+                "weights": self._weights(),
+                "spacing": float(self.spacing),
+                "fading_mean": 1.0 - math.exp(-dt / self.mean_time),
+                "proportional": self.proportional,
+                "integral": self.integral * dt,
+            },
+            state={**state, **moving},
+            frozen=(*moving, *(("sum",) if self.integral == 0.0 else ())),
+            references=("ruffini2020",),
+        )

@@ -1,0 +1,57 @@
+"""Prediction of the measured force: what makes up for a delay on the way back from the rig.
+
+A coupling that moves the rig to the target in time leaves the delay of the feedback: conditioning, conversion, a step
+of computation.  It acts on the loop as a late rig does, and takes the damping k τ away from a specimen of stiffness k
+(T. Horiuchi, M. Inoue, T. Konno, Y. Namita, Earthquake Engng Struct. Dyn. 28 (1999) 1121–1141).  The force is therefore
+extrapolated by that delay along the least-squares polynomial through its last samples, as targets are in
+``forward_prediction.py``:
+
+    f'(t) = (P_{N,n,Δ}[f])(t + ρ)
+
+======== ==============================================
+f, f'    measured force, and what is fed back
+ρ        ``prediction``; N, n ``order``, ``points``
+======== ==============================================
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.block import Block, channels
+from ..settings import Number, Settings, fault
+from .forward_prediction import MOST_POINTS, forward_prediction_step, weights
+
+PREDICTED = "predicted.force"
+
+
+class ForcePrediction(Settings):
+    """Polynomial prediction of the measured force by a fixed time."""
+
+    prediction: Annotated[float, Number("s", least=0)]
+    order: Annotated[int, Field(ge=0, le=10)] = 2
+    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+
+    @field_validator("points")
+    @classmethod
+    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
+        order = info.data.get("order", 0)
+        if points < order + 1:
+            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
+        return points
+
+    def block(self, dt: float, force: tuple[str, ...]) -> Block:
+        n = len(force)
+        return Block(
+            name="force prediction",
+            step=forward_prediction_step,
+            inputs=force,
+            outputs=channels(PREDICTED, "N", n),
+            parameters={"weights": weights(self.order, self.points, self.prediction / dt)},
+            state={"history": np.zeros((self.points, n)), "started": 0.0},
+            frozen=("started",),
+            references=("horiuchi1999",),
+        )

@@ -1,0 +1,295 @@
+"""Narrow-band compensation: an amplitude factor and a lead or lag, looked up for the frequency of the test.
+
+V. Ruffini, C. Szczyglowski, D. A. W. Barton, M. Lowenberg, S. A. Neild, Exp. Tech. (2020), doi
+10.1007/s40799-020-00394-5, section 4.2: where a test has one frequency at a time, the ideal compensator P_id
+(``halfreal.stability.ideal_compensator``) need be right at that one only,
+
+    u(t) = z̄(t) + A (z − z̄)(t + λ),       A = |P|,  λ = arg P/2πf,       P = (P_id − M)/(1 − M)
+
+A lead (λ > 0) is the least-squares polynomial through the last samples, λ ahead (``forward_prediction.py``); a lag is
+taken out of a buffer, linear between samples.  z̄ = M z is the slow mean of the target, which passes as it is: a rig
+whose position loop integrates follows it by itself, and the paper's factor on it would be an error.
+
+The frequency is given, or that of the excitation, or tracked: the states p_i of a low-pass filter of the target
+(``derivative_filter.py``) give 2πf = ω_c √(⟨p₂²⟩/⟨p₁²⟩) in a fading window, which is exact for a sine beside any mean.
+
+=========== ====================================================================================
+z, u        target, asked command
+A, λ        ``amplitudes``, ``leads`` (negative: lag) at ``frequencies``; linear in A and in the phase
+M           low-pass of first order with ``mean_time``
+ω_c         ``cutoff`` of the tracker; window ``memory``
+=========== ====================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from ..errors import HalfrealError
+from ..kernels.block import Block, Channel, Value
+from ..kernels.history import push
+from ..kernels.linear import copy_to, multiply_add
+from ..models.shaker import Shaker
+from ..settings import Number, Settings, Vector, fault
+from ..stability.ideal_compensator import Device, Follower, ideal_response
+from .derivative_filter import derivative_filter
+from .forward_prediction import MOST_POINTS, coefficient_map, weights
+
+LINES = np.arange(0.5, 20.01, 0.25)
+"""Frequencies [Hz] of a table that is computed."""
+ROUNDED = 64
+"""Buffers are this long, or a multiple: a block is compiled for each length."""
+
+
+def narrow_band_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    z = u[0]
+    if s.started == 0.0:
+        s.mean = s.last = s.filter[0] = z
+    s.mean += p.fading_mean * (z - s.mean)
+    s.now[0] = z - s.mean
+    push(s.history, s.now)
+
+    hz = p.given[min(max(int(t / p.dwell), 0), p.given.size - 1)]
+    if p.tracks != 0.0:
+        copy_to(s.filter, s.before)
+        for i in range(s.filter.size):
+            s.filter[i] = p.earlier[i] * s.last + p.later[i] * z
+        multiply_add(p.transition, s.before, s.filter)
+        s.last = z
+        s.first += p.fading * (s.filter[1] * s.filter[1] - s.first)
+        s.second += p.fading * (s.filter[2] * s.filter[2] - s.second)
+        if s.first > p.least * p.least:
+            s.hz = p.cutoff * math.sqrt(s.second / s.first)
+        hz = s.hz
+    last = p.hz.size - 1
+    hz = min(max(hz, p.hz[0]), p.hz[last])
+    i = 0
+    while i < last - 1 and p.hz[i + 1] < hz:
+        i += 1
+    part = (hz - p.hz[i]) / (p.hz[i + 1] - p.hz[i])
+    amplitude = p.amplitude[i] + part * (p.amplitude[i + 1] - p.amplitude[i])
+    lead = (p.phase[i] + part * (p.phase[i + 1] - p.phase[i])) / (2.0 * math.pi * hz)
+    if s.started == 0.0:
+        s.amplitude, s.lead, s.started = amplitude, lead, 1.0
+    s.amplitude += p.settling * (amplitude - s.amplitude)  # no jump where the frequency steps
+    s.lead += p.settling * (lead - s.lead)
+
+    value, steps = 0.0, s.lead / p.dt
+    if steps > 0.0:
+        for i in range(p.map.shape[0] - 1, -1, -1):
+            coefficient = 0.0
+            for j in range(p.map.shape[1]):
+                coefficient += p.map[i, j] * s.history[j, 0]
+            value = value * steps + coefficient
+    else:
+        late = min(-steps, s.history.shape[0] - 2.0)
+        whole = int(late)
+        value = (1.0 - late + whole) * s.history[whole, 0] + (late - whole) * s.history[whole + 1, 0]
+    y[0] = s.mean + s.amplitude * value
+    y[1], y[2], y[3] = hz, s.amplitude, s.lead
+    return 0
+
+
+class Tracking(Settings):
+    """How the frequency is tracked, from ``start`` on."""
+
+    start: Annotated[float, Number("Hz", above=0)]
+    cutoff: Annotated[float, Number("Hz", above=0)] = 30.0
+    memory: Annotated[float, Number("s", above=0)] = 1.0
+    least_amplitude: Annotated[float, Number("m", least=0)] = 1e-6
+    """Smallest rms of dz/dt/ω_c at which the estimate moves."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The frequency of a test: one, or several that follow one another."""
+
+    frequencies: tuple[float, ...]
+    dwell: float = math.inf
+
+
+class NarrowBandTable(Settings):
+    """Amplitude, and lead by prediction or lag by buffer, from a table; one axis.
+
+    What is left out comes from the definition: the table from the rig's actuator and the virtual substructure (with
+    ``shaker`` in the rig's place, if that was identified), the frequency from the excitation.
+    """
+
+    kind: Literal["narrow band table"]
+    frequency: Annotated[float, Number("Hz", above=0)] | None = None
+    track: Tracking | None = None
+    frequencies: Annotated[np.ndarray, Vector("Hz", above=0)] | None = None
+    amplitudes: Annotated[np.ndarray, Vector("1", least=0)] | None = None
+    leads: Annotated[np.ndarray, Vector("s")] | None = None
+    shaker: Shaker | None = None
+    mean_time: Annotated[float, Number("s", above=0)] = 2.0
+    settling_time: Annotated[float, Number("s", above=0)] = 0.2
+    """Within which amplitude and lead follow a frequency that changes."""
+    order: Annotated[int, Field(ge=0, le=10)] = 3
+    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+
+    @field_validator("frequencies", "amplitudes", "leads")
+    @classmethod
+    def _rising_and_as_many(cls, column: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        lines = info.data.get("frequencies")
+        if column is None:
+            return column
+        if info.field_name == "frequencies":
+            if len(column) < 2 or np.any(np.diff(column) <= 0.0):
+                raise fault("the frequencies of a table must be two or more, and rise")
+        elif lines is not None and len(lines) != len(column):
+            raise fault(f"{len(column)} entries for {len(lines)} frequencies; give one for each")
+        return column
+
+    @field_validator("points")
+    @classmethod
+    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
+        if points < info.data.get("order", 0) + 1:
+            raise fault(f"{points} points cannot carry a polynomial of order {info.data['order']}; use more points")
+        return points
+
+    @model_validator(mode="after")
+    def _whole(self) -> NarrowBandTable:
+        if self.frequency is not None and self.track is not None:
+            raise fault("a frequency is given and tracked too; keep one of frequency and track")
+        if (self.amplitudes is None) != (self.leads is None):
+            raise fault("a table has amplitudes and leads; give both, or neither to have it computed")
+        if self.amplitudes is not None and self.frequencies is None:
+            raise fault("amplitudes and leads without frequencies; give the frequency of each", "frequencies")
+        if self.amplitudes is not None and self.shaker is not None:
+            raise fault("the table is given, so that the shaker would not be used; leave one out", "shaker")
+        start = self.frequency if self.track is None else self.track.start
+        if start is not None and self.frequencies is not None:
+            check_within(self.frequencies, start)
+        return self
+
+    @property
+    def has_table(self) -> bool:
+        return self.amplitudes is not None
+
+    def with_table(self, actuator: Follower, device: Device, dt: float) -> NarrowBandTable:
+        """With the table of P_id: ``actuator`` and ``device`` with the delays of the sampled loop in them."""
+        lines = LINES if self.frequencies is None else self.frequencies
+        omega = 2 * np.pi * lines
+        mean = mean_response(self.mean_time, dt, omega)
+        wanted = (ideal_response(actuator, device, omega) - mean) / (1.0 - mean)
+        phase = np.unwrap(np.angle(wanted))
+        table: dict[str, Any] = {"frequencies": lines, "amplitudes": np.abs(wanted), "leads": phase / omega}
+        return self.model_copy(update=table)
+
+    def response(self, dt: float, frequency_hz: np.ndarray, tuned_hz: float | None = None) -> np.ndarray:
+        """P(jω) as it is realised, tuned to one frequency [Hz], or to each for itself if that is left out."""
+        lines, amplitudes, phases = self._table()
+        hz = np.atleast_1d(np.asarray(frequency_hz, dtype=float))
+        tuned = hz if tuned_hz is None else np.full(hz.shape, float(tuned_hz))
+        for one in (tuned.min(), tuned.max()):
+            check_within(lines, float(one))
+        amplitude, omega = np.interp(tuned, lines, amplitudes), 2 * np.pi * hz
+        lead = np.interp(tuned, lines, phases) / (2 * np.pi * tuned)
+        mean = mean_response(self.mean_time, dt, omega)
+        shifted = np.array([self._shifted(w, steps, dt) for w, steps in zip(omega, lead / dt, strict=True)])
+        return np.asarray(mean + (1.0 - mean) * amplitude * shifted)
+
+    def _shifted(self, omega: float, steps: float, dt: float) -> complex:
+        back = np.exp(-1j * omega * dt)
+        if steps > 0.0:
+            return complex(weights(self.order, self.points, steps) @ back ** np.arange(self.points))
+        whole = math.floor(-steps)
+        part = -steps - whole
+        return complex((1.0 - part) * back**whole + part * back ** (whole + 1))
+
+    def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self.frequencies is None or self.amplitudes is None or self.leads is None:
+            raise HalfrealError(
+                "this table is not known: give frequencies, amplitudes and leads, or use it in a definition whose rig "
+                "has a model"
+            )
+        return self.frequencies, self.amplitudes, 2 * np.pi * self.frequencies * self.leads
+
+    def block(
+        self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...], given: Given | None = None
+    ) -> Block:
+        """``given``: the frequency of the test, if it is neither in the settings nor tracked."""
+        if len(target) != 1:
+            raise HalfrealError(f"a narrow band table has one axis, and the interface has {len(target)}; use another")
+        lines, amplitudes, phases = self._table()
+        if self.frequency is not None:
+            given = Given((self.frequency,))
+        elif self.track is not None:
+            given = Given((self.track.start,))
+        if given is None:
+            raise HalfrealError("the frequency of the test is not known; give coupling.frequency or coupling.track")
+        for hz in given.frequencies:
+            check_within(lines, hz)
+        track = self.track or Tracking(start=given.frequencies[0])
+        used = derivative_filter(4, 2 * np.pi * track.cutoff, dt)
+        used_at = lines if self.track is not None else np.array(given.frequencies)
+        lag = -np.min(np.interp(used_at, lines, phases) / (2 * np.pi * used_at))
+        longest = max(self.points, int(max(lag, 0.0) / dt) + 3)
+        length = -(-longest // ROUNDED) * ROUNDED
+        moving: dict[str, Value] = {
+            "filter": np.zeros(4),
+            "before": np.zeros(4),
+            "now": np.zeros(1),
+            "last": 0.0,
+            "first": 0.0,
+            "second": 0.0,
+            "hz": track.start,
+            "amplitude": 1.0,
+            "lead": 0.0,
+            "started": 0.0,
+        }
+        several = self.track is not None or len(given.frequencies) > 1
+        return Block(
+            name="coupling",
+            step=narrow_band_step,
+            inputs=(*target, *measured),
+            outputs=(
+                Channel("command.asked", unit),
+                Channel("coupling.frequency", "Hz"),
+                Channel("coupling.amplitude", "1"),
+                Channel("coupling.lead", "s"),
+            ),
+            parameters={
+                "dt": dt,
+                "hz": lines,
+                "amplitude": amplitudes,
+                "phase": phases,
+                "given": np.array(given.frequencies),
+                "dwell": given.dwell,
+                "map": coefficient_map(self.order, self.points),
+                "fading_mean": 1.0 - math.exp(-dt / self.mean_time),
+                "settling": 1.0 - math.exp(-dt / self.settling_time),
+                "tracks": float(self.track is not None),
+                "transition": used.transition,
+                "earlier": used.earlier,
+                "later": used.later,
+                "cutoff": track.cutoff,
+                "fading": 1.0 - math.exp(-dt / track.memory),
+                "least": track.least_amplitude,
+            },
+            state={"history": np.zeros((length, 1)), "mean": 0.0, **moving},
+            frozen=tuple(moving),
+            held=f"the coupling changes with the frequency: judged at {given.frequencies[0]:g} Hz" if several else "",
+            references=("ruffini2020", "wallace2005adaptive"),
+        )
+
+
+def mean_response(mean_time: float, dt: float, omega: np.ndarray) -> np.ndarray:
+    """M(jω) of z̄ as it is sampled."""
+    rate = 1.0 - math.exp(-dt / mean_time)
+    return np.asarray(rate / (1.0 - (1.0 - rate) * np.exp(-1j * np.asarray(omega) * dt)))
+
+
+def check_within(lines: np.ndarray, hz: float) -> None:
+    """Refuse a frequency that the table does not have."""
+    if not lines[0] * (1 - 1e-9) <= hz <= lines[-1] * (1 + 1e-9):
+        raise fault(
+            f"{hz:g} Hz is outside the table of the compensator, {lines[0]:g} to {lines[-1]:g} Hz; widen "
+            "coupling.frequencies, or change the frequency of the test"
+        )

@@ -1,0 +1,1 @@
+"""Models from measurements: frequency responses, rational fits, physical parameters, delays over time."""

@@ -1,0 +1,123 @@
+"""The record of a test that runs: the ring, the file, and the recorder between them, which is looked after.
+
+A recorder that dies, or gives no sign of life, is started again on the same ring and file; rows stay in the ring until
+they are in the file.  One that cannot be helped is told to the loop, which trips.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ..kernels.control import ENDED, NONE, RECORD_FAILS, RECORDER_BEAT, RECORDER_ERROR, REQUEST, ROWS, ROWS_READ, STOP
+from ..records import recorder
+from ..records.ring import Ring
+
+RING_SECONDS = 6.0
+"""A recorder may be away for so long before a row finds no room."""
+LEAST_ROWS, MOST_ROWS = 65_536, 262_144
+"""Of a ring; never small: a loop paced by a simulated rig in step is far faster than its step."""
+LAST_ROWS = 10.0
+"""Seconds without a further row in the file, after a test, after which no more are waited for."""
+
+
+class Recording:
+    """Ring and recorder of one test.
+
+    Parameters
+    ----------
+    columns
+        Channels in a row, beside the time.
+    restarts
+        So often a recorder that died is started again.
+    silence
+        Seconds without a sign of life after which a recorder counts as dead.
+    told
+        Called with a line for people when a recorder has been replaced.
+    """
+
+    def __init__(
+        self, output: Path, columns: int, step: float, *, restarts: int, silence: float, told: Callable[[str], None]
+    ) -> None:
+        self.output = output
+        self.ring = Ring.create(int(np.clip(RING_SECONDS / step, LEAST_ROWS, MOST_ROWS)), columns)
+        self._most, self._silence, self._told = restarts, silence, told
+        self._process: subprocess.Popen[bytes] | None = None
+        self._restarts = 0
+        self._beat = (-1, 0.0)
+
+    @property
+    def words(self) -> np.ndarray:
+        return self.ring.words
+
+    @property
+    def waiting_rows(self) -> int:
+        """Rows in the ring that are not yet in the file."""
+        return int(self.words[ROWS] - self.words[ROWS_READ])
+
+    def start(self) -> None:
+        """Start the recorder of a file that has been made; return once it is at work."""
+        self._process = recorder.start(self.ring, self.output)
+        recorder.wait_until_ready(self._process, self.ring)
+
+    def put(self, rows: np.ndarray, every: float = 0.01) -> None:
+        """Put rows of an earlier record into the ring, before the loop begins."""
+        capacity = self.ring.capacity
+        for first in range(0, len(rows), capacity):
+            part = rows[first : first + capacity]
+            while self._at_work() and self.words[ROWS_READ] < first:
+                time.sleep(every)
+                self.tend()
+            self.ring.rows[: len(part)] = part
+            self.words[ROWS] = first + len(part)
+
+    def tend(self) -> None:
+        """Look after the recorder; to be called some ten times a second."""
+        if self._process is None:
+            return
+        words, now = self.words, time.monotonic()
+        beat = int(words[RECORDER_BEAT])
+        if beat != self._beat[0]:
+            self._beat = (beat, now)
+        code = self._process.poll()
+        if code is None and beat > 0 and self.waiting_rows > 0 and now - self._beat[1] > self._silence:
+            self._process.kill()
+            code = self._process.wait()
+        if code is None or (code == 0 and words[ENDED]):
+            return
+        if words[RECORDER_ERROR] == 0 and self._restarts < self._most:
+            self._restarts += 1
+            self._told(f"the recorder died (exit code {code}) and was started again; nothing was lost")
+            self._beat = (-1, now)
+            self._process = recorder.start(self.ring, self.output)
+        elif words[REQUEST] in (NONE, STOP):
+            words[REQUEST] = RECORD_FAILS
+
+    def empty(self, every: float) -> None:
+        """After the loop's end: wait until its last rows are in the file."""
+        self._restarts = min(self._restarts, self._most - 1)  # once more, for what the ring still holds
+        written, deadline = -1, 0.0
+        while self._at_work():
+            assert self._process is not None
+            if (rows := int(self.words[ROWS_READ])) != written:  # a slow disk is waited for as long as it goes on
+                written, deadline = rows, time.monotonic() + LAST_ROWS
+            if time.monotonic() > deadline:
+                break
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(every)
+            self.tend()
+
+    def _at_work(self) -> bool:
+        """Whether a recorder is at work, or has died and is to be started again."""
+        if self._process is None:
+            return False
+        code = self._process.poll()
+        return code is None or (code != 0 and self.words[RECORDER_ERROR] == 0 and self._restarts < self._most)
+
+    def close(self) -> None:
+        self.ring.close()

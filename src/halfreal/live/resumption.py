@@ -1,0 +1,148 @@
+"""A slow test taken up again where its record ends, after a crash or a restart of the controller.
+
+The record of a slow test holds every tick that was completed, with what was asked and what was measured.  From them the
+state of everything before the rig is computed anew: the same blocks, run through the same ticks with the measurements
+of the record.  What they ask for must be what was asked for, bit for bit, or the test is not resumed.  The tick that
+was interrupted is then begun again, from where the rig stands, and not before the operator says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..definition.definition import Definition
+from ..errors import HalfrealError
+from ..kernels.block import Block, channels
+from ..kernels.loop import Loop
+from ..kernels.tick import RUNNING, TICK
+from ..runs.build import build, interface, needed_to_resume
+from ..runs.run import Event, Run
+
+BEFORE, RESUMED = "before", "resumed"
+"""Channels of events of earlier sessions, and of a resumption."""
+IN_NO_ROW = ("motion.state", "recorder")
+"""Channels of events that cannot be seen in the rows of a record."""
+
+
+class ResumptionError(HalfrealError):
+    """A record from which no test can be resumed."""
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """The loop of a test as it was after its last completed tick."""
+
+    run: Run
+    rows: np.ndarray
+    """Of the record that are kept: those of completed ticks."""
+    before_the_rig: Loop
+
+    @property
+    def ticks(self) -> int:
+        """Completed ticks."""
+        return int(self.rows.size)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What had happened until then and is not in the rows that are kept, and that the test is resumed."""
+        now, half = self.ticks * self.run.step, 0.5 * self.run.step
+        found = []
+        for event in self.run.events:
+            if event.channel in (BEFORE, RESUMED):
+                found.append(event)
+            elif (event.channel in IN_NO_ROW or event.time > now - half) and event.time < now + half:
+                found.append(Event(event.time, BEFORE, f"before it was resumed: {event.text}"))
+        return (*found, Event(now, RESUMED, f"resumed after {self.ticks} completed ticks"))
+
+    def into(self, loop: Loop) -> None:
+        """Bring the loop of the resumed test to where the other was interrupted."""
+        mine = self.before_the_rig
+        for block in mine.blocks:
+            if block.name != "guard":
+                take_over(block, mine, loop)
+        motion = loop.state("motion")
+        motion["measured"][:] = [mine.vector[mine.index[name]] for name in measured_channels(motion["goal"].size)]
+        motion["clock"] = self.run.signals["motion.clock"].values[self.rows[-1]] if self.ticks else 0.0
+        loop.vector[TICK] = self.ticks
+
+    def lines(self, loop: Loop) -> np.ndarray:
+        """The completed ticks as rows of the resumed test's ring; what the record has not is zero."""
+        found = np.zeros((self.ticks, 1 + len(loop.channels)))
+        found[:, 0] = self.run.time[self.rows]
+        for column, channel in enumerate(loop.channels, start=1):
+            if channel.name in self.run.signals:
+                found[:, column] = self.run.signals[channel.name].values[self.rows]
+        return found
+
+
+def take_over(block: Block, before: Loop, loop: Loop) -> None:
+    """Let a block of a loop be as it was in another: its state and its outputs."""
+    for field in block.state:
+        loop.state(block.name)[field] = before.state(block.name)[field]
+    for channel in block.outputs:
+        loop.vector[loop.index[channel.name]] = before.vector[before.index[channel.name]]
+
+
+def measured_channels(n: int) -> tuple[str, ...]:
+    return (*interface("measured.displacement", n), *interface("measured.force", n))
+
+
+def as_recorded_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    return 0
+
+
+def resume(definition: Definition, run: Run) -> Resumption:
+    """Run through the completed ticks of a record again."""
+    if definition.slow is None:
+        raise ResumptionError("the record is of a test in real time, which cannot stand still; only slow tests resume")
+    if run.kind != "run":
+        raise ResumptionError(f"the record is that of a {run.kind}, in which no specimen was moved; only a run resumes")
+    if run.outcome == "recording":
+        raise ResumptionError("the record is still being written: the test goes on; stop it first")
+    n = definition.virtual.axes
+    measured, asked = measured_channels(n), interface("command.asked", n)
+    missing = [name for name in needed_to_resume(n) if name not in run.signals]
+    if missing:
+        raise ResumptionError(
+            f"the record has no {', '.join(missing)}: it is not that of a slow test with {n} axis(es)"
+        )
+    rows = completed(run, definition.timing.step)
+    if rows.size >= definition.timing.ticks:
+        raise ResumptionError(f"the test is complete: all its {rows.size} ticks are in the record")
+    replayed = Block(
+        name="replayed",
+        step=as_recorded_step,
+        inputs=(),
+        outputs=(*channels("measured.displacement", "m", n), *channels("measured.force", "N", n)),
+    )
+    loop = build(definition, link=[replayed], endless=True, replayed=True)
+    first = build(definition, link=[replayed], endless=True)  # as the slow test begins
+    for name in measured:
+        loop.vector[loop.index[name]] = first.vector[first.index[name]]
+    values = (
+        np.column_stack([run.signals[name].values[rows] for name in measured]) if rows.size else np.zeros((0, 2 * n))
+    )
+    was_asked = np.column_stack([run.signals[name].values[rows] for name in asked]) if rows.size else np.zeros((0, n))
+    at, told = [loop.index[name] for name in measured], [loop.index[name] for name in asked]
+    for tick in range(rows.size):
+        loop.run(1)
+        if not np.array_equal(loop.vector[told], was_asked[tick]):
+            raise ResumptionError(
+                f"at {tick * definition.timing.step:g} s the test asks for {loop.vector[told]} and the record has "
+                f"{was_asked[tick]}: definition or program are not those of the record; resume it with those"
+            )
+        loop.vector[at] = values[tick]
+    return Resumption(run, rows, loop)
+
+
+def completed(run: Run, step: float) -> np.ndarray:
+    """Rows of a record that are completed ticks 0, 1, 2, …"""
+    running = np.flatnonzero((run.signals["guard.mode"].values == RUNNING) & (run.time > -0.5 * step))
+    ticks = np.rint(run.time[running] / step).astype(int)
+    whole = ticks == np.arange(ticks.size)
+    if not whole.all():
+        lost = int(np.flatnonzero(~whole)[0])
+        raise ResumptionError(f"tick {lost} is not in the record, which has tick {ticks[lost]} in its place")
+    return np.asarray(running)

@@ -1,0 +1,174 @@
+"""A specimen with degrees of freedom of its own, moved at its interface, such as a store or a piping on a table.
+
+    f = G_p x           (``halfreal.models.base_excited``)
+
+Its free degrees of freedom are integrated exactly for base velocities and accelerations that are linear over the rig's
+step (``halfreal.models.exact``).  The interface must be statically determined: the specimen follows it as a rigid body,
+and what its base is moved with determines everything.
+
+Matrices are in SI units; where a degree of freedom is a rotation, its entries are in kg m, kg m², N, N m.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.block import Block, Channel, channels
+from ..models.base_excited import BaseExcited, InterfaceError, Simplification
+from ..models.damping import Rayleigh, modal_damping
+from ..models.exact import exact_method
+from ..models.structure import Dof, Response
+from ..models.virtual import UNITS
+from ..settings import Matrix, Settings, Vector, fault
+from .specimen import specimen_inputs
+
+
+class FlexibleSpecimen(Settings):
+    """Mass, damping and stiffness between all degrees of freedom, and which of them are the interface."""
+
+    kind: Literal["flexible"]
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
+    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")]
+    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
+    rayleigh: Rayleigh | None = None
+    modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
+    """Damping ratio of the free specimen's modes: one for all, or one for each; its rigid motions are not damped."""
+    interface: Annotated[tuple[Dof, ...], Field(min_length=1)]
+    """One degree of freedom for each interface axis, counted from 1."""
+    excited_dof: Dof | None = None
+    """Where an excitation of the specimen acts; on the first interface axis if left out."""
+    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
+    """Further outputs to record, as channels ``rig.NAME``: motion of a degree of freedom against the ground."""
+    simplification: Annotated[Simplification, Field(validate_default=True)] = "none"
+
+    @field_validator("stiffness", "damping")
+    @classmethod
+    def _as_large_as_mass(cls, matrix: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        mass = info.data.get("mass")
+        if matrix is not None and mass is not None and matrix.shape != mass.shape:
+            raise fault(
+                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix beside a {len(mass)} × {len(mass)} mass matrix; give "
+                "every matrix one row and one column for each degree of freedom"
+            )
+        return matrix
+
+    @field_validator("rayleigh", "modal_damping")
+    @classmethod
+    def _one_way_of_damping(cls, value: object, info: ValidationInfo) -> object:
+        given = [key for key in ("damping", "rayleigh") if info.data.get(key) is not None]
+        if value is not None and given:
+            raise fault(f"{info.field_name} is given beside {given[0]}; keep one way of damping")
+        return value
+
+    @field_validator("modal_damping")
+    @classmethod
+    def _one_ratio_or_all(cls, ratios: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        mass = info.data.get("mass")
+        if ratios is not None and mass is not None and len(ratios) not in (1, len(mass)):
+            raise fault(f"{len(ratios)} damping ratios for {len(mass)} modes; give one for all modes or {len(mass)}")
+        return ratios
+
+    @field_validator("interface", "excited_dof", "responses")
+    @classmethod
+    def _within_range(cls, value: object, info: ValidationInfo) -> object:
+        mass = info.data.get("mass")
+        if isinstance(value, dict):
+            named = [response.dof for response in value.values()]
+        else:
+            named = list(value) if isinstance(value, tuple) else [value] if isinstance(value, int) else []
+        beyond = [] if mass is None else [dof for dof in named if dof > len(mass)]
+        if beyond:
+            raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {len(mass)}; count from 1")
+        return value
+
+    @field_validator("simplification")
+    @classmethod
+    def _statically_determined(cls, simplification: Simplification, info: ValidationInfo) -> Simplification:
+        given = [info.data.get(key) for key in ("mass", "stiffness", "interface")]
+        if any(value is None for value in given):
+            return simplification
+        mass, stiffness, interface = given
+        try:
+            BaseExcited(mass, np.zeros_like(mass), stiffness, tuple(dof - 1 for dof in interface))  # type: ignore[arg-type, union-attr]
+        except InterfaceError as error:
+            raise fault(str(error)) from error
+        return simplification
+
+    def axes(self) -> int:
+        """Number of interface axes."""
+        return len(self.interface)
+
+    def check_axes(self, axes: int) -> None:
+        """Raise a fault unless the interface has this number of axes."""
+        if len(self.interface) != axes:
+            raise fault(
+                f"rig.specimen has an interface of {len(self.interface)} degree(s) of freedom where the virtual part "
+                f"has {axes} axis(es); name one degree of freedom for each"
+            )
+
+    def base_excited(self) -> BaseExcited:
+        """The specimen as its base feels it."""
+        return BaseExcited(self.mass, self.damping_matrix(), self.stiffness, tuple(dof - 1 for dof in self.interface))
+
+    def damping_matrix(self) -> np.ndarray:
+        """D, (n, n)."""
+        if self.damping is not None:
+            return self.damping
+        if self.rayleigh is not None:
+            return self.rayleigh.matrix(self.mass, self.stiffness)
+        if self.modal_damping is not None:
+            return modal_damping(self.mass, self.stiffness, self.modal_damping)
+        return np.zeros_like(self.mass)
+
+    def pushed(self) -> np.ndarray:
+        """How the specimen's excitation acts, (n, 1)."""
+        dof = self.interface[0] if self.excited_dof is None else self.excited_dof
+        return np.eye(len(self.mass))[:, [dof - 1]]
+
+    def response_channels(self) -> tuple[Channel, ...]:
+        return tuple(Channel(f"rig.{name}", UNITS[one.quantity]) for name, one in self.responses.items())
+
+    def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
+        """The block "specimen": reads the interface's displacement, velocity and acceleration, gives the force."""
+        part = self.base_excited()
+        a, b, c, d = part.first_order(self.simplification, self.pushed())
+        unmoved = np.zeros((len(a), n))
+        b = np.hstack([unmoved, b])
+        c, d = (
+            np.vstack([c, np.zeros((len(self.responses), len(a)))]),
+            np.vstack([np.hstack([np.zeros((n, n)), d]), np.zeros((len(self.responses), b.shape[1]))]),
+        )
+        for row, response in enumerate(self.responses.values(), start=n):
+            c[row], d[row] = self._response(part, response, a, b)
+        if not len(a):  # a rigid specimen; a block's arrays are not empty
+            a, b, c = -np.eye(1), np.zeros((1, b.shape[1])), np.zeros((len(c), 1))
+        method = exact_method((a, b, c, d), np.zeros(len(a)), dt, "first")
+        return Block(
+            name="specimen",
+            step=method.step,
+            inputs=specimen_inputs(n),
+            outputs=(*channels("rig.force", "N", n), *self.response_channels()),
+            parameters=method.parameters,
+            state=method.state,
+            frozen=method.frozen,
+            references=("dlr_mavis", *method.references),
+        )
+
+    @staticmethod
+    def _response(part: BaseExcited, response: Response, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of C and D for the motion of one degree of freedom against the ground: T_G u_b + q, or its rates."""
+        na, nb = len(part.free), len(part.interface)
+        order = ("displacement", "velocity", "acceleration").index(response.quantity)
+        c, d, dof = np.zeros(2 * na), np.zeros(b.shape[1]), response.dof - 1
+        if dof in part.interface:
+            d[order * nb + part.interface.index(dof)] = 1.0
+            return c, d
+        i = part.free.index(dof)
+        d[order * nb : (order + 1) * nb] = part.transmission[i]
+        if order < 2:
+            c[order * na + i] = 1.0
+            return c, d
+        return a[na + i], d + b[na + i]

@@ -1,0 +1,136 @@
+"""A rig in force control: each actuator's own controller brings the load cell to the commanded force.
+
+After the test bench of F. Nordtorp, G. Abbiati, "A DAE solver for coordination of force-controlled hybrid testing",
+engrXiv preprint.  Between actuator and specimen stands a transfer system that gives way too; inertia is neglected:
+
+    f = K_s d = K_t (x − d),        x˙ = g (f_command − f)
+
+The controller is proportional on the load cell, and sampled: once every step of the rig x moves on by g (f_command − f)
+times the step.  The force closes in on its command with the time constant 1/(g k), k the stiffness of specimen and
+transfer system in series.
+
+The specimen's own displacement d is what the test needs; a camera sees it.  The actuator's displacement x, which is at
+hand in any rig, is larger by what the transfer system gives way, f/k_t (``measures``).
+
+====== ===================================================================
+f      force on the specimen
+d, x   displacement of the specimen, of the actuators
+K_s    stiffness of the specimen; K_t that of the transfer system, diagonal
+g      gain of the force controllers
+====== ===================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from .. import units
+from ..kernels.block import Block, channels
+from ..kernels.linear import multiply_add, set_to, stored
+from ..models.restoring import assemble
+from ..settings import Settings, Vector, fault
+from .camera import Camera
+from .sensors import Sensors
+from .specimen import Specimen
+
+
+def force_controlled_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = s.x.size
+    set_to(0.0, s.force)
+    multiply_add(p.series, s.x, s.force)
+    for i in range(n):
+        s.x[i] += p.dt * p.gain[i] * (u[i] - s.force[i])
+    set_to(0.0, s.force)
+    multiply_add(p.series, s.x, s.force)
+    for i in range(n):
+        y[i], y[n + i] = s.x[i], s.force[i]
+        if p.specimen_only == 1.0:
+            y[i] -= s.force[i] / p.transfer[i]
+    return 0
+
+
+class ForceControlled(Settings):
+    """Specimen and transfer system in series, under force control."""
+
+    kind: Literal["force controlled"]
+    specimen: Specimen
+    transfer_stiffness: Annotated[np.ndarray, Vector("N/m", above=0)] | None = None
+    """K_t; rigid if left out."""
+    gain: Annotated[np.ndarray, Vector("m/(N s)", above=0)]
+    """g of each axis, or one for all."""
+    measures: Literal["specimen", "actuator"] = "specimen"
+    """Which displacement is measured."""
+    sensors: Sensors = Sensors()
+    camera: Camera | None = None
+    """Measures displacement in frames; continuously if left out."""
+    substeps: Annotated[int, Field(ge=1, le=1000)] = 1
+
+    @field_validator("specimen")
+    @classmethod
+    def _static(cls, specimen: Specimen) -> Specimen:
+        other = [element.law.kind for element in specimen.elements if element.law.kind != "linear"]
+        if other:
+            raise fault(f"an element is {other[0]}, and a force-controlled rig has a linear specimen; make it linear")
+        if specimen.mass is not None or specimen.damping is not None:
+            raise fault("a force-controlled rig moves a specimen without mass and damping; leave them out")
+        axes = specimen.axes() or 1
+        stiffness = specimen.matrices(axes)[2] + assemble(specimen.elements, axes).stiffness
+        if np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)).min() <= 0.0:
+            raise fault("the specimen has no stiffness in some direction; a force would move it without end")
+        return specimen
+
+    @field_validator("transfer_stiffness", "gain")
+    @classmethod
+    def _one_for_each(cls, values: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        specimen = info.data.get("specimen")
+        axes = None if specimen is None else specimen.axes()
+        if values is not None and axes is not None and values.size not in (1, axes):
+            raise fault(f"{values.size} values for {axes} axis(es); give one, or one for each")
+        return values
+
+    def series(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness of specimen and transfer system in series, (n, n), and K_t of each axis."""
+        stiffness = self.specimen.matrices(n)[2] + assemble(self.specimen.elements, n).stiffness
+        given = np.full(n, np.inf) if self.transfer_stiffness is None else self.transfer_stiffness
+        transfer = np.broadcast_to(given, n).astype(float)
+        return np.linalg.inv(np.linalg.inv(stiffness) + np.diag(1.0 / transfer)), transfer
+
+    def check_step(self, period: float, n: int) -> None:
+        """Raise a fault if the sampled force controller is not stable at the rig's step."""
+        step = period / self.substeps
+        fastest = float(np.abs(np.linalg.eigvals(np.broadcast_to(self.gain, n)[:, None] * self.series(n)[0])).max())
+        if step * fastest >= 2.0:
+            raise fault(
+                f"the force controller overshoots more and more: gain times stiffness is {fastest:.4g} 1/s, and must "
+                f"be below {2.0 / step:.4g} 1/s at the rig's step of {units.text(step, 's')}; lower the gain, or "
+                "shorten the step",
+                "gain",
+            )
+
+    def block(self, commands: tuple[str, ...], period: float, x0: np.ndarray) -> Block:
+        """The block "specimen"; the rig begins with the specimen at ``x0``."""
+        n = len(commands)
+        series, transfer = self.series(n)
+        force = self.specimen.matrices(n)[2] @ x0
+        position = x0 + force / transfer
+        shown = x0 if self.measures == "specimen" else position
+        return Block(
+            name="specimen",
+            step=force_controlled_step,
+            inputs=commands,
+            outputs=(*channels("rig.displacement", "m", n), *channels("rig.force", "N", n)),
+            parameters={
+                "dt": period / self.substeps,
+                "gain": np.broadcast_to(self.gain, n).astype(float),
+                "series": stored(series),
+                "transfer": transfer,
+                "specimen_only": float(self.measures == "specimen"),
+            },
+            state={"x": position, "force": np.zeros(n)},
+            frozen=("force",),
+            initial=(*shown, *force),
+            references=("nordtorp",),
+        )

@@ -1,0 +1,150 @@
+"""A rig with servo-hydraulic actuators under displacement control, and what moves it back: the specimen.
+
+The actuator in the linear form of S. J. Dyke, B. F. Spencer, P. Quast, M. K. Sain, "Role of control–structure
+interaction in protective system design", J. Eng. Mech. 121 (1995) 322–338, with the symbols of C. E. Silva, D. Gomez,
+A. Maghareh, S. J. Dyke, B. F. Spencer, "Benchmark control problem for real-time hybrid simulation", Mech. Syst. Signal
+Process. 135 (2020) 106381::
+
+    w¨ + β₁ w˙ + β₂ w = a₁β₀ (g u − x)                      servo valve, driven by the inner displacement loop
+    f˙ + a₃ f = w − a₂ x˙                                   chamber; a₂ x˙ is the control–structure interaction
+    M x¨ + C x˙ + K x = f + b e                             specimen, e(t) an excitation of its own
+
+The command u is what a digital-to-analogue converter holds over the step: clipped to its range and rounded to its
+resolution.  The step is exact for a command that is held (C. F. Van Loan, IEEE Trans. Autom. Control 23 (1978)
+395–404).  Valve, chamber and specimen are linear: flow, force and stroke do not saturate, so that limits of the
+machine belong into the definition's limits, which stop a test that would meet them.
+
+======== ====================================================================================
+u, x, f  command, displacement, force of the actuator (that of the load cell), for each axis
+w        what the valve lets in, as a force per time
+g        ``command_gain``; a₁β₀ ``valve_gain``; β₁ ``valve_damping``; β₂ ``valve_stiffness``
+a₂, a₃   ``interaction``, ``leakage``
+======== ====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import ValidationInfo, field_validator
+
+from ..kernels.block import Block, channels
+from ..kernels.linear import copy_to, multiply_add, set_to, stored
+from ..models.exact import discretise
+from ..models.restoring import assemble
+from ..settings import Number, Settings, fault
+from .sensors import Sensors
+from .specimen import EXCITATION, Specimen
+
+
+def servo_hydraulic_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = u.size - 1
+    for i in range(n):
+        command = min(max(u[i], -p.range), p.range)
+        if p.resolution > 0.0:
+            command = p.resolution * np.rint(command / p.resolution)
+        s.u[i] = command
+    s.u[n] = u[n]
+    copy_to(s.x, s.before)
+    set_to(0.0, s.x)
+    multiply_add(p.transition, s.before, s.x)
+    multiply_add(p.held, s.u, s.x)
+    set_to(0.0, y)
+    multiply_add(p.outputs, s.x, y)
+    return 0
+
+
+class Actuator(Settings):
+    """A servo valve, a chamber and the inner displacement loop; the same on every axis."""
+
+    command_gain: Annotated[float, Number("1", above=0)] = 1.0
+    valve_gain: Annotated[float, Number("N/(m s^3)", above=0)]
+    valve_damping: Annotated[float, Number("1/s", above=0)]
+    valve_stiffness: Annotated[float, Number("1/s^2", above=0)]
+    interaction: Annotated[float, Number("N/m", least=0)]
+    leakage: Annotated[float, Number("1/s", least=0)]
+
+
+class Converter(Settings):
+    """A digital-to-analogue converter, in units of what it commands; ideal if left out."""
+
+    resolution: Annotated[float, Number("m", least=0)] = 0.0
+    range: Annotated[float, Number("m", above=0)] | None = None
+
+
+class ServoHydraulic(Settings):
+    """Servo-hydraulic actuators, the specimen they move, and the sensors on it."""
+
+    kind: Literal["servo-hydraulic"]
+    actuator: Actuator
+    specimen: Specimen
+    converter: Converter = Converter()
+    sensors: Sensors = Sensors()
+
+    @field_validator("specimen")
+    @classmethod
+    def _linear_with_mass(cls, specimen: Specimen, info: ValidationInfo) -> Specimen:
+        other = [element.law.kind for element in specimen.elements if element.law.kind != "linear"]
+        if other:
+            raise fault(f"an element is {other[0]}, and a servo-hydraulic rig is integrated exactly; make it linear")
+        if specimen.mass is None or np.linalg.eigvalsh(specimen.mass).min() <= 0.0:
+            raise fault(
+                "the specimen has no mass in some direction, and an actuator's force needs one to move; give that of "
+                "the piston at least",
+                "mass",
+            )
+        return specimen
+
+    def matrices(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A, B, C of x˙ = A x + B (u, e), y = C x: states w, w˙, f, x, x˙ and outputs x, f, each for n axes."""
+        mass, damping, stiffness = self.specimen.matrices(n)
+        stiffness = stiffness + assemble(self.specimen.elements, n).stiffness
+        inverse = np.linalg.inv(mass)
+        a, one, no = self.actuator, np.eye(n), np.zeros((n, n))
+        pushed = one[:, [self.specimen.excited_axis - 1]]
+        system = np.block(
+            [
+                [no, one, no, no, no],
+                [-a.valve_stiffness * one, -a.valve_damping * one, no, -a.valve_gain * one, no],
+                [one, no, -a.leakage * one, no, -a.interaction * one],
+                [no, no, no, no, one],
+                [no, no, inverse, -inverse @ stiffness, -inverse @ damping],
+            ]
+        )
+        inputs = np.zeros((5 * n, n + 1))
+        inputs[n : 2 * n, :n] = a.valve_gain * a.command_gain * one
+        inputs[4 * n :, n:] = inverse @ pushed
+        return system, inputs, np.block([[no, no, no, one, no], [no, no, one, no, no]])
+
+    def inverse(self, order: int = 3) -> np.ndarray:
+        """a₀ … a_order [s^i] of X/U = 1/(a₀ + a₁ s + … + a₅ s⁵), for one axis: what an inverse model starts from."""
+        a, b, c = self.matrices(1)
+        numerator = float((c[0] @ np.linalg.matrix_power(a, 4) @ b)[0])
+        return np.asarray(np.poly(a)[::-1][: order + 1] / numerator)
+
+    def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray, *, ideal: bool) -> Block:
+        """The block "specimen"; ``ideal`` leaves out what the converter does to the command."""
+        n = len(commands)
+        a, b, c = self.matrices(n)
+        transition, held, _ = discretise(a, b, dt, "zero")
+        force = self.specimen.matrices(n)[2] @ x0
+        state = np.concatenate([self.actuator.leakage * force, np.zeros(n), force, x0, np.zeros(n)])
+        limit = np.inf if ideal or self.converter.range is None else self.converter.range
+        return Block(
+            name="specimen",
+            step=servo_hydraulic_step,
+            inputs=(*commands, EXCITATION),
+            outputs=(*channels("rig.displacement", "m", n), *channels("rig.force", "N", n)),
+            parameters={
+                "transition": stored(transition),
+                "held": stored(held),
+                "outputs": stored(c),
+                "resolution": 0.0 if ideal else self.converter.resolution,
+                "range": limit,
+            },
+            state={"x": state, "before": np.zeros(5 * n), "u": np.zeros(n + 1)},
+            frozen=("before", "u"),
+            initial=(*x0, *force),
+            references=("dyke1995", "silva2020", "vanloan1978"),
+        )

@@ -1,0 +1,387 @@
+"""A shaking table: a rigid platform on hydraulic actuators, its controllers, the specimen on it and the force plate.
+
+After the six-axis table MAVIS of the DLR Institute of Aeroelasticity (section 4 of its paper on hardware-in-the-loop):
+1.5 m × 1.5 m × 0.2 m, 500 kg, four vertical actuators of 40 kN, two in x of 80 kN, one in y of 120 kN, strokes ±50 mm.
+For actuator i with stroke s_i, force f_i and valve v_i, and the pose u = (x, y, z, rx, ry, rz) of the interface point:
+
+    s* = s(u*)                                        modal control (``table_kinematics``)
+    c_i = k_p (s*_i − s_i) + k_i ∫ (s*_i − s_i) dt + k_d (s˙*_i − s˙_i)        PID, sampled on the rig's step
+    v¨_i/ω_v² + 2ζ_v v˙_i/ω_v + v_i = c_i             valve: the speed it gives a piston without load, |c_i| ≤ speed
+    f˙_i + a f_i = κ_i (v_i − s˙_i),  |f_i| ≤ force   oil column of stiffness κ_i, leakage a, relief valve
+    M u¨ + D u˙ + K u = Cᵀ f + b e                     table, force plate and specimen with its own degrees of freedom
+    F = f_b + (1 − compensated) M_p u¨                force plate: constraint force, and its own inertia if left in
+
+Everything between controller and table is linear and integrated exactly for commands that are held over the rig's step;
+the limits act between steps.  Strokes follow the finite kinematics, forces act along the actuators as they stand at
+rest: poses are within some degrees.  A stroke beyond ``stroke`` meets an end stop as stiff as the oil column.  The
+measured displacement is the pose that the strokes tell.  Gravity is left out: static weight is tared.
+
+**Rotations.**  An interface axis rx, ry, rz counts in rad and N m.  Elsewhere in a definition displacements are in m
+and forces in N: read them on such an axis as the displacement and the force at an arm of 1 m, so that "1 mm" is 1 mrad
+and "1 N" is 1 N m.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.block import Block, Channel, channels
+from ..kernels.compile import kernel
+from ..kernels.linear import multiply_add, set_to, stored
+from ..models.exact import discretise
+from ..models.restoring import assemble
+from ..settings import Number, Settings, fault
+from .flexible_specimen import FlexibleSpecimen
+from .interface_geometry import AXES, Axis, GeometryError
+from .sensors import Sensors
+from .specimen import EXCITATION, Specimen
+from .table_kinematics import TableKinematics
+from .table_parts import MAVIS, ForcePlate, Pid, Platform, TableActuator, Valves, kinematics
+from .transport import Reconstruction, transport
+
+POSE = len(AXES)
+
+
+@kernel
+def strokes(pose, positions, directions, lengths, out):  # type: ignore[no-untyped-def]
+    """Strokes for a pose; |reach| − ℓ is formed from |reach|² − ℓ², so that small ones keep their digits."""
+    rx, ry, rz = pose[3], pose[4], pose[5]
+    square = rx * rx + ry * ry + rz * rz
+    first, second = 1.0 - square / 6.0, 0.5 - square / 24.0
+    if square > 1e-6:
+        angle = math.sqrt(square)
+        first, second = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
+    for i in range(out.size):
+        px, py, pz = positions[i, 0], positions[i, 1], positions[i, 2]
+        cx, cy, cz = ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px
+        x = pose[0] + first * cx + second * (ry * cz - rz * cy)
+        y = pose[1] + first * cy + second * (rz * cx - rx * cz)
+        z = pose[2] + first * cz + second * (rx * cy - ry * cx)
+        along = x * directions[i, 0] + y * directions[i, 1] + z * directions[i, 2]
+        more = x * x + y * y + z * z + 2.0 * lengths[i] * along
+        out[i] = more / (math.sqrt(more + lengths[i] * lengths[i]) + lengths[i])
+
+
+@kernel
+def small_product(a, x, y):  # type: ignore[no-untyped-def]
+    """y = A x of a stored matrix, in plain loops: it compiles faster where a product is too small to matter."""
+    for i in range(y.size):
+        total = 0.0
+        for j in range(x.size):
+            total += a[j, i] * x[j]
+        y[i] = total
+
+
+def shaking_table_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n, m, size = p.axes.size, p.force.size, s.x.size
+    set_to(0.0, s.pose)
+    for i in range(n):
+        s.pose[int(p.axes[i])] = u[i]
+    if p.finite == 1.0:
+        strokes(s.pose, p.positions, p.directions, p.lengths, s.wanted)
+    else:
+        small_product(p.modal, s.pose, s.wanted)
+    first = 3 * m  # of the pose in the state; its rate stands as far behind as there are coordinates
+    coordinates = (size - first) // 2
+    for i in range(6):
+        s.pose[i] = s.x[first + i]
+        s.rate[i] = s.x[first + coordinates + i]
+    strokes(s.pose, p.positions, p.directions, p.lengths, s.reached)
+    small_product(p.modal, s.rate, s.speed)
+    saturated = 0.0
+    for i in range(m):
+        error = s.wanted[i] - s.reached[i]
+        asked = (s.wanted[i] - s.before[i]) / p.h * s.started
+        s.before[i] = s.wanted[i]
+        drive = p.proportional * error + p.integral * s.sum[i] + p.derivative * (asked - s.speed[i])
+        if abs(drive) > p.speed[i]:
+            drive = math.copysign(p.speed[i], drive)
+            saturated += 1.0
+        else:  # no winding up while the valve is fully open
+            s.sum[i] += p.h * error
+        over = abs(s.reached[i]) - p.stroke[i]
+        s.z[size + i] = drive
+        s.z[size + m + i] = 0.0
+        if over > 0.0:
+            s.z[size + m + i] = -math.copysign(p.stop[i] * over, s.reached[i])
+            saturated += 1.0
+    s.started = 1.0
+    s.z[size + 2 * m] = u[n]
+    for i in range(size):
+        s.z[i] = s.x[i]
+    set_to(0.0, s.x)
+    multiply_add(p.transition, s.z, s.x)
+    fight = 0.0
+    for i in range(m):
+        if abs(s.x[2 * m + i]) > p.force[i]:
+            s.x[2 * m + i] = math.copysign(p.force[i], s.x[2 * m + i])
+            saturated += 1.0
+    for k in range(p.redundant.shape[0]):
+        part = 0.0
+        for i in range(m):
+            part += p.redundant[k, i] * s.x[2 * m + i]
+        fight += part * part
+    for i in range(6):
+        s.pose[i] = s.x[first + i]
+    strokes(s.pose, p.positions, p.directions, p.lengths, s.reached)
+    if p.finite == 0.0:  # strokes are read as those of a small motion
+        small_product(p.inverse, s.reached, s.pose)
+    for i in range(size):
+        s.z[i] = s.x[i]
+    set_to(0.0, s.out)
+    multiply_add(p.outputs, s.z, s.out)
+    for i in range(n):
+        y[i] = s.pose[int(p.axes[i])]
+        y[n + i] = s.out[i]
+    for i in range(m):
+        y[2 * n + i] = s.x[2 * m + i]
+        y[2 * n + m + i] = s.reached[i]
+    y[2 * n + 2 * m] = math.sqrt(fight)
+    y[2 * n + 2 * m + 1] = saturated
+    for i in range(n, s.out.size):
+        y[n + 2 * m + 2 + i] = s.out[i]
+    return 0
+
+
+class ShakingTable(Settings):
+    """A table commanded in the displacements and rotations ``axes`` of its interface point; other axes are held."""
+
+    kind: Literal["shaking table"]
+    axes: tuple[Axis, ...] = AXES
+    actuators: tuple[TableActuator, ...] = Field(default=MAVIS, validate_default=True)
+    platform: Platform = Platform()
+    valves: Valves = Valves()
+    controller: Pid = Pid()
+    modal_control: Literal["finite", "small"] = "finite"
+    """Strokes for a pose, and pose for strokes, by the finite kinematics or as for small motions."""
+    delay: Annotated[float, Number("s", least=0)] = 0.0
+    """Of a command on its way to the controllers."""
+    reconstruction: Reconstruction = "linear"
+    specimen: Annotated[Specimen | FlexibleSpecimen, Field(discriminator="kind")]
+    force_plate: ForcePlate = ForcePlate(mass=0.0)
+    sensors: Sensors = Sensors()
+    substeps: Annotated[int, Field(ge=1, le=1000)] = 4
+
+    @field_validator("axes")
+    @classmethod
+    def _each_once(cls, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        if not axes or len(set(axes)) < len(axes):
+            raise fault(f"{list(axes)}: name each axis once, such as ['x', 'z', 'ry']")
+        return axes
+
+    @field_validator("actuators")
+    @classmethod
+    def _move_every_axis(cls, actuators: tuple[TableActuator, ...]) -> tuple[TableActuator, ...]:
+        try:
+            kinematics(actuators)
+        except GeometryError as error:
+            raise fault(str(error)) from error
+        return actuators
+
+    @field_validator("specimen", mode="before")
+    @classmethod
+    def _usual_kind(cls, specimen: Any) -> Any:
+        return {"kind": "specimen", **specimen} if isinstance(specimen, dict) and "kind" not in specimen else specimen
+
+    @field_validator("specimen")
+    @classmethod
+    def _fits(cls, specimen: Specimen | FlexibleSpecimen, info: ValidationInfo) -> Specimen | FlexibleSpecimen:
+        axes = info.data.get("axes")
+        found = specimen.axes()
+        if axes is not None and found is not None and found != len(axes):
+            raise fault(f"an interface of {found} degree(s) of freedom on a table with {len(axes)} axis(es); give both")
+        other = [] if isinstance(specimen, FlexibleSpecimen) else [element.law.kind for element in specimen.elements]
+        if any(kind != "linear" for kind in other):
+            raise fault("an element is not linear, and table and specimen are integrated exactly; make it linear")
+        return specimen
+
+    def check_axes(self, axes: int) -> None:
+        """Raise a fault unless the table has this number of axes."""
+        if len(self.axes) != axes:
+            raise fault(
+                f"the table is commanded in {len(self.axes)} axis(es), {', '.join(self.axes)}, where the virtual part "
+                f"has {axes}; name as many",
+                "axes",
+            )
+
+    @cached_property
+    def kinematics(self) -> TableKinematics:
+        return kinematics(self.actuators)
+
+    def index(self) -> list[int]:
+        """Places of the commanded axes among all six."""
+        return [AXES.index(axis) for axis in self.axes]
+
+    # --- the moving parts -------------------------------------------------------------------------------------------
+
+    def specimen_parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """M, D, K of the specimen alone and b of its excitation, for the pose and its free degrees of freedom."""
+        n, at = len(self.axes), self.index()
+        if isinstance(self.specimen, FlexibleSpecimen):
+            part = self.specimen.base_excited()
+            order = [*part.interface, *part.free]
+            matrices = (part.mass, part.damping, part.stiffness)
+            pushed = self.specimen.pushed()[order]
+        else:
+            order = list(range(n))
+            mass, damping, stiffness = self.specimen.matrices(n)
+            matrices = (mass, damping, stiffness + assemble(self.specimen.elements, n).stiffness)
+            pushed = np.eye(n)[:, [self.specimen.excited_axis - 1]]
+        places = [*at, *range(POSE, POSE + len(order) - n)]
+        select = np.zeros((POSE + len(order) - n, len(order)))
+        select[places, np.arange(len(order))] = 1.0
+        whole = [select @ matrix[np.ix_(order, order)] @ select.T for matrix in matrices]
+        return whole[0], whole[1], whole[2], select @ pushed
+
+    def moving(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """M, D, K of table, force plate and specimen, for the pose and the specimen's free degrees of freedom."""
+        mass, damping, stiffness, _ = self.specimen_parts()
+        own = np.zeros_like(mass)
+        own[:POSE, :POSE] = self.platform.matrix() + self.force_plate.matrix()
+        return mass + own, damping, stiffness
+
+    def plant(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A, B, C, D with x = (v…, v˙…, f…, u…, u˙…), inputs (drives…, stops…, e), outputs (forces…, responses…)."""
+        mass, damping, stiffness = self.moving()
+        m, size = len(self.actuators), len(mass)
+        inverse = np.linalg.inv(mass)
+        modal = np.zeros((m, size))
+        modal[:, :POSE] = self.kinematics.modal
+        own_mass, own_damping, own_stiffness, pushed = self.specimen_parts()
+        omega, oil = 2 * np.pi * self.valves.frequency, np.diag([one.stiffness for one in self.actuators])
+        one, no, none = np.eye(m), np.zeros((m, m)), np.zeros((m, size))
+        accelerated = np.hstack([none.T, none.T, inverse @ modal.T, -inverse @ stiffness, -inverse @ damping])
+        a = np.vstack(
+            [
+                np.hstack([no, one, no, none, none]),
+                np.hstack([-(omega**2) * one, -2 * self.valves.damping * omega * one, no, none, none]),
+                np.hstack([oil, no, -self.valves.leakage * one, none, -oil @ modal]),
+                np.hstack([none.T, none.T, none.T, np.zeros((size, size)), np.eye(size)]),
+                accelerated,
+            ]
+        )
+        b = np.zeros((len(a), 2 * m + 1))
+        b[m : 2 * m, :m] = omega**2 * one
+        b[3 * m + size :, m:] = inverse @ np.hstack([modal.T, pushed])
+        # constraint force of the specimen, and what the force plate itself weighs in
+        plate = np.zeros((size, size))
+        if not self.force_plate.compensated:
+            plate[:POSE, :POSE] = self.force_plate.matrix()
+        felt = own_mass + plate
+        c = felt @ accelerated
+        c[:, 3 * m : 3 * m + size] += own_stiffness
+        c[:, 3 * m + size :] += own_damping
+        d = felt @ b[3 * m + size :]
+        d[:, 2 * m :] -= pushed
+        at = self.index()
+        seen, direct = self._responses(a, b)
+        return a, b, np.vstack([c[at], seen]), np.vstack([d[at], direct])
+
+    def _responses(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of C and D for the specimen's own responses."""
+        if not isinstance(self.specimen, FlexibleSpecimen) or not self.specimen.responses:
+            return np.zeros((0, len(a))), np.zeros((0, b.shape[1]))
+        part, m = self.specimen.base_excited(), len(self.actuators)
+        size = POSE + len(part.free)
+        order, places = [*part.interface, *part.free], [*self.index(), *range(POSE, size)]
+        rows = []
+        for response in self.specimen.responses.values():
+            place = places[order.index(response.dof - 1)]
+            displaced, moving = 3 * m + place, 3 * m + size + place
+            if response.quantity == "acceleration":
+                rows.append((a[moving], b[moving]))
+            else:
+                at = displaced if response.quantity == "displacement" else moving
+                rows.append((np.eye(len(a))[at], np.zeros(b.shape[1])))
+        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+
+    # --- as blocks --------------------------------------------------------------------------------------------------
+
+    def blocks(self, commands: tuple[str, ...], dt: float, x0: np.ndarray) -> list[Block]:
+        """The way of the command, and the table, on the rig's step dt/substeps."""
+        way = transport(commands, "m", dt, self.substeps, self.delay, self.reconstruction, x0, dynamic=True)
+        return [way, self.block(tuple(channel.name for channel in way.outputs), dt / self.substeps, x0)]
+
+    def block(self, commands: tuple[str, ...], h: float, x0: np.ndarray) -> Block:
+        """The block "table": commands reconstructed on the rig's step, in displacements and rotations."""
+        n, m = len(commands), len(self.actuators)
+        a, b, c, d = self.plant()
+        transition, held, _ = discretise(a, b, h, "zero")
+        placed = self.kinematics
+        start = self.resting(np.asarray(x0, dtype=float))
+        out = c @ start
+        wanted = np.zeros(POSE)
+        wanted[self.index()] = x0
+        finite = self.modal_control == "finite"
+        reached = placed.extensions(wanted)
+        responses = self.specimen.response_channels() if isinstance(self.specimen, FlexibleSpecimen) else ()
+        redundant = placed.redundant
+        return Block(
+            name="table",
+            step=shaking_table_step,
+            inputs=(*commands, EXCITATION),
+            outputs=(
+                *channels("rig.displacement", "m", n),
+                *channels("rig.force", "N", n),
+                *channels("rig.actuator_force", "N", m),
+                *channels("rig.stroke", "m", m),
+                Channel("rig.internal_force", "N"),
+                Channel("rig.saturated", "1"),
+                *responses,
+            ),
+            parameters={
+                "h": h,
+                "axes": np.array(self.index(), dtype=float),
+                "finite": float(finite),
+                "positions": placed.positions,
+                "directions": placed.directions,
+                "lengths": placed.lengths,
+                "modal": stored(placed.modal),
+                "inverse": stored(np.linalg.pinv(placed.modal)),
+                "redundant": redundant if len(redundant) else np.zeros((1, m)),
+                "force": np.array([one.force for one in self.actuators]),
+                "stroke": np.array([one.stroke for one in self.actuators]),
+                "speed": np.array([one.speed for one in self.actuators]),
+                "stop": np.array([one.stiffness for one in self.actuators]),
+                "proportional": self.controller.proportional,
+                "integral": self.controller.integral,
+                "derivative": self.controller.derivative,
+                "transition": stored(np.hstack([transition, held])),
+                "outputs": stored(np.hstack([c, d])),
+            },
+            state={
+                "x": start,
+                "sum": np.zeros(m),
+                "before": reached if finite else placed.modal @ wanted,
+                "started": 0.0,
+                "z": np.zeros(len(a) + 2 * m + 1),
+                "pose": np.zeros(POSE),
+                "rate": np.zeros(POSE),
+                "wanted": np.zeros(m),
+                "reached": np.zeros(m),
+                "speed": np.zeros(m),
+                "out": np.zeros(len(c)),
+            },
+            frozen=(
+                *("started", "z", "pose", "rate", "wanted", "reached", "speed", "out"),
+                *(() if self.controller.integral else ("sum",)),
+            ),
+            watched=("rig.saturated",),
+            initial=(*x0, *out[:n], *np.zeros(m), *reached, 0.0, 0.0, *out[n:]),
+            references=("dlr_mavis", "vanloan1978"),
+        )
+
+    def resting(self, x0: np.ndarray) -> np.ndarray:
+        """State at rest with the interface at ``x0`` and no force."""
+        m, size = len(self.actuators), len(self.moving()[0])
+        state = np.zeros(3 * m + 2 * size)
+        pose = state[3 * m : 3 * m + size]
+        pose[self.index()] = x0
+        if isinstance(self.specimen, FlexibleSpecimen):
+            pose[POSE:] = self.specimen.base_excited().transmission @ x0
+        return state

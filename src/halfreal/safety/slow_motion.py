@@ -1,0 +1,299 @@
+"""Slow tests: the test's time stands still while the rig is moved to a command, settles and is measured.
+
+The pseudo-dynamic test (M. Nakashima, H. Kato, E. Takaoka, "Development of real-time pseudo dynamic testing",
+Earthquake Engng Struct. Dyn. 21 (1992) 79–92, begin with how it is done): where the specimen's force does not depend on
+how fast it is moved, time may be stretched at will.  At every tick of the test this block goes through
+
+    RAMP      from the command before to the one asked, along a half cosine, within ``ramp`` (longer if the limit of the
+              command's rate asks for it; divided by the speed that the operator chooses)
+    SETTLE    until what the rig follows, displacement or force, has stayed within the tolerance for ``time``
+    AVERAGE   over ``average``: means of displacement and force are the measurement of this tick
+
+on the clock of the rig, period by period, and the guard watches all of it.  Then the test advances by one tick.
+
+The operator pauses the test (the command is held at once), lets it take single ticks, resumes it and changes its speed,
+through words that are read every period.  What does not settle within ``time_out``, or gives no measurement in that
+time, is held and the operator is asked; where there is none, in a rehearsal, it is a fault.
+
+A displacement that is not a number is a frame that a camera lost: it does not count, and another is waited for.  A rig
+commanded in displacement has not settled before a frame says so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ..kernels.atomic import load_word
+from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.compile import kernel
+from ..kernels.control import AGAIN, PAUSE, SPEED
+from ..settings import Number, Settings, Vector, fault
+from .limits import UNLIMITED, Commands
+
+ADVANCE, RAMP, SETTLE, AVERAGE = 0.0, 1.0, 2.0, 3.0
+"""Phases of a tick."""
+MOVING, PAUSED, NOT_SETTLED, NOT_MEASURED = 0.0, 1.0, 2.0, 3.0
+"""States of a slow test; in the last two the operator is asked."""
+STATES = {
+    MOVING: "goes on",
+    PAUSED: "paused: the command is held",
+    NOT_SETTLED: "the rig has not settled in time: the command is held, and the operator asked",
+    NOT_MEASURED: "no measurement in time: the command is held, and the operator asked",
+}
+HOLDING = "motion.holding"
+SHARE_OF_RATE = 0.9
+"""Of the command's rate limit that a ramp uses."""
+
+
+class Settle(Settings):
+    """When a rig has settled: within the tolerance of its command for ``time``."""
+
+    displacement: Annotated[np.ndarray, Vector("m", above=0)] | None = None
+    """Tolerance of a rig commanded in displacement; it counts as settled after ``time`` if left out."""
+    force: Annotated[np.ndarray, Vector("N", above=0)] | None = None
+    """Tolerance of a rig commanded in force."""
+    time: Annotated[float, Number("s", least=0)] = 0.0
+    time_out: Annotated[float, Number("s", above=0)] = 10.0
+
+    @field_validator("time_out")
+    @classmethod
+    def _longer_than_time(cls, time_out: float, info: ValidationInfo) -> float:
+        time = info.data.get("time")
+        if time is not None and time_out <= time:
+            raise fault(
+                f"{time_out:g} s are not longer than the {time:g} s for which the rig must have settled (time); "
+                "lengthen it"
+            )
+        return time_out
+
+
+class Slow(Settings):
+    """A slow test: how the rig is moved from tick to tick, on a clock of its own with this ``period``."""
+
+    period: Annotated[float, Number("s", above=0)]
+    ramp: Annotated[float, Number("s", above=0)]
+    settle: Settle = Field(default=Settle())
+    average: Annotated[float, Number("s", least=0)] = 0.0
+
+    def tolerance(self, commands: Commands, n: int) -> np.ndarray:
+        given = self.settle.force if commands == "force" else self.settle.displacement
+        return np.full(n, UNLIMITED) if given is None else np.broadcast_to(given, n).astype(float)
+
+    def check(self, commands: Commands, n: int) -> None:
+        """Refuse tolerances of another kind, or for another number of axes, than the rig has."""
+        given, other = ("force", "displacement") if commands == "force" else ("displacement", "force")
+        if getattr(self.settle, other) is not None:
+            unit = "N" if commands == "force" else "m"
+            raise fault(f"the rig is commanded in {unit}; give slow.settle.{given} instead", "settle", other)
+        tolerance = getattr(self.settle, given)
+        if tolerance is not None and tolerance.size not in (1, n):
+            raise fault(f"{tolerance.size} values for {n} axis(es); give one, or one for each", "settle", given)
+
+    def shortest_tick(self) -> float:
+        """Seconds that a tick takes at least."""
+        return self.ramp + self.settle.time + self.average
+
+    def block(
+        self,
+        step: float,
+        unit: str,
+        asked: tuple[str, ...],
+        displacement: tuple[str, ...],
+        force: tuple[str, ...],
+        rate: np.ndarray,
+        initial: np.ndarray,
+        commands: Commands,
+        *,
+        fixed: bool = False,
+    ) -> Block:
+        """Block "motion".
+
+        It reads what is asked and what the sensors say, and writes the command on its way (``motion.command``), the
+        tick's measurement (``measured.displacement``, ``measured.force``) and the last displacement that was a number
+        (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
+        of the command's rate.  ``fixed`` leaves out what depends on the measurement, for linearising: the rig then
+        settles for as long as it may.
+        """
+        n = len(asked)
+        initial, zeros = np.asarray(initial, dtype=float), np.zeros(n)
+        begin = zeros if commands == "force" else initial
+        state: dict[str, Value] = {
+            "start": begin,
+            "goal": begin,
+            "now": begin,
+            "displacement": initial,
+            "sums": np.zeros(2 * n),
+            "measured": np.concatenate([initial, zeros]),
+            "counts": np.zeros(2 * n),
+            "phase": ADVANCE,
+            "state": MOVING,
+            "share": 0.0,
+            "shortest": 0.0,
+            "elapsed": 0.0,
+            "quiet": 0.0,
+            "settled": 0.0,
+            "clock": 0.0,
+            "again": 0.0,
+        }
+        carried = ("start", "goal", "now", "displacement", "measured")
+        return Block(
+            name="motion",
+            step=motion_step,
+            inputs=(*asked, *displacement, *force),
+            outputs=(
+                *channels("motion.command", unit, n),
+                *channels("measured.displacement", "m", n),
+                *channels("measured.force", "N", n),
+                *channels("motion.displacement", "m", n),
+                Channel(HOLDING, "1"),
+                Channel("motion.state", "1"),
+                Channel("motion.phase", "1"),
+                Channel("motion.clock", "s"),
+                Channel("motion.settled", "s"),
+            ),
+            parameters={
+                "step": step,
+                "period": self.period,
+                "ramp": self.ramp,
+                "settle": self.settle.time_out if fixed else self.settle.time,
+                "time_out": UNLIMITED if fixed else self.settle.time_out,
+                "average": self.average,
+                "tolerance": np.full(n, UNLIMITED) if fixed else self.tolerance(commands, n),
+                "rate": SHARE_OF_RATE * np.asarray(rate, dtype=float),
+                "by_force": float(commands == "force"),
+                "words": 0.0,  # address of the control words, where there is an operator
+            },
+            state=state,
+            frozen=tuple(name for name in state if name not in carried),
+            faults={
+                int(NOT_SETTLED): f"the rig has not settled within {self.settle.time_out:g} s (slow.settle); widen the "
+                "tolerance, give it longer, or tune the rig's controller",
+                int(NOT_MEASURED): f"no displacement was measured within {self.settle.time_out:g} s "
+                "(slow.settle.time_out); see to camera or sensor, or give it longer",
+            },
+            watched=("motion.state",),
+            initial=(*begin, *initial, *zeros, *initial),
+        )
+
+
+@kernel
+def set_out_for(p, s, u):  # type: ignore[no-untyped-def]
+    """Begin the way to a new command."""
+    s.phase, s.share, s.shortest = RAMP, 0.0, 0.0
+    for i in range(s.goal.size):
+        s.start[i], s.goal[i] = s.now[i], u[i]
+        s.shortest = max(s.shortest, 0.5 * math.pi * abs(s.goal[i] - s.start[i]) / p.rate[i])
+
+
+@kernel
+def follow_ramp(p, s, speed):  # type: ignore[no-untyped-def]
+    s.share += p.period / max(p.ramp / speed, s.shortest)
+    arrived = s.share >= 1.0 - 1e-9
+    for i in range(s.goal.size):
+        if arrived:
+            s.now[i] = s.goal[i]
+        else:
+            s.now[i] = s.start[i] + 0.5 * (1.0 - math.cos(math.pi * s.share)) * (s.goal[i] - s.start[i])
+    if arrived:
+        begin_to_settle(s)
+
+
+@kernel
+def begin_to_settle(s):  # type: ignore[no-untyped-def]
+    s.phase, s.elapsed, s.quiet = SETTLE, 0.0, 0.0
+    for i in range(s.counts.size):
+        s.counts[i] = 0.0
+
+
+@kernel
+def settle(p, s, u):  # type: ignore[no-untyped-def]
+    """See whether the rig has been within the tolerance for long enough; a lost frame neither says so nor denies it."""
+    n = s.goal.size
+    within = fresh = seen = True
+    for i in range(n):
+        if p.by_force != 0.0:
+            followed = u[2 * n + i]
+        else:
+            followed = s.displacement[i]
+            if math.isfinite(u[n + i]):
+                s.counts[i] += 1.0
+            else:
+                fresh = False
+            seen = seen and s.counts[i] > 0.0
+        within = within and abs(followed - s.goal[i]) <= p.tolerance[i]
+    s.elapsed += p.period
+    s.quiet = s.quiet + p.period if within else 0.0
+    if within and fresh and s.quiet >= p.settle - 1e-6 * p.period:
+        s.settled = s.elapsed
+        s.phase, s.elapsed = AVERAGE, 0.0
+        for i in range(2 * n):
+            s.sums[i] = s.counts[i] = 0.0
+    elif s.elapsed > p.time_out:
+        s.state = NOT_SETTLED if seen else NOT_MEASURED
+
+
+@kernel
+def average(p, s, u):  # type: ignore[no-untyped-def]
+    """Add what is measured; at the end of the time, the means are this tick's measurement."""
+    n = s.goal.size
+    s.elapsed += p.period
+    enough = s.elapsed >= p.average - 1e-6 * p.period
+    for i in range(2 * n):
+        if math.isfinite(u[n + i]):
+            s.sums[i] += u[n + i]
+            s.counts[i] += 1.0
+        enough = enough and s.counts[i] > 0.0
+    if enough:
+        for i in range(2 * n):
+            s.measured[i] = s.sums[i] / s.counts[i]
+        s.phase = ADVANCE
+    elif s.elapsed > p.average + p.time_out:
+        s.state = NOT_MEASURED
+
+
+def motion_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = s.goal.size
+    words = int(p.words)
+    speed, paused = 1.0, False
+    if words != 0:
+        pause, again, thousandths = (
+            load_word(words + 8 * PAUSE),
+            load_word(words + 8 * AGAIN),
+            load_word(words + 8 * SPEED),
+        )
+        paused = pause > 0 and round(t / p.step) >= pause - 1
+        if thousandths > 0:
+            speed = 1e-3 * thousandths
+        if again != s.again:
+            s.again = float(again)
+            if s.state != MOVING:  # the operator says to try once more
+                s.state = MOVING
+                if s.phase != RAMP:
+                    begin_to_settle(s)
+    s.clock += p.period
+    for i in range(n):
+        if math.isfinite(u[n + i]):
+            s.displacement[i] = u[n + i]
+
+    if s.phase == ADVANCE:
+        set_out_for(p, s, u)
+    if s.state == MOVING or s.state == PAUSED:
+        s.state = PAUSED if paused else MOVING
+    if s.state == MOVING:
+        if s.phase == RAMP:
+            follow_ramp(p, s, speed)
+        else:
+            if s.phase == SETTLE:
+                settle(p, s, u)
+            if s.phase == AVERAGE:
+                average(p, s, u)
+    for i in range(n):
+        y[i], y[3 * n + i] = s.now[i], s.displacement[i]
+        y[n + i], y[2 * n + i] = s.measured[i], s.measured[n + i]
+    y[4 * n] = 0.0 if s.phase == ADVANCE else 1.0
+    y[4 * n + 1], y[4 * n + 2], y[4 * n + 3], y[4 * n + 4] = s.state, s.phase, s.clock, s.settled
+    return int(s.state) if words == 0 and s.state >= NOT_SETTLED else 0

@@ -1,0 +1,68 @@
+"""The two substructures of a hardware-in-the-loop test as linear models, and the loop they make.
+
+    G_v   u_b = G_v f            virtual substructure: displacement, velocity or acceleration at the interface
+    G_p   f_b = G_p u_b          physical substructure: the force that it resists with
+    L = G_p G_v                  loop of negative feedback, as f_p = −f_v                                  (38)
+
+After the paper of the DLR Institute of Aeroelasticity on hardware-in-the-loop with the six-axis shaking table MAVIS,
+Eqs. 5–13, 29–38.  G_p grows with the square of the frequency and has no state-space form; from the interface velocity
+and acceleration it has one, and so has L.
+
+With ω → ∞, L tends to M_p(∞) Y_b M_v⁻¹ Y_bᵀ.  If its spectral radius exceeds one, the loop is unstable for any delay
+however small: a virtual substructure with many modes is light at high frequency.  Keeping fewer modes is the remedy.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..models.base_excited import BaseExcited, Simplification
+from ..models.system import System
+from .state_space import StateSpace
+
+Output = Literal["displacement", "acceleration"]
+
+
+def virtual_part(system: System, axes: int, output: Output = "displacement") -> StateSpace:
+    """G_v from forces on the interface to its motion (Eqs. 8, 10).
+
+    ``system`` is that of a virtual substructure: its inputs are excitation, its rate and ``axes`` resisting forces, its
+    first outputs the interface displacements.
+    """
+    a, b, c, d = _from_forces(system, axes)
+    if output == "displacement":
+        return StateSpace(a, b, c[:axes], d[:axes])
+    return StateSpace(a, b, c[2 * axes :], d[2 * axes :])
+
+
+def physical_part(specimen: BaseExcited, simplification: Simplification = "none") -> StateSpace:
+    """From interface velocities and accelerations to forces (Eqs. 29–33, there from accelerations alone)."""
+    return StateSpace(*specimen.first_order(simplification))
+
+
+def substructured_loop(system: System, specimen: BaseExcited, simplification: Simplification = "none") -> StateSpace:
+    """L, from force to force, without any delay."""
+    axes = len(specimen.interface)
+    a, b, c, d = _from_forces(system, axes)
+    return physical_part(specimen, simplification).after(StateSpace(a, b, c[axes:], d[axes:]))
+
+
+def high_frequency_gain(system: System, fast_mass: np.ndarray) -> float:
+    """Spectral radius of L for ω → ∞; ``fast_mass`` is the specimen's M_p(∞), (axes, axes)."""
+    interface = system.displacement_outputs[: len(fast_mass)]
+    light = interface @ np.linalg.solve(system.mass, interface.T)
+    return float(np.abs(np.linalg.eigvals(fast_mass @ light)).max())
+
+
+def _from_forces(system: System, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """From forces on the interface to its displacements, velocities and accelerations."""
+    interface = system.displacement_outputs[:axes]
+    a, b, _, _ = system.first_order()
+    n = len(interface.T)
+    pushed = -b[:, 2 : 2 + axes]  # a resisting force enters the system with a minus sign
+    none = np.zeros((axes, n))
+    motion = np.vstack([np.hstack([interface, none]), np.hstack([none, interface]), interface @ a[n:]])
+    direct = np.vstack([np.zeros((2 * axes, axes)), interface @ pushed[n:]])
+    return a, pushed, motion, direct

@@ -1,0 +1,109 @@
+"""What a check says beyond stability about tests in force control and slow tests: method, stiffness estimate, rate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import units
+from ..definition.definition import Definition
+from ..models.baumgarte import Baumgarte
+from ..models.constrained import Constrained
+from ..models.restoring import assemble
+from ..models.stiffness_estimate import below_specimen
+from ..rigs.force_controlled import ForceControlled
+from ..rigs.specimen import Specimen
+from ..runs.run import Run
+from ..stability.force_method import recommend
+
+CALLED_BETTER = 1.1
+"""Error of the method at hand over that of the best, above which another is recommended."""
+
+
+def advice(definition: Definition, run: Run) -> list[str]:
+    """Sentences for a check, ``run`` being the rehearsal; none for a test that is neither."""
+    found = []
+    virtual, rig = definition.virtual, definition.rig
+    if isinstance(virtual, Constrained):
+        found += on_step(definition, virtual)
+        if isinstance(rig, ForceControlled):
+            stable = run.stability is not None and run.stability.stable
+            found += [*on_stiffness(virtual, rig, stable), *on_method(definition, virtual, rig, run)]
+    if definition.slow is not None:
+        found += on_rate(getattr(rig, "specimen", None), virtual.axes)
+    return found
+
+
+def on_step(definition: Definition, virtual: Constrained) -> list[str]:
+    """How long a step of integration is, where it has several exchanges."""
+    ticks, tick = virtual.ticks_per_step, definition.timing.step
+    if ticks == 1:
+        return []
+    return [
+        f"the integration step is {units.text(ticks * tick, 's')}: {ticks} exchanges of timing.step = "
+        f"{units.text(tick, 's')}"
+    ]
+
+
+def seen_stiffness(virtual: Constrained, rig: ForceControlled) -> np.ndarray:
+    """Stiffness of the specimen as it is measured, (axes, axes): in series with the transfer system if by actuators."""
+    n = virtual.axes
+    if rig.measures == "actuator":
+        return rig.series(n)[0]
+    return np.asarray(rig.specimen.matrices(n)[2] + assemble(rig.specimen.elements, n).stiffness)
+
+
+def on_stiffness(virtual: Constrained, rig: ForceControlled, stable: bool) -> list[str]:
+    """Warnings about the stiffness that is measured, and about the one that is reckoned with.
+
+    Index-1 splitting needs K ≤ K̂ < 2K.  Baumgarte's stabilisation with a solved loop may bear less, and bears more:
+    there K̂ is named if the loop is not stable and K̂ is too low.
+    """
+    found, reckoned, seen = [], virtual.method.reckoned_stiffness, seen_stiffness(virtual, rig)
+    if rig.measures == "actuator" and rig.transfer_stiffness is not None:
+        true = rig.specimen.matrices(virtual.axes)[2] + assemble(rig.specimen.elements, virtual.axes).stiffness
+        softer = 1.0 - float(np.linalg.eigvals(np.linalg.solve(true, seen)).real.min())
+        found.append(
+            f"warning: the actuators' displacement is fed back, with what the transfer system gives way: the specimen "
+            f'seems {100 * softer:.0f} % softer; take measures = "specimen"'
+        )
+    wrong = "" if reckoned is None else below_specimen(reckoned, seen)
+    if isinstance(virtual.method, Baumgarte) and (stable or "below 1" not in wrong):
+        wrong = ""
+    return [*found, f"warning: {wrong}"] if wrong else found
+
+
+def on_method(definition: Definition, virtual: Constrained, rig: ForceControlled, run: Run) -> list[str]:
+    """The method that suits the test best, by a linear forecast."""
+    moved = run.vector("virtual.interface")
+    amplitude = 0.0 if moved is None else float(np.max(np.abs(moved[np.isfinite(moved)]), initial=0.0))
+    if amplitude == 0.0 or run.outcome != "completed":  # nothing moved, or nothing to go by
+        return []
+    forecasts = recommend(
+        virtual,
+        definition.timing.step * virtual.ticks_per_step,
+        seen_stiffness(virtual, rig),
+        noise=rig.sensors.displacement.noise,
+        amplitude=amplitude,
+        duration=definition.timing.duration,
+    )
+    defined = next(forecast for forecast in forecasts if forecast.name.startswith("as defined"))
+    best = next(forecast for forecast in forecasts if forecast is not defined)
+    if not best.stable or defined.error <= CALLED_BETTER * best.error:
+        return [f"method {defined.summary()}; none of the others is expected to be better"]
+    reckoned = best.method.reckoned_stiffness
+    given = "" if reckoned is None or reckoned.size > 1 else f" with stiffness {units.text(reckoned.item(), 'N/m')}"
+    return [f"recommended method{given}: {best.summary()}; {defined.summary()}"]
+
+
+def on_rate(specimen: object, axes: int) -> list[str]:
+    """A warning about forces that a slow test does not feel."""
+    if not isinstance(specimen, Specimen):
+        return []
+    mass, damping, _ = specimen.matrices(axes)
+    lost = [name for name, matrix in (("mass", mass), ("damping", damping)) if np.any(matrix)]
+    if not lost:
+        return []
+    return [
+        f"warning: the specimen has {' and '.join(lost)}, and in a slow test their forces are lost; put them into the "
+        "virtual substructure"
+    ]

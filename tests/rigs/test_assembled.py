@@ -1,0 +1,93 @@
+"""A rig assembled by a user's function from the library's blocks, in a definition."""
+
+import numpy as np
+import pytest
+
+from halfreal.definition.definition import Definition
+from halfreal.kernels.user import UserFunctionError
+from halfreal.runs.build import build
+
+PARTS = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
+RIG = """
+import numpy as np
+from halfreal.kernels.block import Block
+from halfreal.models.excitation import silence
+from halfreal.rigs.force_actuated import ForceActuated
+from halfreal.rigs.sensors import Sensors
+
+def rig(dt, substeps, commands, initial, parameters):
+    specimen = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
+    parts = ForceActuated(kind="force actuated", specimen=specimen, transfer={"mass": [[parameters["moving"]]]})
+    block = parts.block(commands, dt / substeps, initial)
+    return [silence("excitation.specimen", "N"), block], [Sensors().block(1, 1, np.array(block.initial), ideal=True, dt=dt)]
+
+def forgets(dt, substeps, commands, initial, parameters):
+    return rig(dt, substeps, commands, initial, parameters)[0], []
+
+def fails(dt, substeps, commands, initial, parameters):
+    return parameters["missing"]
+
+def short(dt):
+    return [], []
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine.py").write_text(RIG)
+    return tmp_path
+
+
+def definition(rig: dict) -> Definition:
+    return Definition(
+        title="assembled",
+        timing={"step": 1e-3, "duration": 1.0},
+        virtual={"mass": [[0.1]], "damping": [[0.05]], "stiffness": [[1000.0]], "force_dof": 1},
+        excitation={"virtual": {"kind": "sine", "force": 1.0, "frequency": 8.0}},
+        coupling={"kind": "harmonic rls", "frequencies": [8.0], "memory": 1.0, "transfer": "model"},
+        rig=rig,
+    )
+
+
+def test_an_assembled_rig_is_the_rig_it_is_assembled_from(folder):
+    whole = definition({"kind": "force actuated", "specimen": PARTS, "transfer": {"mass": [[0.1]]}})
+    mine = definition(
+        {"kind": "assembled", "commands": "force", "function": f"{folder}/mine.py:rig", "parameters": {"moving": 0.1}}
+    )
+    logs = [
+        build(one).run(500, record=("command", "measured.displacement", "measured.force")).log for one in (whole, mine)
+    ]
+    assert np.abs(logs[0][:, 1]).max() > 0.1
+    np.testing.assert_array_equal(logs[0], logs[1])
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("forgets", "writes measured.displacement, measured.force"),
+        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 18"),
+    ],
+)
+def test_what_gives_no_rig_is_told(folder, function, told):
+    mine = definition(
+        {
+            "kind": "assembled",
+            "commands": "force",
+            "function": f"{folder}/mine.py:{function}",
+            "parameters": {"moving": 0.1},
+        }
+    )
+    with pytest.raises(UserFunctionError, match=told):
+        build(mine)
+
+
+def test_a_function_of_other_arguments_is_refused_before_it_is_run(folder):
+    with pytest.raises(
+        ValueError, match=r"it must have 5 arguments, short\(dt, substeps, commands, initial, parameters\)"
+    ):
+        definition({"kind": "assembled", "commands": "force", "function": f"{folder}/mine.py:short"})
+
+
+def test_commands_of_another_kind_than_the_rig_takes_are_refused(folder):
+    with pytest.raises(ValueError, match="commanded in displacement"):
+        definition({"kind": "assembled", "commands": "displacement", "function": f"{folder}/mine.py:rig"})
