@@ -120,7 +120,7 @@ def channels_for(names: Sequence[str], definition: Definition) -> tuple[str, ...
     if any(name.startswith("synchronisation") for name in names):
         signals |= {"target", "measured.displacement", "measured.force"}
     if any(name.startswith("fidelity") for name in names):
-        signals |= {"target"}
+        signals |= {"target", "virtual.interface", "virtual.stage"}
     found = [channel for channel in build(definition).channels if {n for n, _ in _signals(channel)} & signals]
     return tuple(channel.name for channel in found)
 

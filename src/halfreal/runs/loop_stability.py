@@ -15,6 +15,7 @@ from ..definition.definition import Definition, SimulatedRig
 from ..definition.paths import with_values
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
+from ..models.constrained import Constrained
 from ..stability.linearise import Linearisation, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop
@@ -22,6 +23,7 @@ from .build import SETTLING_TICKS, build
 from .pure_delay import is_dynamic, with_pure_delay
 
 DELAY = "rig.actuator.delay"
+SEVERAL = "margins are not known: a step has several exchanges, each of which a further delay would hit differently"
 SLOW = "a slow test bears any delay of its rig: time stands still until it has settled"
 
 
@@ -62,8 +64,11 @@ def loop_stability(definition: Definition) -> LoopStability:
     linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held]
     margin, critical = None, None
-    if definition.slow is not None:
-        caveats.append(SLOW)
+    virtual = definition.virtual
+    if isinstance(virtual, Constrained) and any(element.law.kind != "linear" for element in virtual.elements):
+        caveats.append("nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are")
+    if definition.slow is not None or getattr(virtual, "ticks_per_step", 1) > 1:
+        caveats.append(SLOW if definition.slow is not None else SEVERAL)
         return LoopStability(linearisation, margin, critical, tuple(caveats))
     try:
         margin = margin_of(definition)

@@ -1,0 +1,190 @@
+"""The test of this folder in pieces: rod, table, compensation, and what recorded decays tell.
+
+    python study.py            # identify the table, and print what is found at every delay
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+import halfreal
+from halfreal.couplings.axis_filters import AxisFilters
+from halfreal.couplings.transfer_function import Sections
+from halfreal.definition.paths import with_values
+from halfreal.identification.experiment import measured, programme
+from halfreal.identification.feed_forward import delay_from_phase, inverse_filter
+from halfreal.identification.frf import Estimate, estimate
+from halfreal.identification.lsce import lsce
+from halfreal.identification.poles import ModalError, Poles
+from halfreal.identification.vector_fitting import vector_fit
+from halfreal.models.base_excited import BaseExcited
+from halfreal.models.exact import discretise
+from halfreal.models.excitation import Random
+from halfreal.rigs.table_parts import Pid
+from halfreal.rigs.table_tuning import tune
+from halfreal.runs.loop_stability import linearised
+from halfreal.stability.state_space import StateSpace
+from halfreal.stability.substructures import substructured_loop
+from halfreal.stability.tracking import Tracks, track
+
+HERE = Path(__file__).parent
+ELEMENT_MASS, ELEMENT_STIFFNESS, ELEMENTS = 10.8003, 280_075.0, 10  # kg, N/m
+MASS = 12.5  # kg
+STEP = 1e-3  # s
+PROCESSING = 2e-3  # s, of a command on its way to the table's controllers
+BAND = 30.0  # Hz
+FIT_BAND, POLES, LOW_PASS = 60.0, 3, 100.0  # Hz, of the rational fit, its poles, and the low-pass of its inverse
+HIGHEST = 20.0  # Hz, of the motions looked for in decays
+
+
+# --- the rod and its loop ---------------------------------------------------------------------------------------------
+
+
+def rod_modes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and modal masses [kg], shapes being 1 at the tip: Table 1."""
+    n = ELEMENTS + 1
+    mass, stiffness = np.zeros((n, n)), np.zeros((n, n))
+    for e in range(ELEMENTS):
+        mass[e : e + 2, e : e + 2] += ELEMENT_MASS / 6 * np.array([[2, 1], [1, 2]])
+        stiffness[e : e + 2, e : e + 2] += ELEMENT_STIFFNESS * np.array([[1, -1], [-1, 1]])
+    squares, shapes = scipy.linalg.eigh(stiffness[1:, 1:], mass[1:, 1:])
+    return np.sqrt(squares[:count]) / (2 * np.pi), 1.0 / shapes[-1, :count] ** 2
+
+
+def definition(changes: dict[str, Any] | None = None) -> halfreal.Definition:
+    return with_values(halfreal.load(HERE / "rod.toml"), changes or {})
+
+
+def open_loop(test: halfreal.Definition) -> StateSpace:
+    """L of rod and mass without table, delay or sampling."""
+    specimen = BaseExcited(np.array([[MASS]]), np.zeros((1, 1)), np.zeros((1, 1)), (0,))
+    return substructured_loop(test.virtual.system("none"), specimen)
+
+
+def tracks(samples: int = 40) -> Tracks:
+    """Poles of the sampled loop against a pure delay, as the paper computes them."""
+    loop = open_loop(definition())
+    transition, held, _ = discretise(loop.a, loop.b, STEP, "zero")
+    return track(StateSpace(transition, held, loop.c, loop.d, STEP), samples)
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def response(test: halfreal.Definition) -> Estimate:
+    """How the table follows a random target through the test's own coupling, from 0.5 to 70 Hz."""
+    noise = Random.model_validate(
+        {"displacement": 0.3e-3, "frequency": 0.5, "to": 70.0, "period": 8.0, "ramp": 0.5, "kind": "random"}
+    )
+    plan = programme(test, noise, 40.0).model_copy(update={"coupling": test.coupling})
+    run = halfreal.rehearse(plan)
+    measured(run, noise)  # refuses one that did not come to its end
+    target, moved = run.vector("target"), run.vector("measured.displacement")
+    assert target is not None and moved is not None
+    kept = run.time >= 8.0
+    return estimate(target[kept, 0], moved[kept, 0], STEP, window=8.0).between(0.5, 70.0)
+
+
+def with_table(controller: Pid, filters: Sections | None) -> halfreal.Definition:
+    coupling = halfreal.Definition.model_fields["coupling"].default
+    if filters is not None:
+        coupling = AxisFilters(kind="feed-forward filters", filters=(filters,))
+    test = definition()
+    return test.model_copy(
+        update={"coupling": coupling, "rig": test.rig.model_copy(update={"controller": controller})}
+    )
+
+
+@dataclass(frozen=True)
+class Compensation:
+    """The table before tuning, with tuned controllers, and behind the inverse of its fit (Fig. 8)."""
+
+    initial: Estimate
+    tuned: Estimate
+    compensated: Estimate
+    controller: Pid
+    filters: Sections
+
+    def delays(self) -> list[float]:
+        """Slope of the phase of each up to 30 Hz [s]."""
+        parts = [one.between(0.5, BAND) for one in (self.initial, self.tuned, self.compensated)]
+        return [delay_from_phase(part.frequency_hz, part.response) for part in parts]
+
+
+@cache
+def compensation() -> Compensation:
+    """Measure, tune, measure, fit, invert, measure."""
+    gains = tune(definition().rig, BAND)
+    controller = Pid(proportional=float(f"{gains.proportional:.3g}"), derivative=float(f"{gains.derivative:.3g}"))
+    initial, tuned = (response(with_table(one, None)) for one in (Pid(), controller))
+    lines = tuned.between(0.5, FIT_BAND)
+    fit = vector_fit(lines.frequency_hz, lines.response, POLES, constant=False)
+    filters = inverse_filter(fit, FIT_BAND, LOW_PASS)
+    return Compensation(initial, tuned, response(with_table(controller, filters)), controller, filters)
+
+
+# --- decays at every delay --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decay:
+    """A recorded free motion after the impulse, the poles in it, and those of the code that ran."""
+
+    total_delay: float
+    time: np.ndarray
+    displacement: np.ndarray
+    found: Poles | None
+    computed: np.ndarray
+    """Slow oscillating poles s [1/s] of the linearised loop, the table with all its dynamics in it."""
+
+
+def decay(artificial: float, modes: int, changes: dict[str, Any] | None = None) -> Decay:
+    """Rehearse the test with an artificial delay [s] on top of the table's own, and look for poles in its decay."""
+    test = definition({"rig.delay": PROCESSING + artificial, **(changes or {})})
+    run = halfreal.rehearse(test)
+    values = run.vector("measured.displacement")
+    assert values is not None
+    free = run.time > 0.1
+    try:
+        found = lsce(values[free, 0], STEP, modes, highest_hz=HIGHEST, order=14)
+    except ModalError:
+        found = None
+    poles = linearised(test).continuous
+    slow = poles[(poles.imag > 0) & (np.abs(poles) < 2 * np.pi * 2 * HIGHEST) & (poles.real > -60.0)]
+    return Decay(facility_delay() + artificial, run.time, values[:, 0], found, slow[np.argsort(np.abs(slow))])
+
+
+@cache
+def facility_delay() -> float:
+    """Delay of the compensated table as its phase tells it [s]."""
+    return compensation().delays()[2]
+
+
+ARTIFICIAL = (0.0, 4e-3, 8e-3, 12e-3, 16e-3, 20e-3, 23e-3, 25e-3, 27e-3, 28e-3, 29e-3)
+
+
+def decays(artificial: Sequence[float] = ARTIFICIAL) -> list[Decay]:
+    return [decay(extra, 2 if extra < 10e-3 else 3) for extra in artificial]
+
+
+def main() -> None:
+    table = compensation()
+    initial, tuned, left = (1e3 * delay for delay in table.delays())
+    print(f"gains {table.controller.proportional:g} 1/s and {table.controller.derivative:g}")
+    print(f"delay of the table up to {BAND:g} Hz: {initial:.2f} ms, tuned {tuned:.2f} ms, compensated {left:.2f} ms")
+    print(f"inverse filter: {table.filters}")
+    for one in decays():
+        told = "none" if one.found is None else one.found.summary()
+        own = ", ".join(f"{abs(s) / 2 / np.pi:.3f} Hz {-100 * s.real / abs(s):.2f} %" for s in one.computed)
+        print(f"{1e3 * one.total_delay:6.2f} ms  measured {told}\n           computed {own}")
+
+
+if __name__ == "__main__":
+    main()
