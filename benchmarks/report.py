@@ -136,6 +136,10 @@ Measured on:
 - **QR-RLS coupling**: [`rls.py`](rls.py), the adaptive feed-forward of two axes and nine harmonics, identifying and
   adapting at once: three rows a tick into two triangular factors of 36 unknowns, by Givens rotations. NumPy factorises
   anew what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.
+- **Benchmark problem**: [`vrths.py`](vrths.py), a run of the field's benchmark problem
+  ([`vrths_benchmark`](../examples/vrths_benchmark)) as long as its record of El Centro, from the definition to the
+  record of what its criteria need. The plain NumPy loop has no guard, no energy error and no noise, and must give the
+  same targets to 10⁻⁹. The scorecard is `halfreal benchmark vrths` with the shipped motions, in threads of one process.
 - **Commands**: wall times of fresh processes. *Cold* begins with an empty compiler cache, as the first rehearsal after
   an installation does; *warm* finds what the first one left there.
 

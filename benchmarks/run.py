@@ -21,6 +21,7 @@ import numpy_loop
 import processes
 import realtime
 import rls
+import vrths
 from capacity import structure
 from report import Row, duration, show, speed, write
 
@@ -185,6 +186,7 @@ def main() -> None:
             *(larger(definition, dofs) for dofs in (20, 100)),
             *fresh.submit(stability.rows).result(),
             *fresh.submit(rls.rows).result(),
+            *fresh.submit(vrths.rows).result(),
             *command_line(definition, folder),
         ]
         in_real_time = realtime.rows(folder, fresh)

@@ -1,6 +1,6 @@
 """The test of this folder in pieces: rod, table, compensation, and what recorded decays tell.
 
-    python study.py            # identify the table, and print what is found at every delay
+python study.py            # identify the table, and print what is found at every delay
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from halfreal.identification.experiment import measured, programme
 from halfreal.identification.feed_forward import delay_from_phase, inverse_filter
 from halfreal.identification.frf import Estimate, estimate
 from halfreal.identification.lsce import lsce
+from halfreal.identification.lscf import lscf
 from halfreal.identification.poles import ModalError, Poles
 from halfreal.identification.vector_fitting import vector_fit
 from halfreal.models.base_excited import BaseExcited
@@ -40,8 +41,10 @@ MASS = 12.5  # kg
 STEP = 1e-3  # s
 PROCESSING = 2e-3  # s, of a command on its way to the table's controllers
 BAND = 30.0  # Hz
-FIT_BAND, POLES, LOW_PASS = 60.0, 3, 100.0  # Hz, of the rational fit, its poles, and the low-pass of its inverse
-HIGHEST = 20.0  # Hz, of the motions looked for in decays
+FIT_BAND, POLES, LOW_PASS = 60.0, 3, 90.0  # Hz, of the rational fit, its poles, and the low-pass of its inverse
+HIGHEST = 25.0  # Hz, of the motions looked for in decays
+PULSE = 20e-3  # s, length of the impulse
+DECAYED = 0.02  # part of the largest displacement below which a motion has decayed at the end of its record
 
 
 # --- the rod and its loop ---------------------------------------------------------------------------------------------
@@ -97,9 +100,7 @@ def with_table(controller: Pid, filters: Sections | None) -> halfreal.Definition
     if filters is not None:
         coupling = AxisFilters(kind="feed-forward filters", filters=(filters,))
     test = definition()
-    return test.model_copy(
-        update={"coupling": coupling, "rig": test.rig.model_copy(update={"controller": controller})}
-    )
+    return test.model_copy(update={"coupling": coupling, "rig": test.rig.model_copy(update={"controller": controller})})
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,9 @@ class Decay:
     time: np.ndarray
     displacement: np.ndarray
     found: Poles | None
+    """By least-squares complex exponentials; None where the record is too short before the motion meets limits."""
+    from_response: Poles | None
+    """By least-squares complex frequency, from the response to the impulse; None where it does not decay in time."""
     computed: np.ndarray
     """Slow oscillating poles s [1/s] of the linearised loop, the table with all its dynamics in it."""
 
@@ -151,14 +155,24 @@ def decay(artificial: float, modes: int, changes: dict[str, Any] | None = None) 
     run = halfreal.rehearse(test)
     values = run.vector("measured.displacement")
     assert values is not None
-    free = run.time > 0.1
+    linear = np.cumsum(run.signals["rig.saturated"].values) == 0  # until a growing motion meets the valves' limit
+    free = (run.time > PULSE + test.rig.delay) & linear
     try:
-        found = lsce(values[free, 0], STEP, modes, highest_hz=HIGHEST, order=14)
+        found = lsce(values[free, 0], STEP, modes, highest_hz=HIGHEST)
     except ModalError:
         found = None
+    force = run.signals["excitation.virtual"].values
+    from_response = None
+    decayed = np.abs(values[-500:, 0]).max() < DECAYED * np.abs(values[:, 0]).max()
+    if run.outcome == "completed" and decayed:
+        hz = np.fft.rfftfreq(len(force), STEP)
+        ratio = np.fft.rfft(values[:, 0])[hz < 40.0] / np.fft.rfft(force)[hz < 40.0]
+        from_response = lscf(hz[hz < 40.0], ratio, lowest_hz=1.0, highest_hz=HIGHEST, order=20)
     poles = linearised(test).continuous
     slow = poles[(poles.imag > 0) & (np.abs(poles) < 2 * np.pi * 2 * HIGHEST) & (poles.real > -60.0)]
-    return Decay(facility_delay() + artificial, run.time, values[:, 0], found, slow[np.argsort(np.abs(slow))])
+    return Decay(
+        facility_delay() + artificial, run.time, values[:, 0], found, from_response, slow[np.argsort(np.abs(slow))]
+    )
 
 
 @cache
@@ -167,7 +181,7 @@ def facility_delay() -> float:
     return compensation().delays()[2]
 
 
-ARTIFICIAL = (0.0, 4e-3, 8e-3, 12e-3, 16e-3, 20e-3, 23e-3, 25e-3, 27e-3, 28e-3, 29e-3)
+ARTIFICIAL = (0.0, 4e-3, 8e-3, 12e-3, 16e-3, 20e-3, 23e-3, 25e-3, 27e-3, 28e-3, 29e-3, 30e-3)
 
 
 def decays(artificial: Sequence[float] = ARTIFICIAL) -> list[Decay]:
@@ -183,7 +197,8 @@ def main() -> None:
     for one in decays():
         told = "none" if one.found is None else one.found.summary()
         own = ", ".join(f"{abs(s) / 2 / np.pi:.3f} Hz {-100 * s.real / abs(s):.2f} %" for s in one.computed)
-        print(f"{1e3 * one.total_delay:6.2f} ms  measured {told}\n           computed {own}")
+        other = "none" if one.from_response is None else one.from_response.summary()
+        print(f"{1e3 * one.total_delay:6.2f} ms  LSCE {told}\n           LSCF {other}\n       computed {own}")
 
 
 if __name__ == "__main__":

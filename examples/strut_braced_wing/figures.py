@@ -111,7 +111,9 @@ def figure_11(tests: dict[str, Stepped]) -> Figure:
     figure = new_figure(8, 5.5)
     panels = figure.subplots(2, 1, sharex=True)
     device = models()[1]
-    bode(panels, LINES, 1e3 * device.response(2 * np.pi * LINES), color=QUIET, linewidth=2.5, label="N = 1/(c_n s + k_n)")
+    bode(
+        panels, LINES, 1e3 * device.response(2 * np.pi * LINES), color=QUIET, linewidth=2.5, label="N = 1/(c_n s + k_n)"
+    )
     for (name, test), colour in zip(tests.items(), (MEASURED, TARGET, ERROR, "tab:green"), strict=True):
         bode(
             panels,
@@ -158,8 +160,8 @@ def main(folder: Path) -> None:
         amplitude, phase = np.abs(np.abs(test.ratio) - 1.0), np.abs(np.degrees(np.angle(test.ratio)))
         low = test.frequency_hz <= 8.0
         print(
-            f"{name}: amplitude error {100 * amplitude.mean():.2g} % on average, phase up to {phase[low].max():.2g}° to "
-            f"8 Hz and {phase.max():.2g}° to 15 Hz"
+            f"{name}: amplitude error {100 * amplitude.mean():.2g} % on average, phase up to {phase[low].max():.2g}° "
+            f"to 8 Hz and {phase.max():.2g}° to 15 Hz"
         )
     figures = {
         "figure_3_devices": figure_3(),

@@ -350,7 +350,7 @@ class Definition(Settings):
                 f"the answer to the target before; give virtual.scheme = {' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
             )
         rig = info.data.get("rig")
-        if isinstance(rig, ForceControlled | Electrodynamic) and virtual is not None:
+        if isinstance(rig, ForceControlled) and virtual is not None:
             rig.check_step(slow.period, virtual.axes)
         shortest = min(slow.ramp, slow.average or slow.ramp)
         if slow.period > shortest:
@@ -376,11 +376,17 @@ class Definition(Settings):
     @classmethod
     def _force_controller_stable(cls, slow: Slow | None, info: ValidationInfo) -> Slow | None:
         timing, virtual, rig = (info.data.get(name) for name in ("timing", "virtual", "rig"))
-        if slow is not None or timing is None or virtual is None:
-            return slow
-        if isinstance(rig, ForceControlled | Electrodynamic):
+        if slow is None and timing is not None and virtual is not None and isinstance(rig, ForceControlled):
             rig.check_step(timing.step, virtual.axes)
         return slow
+
+    @field_validator("rig")
+    @classmethod
+    def _drive_fits(cls, rig: Any, info: ValidationInfo) -> Any:
+        timing, virtual = info.data.get("timing"), info.data.get("virtual")
+        if timing is not None and virtual is not None and isinstance(rig, Electrodynamic):
+            rig.check_step(timing.step, virtual.axes)
+        return rig
 
     @field_validator("rig")
     @classmethod

@@ -8,8 +8,8 @@ response of an axis is fitted by a ratio of polynomials, and its inverse, behind
 so that W H ≈ e^{−sτ} L(s): within the band a delay of τ and that of the low-pass.  L is Butterworth's low-pass, of the
 least order that makes W proper.
 
-An inverse cannot have zeros of B in the right half plane for poles, and zeros far above the band only cost order: such
-zeros, from ``FAR`` times the highest line on, are replaced by their value at rest.
+An inverse cannot have zeros of B in the right half plane for poles, and zeros far above the band only cost order: the
+former above the band, and all from ``FAR`` times the highest line on, are replaced by their value at rest.
 
 The delay left is the slope of the phase through the origin, −Σ ωφ/Σ ω².
 """
@@ -37,7 +37,8 @@ def inverse_filter(fit: RationalFit, highest_hz: float, low_pass_hz: float) -> S
     """W of a fit that holds up to ``highest_hz``, with a low-pass at ``low_pass_hz``."""
     model = fit.ratio()
     zeros, poles = np.roots(model.numerator), np.roots(model.denominator)
-    near = zeros[np.abs(zeros) < FAR * 2 * np.pi * highest_hz]
+    size, highest = np.abs(zeros), 2 * np.pi * highest_hz
+    near = zeros[np.where(zeros.real < 0.0, size < FAR * highest, size < highest)]
     wrong = near[near.real >= 0.0]
     if wrong.size:
         raise HalfrealError(

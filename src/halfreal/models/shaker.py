@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import ValidationInfo, field_validator
+from pydantic import model_validator
 
 from ..settings import Number, Settings, fault
 
@@ -64,15 +64,16 @@ class Drive(Settings):
     position_rate: Annotated[float, Number("Hz", above=0)] | None = None
     force_rate: Annotated[float, Number("Hz", above=0)] | None = None
 
-    @field_validator("force_rate")
-    @classmethod
-    def _both_or_none(cls, rate: float | None, info: ValidationInfo) -> float | None:
-        position = info.data.get("position_rate")
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Drive:
+        rate, position = self.force_rate, self.position_rate
         if (rate is None) != (position is None):
             raise fault("a drive is sampled in both loops or in none; give position_rate and force_rate, or neither")
         if rate is not None and position is not None and rate < position:
-            raise fault(f"{rate:g} Hz is slower than the position loop around it, {position:g} Hz; raise it")
-        return rate
+            raise fault(
+                f"{rate:g} Hz is slower than the position loop around it, {position:g} Hz; raise it", "force_rate"
+            )
+        return self
 
 
 def polynomials(shaker: Any, drive: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -32,7 +32,7 @@ from ..models.exact import discretise
 from ..models.shaker import Drive, Shaker
 from ..settings import Settings, fault
 from ..stability.state_space import StateSpace
-from .flexible import FlexibleSpecimen
+from .held_structure import HeldStructure
 from .sensors import Sensors
 from .specimen import EXCITATION
 
@@ -100,13 +100,13 @@ class Electrodynamic(Settings):
     kind: Literal["electrodynamic"]
     shaker: Shaker
     drive: Drive
-    specimen: FlexibleSpecimen
+    specimen: HeldStructure
     sensors: Sensors = Sensors()
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
     @field_validator("specimen")
     @classmethod
-    def _moves(cls, specimen: FlexibleSpecimen, info: ValidationInfo) -> FlexibleSpecimen:
+    def _moves(cls, specimen: HeldStructure, info: ValidationInfo) -> HeldStructure:
         mass = specimen.mass + np.outer(specimen.held_at(), specimen.held_at())
         if np.linalg.eigvalsh(mass).min() <= 0.0:
             raise fault("a degree of freedom besides the interface has no mass; condense it statically", "mass")

@@ -11,6 +11,7 @@ Matrices are in SI units; where a degree of freedom is a rotation, its entries a
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -79,9 +80,10 @@ class FlexibleSpecimen(Settings):
             named = [response.dof for response in value.values()]
         else:
             named = list(value) if isinstance(value, tuple) else [value] if isinstance(value, int) else []
-        beyond = [] if mass is None else [dof for dof in named if dof > len(mass)]
+        n = math.inf if mass is None else len(mass)
+        beyond = [dof for dof in named if dof > n]
         if beyond:
-            raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {len(mass)}; count from 1")
+            raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1")
         return value
 
     @field_validator("simplification")

@@ -53,7 +53,9 @@ def actuator_of(definition: Definition, shaker: Shaker | None = None) -> Followe
         actuator = rig.actuator
         one, none = np.ones(1), np.zeros(1)
         # the shortest way into the rig: a command is held until the next one
-        delay = max(actuator.delay, step) if actuator.reconstruction != "hold" else actuator.delay + held
+        delay = max(actuator.delay, step)
+        if actuator.reconstruction == "hold":  # a staircase: late by whole steps, and by half of one on average
+            delay = step * float(np.ceil(actuator.delay / step - 1e-9)) + held
         if isinstance(actuator, FirstOrder):
             return Follower(np.array([actuator.time_constant, 1.0]), one, none, delay)
         if isinstance(actuator, SecondOrder):

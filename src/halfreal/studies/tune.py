@@ -18,6 +18,7 @@ import numpy as np
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..runs.loop_stability import LoopStability, loop_stability
+from ..safety.limits import Commands
 from .reach import out_of_reach
 from .tune_bench import LEARNT, LONGEST, Bench, Outcome
 from .tune_parts import Parts, parts
@@ -59,6 +60,8 @@ class Tuning:
     samples: int
     rehearsals: int
     notes: tuple[str, ...]
+    commands: Commands
+    """What the rig is commanded in."""
 
 
 def tune(
@@ -87,7 +90,8 @@ def tune(
             ranked = [replace(row, parts=parts(bench, row.coupling) if row.failed == 0 else None) for row in ranked]
             title = f"{definition.title}, tuned: {ranked[0].name}"
             best = definition.model_copy(update={"coupling": ranked[0].coupling, "title": title})
-        return Tuning(tuple(ranked), best, len(bench.drawn) - 1, bench.rehearsals, tuple(notes(definition, bench)))
+        told = tuple(notes(definition, bench))
+        return Tuning(tuple(ranked), best, len(bench.drawn) - 1, bench.rehearsals, told, definition.commands)
     finally:
         bench.close()
 

@@ -64,7 +64,8 @@ class Parts:
             "the rig's dynamics beyond delay and amplitude": self.tracking_rest,
             "integration": self.integration or 0.0,
         }
-        return max(parts, key=lambda name: parts[name])
+        name = max(parts, key=lambda name: parts[name])
+        return name if 2.0 * parts[name] > self.fidelity else "what the loop makes of small errors"
 
 
 def parts(bench: Bench, coupling: Any) -> Parts | None:

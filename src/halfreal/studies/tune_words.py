@@ -24,6 +24,7 @@ def in_words(tuning: Tuning) -> list[str]:
         "",
         "errors of the specimen's true motion: against the emulated system; sync. behind the target; fidelity of the",
         "virtual part. Further delay, phase and gain: margins of the loop. Noise: in the command over that measured.",
+        "Effort: largest command and rate, and the limit that leaves least room.",
     ]
     best = tuning.rows[0] if tuning.best is not None and tuning.rows else None
     if best is not None and best.parts is not None:
@@ -39,15 +40,22 @@ def _line(place: int, row: Row, tuning: Tuning) -> str:
     if row.nominal.reason:
         return f"{name}   fails: {row.nominal.reason}"
     margin = None if row.stability is None else row.stability.margin
-    phase = "" if margin is None else f"{margin.phase_margin_deg:.0f}°"
-    gain = "" if margin is None else f"{margin.gain_margin_db:.1f} dB"
+    phase = "" if margin is None else _margin(margin.phase_margin_deg, ".0f", "°")
+    gain = "" if margin is None else _margin(margin.gain_margin_db, ".1f", " dB")
     noise = "" if row.parts is None else f"{row.parts.noise_gain:.2f}"
     further = "any" if math.isinf(row.delay_margin) else units.text(row.delay_margin, "s", 3)
-    effort = "" if row.nominal.used is None else f"{100 * row.nominal.used[1]:.0f} % of {row.nominal.used[0]}"
+    unit = "N" if tuning.commands == "force" else "m"
+    effort = f"{units.text(row.nominal.command, unit, 3)}, {units.text(row.nominal.command_rate, unit + '/s', 3)}"
+    if row.nominal.used is not None:
+        effort += f"; {100 * row.nominal.used[1]:.0f} % of {row.nominal.used[0]}"
     worst = f"{row.failed} fail" if row.failed else percent(row.worst)
     errors = (row.nominal.error, row.nominal.synchronisation, row.nominal.fidelity)
     shown = "{:>9} {:>8} {:>8}".format(*map(percent, errors))
     return f"{name} {worst:>11} {shown} {further:>13} {phase:>6} {gain:>8} {noise:>6}  {effort}".rstrip()
+
+
+def _margin(value: float, digits: str, unit: str) -> str:
+    return f"{value:{digits}}{unit}" if math.isfinite(value) else "any" if value > 0 else "—"
 
 
 def percent(part: float) -> str:
@@ -66,6 +74,7 @@ def about(parts: Parts) -> list[str]:
         f"amplitude of the rig                    {percent(parts.amplitude)}",
         f"the rig's other dynamics                {percent(parts.tracking_rest)}",
     ]
+    told.append(f"virtual part, by these through the loop  {percent(parts.fidelity)}")
     if parts.integration is not None:
         told.append(f"integration                             {percent(parts.integration)}")
     return told

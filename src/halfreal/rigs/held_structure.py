@@ -1,4 +1,4 @@
-"""A flexible specimen: a structure with degrees of freedom of its own, held at one of them by the rig.
+"""A specimen that is a structure with degrees of freedom of its own, held at one of them by the rig.
 
     M q¨ + C q˙ + K q = b e(t) + B F,      d = Bᵀq,      f = F
 
@@ -17,10 +17,10 @@ from ..models.damping import Rayleigh
 from ..settings import Matrix, Settings, Vector, fault
 
 
-class FlexibleSpecimen(Settings):
+class HeldStructure(Settings):
     """A linear structure by its matrices; the interface is one of its degrees of freedom, counted from 1."""
 
-    kind: Literal["flexible"] = "flexible"
+    kind: Literal["held structure"] = "held structure"
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None

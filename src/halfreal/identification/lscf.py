@@ -1,0 +1,98 @@
+"""Poles from frequency responses: the least-squares complex frequency estimator, by sdypy-EMA.
+
+P. Guillaume, P. Verboven, S. Vanlanduit, H. Van der Auweraer, B. Peeters, "A poly-reference implementation of the
+least-squares complex frequency-domain estimator", IMAC XXI (2003); here with one reference.  All responses share one
+denominator, a polynomial in z = e^{−jωΔ}:
+
+    H_o(ω) ≈ B_o(z)/A(z),      least squares for A, of one order after another
+
+Poles of noise come out unstable or wander as the order rises; those that stay are kept (``poles.stabilised``).  Shapes
+follow by least squares in the frequency domain, with terms for the modes below and above the band,
+
+    H_o(ω) ≈ Σ_r (R_or/(jω − s_r) + R*_or/(jω − s*_r)) + L_o/ω² + U_o
+
+The estimator of the poles is that of sdypy-EMA (MIT licence; ``pip install sdypy-EMA``, or halfreal's extra "modal").
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import HalfrealError
+from .poles import ModalError, Poles, stabilised
+
+LEAST_LINES_PER_ORDER = 4
+
+
+def lscf(frequency_hz: np.ndarray, responses: np.ndarray, *, lowest_hz: float, highest_hz: float, order: int) -> Poles:
+    """Poles within a band that responses to one input, (outputs, lines) or (lines,), have in common.
+
+    Parameters
+    ----------
+    frequency_hz
+        Lines, equally far apart and multiples of that distance.
+    order
+        The highest number of modes tried; several times those expected.
+    """
+    hz, values = np.asarray(frequency_hz, dtype=float), np.atleast_2d(np.asarray(responses, dtype=complex))
+    step = float(hz[1] - hz[0]) if hz.size > 1 else 0.0
+    if hz.size != values.shape[1] or step <= 0.0 or np.abs(np.diff(hz) / step - 1.0).max() > 1e-6:
+        raise ModalError(f"{hz.size} lines for responses of shape {values.shape}; give equally spaced ones, rising")
+    if not np.all(np.isfinite(values)):
+        raise ModalError("a response is not finite; leave that line or that output out")
+    kept = (hz > 0.5 * step) & (hz <= highest_hz + step)
+    within = int(((hz >= lowest_hz) & (hz <= highest_hz)).sum())
+    if within < LEAST_LINES_PER_ORDER * order:
+        raise ModalError(
+            f"{within} lines from {lowest_hz:g} to {highest_hz:g} Hz for order {order}, which takes "
+            f"{LEAST_LINES_PER_ORDER * order}; record longer for finer lines, widen the band, or lower the order"
+        )
+    model = _estimator()(
+        values[:, kept], hz[kept], lower=lowest_hz, upper=highest_hz, pol_order_high=order, frf_form="receptance"
+    )
+    model.get_poles(method="lscf", show_progress=False)
+    candidates = [_within(np.asarray(poles), lowest_hz, highest_hz) for poles in model.all_poles]
+    found = stabilised(candidates)
+    if not found.size:
+        raise ModalError(
+            f"no pole stays where it is up to order {order}: the responses are too noisy for it, or hold no mode from "
+            f"{lowest_hz:g} to {highest_hz:g} Hz; average more, or choose another band"
+        )
+    used = (hz >= lowest_hz) & (hz <= highest_hz)
+    residues, misfit = _shapes(hz[used], values[:, used], found)
+    return Poles(found, residues, misfit)
+
+
+def _within(poles: np.ndarray, lowest_hz: float, highest_hz: float) -> np.ndarray:
+    """Stable poles of the upper half plane in the band."""
+    hz = np.abs(poles) / (2 * np.pi)
+    return poles[(poles.imag > 0) & (poles.real < 0) & (hz >= lowest_hz) & (hz <= highest_hz)]
+
+
+def _shapes(hz: np.ndarray, values: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, float]:
+    s = 2j * np.pi * hz[:, None]
+    first, second = 1.0 / (s - poles), 1.0 / (s - poles.conj())
+    columns = np.hstack(
+        [first + second, 1j * (first - second), 1.0 / s**2, np.ones_like(s), 1j / s**2, 1j * np.ones_like(s)]
+    )
+    size = np.linalg.norm(columns, axis=0)
+    real = np.vstack([columns.real, columns.imag]) / size
+    wanted = np.vstack([values.T.real, values.T.imag])
+    found = np.linalg.lstsq(real, wanted, rcond=None)[0]
+    left = np.sqrt(np.mean((wanted - real @ found) ** 2) / np.mean(wanted**2))
+    found = found / size[:, None]
+    n = len(poles)
+    return (found[:n] + 1j * found[n : 2 * n]).T, float(left)
+
+
+def _estimator() -> Any:
+    try:
+        from sdypy.EMA import Model
+    except ImportError as error:
+        raise HalfrealError(
+            "poles from frequency responses are estimated by sdypy-EMA, which is not installed; run 'pip install "
+            "sdypy-EMA'"
+        ) from error
+    return Model

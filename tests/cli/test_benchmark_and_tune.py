@@ -1,0 +1,63 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import halfreal
+from examples.wallace2005 import GALLERY
+from halfreal.cli import app
+from halfreal.studies import vrths
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Two seconds of the shipped motions, so that the command is what is tested."""
+    full = vrths.motions()
+    cut = {name: vrths.Motion(motion.excitation, 2.0) for name, motion in full.items()}
+    monkeypatch.setattr("halfreal.campaigns.vrths_command.motions", lambda: cut)
+
+
+def test_the_scorecard_with_a_record_of_the_users(tmp_path, short):
+    folder = tmp_path / "records"
+    folder.mkdir()
+    values = np.sin(0.5 * np.arange(200))
+    (folder / "mine.txt").write_text("\n".join(map(repr, values.tolist())), encoding="utf-8")
+    words = ("benchmark", "vrths", "--plants", 1, "--coupling", "model inverse", "-o", tmp_path / "card.html")
+    asked = run(*words, "--motions", folder, "--time-step", "0.01 s")
+    assert asked.exit_code == 2 and "does not say its unit" in asked.output
+    done = run(*words, "--motions", folder, "--time-step", "0.01 s", "--unit", "m/s^2")
+    assert done.exit_code == 0, done.output
+    assert "worst of 1, 0 unstable" in done.output and "all cases and motions" in done.output
+    with (tmp_path / "card.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["case"], row["motion"], row["plant"]) for row in rows} == {
+        (str(case), motion, plant)
+        for case in (1, 2, 3, 4)
+        for motion, plant in (("mine", "0"), ("mine", "1"), ("synthetic", "0"), ("chirp", "0"))
+    }
+    assert "model inverse" in (tmp_path / "card.html").read_text(encoding="utf-8")
+    again = run(*words)
+    assert again.exit_code == 2 and "--force" in again.output
+
+
+def test_unknown_problems_and_couplings_are_told(tmp_path):
+    assert "there is vrths" in run("benchmark", "other").output
+    wrong = run("benchmark", "vrths", "--coupling", "magic", "-o", tmp_path / "x.html")
+    assert wrong.exit_code == 2 and "no coupling 'magic'" in wrong.output
+
+
+def test_tune_writes_a_definition_that_loads(tmp_path):
+    target = tmp_path / "best.toml"
+    done = run("tune", GALLERY / "uncompensated.toml", "-o", target, "--json")
+    assert done.exit_code == 0, done.output
+    numbers = json.loads(done.stdout)
+    assert numbers["couplings"][-1]["name"] == "none"
+    best = halfreal.load(target)
+    assert best.coupling.kind == numbers["couplings"][0]["settings"]["kind"]
+    assert run("tune", GALLERY / "uncompensated.toml", "-o", target).exit_code == 2

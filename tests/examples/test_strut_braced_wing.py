@@ -1,0 +1,135 @@
+"""The strut-braced wing of the gallery: what Ruffini et al. (2020) measured, on the virtual rig."""
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.signal import lsim
+
+import halfreal
+from examples.wallace2005 import GALLERY
+
+WING = GALLERY.parent / "strut_braced_wing"
+
+
+@pytest.fixture(autouse=True)
+def beside(monkeypatch):
+    monkeypatch.syspath_prepend(str(WING))
+
+
+@cache
+def script(name):
+    sys.path.insert(0, str(WING))
+    try:
+        spec = importlib.util.spec_from_file_location(name, WING / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(WING))
+
+
+@cache
+def stepped(name):
+    return script("study").stepped(name)
+
+
+def errors(test):
+    amplitude, phase = np.abs(np.abs(test.ratio) - 1.0), np.abs(np.degrees(np.angle(test.ratio)))
+    return amplitude, phase, test.frequency_hz <= 8.0
+
+
+@pytest.mark.parametrize("name", ["stepped_narrow", "stepped_broad"])
+def test_figure_10_compensated(name):
+    amplitude, phase, low = errors(stepped(name))
+    assert amplitude.mean() <= 0.023
+    assert phase[low].max() <= 1.0
+    assert phase.max() <= 5.0
+
+
+def test_figure_10_uncompensated():
+    # published: 49 % at 1 Hz to 400 % at 11 Hz measured; 31° at 5 Hz and 38° at 8 Hz, which the model gives too
+    test = stepped("stepped_bare")
+    ratio = dict(zip(test.frequency_hz.tolist(), test.ratio, strict=True))
+    for hz, gain, degrees in ((1, 1.35, 9.2), (5, 1.83, 30.5), (8, 2.62, 38.3), (11, 4.15, 39.6), (15, 10.7, 19.7)):
+        assert abs(ratio[hz]) == pytest.approx(gain, rel=0.012)
+        assert np.degrees(np.angle(ratio[hz])) == pytest.approx(degrees, abs=0.7)
+
+
+def test_a_sampled_drive_loses_accuracy_above_8_hz_as_the_paper_saw():
+    amplitude, phase, low = errors(stepped("stepped_sampled"))
+    assert amplitude[low].max() < 0.05 and phase[low].max() < 1.5
+    assert phase[-1] > 10.0
+    bare = errors(stepped("stepped_bare"))
+    assert np.all(amplitude < bare[0])
+
+
+def test_figure_11_the_wing_feels_the_device():
+    test = stepped("stepped_narrow")
+    expected = 1.0 / (8000.0 + 800j * 2 * np.pi * test.frequency_hz)
+    relative = test.emulated / expected
+    low = test.frequency_hz <= 8.0
+    np.testing.assert_allclose(np.abs(relative[low]), 1.0, atol=0.01)
+    np.testing.assert_allclose(np.degrees(np.angle(relative[low])), 0.0, atol=1.0)
+
+
+def test_the_hybrid_test_moves_as_the_wing_with_the_device_on_it():
+    test = stepped("stepped_narrow")
+    specimen = halfreal.load(WING / "stepped_narrow.toml").rig.specimen
+    at = specimen.held_at()
+    for hz, found in zip(test.frequency_hz[:8], test.device[:8], strict=True):
+        s = 2j * np.pi * hz
+        stiffness = s**2 * specimen.mass + s * specimen.damping_matrix() + specimen.stiffness
+        whole = stiffness + np.outer(at, at) * (8000.0 + 800.0 * s)
+        emulated = abs(at @ np.linalg.solve(whole, specimen.pushed_at()) * 10.0)
+        assert abs(found) == pytest.approx(emulated, rel=0.01)
+
+
+def emulated_peak(stiffness, damping):
+    """Of the strut root of the wing with the device on it, without any rig."""
+    definition = halfreal.load(WING / "single_gust.toml")
+    wing, gust = definition.rig.specimen, definition.excitation.specimen
+    at, n = np.outer(wing.held_at(), wing.held_at()), wing.dofs
+    inverse = np.linalg.inv(wing.mass)
+    below = [-inverse @ (wing.stiffness + stiffness * at), -inverse @ (wing.damping_matrix() + damping * at)]
+    a = np.block([[np.zeros((n, n)), np.eye(n)], below])
+    b = np.concatenate([np.zeros(n), inverse @ wing.pushed_at()])[:, None]
+    t = np.arange(0.0, 1.0, 1e-4)
+    hz = gust.frequencies[0]
+    force = np.where(t < 1.0 / hz, 0.5 * gust.force * (1.0 - np.cos(2 * np.pi * hz * t)), 0.0)
+    _, moved, _ = lsim((a, b, np.concatenate([wing.held_at(), np.zeros(n)])[None], np.zeros((1, 1))), force, t)
+    return np.abs(moved).max()
+
+
+def test_figure_12_a_single_gust_moves_the_wing_as_the_device_would():
+    study = script("study")
+    peaks = {}
+    for device in ((k, c) for k in (100.0, 8000.0) for c in (200.0, 800.0)):
+        run = study.single_gust(*device, "stepped_broad")
+        peaks[device] = np.abs(run.signals["target"].values).max()
+        assert peaks[device] == pytest.approx(emulated_peak(*device), rel=0.03)
+    # as in the paper more damping takes the peak down, and more so with a soft spring (64 % and 36 % there)
+    reductions = [1.0 - peaks[k, 800.0] / peaks[k, 200.0] for k in (100.0, 8000.0)]
+    assert reductions[0] > 0.5 and reductions[0] > reductions[1] > 0.25
+
+
+def test_the_shaker_is_identified_within_its_intervals():
+    found = script("identify").identified()
+    true = {"damping": 2.0, "stiffness": 10.0, "inductance": 0.025, "resistance": 1.6}
+    for name, value in true.items():
+        assert found.interval(name)[0] < value < found.interval(name)[1]
+    assert found.half_widths["inductance"] < 1e-4 and found.half_widths["resistance"] < 0.01
+
+
+def test_the_map_of_devices_is_drawn(tmp_path):
+    script("device_map").main(tmp_path, points=3)
+    results = halfreal.load_results(Path(tmp_path) / "device_map.sqlite")
+    peak = results["peak rig.displacement"].reshape(3, 3)
+    assert np.all(np.diff(peak, axis=0) < 0) and np.all(np.diff(peak, axis=1) < 0)
+    assert results["growth rate"].max() < 0.0
+    assert (tmp_path / "device_map.png").stat().st_size > 10_000

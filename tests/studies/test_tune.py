@@ -1,0 +1,183 @@
+"""The coupling chosen for a test: a rig's measured response against closed forms, ranking, parts of the error."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import halfreal
+from examples.wallace2005 import DELAY, GALLERY, definition
+from halfreal.definition.load import from_toml, to_toml
+from halfreal.errors import HalfrealError
+from halfreal.runs.loop_stability import loop_stability
+from halfreal.studies import vrths
+from halfreal.studies.reach import out_of_reach
+from halfreal.studies.tune import ALIKE, rank, tune
+from halfreal.studies.tune_bench import Bench, Outcome
+from halfreal.studies.tune_parts import integration, parts
+from halfreal.studies.tune_plant import rig_response
+from halfreal.studies.tune_words import about, as_numbers, in_words
+
+SHORT = vrths.Motion(vrths.motions()["synthetic"].excitation, 12.0)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Case 4 of the benchmark problem with its uncertain actuator and without a coupling."""
+    uncertain = halfreal.load(vrths.GALLERY / "case_4_adaptive.toml").uncertainty
+    found = vrths.with_motion(vrths.case(4), SHORT)
+    return found.model_copy(update={"coupling": vrths.couplings()["none"], "uncertainty": uncertain})
+
+
+@pytest.fixture(scope="module")
+def uncompensated():
+    return tune(halfreal.load(GALLERY / "uncompensated.toml"))
+
+
+# --- the rig ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_delays_inverse_is_the_taylor_series_of_its_prediction():
+    bench = Bench(definition(), 0)
+    found = rig_response(bench.nominal, bench.due[:, 0])
+    late = DELAY - 0.5 * bench.nominal.timing.step  # the half step of a held command is not the rig's
+    assert found.lag == pytest.approx(late, rel=1e-6)
+    taylor = [late**i / math.factorial(i) for i in range(4)]
+    np.testing.assert_allclose(found.inverse(3), taylor, rtol=1e-2)
+
+
+def test_a_servo_hydraulic_rigs_response_is_that_of_its_model_with_a_command_that_is_held(frame):
+    bench = Bench(frame, 0)
+    found = rig_response(bench.nominal, bench.due[:, 0])
+    exact = 1.0 / np.polyval(frame.rig.inverse(5)[::-1], 1j * found.omega)
+    held = np.sinc(found.omega * frame.timing.step / (2 * np.pi))
+    np.testing.assert_allclose(found.response, exact * held, rtol=2e-4)
+
+    def left(inverse):
+        powers = (1j * found.omega[:, None]) ** np.arange(len(inverse))
+        return np.sum(found.power * np.abs(1.0 - found.response * (powers @ inverse)) ** 2)
+
+    # the best inverse of third order follows this motion better than the model's own, cut off there
+    assert left(found.inverse(3)) < left(frame.rig.inverse(3))
+
+
+# --- what is found ----------------------------------------------------------------------------------------------------
+
+
+def test_an_unstable_test_gets_a_coupling_that_checks_go(uncompensated, tmp_path):
+    best = uncompensated.best
+    assert best is not None and best.coupling.kind == "forward prediction"
+    assert best.coupling.prediction == pytest.approx(DELAY, rel=0.02)
+    again = from_toml(to_toml(best), halfreal.Definition, folder=tmp_path)
+    assert again == best
+    assert halfreal.check(again).verdict == "GO"
+    assert uncompensated.rows[0].nominal.error < 1e-3
+    failed = next(row for row in uncompensated.rows if row.name == "none")
+    assert failed is uncompensated.rows[-1] and "unstable" in failed.nominal.reason
+    assert any("nothing is said to be uncertain" in note for note in uncompensated.notes)
+    # the margin told is that of the definition written
+    margin = loop_stability(best).margin
+    assert uncompensated.rows[0].delay_margin == pytest.approx(margin.critical_delay)
+
+
+def test_the_answer_in_words_and_numbers(uncompensated):
+    lines = in_words(uncompensated)
+    assert lines[1].split()[:3] == ["1", "forward", "prediction"]
+    assert any("fails: unstable" in line for line in lines)
+    assert any("integration" in line for line in about(uncompensated.rows[0].parts))
+    numbers = as_numbers(uncompensated)
+    assert numbers["couplings"][0]["settings"]["kind"] == "forward prediction"
+    assert numbers["couplings"][0]["error"] == uncompensated.rows[0].nominal.error
+
+
+def test_what_has_nothing_to_tune_says_so():
+    with pytest.raises(HalfrealError, match="gives forces"):
+        bar = halfreal.load(GALLERY.parent / "force_controlled_bar" / "index_one.toml")
+        tune(bar.model_copy(update={"slow": None}))
+    with pytest.raises(HalfrealError, match="slow test"):
+        tune(halfreal.load(GALLERY.parent / "force_controlled_bar" / "index_one.toml"))
+
+
+def row(name, worst, margin, kind="model inverse", failed=0):
+    coupling, nominal = SimpleNamespace(kind=kind), Outcome("", worst)
+    return SimpleNamespace(
+        name=name, worst=worst, delay_margin=margin, coupling=coupling, nominal=nominal, failed=failed
+    )
+
+
+def test_ranked_by_error_and_of_those_alike_by_margin_and_simplicity():
+    rows = [
+        row("poor", 0.1, 1.0),
+        row("adapts", 0.01, 0.01, kind="adaptive model based"),
+        row("fragile", 0.01, 0.001),
+        row("fixed", 0.01 + 0.5 * ALIKE, 0.009),
+        row("fails", math.inf, 1.0, failed=3),
+        row("fails less", math.inf, 1.0, failed=1),
+    ]
+    assert [one.name for one in rank(rows)] == ["fixed", "adapts", "fragile", "poor", "fails less", "fails"]
+
+
+# --- parts of the error -----------------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_an_error_are_what_was_put_in(frame):
+    """Sensor noise over the motion; a rig late by a known time; a force late by what its prediction leaves out."""
+    bench = Bench(frame, 0)
+    quiet = parts(bench, vrths.couplings()["adaptive model, force"])
+    noise = frame.rig.sensors.displacement.noise * np.sqrt(len(bench.due)) / np.linalg.norm(bench.due)
+    assert quiet.noise == pytest.approx(noise, rel=0.02)
+    assert quiet.whole == pytest.approx(noise, rel=0.02)
+    assert quiet.largest == "sensor noise"
+    assert quiet.integration == pytest.approx(0.0, abs=1e-9)  # exact, and the reference has the same step
+    late = parts(bench, vrths.couplings()["PI + lead"])
+    assert late.delay == pytest.approx(4.6e-3, abs=0.15e-3)  # J₁ of Table 3
+    assert late.tracking_delay > 10 * late.amplitude
+    unpredicted = parts(bench, vrths.couplings()["adaptive model"])
+    assert unpredicted.feedback_delay > 20 * quiet.feedback_delay
+    assert unpredicted.fidelity == pytest.approx(unpredicted.feedback_delay, rel=0.1)
+
+
+def test_integration_is_told_by_the_schemes_own_order():
+    errors = []
+    for step in (4e-3, 2e-3):
+        coarse = definition(step=step)
+        virtual = coarse.virtual.model_dump() | {"scheme": {"kind": "newmark"}}
+        coarse = coarse.model_copy(update={"virtual": type(coarse.virtual).model_validate(virtual)})
+        errors.append(integration(Bench(coarse, 0)))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
+
+
+# --- samples, and motions out of reach --------------------------------------------------------------------------------
+
+
+def test_samples_have_their_own_reference_and_the_worst_counts(frame):
+    bench = Bench(frame, 4)
+    assert len(bench.drawn) == 5
+    stiffness = {float(one.rig.specimen.stiffness[0, 0]) for one in bench.drawn}
+    assert len(stiffness) == 5
+    coupling = vrths.couplings()["model inverse"]
+    each = [one.error for one in bench.outcomes(coupling, range(5))]
+    assert bench.robust(coupling, range(5)) == max(each) > each[0]
+    assert bench.robust(coupling, range(5), give_up=0.5 * each[0]) == each[0]
+
+
+def test_a_motion_beyond_the_actuator_is_told_before_the_run():
+    small = definition(
+        rig={"actuator": {"delay": DELAY, "stroke": 1e-3, "speed": 1e-2}, "specimen": {"stiffness": 2250.0}}
+    )
+    told = out_of_reach(small.model_copy(update={"reference": halfreal.load(GALLERY / "uncompensated.toml").reference}))
+    assert len(told) == 2
+    assert "the actuator's stroke is 1 mm, and the emulated system needs" in told[0]
+    assert "the actuator's speed is 10 mm/s" in told[1]
+    assert out_of_reach(definition()) == []
+    weak = halfreal.load(GALLERY / "uncompensated.toml")
+    limits = weak.limits.model_copy(update={"displacement": type(weak.limits.displacement)(trip=[1e-3])})
+    assert any(
+        "limits.displacement.trip is 1 mm" in reason
+        for reason in halfreal.check(
+            weak.model_copy(
+                update={"limits": limits, "coupling": halfreal.load(GALLERY / "forward_prediction.toml").coupling}
+            )
+        ).reasons
+    )
