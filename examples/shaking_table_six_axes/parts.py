@@ -15,23 +15,28 @@ import numpy as np
 import scipy.linalg
 
 from halfreal.models.damping import modal_damping
-from halfreal.models.frame_elements import DIRECTIONS, Section, frame_beam, frame_dofs, rigid_mass
+from halfreal.models.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
 from halfreal.models.substructure import Substructure, couple
 
 SPAN, WING_ELEMENTS = 6.0, 12  # m
 STATION, MID, TIP = 9, 6, 13  # nodes of the wing: the interface at 4 m, 2.5 m, the tip at 6 m
-WING = Section(stretching=2e8, torsion=2.2e5, bending_2=5e6, bending_3=1.1e6, mass=22.0, inertia=1.6)
-PYLON = Section(stretching=5e7, torsion=1.2e4, bending_2=2.5e4, bending_3=1.6e4, mass=6.0, inertia=0.02)
+WING = Section(stretching=1.2e9, torsion=1.32e6, bending_2=3e7, bending_3=6.6e6, mass=132.0, inertia=9.6)
+PYLON = Section(stretching=2e7, torsion=4.8e3, bending_2=1e4, bending_3=6.4e3, mass=6.0, inertia=0.02)
 BODY = Section(stretching=5e7, torsion=2e5, bending_2=3e4, bending_3=3e4, mass=9.0, inertia=0.04)
 PLATE_MASS, PLATE_INERTIA = 3.0, np.array([0.02, 0.02, 0.03])  # that holds the pylon, kg, kg m²
 WING_DAMPING = 0.02  # ratio, of every mode
 STORE_DAMPING = 1e-3  # damping over stiffness, s
-WING_MODES = 8
+WING_MODES = 4
 
 INTERFACE = frame_dofs("wing", STATION)
-FORCE = f"wing.{TIP}.z"
-"""Where the virtual excitation acts."""
-WING_RESPONSES = {"tip": f"wing.{TIP}.z", "tip twist": f"wing.{TIP}.ry", "mid": f"wing.{MID}.z", "tip back": f"wing.{TIP}.x"}
+FORCE = {f"wing.{TIP}.x": 0.6, f"wing.{TIP}.z": 0.8}
+"""Where the virtual excitation acts, and in which direction."""
+WING_RESPONSES = {
+    "tip": f"wing.{TIP}.z",
+    "tip back": f"wing.{TIP}.x",
+    "tip twist": f"wing.{TIP}.ry",
+    "mid": f"wing.{MID}.z",
+}
 STORE_RESPONSES = {"nose": "body.1.z", "nose side": "body.1.y", "tail": "body.5.z", "tail side": "body.5.y"}
 
 
@@ -62,9 +67,55 @@ def store() -> Substructure:
     return Substructure(part.dofs, part.mass, STORE_DAMPING * part.stiffness, part.stiffness)
 
 
-def reduced_wing(count: int = WING_MODES) -> Substructure:
-    """The wing by its first modes, in the coordinates of interface and modes: what the test has of it."""
-    hz, shapes, part = modes(count)
-    names = tuple(f"wing.mode.{i + 1}" for i in range(count))
-    none = np.diag(2 * WING_DAMPING * 2 * np.pi * hz)
-    return Substructure(names, np.eye(count), none, np.diag((2 * np.pi * hz) ** 2))
+def assembled() -> Substructure:
+    """What the test emulates: wing and store as one, no mode left out."""
+    return couple(wing(), store())
+
+
+def pushed(part: Substructure) -> np.ndarray:
+    """How the excitation acts on a part that has the wing's tip, (n,)."""
+    return np.asarray(sum(share * part.selection([dof])[0] for dof, share in FORCE.items()))
+
+
+def poles(part: Substructure, highest_hz: float) -> tuple[np.ndarray, np.ndarray]:
+    """Oscillating poles s [1/s] of a damped structure in order of frequency, and their shapes, (n, poles)."""
+    n = len(part.dofs)
+    inverse = np.linalg.inv(part.mass)
+    system = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ part.stiffness, -inverse @ part.damping]])
+    values, vectors = np.linalg.eig(system)
+    kept = np.flatnonzero((values.imag > 0) & (np.abs(values) < 2 * np.pi * highest_hz))
+    kept = kept[np.argsort(np.abs(values[kept]))]
+    return values[kept], vectors[:n, kept]
+
+
+def virtual() -> dict[str, object]:
+    """The wing as it stands in a definition."""
+    hz, shapes, part = modes(WING_MODES)
+    rows = {
+        name: {"shape": shapes[part.index([dof])[0]], "quantity": "displacement"}
+        for name, dof in WING_RESPONSES.items()
+    }
+    return {
+        "kind": "modes",
+        "frequency": hz,
+        "damping": [WING_DAMPING],
+        "mass": np.ones(WING_MODES),
+        "interface": shapes[part.index(INTERFACE)],
+        "force_shape": pushed(part) @ shapes,
+        "responses": rows,
+    }
+
+
+def specimen() -> dict[str, object]:
+    """The store as it stands in a definition."""
+    part = store()
+    return {
+        "kind": "flexible",
+        "mass": part.mass,
+        "stiffness": part.stiffness,
+        "rayleigh": {"stiffness": STORE_DAMPING},
+        "interface": [i + 1 for i in part.index(INTERFACE)],
+        "responses": {
+            name: {"dof": part.index([dof])[0] + 1, "quantity": "displacement"} for name, dof in STORE_RESPONSES.items()
+        },
+    }

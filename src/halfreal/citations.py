@@ -39,7 +39,7 @@ PAPERS: dict[str, str] = {
         "R. R. Craig, M. C. C. Bampton, Coupling of substructures for dynamic analyses, AIAA J. 6 (1968) 1313–1319, "
         "doi:10.2514/3.4741."
     ),
-    "dlr_mavis": (
+    "dlr": (
         "DLR Institute of Aeroelasticity, paper on hardware-in-the-loop simulation with the six-axis hydraulic shaking "
         "table MAVIS."
     ),

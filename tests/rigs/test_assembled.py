@@ -19,7 +19,8 @@ def rig(dt, substeps, commands, initial, parameters):
     specimen = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
     parts = ForceActuated(kind="force actuated", specimen=specimen, transfer={"mass": [[parameters["moving"]]]})
     block = parts.block(commands, dt / substeps, initial)
-    return [silence("excitation.specimen", "N"), block], [Sensors().block(1, 1, np.array(block.initial), ideal=True, dt=dt)]
+    sensors = Sensors().block(1, 1, np.array(block.initial), ideal=True, dt=dt)
+    return [silence("excitation.specimen", "N"), block], [sensors]
 
 def forgets(dt, substeps, commands, initial, parameters):
     return rig(dt, substeps, commands, initial, parameters)[0], []
@@ -65,7 +66,7 @@ def test_an_assembled_rig_is_the_rig_it_is_assembled_from(folder):
     ("function", "told"),
     [
         ("forgets", "writes measured.displacement, measured.force"),
-        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 18"),
+        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 19"),
     ],
 )
 def test_what_gives_no_rig_is_told(folder, function, told):

@@ -121,7 +121,7 @@ class AxisFilters(Settings):
             },
             state={"x": np.zeros((n, order)), "before": np.zeros(order), "started": 0.0},
             frozen=("before", "started"),
-            references=("dlr_mavis",),
+            references=("dlr",),
         )
 
     @staticmethod

@@ -211,7 +211,7 @@ class Definition(Settings):
     excitation: Excitations = Excitations()
     coupling: Coupling = Direct()
     rig: Rig
-    slow: Slow | None = None
+    slow: Slow | None = Field(default=None, validate_default=True)
     link: Link | None = None
     real_time: RealTime = RealTime()
     start_up: Annotated[StartUp, _default_kind("measured")] = Measured()

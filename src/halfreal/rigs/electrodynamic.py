@@ -189,6 +189,13 @@ class Electrodynamic(Settings):
         model = self.state_space()
         return np.asarray(-np.linalg.solve(model.a, model.b[:, 0] * place))
 
+    @property
+    def caveat(self) -> str | None:
+        """What a judgement of the linearised loop rests on."""
+        if self.drive.position_rate is None:
+            return None
+        return "the sampled drive is judged as if it were continuous; only the rehearsal has its sampling"
+
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray, *, ideal: bool) -> Block:
         """The block "specimen"; ``ideal`` leaves out sampling and limit of the drive."""
         h = dt / self.substeps

@@ -156,7 +156,7 @@ class FlexibleSpecimen(Settings):
             parameters=method.parameters,
             state=method.state,
             frozen=method.frozen,
-            references=("dlr_mavis", *method.references),
+            references=("dlr", *method.references),
         )
 
     @staticmethod

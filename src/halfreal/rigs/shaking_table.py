@@ -373,7 +373,7 @@ class ShakingTable(Settings):
             ),
             watched=("rig.saturated",),
             initial=(*x0, *out[:n], *np.zeros(m), *reached, 0.0, 0.0, *out[n:]),
-            references=("dlr_mavis", "vanloan1978"),
+            references=("dlr", "vanloan1978"),
         )
 
     def resting(self, x0: np.ndarray) -> np.ndarray:

@@ -63,6 +63,8 @@ def loop_stability(definition: Definition) -> LoopStability:
     loop = build(definition, quiet=True)
     linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held]
+    if (of_rig := getattr(definition.rig, "caveat", None)) is not None:
+        caveats.append(of_rig)
     margin, critical = None, None
     virtual = definition.virtual
     if isinstance(virtual, Constrained) and any(element.law.kind != "linear" for element in virtual.elements):

@@ -1,0 +1,108 @@
+"""What the README of wing and store on the six-axis table states."""
+
+import numpy as np
+import pytest
+
+import halfreal
+from examples.shaking_table_six_axes import make_definition, parts, study
+from halfreal.models.base_excited import BaseExcited
+from halfreal.runs.loop_stability import linearised
+from halfreal.stability.substructures import substructured_loop
+
+
+def ratio(pole):
+    return float(-pole.real / abs(pole))
+
+
+def test_the_definition_describes_the_parts():
+    test = study.definition()
+    for key, value in parts.virtual().items():
+        if key not in ("kind", "responses"):
+            np.testing.assert_allclose(getattr(test.virtual, key), value, rtol=1e-7, atol=1e-9)
+    store = parts.store()
+    np.testing.assert_array_equal(test.rig.specimen.mass, store.mass)
+    np.testing.assert_array_equal(test.rig.specimen.stiffness, store.stiffness)
+    np.testing.assert_allclose(test.rig.specimen.damping_matrix(), store.damping, rtol=1e-12)
+    text = (study.HERE / "six_axes.toml").read_text()
+    assert text.startswith(make_definition.head() + make_definition.virtual())
+
+
+def test_wing_and_store_have_the_sizes_told():
+    hz, _, _ = parts.modes(4)
+    np.testing.assert_allclose(hz, [3.48, 7.41, 15.46, 21.78], atol=0.01)
+    moved = BaseExcited.of(parts.store(), parts.INTERFACE)
+    assert moved.rigid_mass[0, 0] == pytest.approx(23.1)
+    np.testing.assert_allclose(moved.fixed_base_hz[:4], [7.4, 8.15, 23.4, 32.2], atol=0.1)
+
+
+def test_the_loop_of_the_parts_closes_to_the_structure_with_four_modes_of_the_wing():
+    """Frequencies within 0.3 % of the whole structure's: what modes left out cost."""
+    test = study.definition()
+    loop = substructured_loop(test.virtual.system("none"), BaseExcited.of(parts.store(), parts.INTERFACE))
+    closed = np.linalg.eigvals(loop.closed())
+    for true in study.true_poles()[0]:
+        nearest = closed[np.argmin(np.abs(closed - true))]
+        assert abs(nearest) == pytest.approx(abs(true), rel=3e-3)
+        assert ratio(nearest) == pytest.approx(ratio(true), rel=0.04)
+
+
+def test_compensation_takes_the_bias_of_the_delay_away():
+    """Damping of the seven modes, of the code that runs."""
+    true = np.array([ratio(pole) for pole in study.true_poles()[0]])
+    found = {
+        name: np.array([ratio(pole) for pole in study.loop_poles(coupling)])
+        for name, coupling in study.couplings().items()
+    }
+    np.testing.assert_allclose(100 * found["none"], [2.25, 2.92, 2.28, 3.26, 0.39, 4.07, 6.42], atol=0.01)
+    np.testing.assert_allclose(100 * found["inverse"], [2.18, 2.61, 2.26, 2.87, 1.13, 3.59, 6.63], atol=0.01)
+    worst = {name: np.abs(ratios / true - 1).max() for name, ratios in found.items()}
+    assert worst["none"] > 0.8
+    assert worst["inverse"] > 0.5
+    assert worst["inverse and prediction"] < 0.12
+
+
+@pytest.mark.parametrize("name", ["none", "inverse and prediction"])
+def test_an_impulse_tells_the_poles_of_the_code_that_ran(name):
+    coupling = study.couplings()[name]
+    hz, responses, _ = study.by_impulse(coupling)
+    found = study.modal(hz, responses)
+    assert len(found.poles) == 7
+    for row in study.table(coupling, found):
+        _, _, own_hz, own_ratio, found_hz, found_ratio, agreement = row
+        assert found_hz == pytest.approx(own_hz, rel=2e-3)
+        assert found_ratio == pytest.approx(own_ratio, abs=0.05)
+        assert agreement > (0.85 if name == "none" else 0.995)
+
+
+def test_stepped_sine_tells_how_far_the_test_is_from_the_assembled_structure():
+    """The README's figures: the worst of eight channels, as a part of the largest response at each frequency."""
+    hz = np.array([3.4, 7.2, 19.0, 21.3])
+    true = study.true_response(hz)
+    found, without = (
+        np.abs(study.by_stepped_sine(study.couplings()[name], hz) - true).max(axis=0) / np.abs(true).max(axis=0)
+        for name in ("inverse and prediction", "none")
+    )
+    assert np.all(found < [0.01, 0.02, 0.12, 0.17])
+    assert np.all(without > [0.08, 0.2, 0.2, 0.4])
+
+
+def test_axes_are_compensated_to_the_delays_that_are_predicted():
+    test = study.definition()
+    inverse = test.model_copy(update={"coupling": study.couplings()["inverse"]})
+    for axis in (1, 5):
+        found = study.response(inverse, axis).between(0.5, study.BAND)
+        left = study.delay_from_phase(found.frequency_hz, found.response)
+        assert left == pytest.approx(test.coupling.prediction[axis - 1], abs=0.05e-3)
+
+
+def test_a_further_delay_makes_the_uncompensated_test_unstable():
+    test = study.definition().model_copy(update={"coupling": study.couplings()["none"]})
+    rig = test.rig.model_copy(update={"delay": test.rig.delay + 4e-3})
+    assert linearised(test).stable
+    assert not linearised(test.model_copy(update={"rig": rig})).stable
+
+
+def test_the_check_says_go():
+    short = study.definition()
+    short = short.model_copy(update={"timing": short.timing.model_copy(update={"duration": 1.0})})
+    assert halfreal.check(short).verdict == "GO"
