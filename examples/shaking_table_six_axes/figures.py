@@ -148,17 +148,6 @@ def picture() -> Figure:
     return figure
 
 
-def _points() -> dict[str, np.ndarray]:
-    """Where the nodes are [m]: wing, pylon and store."""
-    station = np.array([0.0, parts.SPAN * (parts.STATION - 1) / parts.WING_ELEMENTS, 0.0])
-    wing = {
-        f"wing.{i + 1}": np.array([0.0, parts.SPAN * i / parts.WING_ELEMENTS, 0.0])
-        for i in range(parts.WING_ELEMENTS + 1)
-    }
-    body = {f"body.{i + 1}": station + np.array([-0.9 + 0.5 * i, 0.0, 0.35]) for i in range(5)}
-    return {**wing, **body}
-
-
 def _lines(points: dict[str, np.ndarray]) -> list[np.ndarray]:
     wing = np.array([points[f"wing.{i + 1}"] for i in range(parts.WING_ELEMENTS + 1)])
     body = np.array([points[f"body.{i + 1}"] for i in range(5)])
@@ -170,7 +159,7 @@ def _mode(axes: Any, whole: Substructure, shape: np.ndarray, residues: np.ndarra
     own = np.array([values[dof] for dof in study.DOFS])
     turn = np.exp(-1j * np.angle(own[np.argmax(np.abs(own))]))
     measured = residues * (residues.conj() @ own) / (residues.conj() @ residues)  # in the scale of the computed shape
-    places = _points()
+    places = parts.positions()
     moved, largest = {}, max(abs(value) for dof, value in values.items() if dof.rsplit(".", 1)[1] in "xyz")
     for node, place in places.items():
         motion = [np.real(turn * values.get(f"{node}.{direction}", 0.0)) for direction in "xyz"]
@@ -198,7 +187,7 @@ def _table(axes: Any) -> None:
     for one in MAVIS:
         foot = one.position - one.length * one.direction
         axes.plot(*np.array([one.position, foot]).T, color="tab:orange", linewidth=3)
-    for path in _lines({node: place - [0, 4, 0] for node, place in _points().items()})[1:]:
+    for path in _lines({node: place - [0, 4, 0] for node, place in parts.positions().items()})[1:]:
         axes.plot(*path.T, color="tab:blue", linewidth=3)
     axes.set(
         xlabel="x", ylabel="y", zlabel="z", title="Store on the table and its seven actuators", box_aspect=(1, 1, 0.8)

@@ -88,6 +88,13 @@ def poles(part: Substructure, highest_hz: float) -> tuple[np.ndarray, np.ndarray
     return values[kept], vectors[:n, kept]
 
 
+def positions() -> dict[str, np.ndarray]:
+    """Where the nodes of wing and store are [m]."""
+    station = np.array([0.0, SPAN * (STATION - 1) / WING_ELEMENTS, 0.0])
+    wing = {f"wing.{i + 1}": np.array([0.0, SPAN * i / WING_ELEMENTS, 0.0]) for i in range(WING_ELEMENTS + 1)}
+    return {**wing, **{f"body.{i + 1}": station + np.array([-0.9 + 0.5 * i, 0.0, 0.35]) for i in range(5)}}
+
+
 def virtual() -> dict[str, object]:
     """The wing as it stands in a definition."""
     hz, shapes, part = modes(WING_MODES)

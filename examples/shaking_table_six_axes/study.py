@@ -25,6 +25,8 @@ from halfreal.identification.lscf import lscf
 from halfreal.identification.poles import Poles
 from halfreal.identification.vector_fitting import vector_fit
 from halfreal.models.excitation import Pulse, Random, SteppedSine
+from halfreal.records.exchange_formats import Contents, Modes, Place, Responses
+from halfreal.records.universal_file import write_uff
 from halfreal.rigs.interface_geometry import AXES
 from halfreal.rigs.table_tuning import tune
 from halfreal.runs.loop_stability import linearised
@@ -200,6 +202,28 @@ def table(coupling: Any, found: Poles) -> list[tuple[float, ...]]:
     return rows
 
 
+NODES = {f"wing.{i}": i for i in range(1, parts.WING_ELEMENTS + 2)} | {f"body.{i}": 100 + i for i in range(1, 6)}
+"""Numbers of the nodes, for other programs."""
+
+
+def place(dof: str) -> Place:
+    node, direction = dof.rsplit(".", 1)
+    return Place(NODES[node], direction)
+
+
+def contents(coupling: Any) -> Contents:
+    """Responses to the virtual force, modes and nodes, to be written as a universal file or a MAT file.
+
+    The force acts on the tip, along x and z; as a reference it is named after its larger part.
+    """
+    hz, responses = by_random(coupling)
+    found = modal(hz, responses)
+    outputs = tuple(place(dof) for dof in DOFS)
+    where = {NODES[node]: position for node, position in parts.positions().items()}
+    given = Responses(hz, responses[:, None, :], outputs, (Place(parts.TIP, "z"),))
+    return Contents(given, Modes(found.poles, found.residues, outputs), where)
+
+
 def main() -> None:
     gains = tune(definition().rig, BAND)
     print(f"gains for {BAND:g} Hz: {gains.proportional:.4g} 1/s, {gains.derivative:.3g}")
@@ -216,6 +240,8 @@ def main() -> None:
         hz, responses, decays = by_impulse(coupling)
         print("  impulse, LSCF:", modal(hz, responses).summary())
         print("  impulse, LSCE:", lsce(decays, STEP, len(true_poles()[0]), highest_hz=HIGHEST).summary())
+    write_uff("six_axes.uff", contents(couplings()["inverse and prediction"]), leave_out_rotations=True)
+    print("\nresponses, modes and nodes: six_axes.uff")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def test_limits_of_the_linear_example_are_those_of_the_table(scheme, alpha, limi
 
 
 def test_figures_and_table_are_made(tmp_path):
-    figures.main(tmp_path, seeds=2, map_points=6)
+    figures.main(tmp_path, seeds=1, map_points=4, camera_seconds=0.05)
     assert len(list(tmp_path.glob("*.png"))) == 6
     assert all(path.stat().st_size > 10_000 for path in tmp_path.glob("*.png"))
     assert "| as published (reading B) | 4 | 3.37 / 9.38 / 4.60 |" in (tmp_path / "errors.md").read_text(

@@ -8,8 +8,10 @@ import pytest
 import allocation
 import halfreal
 from examples.wallace2005 import GALLERY
+from halfreal.definition.paths import with_values
 
 FILES = sorted(GALLERY.parent.glob("*/*.toml"))
+SLOW_TICKS = 40
 NO_GO = {"uncompensated", "under_compensated", "adaptive"}
 
 
@@ -21,7 +23,10 @@ def test_no_loop_of_the_gallery_allocates_in_a_tick():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_verdicts_are_those_the_gallery_tells(path):
-    assert halfreal.check(halfreal.load(path)).verdict == ("NO-GO" if path.stem in NO_GO else "GO")
+    definition = halfreal.load(path)
+    if definition.slow is not None:  # its ticks are long, and their beginning tells
+        definition = with_values(definition, {"timing.duration": SLOW_TICKS * definition.timing.step})
+    assert halfreal.check(definition).verdict == ("NO-GO" if path.stem in NO_GO else "GO")
 
 
 def loaded(name):

@@ -6,6 +6,7 @@ import pytest
 import halfreal
 from examples.shaking_table_six_axes import make_definition, parts, study
 from halfreal.models.base_excited import BaseExcited
+from halfreal.records.universal_file import read_uff, write_uff
 from halfreal.runs.loop_stability import linearised
 from halfreal.stability.substructures import substructured_loop
 
@@ -72,6 +73,19 @@ def test_an_impulse_tells_the_poles_of_the_code_that_ran(name):
         assert found_hz == pytest.approx(own_hz, rel=2e-3)
         assert found_ratio == pytest.approx(own_ratio, abs=0.05)
         assert agreement > (0.85 if name == "none" else 0.995)
+
+
+def test_other_programs_are_given_what_was_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "PERIODS", 1)
+    given = study.contents(study.couplings()["inverse and prediction"])
+    write_uff(tmp_path / "found.uff", given, leave_out_rotations=True)
+    found = read_uff(tmp_path / "found.uff")
+    assert len(found.nodes) == 18
+    assert found.responses.values.shape == (8, 1, given.responses.frequency_hz.size)
+    true = study.true_poles()[0]
+    np.testing.assert_allclose(found.modes.frequency_hz, np.abs(true) / (2 * np.pi), rtol=3e-3)
+    again = study.modal(found.responses.frequency_hz, found.responses.values[:, 0])
+    np.testing.assert_allclose(again.poles, given.modes.poles, rtol=1e-3)
 
 
 def test_stepped_sine_tells_how_far_the_test_is_from_the_assembled_structure():

@@ -29,7 +29,7 @@ from halfreal.studies.vrths import (
 )
 from halfreal.studies.vrths_published import ADAPTIVE, RECOMPUTED
 
-pytestmark = pytest.mark.xdist_group("vrths targets")
+pytestmark = pytest.mark.xdist_group("vrths_targets")
 SEEN = 0.01
 """Percentage points by which criteria spread with the seed of the noise."""
 

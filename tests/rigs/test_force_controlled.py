@@ -17,6 +17,10 @@ def rig(**changed):
     return ForceControlled.model_validate({"kind": "force controlled", **settings})
 
 
+def spring(stiffness, axis):
+    return {"law": {"kind": "linear", "stiffness": stiffness}, "between": [axis]}
+
+
 def held_step(p, s, t, u, y):
     y[0] = p.force
     return 0
@@ -54,8 +58,10 @@ def test_a_rigid_transfer_system_makes_no_difference_between_them():
     np.testing.assert_array_equal(own, actuator)
 
 
-def test_it_begins_in_equilibrium():
-    found = answer(rig(), force=BAR * 5e-5, x0=5e-5, ticks=5)
+@pytest.mark.parametrize("specimen", [{"stiffness": BAR}, {"elements": [spring(BAR, 1)]}], ids=["matrix", "element"])
+def test_it_begins_in_equilibrium(specimen):
+    assert rig(specimen=specimen).block(("command",), PERIOD, np.array([5e-5])).initial == (5e-5, BAR * 5e-5)
+    found = answer(rig(specimen=specimen), force=BAR * 5e-5, x0=5e-5, ticks=5)
     np.testing.assert_allclose(found, np.tile([5e-5, BAR * 5e-5], (5, 1)), rtol=1e-12)
 
 
@@ -89,7 +95,6 @@ def test_a_gain_is_refused_from_where_the_sampled_loop_overshoots_more_and_more(
     [
         ({"specimen": {"stiffness": BAR, "mass": 1.0}}, "without mass and damping"),
         ({"specimen": {"stiffness": BAR, "damping": 1.0}}, "without mass and damping"),
-        ({"specimen": {"stiffness": np.diag([BAR, 0.0])}}, "would move it without end"),
         (
             {
                 "specimen": {
@@ -99,10 +104,28 @@ def test_a_gain_is_refused_from_where_the_sampled_loop_overshoots_more_and_more(
             },
             "has a linear specimen",
         ),
-        ({"specimen": {"stiffness": np.diag([BAR, BAR])}, "gain": [GAIN, GAIN, GAIN]}, "3 values for 2 axis"),
         ({"gain": 0.0}, "above 0|greater than 0"),
     ],
 )
 def test_refusals_say_what_is_wrong(changed, told):
     with pytest.raises(ValidationError, match=told):
         rig(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"specimen": {"stiffness": np.diag([BAR, 0.0])}}, "would move it without end"),
+        ({"specimen": {"elements": [spring(BAR, 1)]}}, "on each of the 2 axis"),
+        ({"specimen": {"elements": [spring(BAR, 1), spring(BAR, 2)]}, "gain": [GAIN] * 3}, "3 values for 2 axis"),
+    ],
+)
+def test_what_does_not_fit_the_axes_is_refused_when_they_are_known(changed, told):
+    with pytest.raises(ValueError, match=told):
+        rig(**changed).check_axes(2)
+
+
+def test_elements_on_two_axes_are_a_specimen_like_a_matrix():
+    two = rig(specimen={"elements": [spring(BAR, 1), spring(2 * BAR, 2)]})
+    two.check_axes(2)
+    np.testing.assert_array_equal(two.stiffness(2), np.diag([BAR, 2 * BAR]))

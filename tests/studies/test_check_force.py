@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 import halfreal
+from halfreal.definition.faults import translate
 
 GALLERY = Path(__file__).parents[2] / "examples"
 BAR = GALLERY / "force_controlled_bar" / "index_one.toml"
@@ -136,6 +137,19 @@ def test_a_slow_test_of_a_specimen_with_rate_effects_is_warned_of(specimen, lost
 def test_interfaces_without_a_force_are_refused(changes, words):
     with pytest.raises(ValidationError, match=words):
         changed(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"slow.period": "1 s"}, "slow.period: 1 s are longer than the shortest phase"),
+        ({"rig.gain": "1e-2 m/(N s)"}, "rig.gain: the force controller overshoots more and more"),
+    ],
+)
+def test_a_force_controller_that_is_too_slow_or_too_eager_is_refused_where_it_stands(changes, place):
+    with pytest.raises(ValidationError) as refused:
+        changed(changes)
+    assert [str(fault).startswith(place) for fault in translate(refused.value, halfreal.Definition)] == [True]
 
 
 def test_a_rig_that_never_settles_is_no_go_and_says_why():

@@ -230,6 +230,15 @@ class Harmonic(Settings):
         """Time constants [s] by name over which the coupling remembers, those that are given."""
         raise NotImplementedError
 
+    def check_excitations(self, virtual: bool, specimen: bool) -> None:
+        """Raise a fault if the coupling cannot work with an excitation of these parts."""
+        if self.following is not None and not virtual:
+            raise fault(
+                "what is followed is the phase of excitation.virtual, and nothing excites the virtual substructure; "
+                "leave following out, or excite the virtual substructure",
+                "following",
+            )
+
     def check_step(self, dt: float) -> None:
         """Raise a fault if the harmonics do not suit a loop of this step."""
         place = "frequencies" if self.frequencies is not None else "base_frequency"
@@ -337,6 +346,20 @@ class Harmonic(Settings):
             *channels("coupling.drive", unit, count),
             *channels("coupling.transfer", f"m/{unit}", count),
         )
+
+    def comparison(self, axes: int) -> dict[str, Value]:
+        """State by which both laws see whether the rig answers: Σ a_o r_k, Σ r_k², Σ a_o and Σ a_o², and their count.
+
+        a = g − g_ext is the answer.  Of the power of white noise the N entries of r explain the part N/ticks, of an
+        answer that comes from them much more, whatever is still to be learnt of it and even if it never settles.
+        """
+        size = 2 * axes * len(self.hz)
+        return {
+            "alike": np.zeros((axes, size)),
+            "driven": np.zeros(size),
+            "answered": np.zeros((axes, 2)),
+            "seen": 0.0,
+        }
 
     def parameters(self, dt: float, phase: tuple[str, ...]) -> Mapping[str, Value]:
         """Parameters that both laws share."""

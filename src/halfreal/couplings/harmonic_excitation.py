@@ -26,6 +26,7 @@ def with_harmonics(
         return coupling
     given = [one for one in excitations if one is not None]
     orders = {id(one): _orders(one, dt, nonlinear, coupling.following is not None) for one in given}
+    _below_nyquist(excitations, dt, 1.0 if coupling.following is None else 1.0 + WIDEST)
     if not given:
         raise fault("nothing excites the test that would tell the harmonics; give frequencies", "frequencies")
     if coupling.following is not None:
@@ -34,6 +35,18 @@ def with_harmonics(
         return coupling.changed(base_frequency=first.frequency, harmonics=max(orders[id(first)]))
     hz = {order * one.frequency for one in given for order in orders[id(one)]}  # type: ignore[union-attr]
     return coupling.changed(frequencies=np.array(sorted(hz)))
+
+
+def _below_nyquist(excitations: Sequence[Excitation | None], dt: float, reach: float) -> None:
+    """Raise a fault that names the excitation, ``reach`` times whose frequency is not below half the sampling rate."""
+    for name, one in zip(("virtual", "specimen"), excitations, strict=False):
+        highest = reach * getattr(one, "frequency", 0.0)
+        if highest >= 0.5 / dt:
+            told = "" if reach == 1.0 else f", which may be followed up to {units.text(highest, 'Hz')},"
+            raise fault(
+                f"excitation.{name}.frequency = {units.text(highest / reach, 'Hz')}{told} is not below half the "
+                f"sampling rate, {units.text(0.5 / dt, 'Hz')}; lower it, or shorten timing.step"
+            )
 
 
 def _orders(excitation: Excitation, dt: float, nonlinear: bool, followed: bool) -> list[int]:

@@ -32,6 +32,7 @@ from pydantic import model_validator
 from .. import units
 from ..errors import HalfrealError
 from ..kernels.block import Block, Value
+from ..kernels.compile import kernel
 from ..kernels.harmonic import (
     ADAPTING,
     IDENTIFYING,
@@ -44,6 +45,38 @@ from ..kernels.harmonic import (
 )
 from ..settings import Number, fault
 from .harmonic import REFERENCES, Harmonic
+
+
+EXPLAINED, AS_NOISE = 0.01, 10.0
+"""Of an answer's power the random drives explain less, and less than so many times what they would of white noise."""
+
+
+@kernel
+def compare(s):  # type: ignore[no-untyped-def]
+    """Keep sums of how alike drive and answer are (``Harmonic.comparison``); the same in both adaption laws."""
+    s.seen += 1.0
+    for k in range(s.driven.shape[0]):
+        s.driven[k] += s.phasor[0, k] * s.phasor[0, k]
+    for o in range(s.answer.shape[0]):
+        s.answered[o, 0] += s.answer[o]
+        s.answered[o, 1] += s.answer[o] * s.answer[o]
+        for k in range(s.driven.shape[0]):
+            s.alike[o, k] += s.answer[o] * s.phasor[0, k]
+
+
+@kernel
+def unanswered(s):  # type: ignore[no-untyped-def]
+    """Whether an axis did not answer the random drives: they explain no more of it than they would of noise."""
+    size = s.driven.shape[0]
+    least = math.inf
+    for o in range(s.answer.shape[0]):
+        explained = 0.0
+        for k in range(size):
+            if s.driven[k] > 0.0:
+                explained += s.alike[o, k] * s.alike[o, k] / s.driven[k]
+        power = s.answered[o, 1] - s.answered[o, 0] * s.answered[o, 0] / s.seen
+        least = min(least, explained / power if power > 0.0 else 0.0)
+    return least < min(EXPLAINED, AS_NOISE * size / s.seen)
 
 
 def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -65,6 +98,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
     if t < p.identification_time - 0.5 * p.dt:
+        compare(s)
         gain = p.identification_gain
         if p.identification_rate > 0.0:
             square = 0.0
@@ -82,7 +116,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if s.mode == IDENTIFYING:
             s.mode = ADAPTING
             if p.identification_time > 0.0:
-                if not s.misfit_squares[1] > 0.0:
+                if unanswered(s):
                     status = NOT_EXCITED
                 for k in range(size):
                     s.phasor[0, k] = 0.0
@@ -168,6 +202,7 @@ class HarmonicLms(Harmonic):
             "error": zeros,
             "gap_squares": np.zeros(2),
             "misfit_squares": np.zeros(2),
+            **self.comparison(n),
         }
         return Block(
             name="coupling",

@@ -62,6 +62,9 @@ USUAL_MEMORY, USUAL_IDENTIFICATION_MEMORY = 1.0, 2.0
 WEAKEST = 1e-6
 """Part of the drive's power below which a harmonic is not identified any further."""
 
+EXPLAINED, AS_NOISE = 0.01, 10.0
+"""Of an answer's power the random drives explain less, and less than so many times what they would of white noise."""
+
 
 @kernel
 def identify(p, s, axes):  # type: ignore[no-untyped-def]
@@ -125,6 +128,34 @@ def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
     solve(s.r, s.z, s.theta)
 
 
+@kernel
+def compare(s):  # type: ignore[no-untyped-def]
+    """Keep sums of how alike drive and answer are (``Harmonic.comparison``); the same in both adaption laws."""
+    s.seen += 1.0
+    for k in range(s.driven.shape[0]):
+        s.driven[k] += s.phasor[0, k] * s.phasor[0, k]
+    for o in range(s.answer.shape[0]):
+        s.answered[o, 0] += s.answer[o]
+        s.answered[o, 1] += s.answer[o] * s.answer[o]
+        for k in range(s.driven.shape[0]):
+            s.alike[o, k] += s.answer[o] * s.phasor[0, k]
+
+
+@kernel
+def unanswered(s):  # type: ignore[no-untyped-def]
+    """Whether an axis did not answer the random drives: they explain no more of it than they would of noise."""
+    size = s.driven.shape[0]
+    least = math.inf
+    for o in range(s.answer.shape[0]):
+        explained = 0.0
+        for k in range(size):
+            if s.driven[k] > 0.0:
+                explained += s.alike[o, k] * s.alike[o, k] / s.driven[k]
+        power = s.answered[o, 1] - s.answered[o, 0] * s.answered[o, 0] / s.seen
+        least = min(least, explained / power if power > 0.0 else 0.0)
+    return least < min(EXPLAINED, AS_NOISE * size / s.seen)
+
+
 def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = s.gap.shape[0]
     status = 0
@@ -140,6 +171,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
     identifying = t < p.identification_time - 0.5 * p.dt
     if identifying:
+        compare(s)
         number = math.floor(t / p.random_interval + 1e-9)
         if number != s.drawn:
             s.drawn = number
@@ -147,7 +179,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     else:
         if s.mode == IDENTIFYING:
             s.mode = ADAPTING
-            if p.identification_time > 0.0 and not s.misfit_squares[1] > 0.0:
+            if p.identification_time > 0.0 and unanswered(s):
                 status = NOT_EXCITED
             begin(p, s, n)
         adapt(p, s, u, n)
@@ -181,6 +213,16 @@ class HarmonicRls(Harmonic):
             if getattr(self, memory) is not None and getattr(self, forgetting) is not None:
                 raise fault(f"{memory} is given beside {forgetting}; keep one", memory)
         return self
+
+    def check_excitations(self, virtual: bool, specimen: bool) -> None:
+        if specimen:
+            raise fault(
+                "by least squares the drive follows from the twin of the virtual substructure, which does not feel "
+                "excitation.specimen: its gap would not close, but open; use 'harmonic lms', or excite the virtual "
+                "substructure",
+                "kind",
+            )
+        super().check_excitations(virtual, specimen)
 
     def memories(self, dt: float) -> dict[str, float]:
         found = {}
@@ -235,6 +277,7 @@ class HarmonicRls(Harmonic):
             "error": zeros,
             "gap_squares": np.zeros(2),
             "misfit_squares": np.zeros(2),
+            **self.comparison(n),
         }
         # of a memory without end the floor would never be reached: that of an hour serves
         remembered = min(memories["identification_memory"], 3600.0)

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from ..couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
 from ..couplings.adaptive_model_based import AdaptiveModelBased
@@ -269,6 +269,7 @@ class Definition(Settings):
     def _harmonics_fit(cls, coupling: Any, info: ValidationInfo) -> Any:
         timing, virtual, excitation = (info.data.get(name) for name in ("timing", "virtual", "excitation"))
         if isinstance(coupling, Harmonic) and timing is not None and excitation is not None:
+            coupling.check_excitations(excitation.virtual is not None, excitation.specimen is not None)
             known = with_harmonics(coupling, (excitation.virtual, excitation.specimen), timing.step)
             known.check_step(timing.step)
             if virtual is not None:
@@ -349,9 +350,6 @@ class Definition(Settings):
                 f"'{scheme}' takes a measured force for that of the tick in which it comes, and in a slow test it is "
                 f"the answer to the target before; give virtual.scheme = {' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
             )
-        rig = info.data.get("rig")
-        if isinstance(rig, ForceControlled) and virtual is not None:
-            rig.check_step(slow.period, virtual.axes)
         shortest = min(slow.ramp, slow.average or slow.ramp)
         if slow.period > shortest:
             raise fault(
@@ -368,17 +366,16 @@ class Definition(Settings):
             check_axes("rig.specimen", specimen, virtual.axes)
         if virtual is not None and isinstance(specimen, FlexibleSpecimen):
             specimen.check_axes(virtual.axes)
-        if virtual is not None and isinstance(rig, ShakingTable):
+        if virtual is not None and isinstance(rig, ShakingTable | ForceControlled):
             rig.check_axes(virtual.axes)
         return rig
 
-    @field_validator("slow")
-    @classmethod
-    def _force_controller_stable(cls, slow: Slow | None, info: ValidationInfo) -> Slow | None:
-        timing, virtual, rig = (info.data.get(name) for name in ("timing", "virtual", "rig"))
-        if slow is None and timing is not None and virtual is not None and isinstance(rig, ForceControlled):
-            rig.check_step(timing.step, virtual.axes)
-        return slow
+    @model_validator(mode="after")
+    def _force_controller_stable(self) -> Definition:
+        """Of the whole definition: the gain is at fault, and how often it acts stands in a later section."""
+        if isinstance(self.rig, ForceControlled):
+            self.rig.check_step(self.period, self.virtual.axes)
+        return self
 
     @field_validator("rig")
     @classmethod

@@ -179,8 +179,13 @@ class RigEnd:
         returns: bool,
         return_time: float,
         unit: str = "m",
+        home: np.ndarray | None = None,
     ) -> Block:
-        """Block "link.command"; it ``waits`` for each command if the rig works in step with the test's loop."""
+        """Block "link.command"; it ``waits`` for each command if the rig works in step with the test's loop.
+
+        ``stands`` is the command under which it stands, and ``home`` that to which it ``returns``: the same if left
+        out.
+        """
         n = self.axes
         seen = np.zeros(WINDOW)
         seen[1] = 1.0
@@ -221,7 +226,7 @@ class RigEnd:
                 "lease": 1e9 * session.lease,
                 "returns": float(returns),
                 "return_time": return_time,
-                "stands": np.array(stands, dtype=float),
+                "home": np.array(stands if home is None else home, dtype=float),
                 "first": np.frombuffer(first.ljust(8 * BUFFER, b"\0")),
                 "first_length": float(len(first)),
                 "origin": float(time.monotonic_ns()),
@@ -262,7 +267,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if p.returns != 0.0 and s.code != OWN_STOP:  # after an emergency stop nothing may move
             share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / p.return_time, 1.0)))
             for i in range(n):
-                s.command[i] = p.stands[i] + share * (s.held[i] - p.stands[i])
+                s.command[i] = p.home[i] + share * (s.held[i] - p.home[i])
     in_step = p.waits != 0.0 and s.state == ARMED_RIG  # a safe rig has its own clock
     limit = s.arrived + p.lease if s.state == ARMED_RIG else called + 1e9 * p.dt
     fresh = False

@@ -10,6 +10,7 @@ from ..definition.definition import Definition, SimulatedRig
 from ..kernels.loop import Loop
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.pace import pace
+from ..rigs.force_controlled import ForceControlled
 from ..runs.build import build, initial_displacement, interface
 from .resumption import Resumption
 
@@ -40,15 +41,16 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         idle=("link.idle",) if rig_paced else (),
     )
     blocks = [send, receive, paced] if rig_paced else [send, paced, receive]
-    begins = initial_displacement(definition.virtual)
-    loop = build(definition, link=blocks, ticks_before=ticks_before(definition, offer.displacement - begins))
+    stands = where_it_stands(definition, offer.displacement, offer.force)
+    begins = initial_command(definition)
+    loop = build(definition, link=blocks, ticks_before=ticks_before(definition, stands - begins))
     guard = loop.state("guard")
-    for field in ("before",) if definition.commands == "force" else ("applied", "held", "before"):
-        guard[field][:] = offer.displacement
+    guard["before"][:] = offer.displacement
+    for field in ("applied", "held"):
+        guard[field][:] = stands
     if definition.slow is not None:
         motion = loop.state("motion")
         motion["displacement"][:] = offer.displacement
-        stands = offer.displacement if definition.commands == "displacement" else np.zeros(n)
         for field in ("start", "goal", "now"):
             motion[field][:] = stands
         if resumption is not None:
@@ -56,19 +58,39 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
     return loop
 
 
+def where_it_stands(definition: Definition, displacement: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """The command under which a rig stands that measures these: held, it does not move.
+
+    A rig that follows a force may hold one, which is what it measures.  Of one that is driven by a force, such as a
+    shaker, what is measured is no drive: it is at rest with none.
+    """
+    if definition.commands == "displacement":
+        return displacement
+    follows = definition.slow is not None or definition.targets == "force"
+    return force if follows else np.zeros_like(force)
+
+
+def initial_command(definition: Definition) -> np.ndarray:
+    """Where the test begins [m or N]."""
+    displacement = initial_displacement(definition.virtual)
+    if definition.commands == "displacement":
+        return displacement
+    rig = definition.rig
+    return rig.stiffness(displacement.size) @ displacement if isinstance(rig, ForceControlled) else 0.0 * displacement
+
+
 def ticks_before(definition: Definition, distance: np.ndarray) -> int:
     """Ticks in which the rig can come smoothly to where the test begins."""
     timing, limits, rig = definition.timing, definition.limits, definition.rig
     if definition.slow is not None:  # its own motion brings it there
         return 0
-    if definition.commands == "force":  # it begins without force, wherever the rig stands
-        return timing.ticks_before
     noise = 0.0
-    if isinstance(rig, SimulatedRig):
-        noise = STEADY * rig.sensors.displacement.noise + rig.sensors.displacement.resolution
+    if isinstance(rig, SimulatedRig | ForceControlled):
+        sensor = rig.sensors.displacement if definition.commands == "displacement" else rig.sensors.force
+        noise = STEADY * sensor.noise + sensor.resolution
     if np.all(np.abs(distance) <= noise):
         return timing.ticks_before
-    rate = limits.command_rate.values("trip", distance.size)
+    rate = limits.ordered(definition.commands)[1][1].values("trip", distance.size)
     shortest = float((0.5 * math.pi * np.abs(distance) / rate).max()) * 1.01
     wished = timing.soft_start or limits.return_time
     return math.ceil(max(wished, shortest) / timing.step - 1e-9)

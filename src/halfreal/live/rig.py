@@ -2,8 +2,8 @@
 
 The blocks are those of the rehearsal, in a loop of their own that follows the commands of whoever opens a session
 (``docs/link.md``): on a clock of its own, or in step with the test's loop, one step for each command.  It makes itself
-safe when commands stop coming.  Between sessions it stands still where it was left; one that is commanded in force is
-let go, and comes to rest where it began.
+safe when commands stop coming.  Between sessions it stands still where it was left, in a slow test under the force it
+was left with; one that is commanded in force in real time is let go, and comes to rest where it began.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..rigs.user import UserRig
 from ..runs.build import initial_displacement, interface, simulated
 from ..runs.rehearse import host, versions
 from ..runs.run import Run, Signal
+from .preparation import where_it_stands
 from .privileges import prioritise
 from .resumption import take_over
 
@@ -80,6 +81,7 @@ class VirtualRig:
         self.axes = definition.virtual.axes
         begins = initial_displacement(definition.virtual)
         self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
+        self.force = np.zeros(self.axes)
         self.end = RigEnd.listen(definition.link, self.axes, definition.period)
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
@@ -90,6 +92,11 @@ class VirtualRig:
         )
         self._rest = self.displacement, self.force
 
+    @property
+    def stands(self) -> np.ndarray:
+        """The command under which it stands."""
+        return where_it_stands(self.definition, self.displacement, self.force)
+
     def _loop(self, session: RigSession) -> Loop:
         definition, n = self.definition, self.axes
         rig, step = definition.rig, definition.period
@@ -97,11 +104,12 @@ class VirtualRig:
         by_force = definition.commands == "force"
         command = self.end.command_block(
             session,
-            np.zeros(n) if by_force else self.displacement,
+            self.stands,
             waits=self.in_step,
             returns=by_force or definition.limits.on_trip == "return",  # a force that is held is not safe
             return_time=definition.limits.return_time,
             unit="N" if by_force else "m",
+            home=np.zeros(n) if by_force else None,
         )
         inner, sensors = simulated(definition, rig, n, self.displacement, interface("command", n))
         answer = self.end.answer_block(session)

@@ -10,15 +10,32 @@ the library serve: actuators, sensors, the geometry of the interface, compensati
 from __future__ import annotations
 
 from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticCustomError
 
+from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.user import UserFunctionError, split, told
 from ..models.user import UserCode
 from ..safety.limits import Commands
+from ..settings import shown
+
+
+def plainly(error: Exception, path: Path) -> str:
+    """What went wrong in a user's function: faults of the library's settings in their own words, and the line."""
+    if isinstance(error, ValidationError):
+        items = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
+        words = "; ".join(f"{place}: {message}" if place else message for place, message in items)
+    elif isinstance(error, PydanticCustomError | HalfrealError):
+        words = str(error)
+    else:
+        return told(error, path)
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return f"{words} ({path.name}, line {lines[-1]})" if lines else words
 
 
 class AssembledRig(UserCode):
@@ -32,26 +49,35 @@ class AssembledRig(UserCode):
 
     def blocks(self, dt: float, commands: tuple[str, ...], x0: np.ndarray) -> tuple[list[Block], list[Block]]:
         """Blocks on the rig's own step, and those of the end of a tick."""
+        function = self.load()
         try:
-            answer = self.load()(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
-            inner, outer = ([*part] for part in answer)
+            answer = function(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
         except Exception as error:
-            file, name = split(self.function)
+            file = Path(split(self.function)[0])
+            raise UserFunctionError(f"{self._named} gave no rig: {plainly(error, file)}") from error
+        try:
+            inner, outer = ([*part] for part in answer)
+        except (TypeError, ValueError) as error:
             raise UserFunctionError(
-                f"{name} of {file} gave no rig: {told(error, Path(file))}; it must answer with two lists of blocks"
+                f"{self._named} gave {shown(answer)}; it must answer with two lists of blocks"
             ) from error
         self._check(inner, outer, len(commands))
         return inner, outer
 
+    @property
+    def _named(self) -> str:
+        file, name = split(self.function)
+        return f"{name} of {Path(file).name}"
+
     def _check(self, inner: list[Block], outer: list[Block], n: int) -> None:
         strange = [part for part in (*inner, *outer) if not isinstance(part, Block)]
         if strange:
-            raise UserFunctionError(f"{self.function} gave {strange[0]!r} where a block is expected")
+            raise UserFunctionError(f"{self._named} gave {shown(strange[0])} where a block is expected")
         written = {channel.name for block in outer for channel in block.outputs}
         wanted = (*names(channels("measured.displacement", "m", n)), *names(channels("measured.force", "N", n)))
         missing = [name for name in wanted if name not in written]
         if missing:
             raise UserFunctionError(
-                f"{self.function}: no block at the end of the tick writes {', '.join(missing)}; the last of them must "
+                f"{self._named} gave no rig: no block at the end of the tick writes {', '.join(missing)}; the last of them must "
                 "write what is measured at the interface"
             )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from .. import units
 from ..kernels.block import Block, channels
@@ -76,37 +76,42 @@ class ForceControlled(Settings):
             raise fault(f"an element is {other[0]}, and a force-controlled rig has a linear specimen; make it linear")
         if specimen.mass is not None or specimen.damping is not None:
             raise fault("a force-controlled rig moves a specimen without mass and damping; leave them out")
-        axes = specimen.axes() or 1
-        stiffness = specimen.matrices(axes)[2] + assemble(specimen.elements, axes).stiffness
-        if np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)).min() <= 0.0:
-            raise fault("the specimen has no stiffness in some direction; a force would move it without end")
         return specimen
 
-    @field_validator("transfer_stiffness", "gain")
-    @classmethod
-    def _one_for_each(cls, values: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        specimen = info.data.get("specimen")
-        axes = None if specimen is None else specimen.axes()
-        if values is not None and axes is not None and values.size not in (1, axes):
-            raise fault(f"{values.size} values for {axes} axis(es); give one, or one for each")
-        return values
+    def stiffness(self, n: int) -> np.ndarray:
+        """K_s with the elements, (n, n)."""
+        return np.asarray(self.specimen.matrices(n)[2] + assemble(self.specimen.elements, n).stiffness)
+
+    def check_axes(self, n: int) -> None:
+        """Raise a fault if gains and stiffness are not those of an interface with ``n`` axes."""
+        for name in ("transfer_stiffness", "gain"):
+            values = getattr(self, name)
+            if values is not None and values.size not in (1, n):
+                raise fault(f"{values.size} values for {n} axis(es); give one, or one for each", name)
+        stiffness = self.stiffness(n)
+        if np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)).min() <= 0.0:
+            raise fault(
+                "the specimen has no stiffness in some direction, and a force would move it without end; give it some "
+                f"on each of the {n} axis(es)",
+                "specimen",
+            )
 
     def series(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Stiffness of specimen and transfer system in series, (n, n), and K_t of each axis."""
-        stiffness = self.specimen.matrices(n)[2] + assemble(self.specimen.elements, n).stiffness
         given = np.full(n, np.inf) if self.transfer_stiffness is None else self.transfer_stiffness
         transfer = np.broadcast_to(given, n).astype(float)
-        return np.linalg.inv(np.linalg.inv(stiffness) + np.diag(1.0 / transfer)), transfer
+        return np.linalg.inv(np.linalg.inv(self.stiffness(n)) + np.diag(1.0 / transfer)), transfer
 
     def check_step(self, period: float, n: int) -> None:
-        """Raise a fault if the sampled force controller is not stable at the rig's step."""
+        """Raise a fault of the definition if the sampled force controller is not stable at the rig's step."""
         step = period / self.substeps
         fastest = float(np.abs(np.linalg.eigvals(np.broadcast_to(self.gain, n)[:, None] * self.series(n)[0])).max())
         if step * fastest >= 2.0:
             raise fault(
                 f"the force controller overshoots more and more: gain times stiffness is {fastest:.4g} 1/s, and must "
-                f"be below {2.0 / step:.4g} 1/s at the rig's step of {units.text(step, 's')}; lower the gain, or "
+                f"be below {2.0 / step:.4g} 1/s at the rig's step of {units.text(step, 's')}; lower rig.gain, or "
                 "shorten the step",
+                "rig",
                 "gain",
             )
 
@@ -114,7 +119,7 @@ class ForceControlled(Settings):
         """The block "specimen"; the rig begins with the specimen at ``x0``."""
         n = len(commands)
         series, transfer = self.series(n)
-        force = self.specimen.matrices(n)[2] @ x0
+        force = self.stiffness(n) @ x0
         position = x0 + force / transfer
         shown = x0 if self.measures == "specimen" else position
         return Block(

@@ -114,6 +114,8 @@ def build(
     )
     unit = "N" if definition.commands == "force" else "m"
     x0 = initial_displacement(virtual)
+    # the force under which the rig's model stands there
+    begin = definition.rig.stiffness(n) @ x0 if isinstance(definition.rig, ForceControlled) else None
     alone = quiet or cut or endless
     before = 0 if alone else definition.timing.ticks_before if ticks_before is None else ticks_before
     controller = before_the_guard(definition, virtual, unit, quiet=quiet, cut=cut)
@@ -124,7 +126,9 @@ def build(
     if slow is not None and moved:
         places, forces = interface("sensed.displacement", n), interface("sensed.force", n)
         rate = definition.limits.ordered(definition.commands)[1][1].values("trip", n)
-        controller.append(slow.block(step, unit, asked, places, forces, rate, x0, definition.commands, fixed=quiet))
+        controller.append(
+            slow.block(step, unit, asked, places, forces, rate, x0, definition.commands, begin=begin, fixed=quiet)
+        )
         moving, seen = interface("motion.command", n), interface("motion.displacement", n)
         guarded = (moving, moving, seen, forces)
     controller.append(
@@ -141,6 +145,7 @@ def build(
             commands=definition.commands,
             targets=definition.targets if slow is None else definition.commands,  # there it is the command on its way
             step=step,
+            begin=begin,
         )
     )
     if cut:

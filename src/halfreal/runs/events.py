@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import units
+from ..couplings.harmonic import MODES as HARMONIC_MODES
 from ..couplings.start_up import MODES
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
@@ -59,6 +60,7 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
         "guard.warning": {0.0: "", **warnings},
         "start_up.mode": dict(MODES),
+        "coupling.mode": dict(HARMONIC_MODES),
         "coupling.order": {float(order): f"prediction order {order}" for order in range(10)},
         "link.stale": {0.0: "measurements are fresh again", 1.0: "warning: no fresh measurement"},
         "rig.state": dict(RIG_STATES),

@@ -55,22 +55,25 @@ def guard(
     commands: Commands = "displacement",
     targets: Commands = "displacement",
     step: float | None = None,
+    begin: np.ndarray | None = None,
 ) -> Block:
     """Block "guard".
 
     ``initial`` is where the test begins, and where the rig is taken to stand; whoever knows better writes the state
     fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].  A rig commanded in force starts
-    and ends with none, also on a trip: a force that is held is not safe.  ``step`` is that of the test, where it is not
-    the period of the rig, ``dt``.
+    with that of ``begin``, none if left out, and ends with none, also on a trip: a force that is held is not safe.
+    ``step`` is that of the test, where it is not the period of the rig, ``dt``.
     """
     n = len(asked)
     mode = RAMPING if soft_start > 0.0 else RUNNING
     initial = np.asarray(initial, dtype=float)
     safe = initial if limits.safe_position is None else np.broadcast_to(limits.safe_position, n)
-    begin = initial
-    if commands == "force":
-        begin = safe = np.zeros(n)
     zeros = np.zeros(n)
+    if commands == "force":
+        safe = zeros
+        begin = zeros if begin is None else np.asarray(begin, dtype=float)
+    else:
+        begin = initial
     trip, warn = (
         np.concatenate([limit.values(which, n) for _, limit in limits.ordered(commands, targets)]) for which in WHICH
     )

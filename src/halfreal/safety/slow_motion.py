@@ -108,6 +108,7 @@ class Slow(Settings):
         initial: np.ndarray,
         commands: Commands,
         *,
+        begin: np.ndarray | None = None,
         fixed: bool = False,
     ) -> Block:
         """Block "motion".
@@ -115,12 +116,12 @@ class Slow(Settings):
         It reads what is asked and what the sensors say, and writes the command on its way (``motion.command``), the
         tick's measurement (``measured.displacement``, ``measured.force``) and the last displacement that was a number
         (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
-        of the command's rate.  ``fixed`` leaves out what depends on the measurement, for linearising: the rig then
+        of the command's rate.  A rig commanded in force stands under that of ``begin``, none if left out.  ``fixed`` leaves out what depends on the measurement, for linearising: the rig then
         settles for as long as it may.
         """
         n = len(asked)
         initial, zeros = np.asarray(initial, dtype=float), np.zeros(n)
-        begin = zeros if commands == "force" else initial
+        begin = initial if commands == "displacement" else zeros if begin is None else np.asarray(begin, dtype=float)
         state: dict[str, Value] = {
             "start": begin,
             "goal": begin,

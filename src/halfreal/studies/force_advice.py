@@ -8,7 +8,6 @@ from .. import units
 from ..definition.definition import Definition
 from ..models.baumgarte import Baumgarte
 from ..models.constrained import Constrained
-from ..models.restoring import assemble
 from ..models.stiffness_estimate import below_specimen
 from ..rigs.force_controlled import ForceControlled
 from ..rigs.specimen import Specimen
@@ -49,7 +48,7 @@ def seen_stiffness(virtual: Constrained, rig: ForceControlled) -> np.ndarray:
     n = virtual.axes
     if rig.measures == "actuator":
         return rig.series(n)[0]
-    return np.asarray(rig.specimen.matrices(n)[2] + assemble(rig.specimen.elements, n).stiffness)
+    return rig.stiffness(n)
 
 
 def on_stiffness(virtual: Constrained, rig: ForceControlled, stable: bool) -> list[str]:
@@ -60,8 +59,7 @@ def on_stiffness(virtual: Constrained, rig: ForceControlled, stable: bool) -> li
     """
     found, reckoned, seen = [], virtual.method.reckoned_stiffness, seen_stiffness(virtual, rig)
     if rig.measures == "actuator" and rig.transfer_stiffness is not None:
-        true = rig.specimen.matrices(virtual.axes)[2] + assemble(rig.specimen.elements, virtual.axes).stiffness
-        softer = 1.0 - float(np.linalg.eigvals(np.linalg.solve(true, seen)).real.min())
+        softer = 1.0 - float(np.linalg.eigvals(np.linalg.solve(rig.stiffness(virtual.axes), seen)).real.min())
         found.append(
             f"warning: the actuators' displacement is fed back, with what the transfer system gives way: the specimen "
             f'seems {100 * softer:.0f} % softer; take measures = "specimen"'

@@ -1,0 +1,161 @@
+"""Responses and modes written for other programs and read again."""
+
+import numpy as np
+import pytest
+import pyuff
+
+from halfreal.records.exchange_formats import (
+    Contents,
+    ExchangeError,
+    Modes,
+    Place,
+    Responses,
+    read_mat,
+    read_modes_csv,
+    read_responses_csv,
+    write_mat,
+    write_modes_csv,
+    write_responses_csv,
+)
+from halfreal.records.universal_file import read_uff, write_uff
+
+RANDOM = np.random.default_rng(1)
+HZ = np.arange(1, 120) / 7.0
+OUTPUTS = (Place(1, "x"), Place(13, "-z"), Place(13, "ry"))
+INPUTS = (Place(13, "z"), Place(2, "x"))
+
+
+def noise(*shape):
+    return RANDOM.standard_normal(shape) + 1j * RANDOM.standard_normal(shape)
+
+
+RESPONSES = Responses(HZ, 1e-6 * noise(3, 2, HZ.size), OUTPUTS, INPUTS, "acceleration")
+MODES = Modes(np.array([-0.4 + 21j, -3.5 + 99.5j]), noise(3, 2), (Place(1, "y"), Place(1, "z"), Place(13, "z")))
+NODES = {1: np.array([0.0, 1 / 3, -2.0]), 13: np.array([1e-3, 4.0, 0.35])}
+
+
+def same_responses(found, expected, rtol, of_lines=0.0):
+    assert (found.outputs, found.inputs, found.quantity) == (expected.outputs, expected.inputs, expected.quantity)
+    np.testing.assert_allclose(found.frequency_hz, expected.frequency_hz, rtol=of_lines)
+    np.testing.assert_allclose(found.values, expected.values, rtol=rtol)
+
+
+def same_modes(found, expected, rtol):
+    assert found.places == expected.places
+    for mine, theirs in ((found.poles, expected.poles), (found.shapes, expected.shapes)):
+        np.testing.assert_allclose(mine.real, theirs.real, rtol=rtol)
+        np.testing.assert_allclose(mine.imag, theirs.imag, rtol=rtol)
+
+
+@pytest.mark.parametrize(("kind", "digits"), [(2411, 1e-15), (15, 1e-5)])
+def test_a_universal_file_is_read_as_it_was_written(tmp_path, kind, digits):
+    """To the digits of the format: six for lines, modes, and nodes of set 15; twelve for values."""
+    file = tmp_path / "test.uff"
+    write_uff(file, Contents(RESPONSES, MODES, NODES), nodes_as=kind)
+    found = read_uff(file)
+    same_responses(found.responses, RESPONSES, 1e-11, 5e-6)
+    assert np.ptp(np.diff(found.responses.frequency_hz)) < 1e-12  # equally far apart as they were
+    same_modes(found.modes, MODES, 1e-5)
+    assert found.nodes.keys() == NODES.keys()
+    for number, place in NODES.items():
+        np.testing.assert_allclose(found.nodes[number], place, rtol=digits)
+
+
+def test_the_sets_of_a_universal_file_are_those_that_programs_look_for(tmp_path):
+    file = tmp_path / "test.uff"
+    write_uff(file, Contents(RESPONSES, MODES, NODES))
+    plain = pyuff.UFF(str(file))
+    assert plain.get_set_types().tolist() == [164, 2411, *[58] * 6, *[55] * 2]
+    first = plain.read_sets(2)
+    assert (first["func_type"], first["rsp_node"], first["rsp_dir"], first["ref_node"], first["ref_dir"]) == (
+        4,
+        1,
+        1,
+        13,
+        3,
+    )
+    assert (first["ordinate_spec_data_type"], first["orddenom_spec_data_type"]) == (12, 13)
+    assert plain.read_sets(5)["rsp_dir"] == -3
+    assert plain.read_sets(8)["eig"] == pytest.approx(-0.4 + 21j)
+
+
+def test_lines_that_are_not_equally_far_apart_are_written_one_by_one(tmp_path):
+    uneven = Responses(np.array([1.0, 3.5, 4.25]), noise(1, 1, 3), (Place(1, "z"),), (Place(1, "z"),))
+    write_uff(tmp_path / "test.uff", Contents(responses=uneven))
+    same_responses(read_uff(tmp_path / "test.uff").responses, uneven, 1e-11, 1e-12)
+
+
+def test_writing_again_replaces_the_file(tmp_path):
+    file = tmp_path / "test.uff"
+    for _ in range(2):
+        write_uff(file, Contents(responses=RESPONSES))
+    assert len(pyuff.UFF(str(file)).get_set_types()) == 7
+
+
+TURNING = Modes(np.array([-1 + 9j]), noise(2, 1), (Place(1, "z"), Place(1, "ry")))
+
+
+def test_rotations_of_shapes_are_not_lost_without_a_word(tmp_path):
+    with pytest.raises(ExchangeError, match=r"the shapes have rotations \(1:ry …\)"):
+        write_uff(tmp_path / "test.uff", Contents(modes=TURNING))
+    write_uff(tmp_path / "test.uff", Contents(modes=TURNING), leave_out_rotations=True)
+    assert read_uff(tmp_path / "test.uff").modes.places == (Place(1, "z"),)
+
+
+def test_a_mat_file_is_read_as_it_was_written(tmp_path):
+    file = tmp_path / "test.mat"
+    write_mat(file, Contents(RESPONSES, TURNING, NODES))
+    found = read_mat(file)
+    same_responses(found.responses, RESPONSES, 0)
+    same_modes(found.modes, TURNING, 0)
+    assert {number: place.tolist() for number, place in found.nodes.items()} == {
+        number: place.tolist() for number, place in NODES.items()
+    }
+
+
+def test_tables_are_read_as_they_were_written(tmp_path):
+    write_responses_csv(tmp_path / "responses.csv", RESPONSES)
+    same_responses(read_responses_csv(tmp_path / "responses.csv"), RESPONSES, 0)
+    write_modes_csv(tmp_path / "modes.csv", TURNING)
+    same_modes(read_modes_csv(tmp_path / "modes.csv"), TURNING, 0)
+    assert (tmp_path / "modes.csv").read_text().splitlines()[0].endswith("real 1:z,imag 1:z,real 1:ry,imag 1:ry")
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "told"),
+    [
+        ("", read_uff, "holds no data sets"),
+        ("a,b\n1,2\n", read_responses_csv, "no table of responses"),
+        ("a,b\n1,2\n", read_modes_csv, "no table of modes"),
+        ("frequency_hz,real 1:z/1:z,imag 1:z/1:z\n1,2\n", read_responses_csv, "not as many numbers"),
+        ("frequency_hz,real one/1:z,imag one/1:z\n1,2,3\n", read_responses_csv, "'one' is not a place"),
+        ("# quantity: strain\nfrequency_hz\n1\n", read_responses_csv, "quantity 'strain'"),
+    ],
+)
+def test_files_of_another_kind_are_refused(tmp_path, text, read, told):
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(ExchangeError, match=told):
+        read(tmp_path / "file")
+
+
+def test_what_does_not_fit_together_is_refused(tmp_path):
+    with pytest.raises(ExchangeError, match="outputs × inputs × lines"):
+        Responses(HZ, noise(2, 2, HZ.size), OUTPUTS, INPUTS)
+    with pytest.raises(ExchangeError, match="places × modes"):
+        Modes(np.array([1j]), noise(2, 2), (Place(1, "x"), Place(1, "y")))
+    with pytest.raises(ExchangeError, match="against an axis"):
+        Modes(np.array([1j]), noise(1, 1), (Place(1, "-x"),))
+    with pytest.raises(ExchangeError, match="is none of x, y, z"):
+        _ = Place(1, "up").code
+    with pytest.raises(ExchangeError, match="there is no file"):
+        read_uff(tmp_path / "nowhere.uff")
+
+
+def test_a_universal_file_with_a_hole_in_its_responses_is_refused(tmp_path):
+    file = tmp_path / "test.uff"
+    write_uff(file, Contents(responses=RESPONSES))
+    sets = pyuff.UFF(str(file)).read_sets()
+    file.unlink()
+    pyuff.UFF(str(file)).write_sets(sets[:-1], "add")
+    with pytest.raises(ExchangeError, match="no response of 13:ry to 2:x"):
+        read_uff(file)
