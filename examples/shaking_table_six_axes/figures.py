@@ -89,7 +89,7 @@ def damping() -> Figure:
             axes.plot(0, -100 * pole.real / abs(pole), "<", color=drawn.get_color(), clip_on=False)
         axes.axhline(0.0, color=QUIET, linewidth=0.9)
         axes.set(xlabel="artificial delay [ms]", title={"none": "Without compensation"}.get(name, f"With {name}"))
-        axes.set(ylim=(-6, 12))
+        axes.set(ylim=(0, 9))
     figure.axes[0].set_ylabel("damping ratio [%] (◂ true)")
     figure.axes[1].legend(loc="upper left", ncols=4)
     return figure
@@ -173,7 +173,7 @@ def _mode(axes: Any, whole: Substructure, shape: np.ndarray, residues: np.ndarra
             place = moved[node].copy()
             place["xyz".index(direction)] = places[node]["xyz".index(direction)] + 0.6 * np.real(turn * value) / largest
             axes.plot(*place[:, None], "o", color="tab:red", markersize=4)
-    axes.set(xlabel="x", ylabel="y", zlabel="z", box_aspect=(2, 6, 2), xlim=(-1.2, 1.2), ylim=(0, 6.3), zlim=(-1, 1))
+    axes.set(xlabel="x", ylabel="y", zlabel="z", box_aspect=(4, 6, 2), xlim=(-0.5, 3.5), ylim=(0, 6), zlim=(-1, 1))
     axes.invert_zaxis()
     axes.view_init(18, -35)
 
@@ -187,7 +187,7 @@ def _table(axes: Any) -> None:
     for one in MAVIS:
         foot = one.position - one.length * one.direction
         axes.plot(*np.array([one.position, foot]).T, color="tab:orange", linewidth=3)
-    for path in _lines({node: place - [0, 4, 0] for node, place in parts.positions().items()})[1:]:
+    for path in _lines({node: place - 4.0 * parts.ALONG for node, place in parts.positions().items()})[1:]:
         axes.plot(*path.T, color="tab:blue", linewidth=3)
     axes.set(
         xlabel="x", ylabel="y", zlabel="z", title="Store on the table and its seven actuators", box_aspect=(1, 1, 0.8)

@@ -1,6 +1,6 @@
 """A wing, virtual, and a store under it, on a six-axis shaking table: both as beams in space.
 
-         root ▒▒══════╤════════════S═════════╤═══ tip          y →, x back, z down
+         root ▒▒══════╤════════════S═════════╤═══ tip          y →, x back, z down; swept back by 25°
                       │            ║ pylon                      S: interface, all six motions
                     mid      nose ═╩════════ tail   store
 
@@ -18,7 +18,9 @@ from halfreal.models.damping import modal_damping
 from halfreal.models.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
 from halfreal.models.substructure import Substructure, couple
 
-SPAN, WING_ELEMENTS = 6.0, 12  # m
+SPAN, WING_ELEMENTS = 6.0, 12  # m, along the swept axis
+SWEEP = np.radians(25.0)
+ALONG = np.array([np.sin(SWEEP), np.cos(SWEEP), 0.0])
 STATION, MID, TIP = 9, 6, 13  # nodes of the wing: the interface at 4 m, 2.5 m, the tip at 6 m
 WING = Section(stretching=1.2e9, torsion=1.32e6, bending_2=3e7, bending_3=6.6e6, mass=132.0, inertia=9.6)
 PYLON = Section(stretching=2e7, torsion=4.8e3, bending_2=1e4, bending_3=6.4e3, mass=6.0, inertia=0.02)
@@ -42,7 +44,7 @@ STORE_RESPONSES = {"nose": "body.1.z", "nose side": "body.1.y", "tail": "body.5.
 
 def wing() -> Substructure:
     """The wing, held at its root, with the same damping ratio in every mode."""
-    axis = frame_beam("wing", np.zeros(3), np.array([0.0, SPAN, 0.0]), WING_ELEMENTS, WING, np.array([0.0, 0.0, 1.0]))
+    axis = frame_beam("wing", np.zeros(3), SPAN * ALONG, WING_ELEMENTS, WING, np.array([0.0, 0.0, 1.0]))
     part = axis.held(*frame_dofs("wing", 1))
     ratios = np.array([WING_DAMPING])
     return Substructure(part.dofs, part.mass, modal_damping(part.mass, part.stiffness, ratios), part.stiffness)
@@ -90,8 +92,8 @@ def poles(part: Substructure, highest_hz: float) -> tuple[np.ndarray, np.ndarray
 
 def positions() -> dict[str, np.ndarray]:
     """Where the nodes of wing and store are [m]."""
-    station = np.array([0.0, SPAN * (STATION - 1) / WING_ELEMENTS, 0.0])
-    wing = {f"wing.{i + 1}": np.array([0.0, SPAN * i / WING_ELEMENTS, 0.0]) for i in range(WING_ELEMENTS + 1)}
+    station = SPAN * (STATION - 1) / WING_ELEMENTS * ALONG
+    wing = {f"wing.{i + 1}": SPAN * i / WING_ELEMENTS * ALONG for i in range(WING_ELEMENTS + 1)}
     return {**wing, **{f"body.{i + 1}": station + np.array([-0.9 + 0.5 * i, 0.0, 0.35]) for i in range(5)}}
 
 

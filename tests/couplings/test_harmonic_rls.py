@@ -246,12 +246,41 @@ def test_a_transfer_function_that_was_far_too_large_does_not_hold_the_drive_down
     assert np.linalg.norm(state["theta"]) == pytest.approx(usual, rel=0.05)
 
 
-def test_rig_that_does_not_answer_is_told():
+@pytest.mark.parametrize("law", [HarmonicLms, HarmonicRls])
+@pytest.mark.parametrize("seed", range(3))
+def test_rig_that_does_not_answer_is_told(law, seed):
+    """Stuck, or lost in the noise of its sensor; one that moves as much as the noise does answers."""
+    memories = {"memory": 1.0, "identification_memory": 0.4}
+    coupling = law(
+        frequencies=[8.0], identification_time=2.0, random_interval=0.2, amplitude=1.0, seed=seed, **memories
+    )
+    stuck, free = lumped.matrices((1e9, 1.0, 1e15)), lumped.matrices(lumped.ACTUATOR)
+    for actuator, noise, answers in ((stuck, 1e-6, False), (free, 1e-6, True), (free, 1e-3, True), (free, 0.1, False)):
+        test = lumped.loop(coupling, lumped.excitation(8.0), actuator=actuator, noise=noise)
+        test.run(2_002)
+        fault = test.vector[test.index["loop.fault"]]
+        assert (fault == 0.0) == answers
+        assert answers or ("did not answer" in test.describe(fault) and "coupling.amplitude" in test.describe(fault))
+
+
+def test_rig_that_stands_still_is_told_though_its_target_moves():
+    values = np.random.default_rng(1).normal(size=(TICKS, 6))
+    values[:, 2:4] = 0.3
     coupling = HarmonicRls(frequencies=HZ, identification_time=0.2, random_interval=0.05, amplitude=1.0)
-    test = fed(coupling, np.zeros((TICKS, 6)))
+    test = fed(coupling, values)
     test.run(TICKS)
-    told = test.describe(test.vector[test.index["loop.fault"]])
-    assert "did not answer" in told and "coupling.amplitude" in told
+    assert "did not answer" in test.describe(test.vector[test.index["loop.fault"]])
+
+
+@pytest.mark.parametrize(("hz", "interval"), [(200.0, 0.2), (40.0, 0.02), (2.0, 0.05)])
+def test_rig_whose_transients_outweigh_its_answer_is_not_taken_for_one_that_does_not_answer(hz, interval):
+    for seed in range(1, 5):
+        coupling = HarmonicRls(
+            frequencies=[hz], identification_time=2.0, random_interval=interval, amplitude=1.0, seed=seed
+        )
+        test = lumped.loop(coupling, lumped.excitation(8.0), noise=3e-5)
+        test.run(2_002)
+        assert test.vector[test.index["loop.fault"]] == 0.0
 
 
 # --- harmonics and frequencies ----------------------------------------------------------------------------------------

@@ -87,7 +87,13 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
         (
             'frequency = "8 Hz"',
             'frequency = "600 Hz"',
-            "coupling.frequencies: 600 Hz is not below half the sampling rate, 500 Hz; shorten timing.step",
+            "coupling: excitation.virtual.frequency = 600 Hz is not below half the sampling rate, 500 Hz; lower it, or",
+        ),
+        (
+            "[excitation.virtual]",
+            "[excitation.specimen]",
+            "coupling.kind: by least squares the drive follows from the twin of the virtual substructure, "
+            "which does not feel excitation.specimen: its gap would not close, but open; use 'harmonic lms', or excite",
         ),
         (
             'transfer = "model"\n',
@@ -121,6 +127,12 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
 def test_definitions_that_cannot_work_are_told(tmp_path, old, new, expected):
     assert old in TOML
     assert expected in told(tmp_path, TOML.replace(old, new))
+
+
+def test_only_an_excitation_of_the_virtual_substructure_can_be_followed(tmp_path):
+    text = TOML.replace("[excitation.virtual]", "[excitation.specimen]")
+    found = told(tmp_path, text.replace('kind = "harmonic rls"', 'kind = "harmonic lms"\nfollowing = "0.5 Hz"'))
+    assert "test.toml:16  coupling.following: what is followed is the phase of excitation.virtual, and nothing" in found
 
 
 def test_limits_that_do_not_bound_the_random_drive_are_told(tmp_path):

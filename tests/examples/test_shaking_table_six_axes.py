@@ -54,25 +54,28 @@ def test_compensation_takes_the_bias_of_the_delay_away():
         name: np.array([ratio(pole) for pole in study.loop_poles(coupling)])
         for name, coupling in study.couplings().items()
     }
-    np.testing.assert_allclose(100 * found["none"], [2.25, 2.92, 2.28, 3.26, 0.39, 4.07, 6.42], atol=0.01)
-    np.testing.assert_allclose(100 * found["inverse"], [2.18, 2.61, 2.26, 2.87, 1.13, 3.59, 6.63], atol=0.01)
+    np.testing.assert_allclose(100 * found["none"], [2.25, 2.88, 2.25, 3.18, 1.28, 3.85, 5.60], atol=0.01)
+    np.testing.assert_allclose(100 * found["inverse"], [2.18, 2.60, 2.24, 2.84, 1.69, 3.39, 6.10], atol=0.01)
     worst = {name: np.abs(ratios / true - 1).max() for name, ratios in found.items()}
-    assert worst["none"] > 0.8
+    assert worst["none"] > 0.7
     assert worst["inverse"] > 0.5
     assert worst["inverse and prediction"] < 0.12
 
 
-@pytest.mark.parametrize("name", ["none", "inverse and prediction"])
-def test_an_impulse_tells_the_poles_of_the_code_that_ran(name):
+@pytest.mark.parametrize(("name", "agrees"), [("none", False), ("inverse and prediction", True)])
+def test_an_impulse_tells_the_poles_of_the_code_that_ran(name, agrees):
+    """Damping within 4 % of itself; shapes are the assembled structure's only where the delay is compensated."""
     coupling = study.couplings()[name]
-    hz, responses, _ = study.by_impulse(coupling)
-    found = study.modal(hz, responses)
-    assert len(found.poles) == 7
-    for row in study.table(coupling, found):
-        _, _, own_hz, own_ratio, found_hz, found_ratio, agreement = row
-        assert found_hz == pytest.approx(own_hz, rel=2e-3)
-        assert found_ratio == pytest.approx(own_ratio, abs=0.05)
-        assert agreement > (0.85 if name == "none" else 0.995)
+    hz, responses, decays = study.by_impulse(coupling)
+    agreement = []
+    for found in (study.modal(hz, responses), study.lsce(decays, study.STEP, 7, highest_hz=study.HIGHEST)):
+        assert len(found.poles) == 7
+        for row in study.table(coupling, found):
+            _, _, own_hz, own_ratio, found_hz, found_ratio, mac = row
+            assert found_hz == pytest.approx(own_hz, rel=2e-3)
+            assert found_ratio == pytest.approx(own_ratio, rel=0.04)
+            agreement.append(mac)
+    assert (min(agreement) > 0.99) == agrees
 
 
 def test_other_programs_are_given_what_was_found(tmp_path, monkeypatch):
@@ -96,8 +99,8 @@ def test_stepped_sine_tells_how_far_the_test_is_from_the_assembled_structure():
         np.abs(study.by_stepped_sine(study.couplings()[name], hz) - true).max(axis=0) / np.abs(true).max(axis=0)
         for name in ("inverse and prediction", "none")
     )
-    assert np.all(found < [0.01, 0.02, 0.12, 0.17])
-    assert np.all(without > [0.08, 0.2, 0.2, 0.4])
+    np.testing.assert_allclose(found, [0.006, 0.008, 0.11, 0.18], atol=0.005)
+    np.testing.assert_allclose(without, [0.14, 0.33, 0.90, 0.73], atol=0.005)
 
 
 def test_axes_are_compensated_to_the_delays_that_are_predicted():
@@ -109,14 +112,18 @@ def test_axes_are_compensated_to_the_delays_that_are_predicted():
         assert left == pytest.approx(test.coupling.prediction[axis - 1], abs=0.05e-3)
 
 
-def test_a_further_delay_makes_the_uncompensated_test_unstable():
+def test_a_further_delay_takes_damping_from_a_mode_of_the_uncompensated_test():
+    """Of the torsional one, 1.28 % without: 8 ms more leave less than a quarter of the true 2.29 %."""
     test = study.definition().model_copy(update={"coupling": study.couplings()["none"]})
-    rig = test.rig.model_copy(update={"delay": test.rig.delay + 4e-3})
-    assert linearised(test).stable
-    assert not linearised(test.model_copy(update={"rig": rig})).stable
+    late = test.model_copy(update={"rig": test.rig.model_copy(update={"delay": test.rig.delay + 8e-3})})
+    slowest = linearised(late).continuous[0]
+    assert abs(slowest) / (2 * np.pi) == pytest.approx(15.5, abs=0.1)
+    assert ratio(slowest) < 0.25 * ratio(study.true_poles()[0][4])
 
 
-def test_the_check_says_go():
+def test_the_check_says_go_and_every_axis_moves():
     short = study.definition()
     short = short.model_copy(update={"timing": short.timing.model_copy(update={"duration": 1.0})})
-    assert halfreal.check(short).verdict == "GO"
+    found = halfreal.check(short)
+    assert found.verdict == "GO"
+    assert np.all(np.abs(found.rehearsal.vector("target")).max(axis=0) > 1e-6)

@@ -40,6 +40,12 @@ def test_a_lease_is_longer_than_nothing(kind, lease):
         TypeAdapter(Link).validate_python({"kind": kind, "lease": lease})
 
 
+@pytest.mark.parametrize("kind", ["udp", "shared memory"])
+def test_a_lease_that_no_rig_grants_is_refused(kind):
+    with pytest.raises(ValidationError, match=r"20"):
+        TypeAdapter(Link).validate_python({"kind": kind, "lease": "20 s"})
+
+
 def test_a_lease_has_units_and_a_default():
     read = TypeAdapter(Link).validate_python
     assert read({"kind": "udp", "lease": "250 ms"}).lease == 0.25

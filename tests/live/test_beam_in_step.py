@@ -13,6 +13,7 @@ from live.processes import Process, assert_same, column
 
 SHORT: dict[str, object] = {
     "timing.duration": "0.5 s",
+    "timing.soft_stop": "0.1 s",  # without one a run comes home in limits.return_time, and a rehearsal just ends
     "coupling.identification_time": "0.2 s",
     "coupling.random_interval": "0.1 s",
     "limits.stale": {"trip": "20 s"},

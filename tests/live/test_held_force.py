@@ -14,14 +14,15 @@ from halfreal.live.rig import Served, VirtualRig
 from live.processes import ANYWHERE, armed, column, ticks, wait_for
 
 BAR = Path(__file__).parents[2] / "examples" / "force_controlled_bar" / "index_one.toml"
-TICKS, BEFORE = 40, 30
+TICKS, BEFORE = 12, 8
 
 
 def bar(where: str) -> halfreal.Definition:
     """The gallery's test, so short that nothing but an initial velocity moves it."""
     data = tomllib.loads(BAR.read_text(encoding="utf-8"))
-    data["timing"]["duration"] = "5 ms"
-    data["virtual"]["initial_velocity"] = ["0 m/s", "0.01 m/s"]
+    data["timing"]["duration"] = "1.5 ms"
+    data["virtual"]["initial_velocity"] = ["0 m/s", "0.05 m/s"]
+    data["rig"]["sensors"] = {}
     data["limits"]["stale"]["trip"] = "20 s"
     data["link"].update(rig=where, lease="10 s")
     return halfreal.Definition.model_validate(data)

@@ -31,6 +31,7 @@ from live.slow import (
 )
 
 REFERENCE = {"reference.substeps": 8}
+LIMITS = {"limits.command.trip": "50 mm", "limits.command_rate.trip": "1 m/s", "limits.force.trip": "90 N"}
 WHEN = 215
 """Sequence of the command at which a controller is killed; the first is 2."""
 
@@ -108,7 +109,7 @@ def test_killed_on_its_way_with_a_spring_the_test_is_resumed_and_no_tick_is_lost
 
 def test_stopped_by_the_operator_it_waits_for_the_operator_before_it_moves_again(tmp_path: Path) -> None:
     with SlowRig(tmp_path, SPRING) as rig:
-        given = slow_definition(tmp_path, rig.port, SPRING, REFERENCE)
+        given = slow_definition(tmp_path, rig.port, SPRING, REFERENCE, LIMITS)
         with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
             session.pause()
             session.start()
@@ -131,7 +132,9 @@ def test_stopped_by_the_operator_it_waits_for_the_operator_before_it_moves_again
             run = session.finish()
         record = rig.records(2)
     assert run.outcome == "completed"
-    assert_same_test(run, halfreal.rehearse(given))
+    rehearsal = halfreal.rehearse(given)
+    assert_same_test(run, rehearsal)
+    assert run.limits_used == rehearsal.limits_used, "those of the whole test"
     newest, commands = column(record, "link.newest"), column(record, "command")
     assert np.all(commands[newest <= waited] == left), "it moved before the operator agreed"
     told = [(event.channel, event.text) for event in run.events]
@@ -157,7 +160,10 @@ def cut(run: Run, rows: slice | np.ndarray) -> Run:
 
 def test_the_state_of_the_loop_is_computed_anew_from_the_record(interrupted) -> None:
     given, run = interrupted
-    assert resume(given, run).ticks == 10
+    found = resume(given, run)
+    assert found.ticks == 10
+    command, force = (np.abs(column(run, name)).max() for name in ("command", "measured.force"))
+    assert found.peaks(1)[[0, 1, 4]].tolist() == [command, 0.0, force] and command > 0.0
     assert resume(given, cut(run, slice(0, 0))).ticks == 0
 
 

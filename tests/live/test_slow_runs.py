@@ -57,6 +57,10 @@ def reached(session: halfreal.Session, state: str, tick: int) -> None:
     wait_for(lambda: (session.state, ticks(session)) == (state, tick), f"'{state}' at tick {tick}")
 
 
+def warnings(run: halfreal.Run) -> list[tuple[float, str]]:
+    return [(event.time, event.text) for event in run.events if event.channel == "guard.warning"]
+
+
 def shown(session: halfreal.Session) -> str:
     """The operator's view as text."""
     page = io.StringIO()
@@ -67,7 +71,7 @@ def shown(session: halfreal.Session) -> str:
 def test_the_operator_pauses_steps_resumes_and_the_test_is_the_rehearsal_all_the_same(
     tmp_path: Path, rig: SlowRig
 ) -> None:
-    given = slow_definition(tmp_path, rig.port, SPRING, REFERENCE)
+    given = slow_definition(tmp_path, rig.port, SPRING, REFERENCE, {"limits.gap.warn": "0.1 mm"})
     with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
         session.pause()
         session.start()
@@ -77,7 +81,8 @@ def test_the_operator_pauses_steps_resumes_and_the_test_is_the_rehearsal_all_the
         session.step()
         reached(session, "paused", 2)
         page = shown(session)
-        assert f"2 of {TICKS}: moving" in page and "at 1 times the speed of the definition" in page
+        assert f"2 of {TICKS}: moving" in page and "left, as it went" not in page, "paused, for as long as one likes"
+        assert "at 1 times the speed of the definition" in page
         assert "p: pause    r: resume    n: one tick" in page and "1000 Hz; a period takes" in page
         command = float(session.loop.vector[session.loop.index["command"]])
         assert 0.9 * 0.3 * STEP < command < 0.3 * STEP, "where the second tick has brought it"
@@ -93,7 +98,10 @@ def test_the_operator_pauses_steps_resumes_and_the_test_is_the_rehearsal_all_the
         run = session.finish()
     rig.record()
     assert (run.outcome, run.reason) == ("completed", "")
-    assert_same_test(run, halfreal.rehearse(given))
+    rehearsal = halfreal.rehearse(given)
+    assert_same_test(run, rehearsal)
+    assert not np.any(column(run, "guard.warning")), "the rig lags on its way alone: no row tells of it"
+    assert warnings(run) == warnings(rehearsal) and len(warnings(run)) > TICKS / 2
     told = [(event.time, event.text) for event in run.events if event.channel == "motion.state"]
     held, going = "paused: the command is held", "goes on"
     assert told == [(pytest.approx(tick * STEP), text) for tick in range(3) for text in (held, going)]
@@ -152,8 +160,11 @@ def test_the_operator_is_asked_and_the_test_goes_on_when_it_is_mended(
             sends = session.loop.index["link.sent"]
             since = session.loop.vector[sends]
             wait_for(lambda: session.loop.vector[sends] > since + 100, "the loop to go on")
+            assert "min left" not in shown(session)
             assert session.state == state and session.loop.vector[session.loop.index["command"]] == 0.0
             blind.on = False
+            seen = session.loop.index["sensed.displacement"]
+            wait_for(lambda: session.loop.vector[seen] == 0.0, "a measurement that is right")  # else it settles later
             session.resume()
         rig.record()
     run = halfreal.load_run(tmp_path / "run.h5")
@@ -260,3 +271,19 @@ def test_real_time_tests_have_no_words_of_a_slow_one(tmp_path: Path) -> None:
     session = halfreal.Session(definition(tmp_path, 1), tmp_path / "run.h5")
     with pytest.raises(RefusedError, match="a test in real time cannot be paused; only one with a"):
         session.pause()
+
+
+def test_stopped_in_its_first_tick_a_test_tells_of_it_in_the_order_of_what_happened(
+    tmp_path: Path, rig: SlowRig
+) -> None:
+    given = slow_definition(tmp_path, rig.port, SPRING)
+    with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
+        session.pause()
+        session.start()
+        reached(session, "paused", 0)
+        session.stop()
+        session.wait()
+        run = session.finish()
+    rig.record()
+    texts = [event.text for event in run.events]
+    assert texts == ["the rig is armed", "paused: the command is held", "stopped"]

@@ -116,6 +116,6 @@ def test_a_trip_on_the_way_to_the_test_leaves_nothing_to_measure(real: Run) -> N
 def test_the_banner_of_a_run_says_how_it_ended(real: Run) -> None:
     told = verdict(real)
     assert (told.word, told.tone) == ("COMPLETED", "go")
-    assert told.outcome == "The run completed: 4.999 s in steps of 1 ms."
+    assert told.outcome == "The run completed: 5 s in steps of 1 ms."
     assert told.stability.startswith("The test was judged GO before it ran.")
     assert verdict(replace(real, outcome="failed", reason="no link")).tone == "no-go"

@@ -13,6 +13,8 @@ import numpy as np
 from halfreal.kernels.block import Block
 from halfreal.models.excitation import silence
 from halfreal.rigs.force_actuated import ForceActuated
+from halfreal.rigs.interface_geometry import InterfaceGeometry
+from halfreal.rigs.peak_filter import PeakFilter
 from halfreal.rigs.sensors import Sensors
 
 def rig(dt, substeps, commands, initial, parameters):
@@ -27,6 +29,16 @@ def forgets(dt, substeps, commands, initial, parameters):
 
 def fails(dt, substeps, commands, initial, parameters):
     return parameters["missing"]
+
+def one_sided(dt, substeps, commands, initial, parameters):
+    left = {"position": [-1.0, 0.0, 0.0], "direction": [0.0, 1.0, 0.0]}
+    InterfaceGeometry(axes=["y", "rz"], acceleration_sensors=[left, left], actuators=[left])
+
+def too_fast(dt, substeps, commands, initial, parameters):
+    PeakFilter(frequencies=[600.0], time_constant=0.1).check_step(dt)
+
+def nothing(dt, substeps, commands, initial, parameters):
+    return None
 
 def short(dt):
     return [], []
@@ -66,7 +78,18 @@ def test_an_assembled_rig_is_the_rig_it_is_assembled_from(folder):
     ("function", "told"),
     [
         ("forgets", "writes measured.displacement, measured.force"),
-        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 19"),
+        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 21"),
+        (
+            "one_sided",
+            "one_sided of mine.py gave no rig: acceleration_sensors: the 2 acceleration sensors leave .* or leave out "
+            r"a motion; actuators: 1 actuators for 2 motions \(y, rz\); .* \(mine.py, line 25\)$",
+        ),
+        (
+            "too_fast",
+            "^too_fast of mine.py gave no rig: 600 Hz is not below half the sampling rate, 500 Hz; leave it out or "
+            r"shorten the step \(mine.py, line 28\)$",
+        ),
+        ("nothing", "^nothing of mine.py gave None; it must answer with two lists of blocks$"),
     ],
 )
 def test_what_gives_no_rig_is_told(folder, function, told):

@@ -15,7 +15,7 @@ from halfreal.models.base_excited import BaseExcited
 from halfreal.models.excitation import silence
 from halfreal.rigs.interface_geometry import AXES
 from halfreal.rigs.shaking_table import ShakingTable
-from halfreal.rigs.table_tuning import axis_response, closed_loop, tune
+from halfreal.rigs.table_tuning import axis_response, closed_loop, slow_lag, tune
 from halfreal.runs.loop_stability import linearised
 
 TUNED = {"proportional": 150.0, "derivative": 0.2}
@@ -154,6 +154,15 @@ def test_tuning_flattens_the_amplitude_and_leaves_a_delay():
     np.testing.assert_allclose(np.abs(after), 1.0, atol=0.02)
     delay = -np.angle(after) / (2 * np.pi * hz)
     assert delay.max() / delay.min() < 1.05
+
+
+def test_lag_in_slow_motion_is_that_of_the_phase():
+    """Of a loop with proportional gain it is 1/k_p."""
+    rig = table(delay=3e-3)
+    slow = np.array([0.05])
+    phase = -np.angle(axis_response(rig, "x", slow)) / (2 * np.pi * slow)
+    assert slow_lag(rig) == pytest.approx(phase.item(), rel=1e-4)
+    assert slow_lag(rig) == pytest.approx(3e-3 + 1 / 150.0, rel=1e-3)
 
 
 def test_a_bandwidth_beyond_the_valves_is_refused():

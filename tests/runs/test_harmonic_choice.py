@@ -188,6 +188,24 @@ def test_choices_are_told_with_their_reasons():
     assert "and the gap will not close" in choice(definition(shaky)).in_words(lambda: plant(test), 1e-3)[-1]
 
 
+def test_bare_gain_that_does_not_tell_harmonics_apart_is_told():
+    """T = 2Δt/(μ|H|²) is 2.52 s at 8 Hz for μ = 100, and 0.05 Hz apart need 3.18 s; T_id = 3Δt/(μ_id A²)."""
+
+    def told(gain: float, **identification: float) -> list[str]:
+        test = definition(HarmonicLms(frequencies=[8.05, 8.0], transfer="model", gain=gain, **identification))
+        return [line for line in choice(test).in_words(lambda: plant(test), 1e-3) if "told apart" in line]
+
+    size = np.abs(lumped.seen(np.array([8.0, 8.05]))).max()
+    limit = 2e-3 * 2 * np.pi * 0.05 / size**2
+    assert told(0.99 * limit) == [] and len(told(1.01 * limit)) == 1
+    assert "8 Hz and 8.05 Hz cannot be told apart within 2.52 s, the memory that coupling.gain gives" in told(100.0)[0]
+    identified = {"identification_time": 20.0, "amplitude": 2.0, "random_interval": 2.0}
+    edge = 3e-3 * 2 * np.pi * 0.05 / 2.0**2
+    assert told(1.0, identification_gain=0.99 * edge, **identified) == []
+    found = told(1.0, identification_gain=1.01 * edge, **identified)
+    assert len(found) == 1 and "coupling.identification_gain gives; lower it below" in found[0]
+
+
 def test_plant_that_is_not_stable_is_told():
     unstable = StateSpace(np.array([[1.001]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), 1e-3)
     with pytest.raises(HalfrealError, match="grows as exp"):

@@ -95,8 +95,39 @@ def test_a_stabilised_constraint_is_warned_of_a_low_estimate_where_it_does_not_b
 
 def test_it_warns_of_the_actuators_displacement():
     """10 kN/mm in series with 2.9: 22 % softer."""
-    text = told(answer(("rig.measures", "actuator")), "warning: the actuators' displacement")
-    assert "seems 22 % softer" in text
+    found = answer(("rig.measures", "actuator"))
+    assert "seems 22 % softer" in told(found, "warning: the actuators' displacement")
+    methods = [reason for reason in found.reasons if "expected error" in reason]
+    assert len(methods) == 1 and "the transfer system's compliance with the specimen's is not in these" in methods[0]
+
+
+def test_a_method_that_would_not_bear_a_softer_or_stiffer_specimen_is_not_called_unstable_as_it_is():
+    found = halfreal.check(changed(BRIEF, BAR.parent / "stage_time_solved.toml"))
+    assert found.verdict == "GO"
+    unstable = "weakly unstable with a specimen up to 10 % stiffer or softer than defined, spectral radius 1.00000"
+    assert unstable in told(found, "recommended method")
+
+
+@pytest.mark.parametrize(("ratio", "warned"), [(1.0, False), (1.1, True)])
+def test_it_warns_of_a_displaced_beginning_with_another_force_than_the_specimens(ratio, warned):
+    """50 µm of 2.9 kN/mm are 145 N."""
+    stiffness, begins = [[f"{2.9 * ratio!r} kN/mm"]], ["0 mm", "50 um"]
+    changes = {"virtual.method.stiffness": stiffness, "virtual.initial_displacement": begins, "rig.sensors": {}}
+    warnings = [reason for reason in halfreal.check(changed(BRIEF | changes)).reasons if "displaced" in reason]
+    assert len(warnings) == warned
+    if warned:
+        assert "asks for 159.5 N where the specimen stands under 145 N" in warnings[0]
+
+
+@pytest.mark.parametrize(("reckoned", "ratio"), [("15 MN/m", None), ("5 MN/m", "0.333")])
+def test_it_warns_of_operator_splitting_that_reckons_with_too_little_stiffness(reckoned, ratio):
+    scheme = {"kind": "operator splitting", "specimen_stiffness": [[reckoned]]}
+    frame = GALLERY / "pseudo_dynamic_frame" / "operator_splitting.toml"
+    found = halfreal.check(changed({"timing.duration": "0.2 s", "virtual.scheme": scheme}, frame))
+    warnings = [reason for reason in found.reasons if reason.startswith("warning")]
+    assert len(warnings) == (ratio is not None)
+    if ratio is not None:
+        assert f"specimen_stiffness is {ratio} times that of the specimen: below 1" in warnings[0]
 
 
 @pytest.mark.parametrize(

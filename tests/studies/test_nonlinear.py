@@ -5,7 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
-from halfreal.studies.nonlinear import critical_factor, examine, is_nonlinear
+from halfreal.studies.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear
 
 HARDENING = {"elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": KS, "cubic": 2e8}}]}
 
@@ -88,3 +88,10 @@ def test_growth_below_the_defined_amplitude_is_no_go():
     assert answer.nonlinear is not None and answer.nonlinear.factor is not None
     assert answer.nonlinear.factor < 1.0
     assert answer.verdict == "NO-GO"
+
+
+def test_a_radius_beyond_one_on_the_way_is_not_told_as_an_instability_of_the_test():
+    radius = np.array([0.99, 1.04])
+    text = Nonlinear(np.array([0.1, 0.2]), radius, factor=None).summary()
+    assert "1.040000 at 0.2 s, where small deviations grow for the ticks that the loop spends there" in text
+    assert "small deviations" not in Nonlinear(np.array([0.1, 0.2]), radius, factor=3.0).summary()

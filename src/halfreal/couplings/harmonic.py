@@ -348,16 +348,20 @@ class Harmonic(Settings):
         )
 
     def comparison(self, axes: int) -> dict[str, Value]:
-        """State by which both laws see whether the rig answers: Σ a_o r_k, Σ r_k², Σ a_o and Σ a_o², and their count.
+        """State by which both laws see whether the rig answers: sums over the identification, and their count.
 
-        a = g − g_ext is the answer.  Of the power of white noise the N entries of r explain the part N/ticks, of an
-        answer that comes from them much more, whatever is still to be learnt of it and even if it never settles.
+        Of the motion m of each axis since the first tick they are Σm, Σm², and Σm m₋₁ with that of the tick before; of
+        the drive Σr_k, Σr_k²; of both Σm_o r_k.  A rig that stands still shows the white noise of its sensors, of whose
+        power the N entries of r explain the part N/ticks.  One that answers moves smoothly, even if transients outweigh
+        what the drives explain.
         """
         size = 2 * axes * len(self.hz)
         return {
+            "first": np.zeros(axes),
+            "last": np.zeros(axes),
+            "moved": np.zeros((3, axes)),
+            "driven": np.zeros((2, size)),
             "alike": np.zeros((axes, size)),
-            "driven": np.zeros(size),
-            "answered": np.zeros((axes, 2)),
             "seen": 0.0,
         }
 

@@ -46,37 +46,48 @@ from ..kernels.harmonic import (
 from ..settings import Number, fault
 from .harmonic import REFERENCES, Harmonic
 
-
-EXPLAINED, AS_NOISE = 0.01, 10.0
-"""Of an answer's power the random drives explain less, and less than so many times what they would of white noise."""
+WHITE, AS_NOISE, EXPLAINED, FEWEST = 4.0, 10.0, 0.03, 100.0
+"""A rig did not answer if its motion is white, the correlation of successive samples being below so many deviations of
+that of white noise, and the random drives explain below so many times what they would of white noise, and this part;
+fewer ticks do not tell."""
 
 
 @kernel
-def compare(s):  # type: ignore[no-untyped-def]
-    """Keep sums of how alike drive and answer are (``Harmonic.comparison``); the same in both adaption laws."""
+def compare(s, u):  # type: ignore[no-untyped-def]
+    """Keep sums of how alike the drive and the rig's motion are (``Harmonic.comparison``); the same in both laws."""
+    n, size = s.first.shape[0], s.driven.shape[1]
+    for o in range(n):
+        if s.seen == 0.0:
+            s.first[o] = u[n + o]
+        moved = u[n + o] - s.first[o]
+        s.moved[0, o] += moved
+        s.moved[1, o] += moved * moved
+        s.moved[2, o] += moved * s.last[o]
+        s.last[o] = moved
+        for k in range(size):
+            s.alike[o, k] += moved * s.phasor[0, k]
+    for k in range(size):
+        s.driven[0, k] += s.phasor[0, k]
+        s.driven[1, k] += s.phasor[0, k] * s.phasor[0, k]
     s.seen += 1.0
-    for k in range(s.driven.shape[0]):
-        s.driven[k] += s.phasor[0, k] * s.phasor[0, k]
-    for o in range(s.answer.shape[0]):
-        s.answered[o, 0] += s.answer[o]
-        s.answered[o, 1] += s.answer[o] * s.answer[o]
-        for k in range(s.driven.shape[0]):
-            s.alike[o, k] += s.answer[o] * s.phasor[0, k]
 
 
 @kernel
 def unanswered(s):  # type: ignore[no-untyped-def]
-    """Whether an axis did not answer the random drives: they explain no more of it than they would of noise."""
-    size = s.driven.shape[0]
-    least = math.inf
-    for o in range(s.answer.shape[0]):
+    """Whether an axis stood still, or moved as white noise does of which the random drives explain nothing."""
+    size = s.driven.shape[1]
+    for o in range(s.first.shape[0]):
+        mean = s.moved[0, o] / s.seen
+        power, after = s.moved[1, o] - mean * s.moved[0, o], s.moved[2, o] - mean * s.moved[0, o]
         explained = 0.0
         for k in range(size):
-            if s.driven[k] > 0.0:
-                explained += s.alike[o, k] * s.alike[o, k] / s.driven[k]
-        power = s.answered[o, 1] - s.answered[o, 0] * s.answered[o, 0] / s.seen
-        least = min(least, explained / power if power > 0.0 else 0.0)
-    return least < min(EXPLAINED, AS_NOISE * size / s.seen)
+            if s.driven[1, k] > 0.0:
+                alike = s.alike[o, k] - mean * s.driven[0, k]
+                explained += alike * alike / s.driven[1, k]
+        white = s.seen >= FEWEST and abs(after) * math.sqrt(s.seen) < WHITE * power
+        if not power > 0.0 or (white and explained < min(EXPLAINED, AS_NOISE * size / s.seen) * power):
+            return True
+    return False
 
 
 def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -98,7 +109,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
     if t < p.identification_time - 0.5 * p.dt:
-        compare(s)
+        compare(s, u)
         gain = p.identification_gain
         if p.identification_rate > 0.0:
             square = 0.0
@@ -131,6 +142,9 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return status
 
 
+GAIN_UNITS = {"gain": "N^2/m^2", "identification_gain": "1/N^2"}
+
+
 class HarmonicLms(Harmonic):
     """Adaptive feed-forward by least mean squares.
 
@@ -139,9 +153,9 @@ class HarmonicLms(Harmonic):
     """
 
     kind: Literal["harmonic lms"] = "harmonic lms"
-    gain: Annotated[float, Number("N^2/m^2", above=0)] | None = None
+    gain: Annotated[float, Number(GAIN_UNITS["gain"], above=0)] | None = None
     memory: Annotated[float, Number("s", above=0)] | None = None
-    identification_gain: Annotated[float, Number("1/N^2", above=0)] | None = None
+    identification_gain: Annotated[float, Number(GAIN_UNITS["identification_gain"], above=0)] | None = None
     identification_memory: Annotated[float, Number("s", above=0)] | None = None
 
     @model_validator(mode="after")
@@ -155,6 +169,19 @@ class HarmonicLms(Harmonic):
     def memories(self, dt: float) -> dict[str, float]:
         given = {"memory": self.memory, "identification_memory": self.identification_memory}
         return {name: value for name, value in given.items() if value is not None}
+
+    def implied_memories(self, transfer: np.ndarray, dt: float) -> dict[str, float]:
+        """Time constants [s] of bare gains by their names, the shortest at harmonics with these H (n_ω, n, n).
+
+        Those of T and T_id above; the entries of a random drive have the mean square A²/3.
+        """
+        found = {}
+        if self.gain is not None:
+            largest = float(np.max(np.sum(np.abs(transfer) ** 2, axis=(1, 2))))
+            found["gain"] = 2 * transfer.shape[1] * dt / (self.gain * largest)
+        if self.identification_time > 0.0 and self.identification_gain is not None and self.amplitude is not None:
+            found["identification_gain"] = 3.0 * dt / (self.identification_gain * self.amplitude**2)
+        return found
 
     def check_known(self) -> None:
         super().check_known()

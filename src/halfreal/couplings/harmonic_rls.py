@@ -12,7 +12,7 @@ transpose and the target of Alg. 3 and 4 a minus sign, and B.3 is the LQ factori
 
 The gap is not fed back: as long as P is kept, the drive follows from the twin alone and moves no pole of the loop.
 What is wrong in P then remains as a gap |1 − H/H_est| |g_ext| (mode "sequential"); it vanishes if the identification
-goes on during the adaption ("simultaneous").
+goes on during the adaption ("simultaneous").  An excitation of the specimen is not in g_ext, and is refused.
 
 Memories are times in seconds, μ = exp(−Δt/T), or the bare μ is given.  Ξ keeps θ from jumping at the start, as much as
 ``prior`` seconds of data that speak for θ = 0 would: Ξ_i = (prior/Δt) ‖H_i‖²/2n · I.
@@ -62,8 +62,10 @@ USUAL_MEMORY, USUAL_IDENTIFICATION_MEMORY = 1.0, 2.0
 WEAKEST = 1e-6
 """Part of the drive's power below which a harmonic is not identified any further."""
 
-EXPLAINED, AS_NOISE = 0.01, 10.0
-"""Of an answer's power the random drives explain less, and less than so many times what they would of white noise."""
+WHITE, AS_NOISE, EXPLAINED, FEWEST = 4.0, 10.0, 0.03, 100.0
+"""A rig did not answer if its motion is white, the correlation of successive samples being below so many deviations of
+that of white noise, and the random drives explain below so many times what they would of white noise, and this part;
+fewer ticks do not tell."""
 
 
 @kernel
@@ -129,31 +131,41 @@ def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compare(s):  # type: ignore[no-untyped-def]
-    """Keep sums of how alike drive and answer are (``Harmonic.comparison``); the same in both adaption laws."""
+def compare(s, u):  # type: ignore[no-untyped-def]
+    """Keep sums of how alike the drive and the rig's motion are (``Harmonic.comparison``); the same in both laws."""
+    n, size = s.first.shape[0], s.driven.shape[1]
+    for o in range(n):
+        if s.seen == 0.0:
+            s.first[o] = u[n + o]
+        moved = u[n + o] - s.first[o]
+        s.moved[0, o] += moved
+        s.moved[1, o] += moved * moved
+        s.moved[2, o] += moved * s.last[o]
+        s.last[o] = moved
+        for k in range(size):
+            s.alike[o, k] += moved * s.phasor[0, k]
+    for k in range(size):
+        s.driven[0, k] += s.phasor[0, k]
+        s.driven[1, k] += s.phasor[0, k] * s.phasor[0, k]
     s.seen += 1.0
-    for k in range(s.driven.shape[0]):
-        s.driven[k] += s.phasor[0, k] * s.phasor[0, k]
-    for o in range(s.answer.shape[0]):
-        s.answered[o, 0] += s.answer[o]
-        s.answered[o, 1] += s.answer[o] * s.answer[o]
-        for k in range(s.driven.shape[0]):
-            s.alike[o, k] += s.answer[o] * s.phasor[0, k]
 
 
 @kernel
 def unanswered(s):  # type: ignore[no-untyped-def]
-    """Whether an axis did not answer the random drives: they explain no more of it than they would of noise."""
-    size = s.driven.shape[0]
-    least = math.inf
-    for o in range(s.answer.shape[0]):
+    """Whether an axis stood still, or moved as white noise does of which the random drives explain nothing."""
+    size = s.driven.shape[1]
+    for o in range(s.first.shape[0]):
+        mean = s.moved[0, o] / s.seen
+        power, after = s.moved[1, o] - mean * s.moved[0, o], s.moved[2, o] - mean * s.moved[0, o]
         explained = 0.0
         for k in range(size):
-            if s.driven[k] > 0.0:
-                explained += s.alike[o, k] * s.alike[o, k] / s.driven[k]
-        power = s.answered[o, 1] - s.answered[o, 0] * s.answered[o, 0] / s.seen
-        least = min(least, explained / power if power > 0.0 else 0.0)
-    return least < min(EXPLAINED, AS_NOISE * size / s.seen)
+            if s.driven[1, k] > 0.0:
+                alike = s.alike[o, k] - mean * s.driven[0, k]
+                explained += alike * alike / s.driven[1, k]
+        white = s.seen >= FEWEST and abs(after) * math.sqrt(s.seen) < WHITE * power
+        if not power > 0.0 or (white and explained < min(EXPLAINED, AS_NOISE * size / s.seen) * power):
+            return True
+    return False
 
 
 def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -171,7 +183,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
     identifying = t < p.identification_time - 0.5 * p.dt
     if identifying:
-        compare(s)
+        compare(s, u)
         number = math.floor(t / p.random_interval + 1e-9)
         if number != s.drawn:
             s.drawn = number

@@ -56,11 +56,9 @@ from ..kernels.tick import FINISHED, RUNNING
 from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from .controller_end import halves
 from .datagram import Datagram, decode
-from .settings import Link, Udp
+from .settings import LONGEST_LEASE, Link, Udp
 from .wires import LinkError, MailboxWire, UdpWire, Wire, reason, roomy
 
-LONGEST_LEASE = 10.0
-"""Seconds."""
 BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = 1, 2, 3, 4
 SPIN = 30_000.0
 """Nanoseconds of watching for a command before sleeping."""

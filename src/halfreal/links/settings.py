@@ -9,13 +9,16 @@ from pydantic import Field, field_validator
 
 from ..settings import Number, Settings, fault
 
+LONGEST_LEASE = 10.0
+"""Seconds for which a rig may follow nobody."""
+
 
 class Udp(Settings):
     """A rig that listens on a UDP port, on this machine or another."""
 
     kind: Literal["udp"]
     rig: str = "127.0.0.1:7411"
-    lease: Annotated[float, Number("s", above=0)] = 0.1
+    lease: Annotated[float, Number("s", above=0, most=LONGEST_LEASE)] = 0.1
 
     @field_validator("rig")
     @classmethod
@@ -36,7 +39,7 @@ class SharedMemory(Settings):
 
     kind: Literal["shared memory"]
     name: str = "rig"
-    lease: Annotated[float, Number("s", above=0)] = 0.1
+    lease: Annotated[float, Number("s", above=0, most=LONGEST_LEASE)] = 0.1
 
     @field_validator("name")
     @classmethod

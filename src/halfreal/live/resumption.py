@@ -22,8 +22,12 @@ from ..runs.run import Event, Run
 
 BEFORE, RESUMED = "before", "resumed"
 """Channels of events of earlier sessions, and of a resumption."""
-IN_NO_ROW = ("motion.state", "recorder")
+WITHIN_TICKS = ("motion.state", "guard.warning")
+"""Channels of a slow test that change and change back while a tick lasts, of which a row shows the end alone."""
+IN_NO_ROW = (*WITHIN_TICKS, "recorder")
 """Channels of events that cannot be seen in the rows of a record."""
+GUARDED = ("command", "", "command", "measured.displacement", "measured.force", "gap", "", "", "energy.error")
+"""What a slow test records of the signals that its guard watches, in the guard's order."""
 
 
 class ResumptionError(HalfrealError):
@@ -66,6 +70,21 @@ class Resumption:
         motion["measured"][:] = [mine.vector[mine.index[name]] for name in measured_channels(motion["goal"].size)]
         motion["clock"] = self.run.signals["motion.clock"].values[self.rows[-1]] if self.ticks else 0.0
         loop.vector[TICK] = self.ticks
+        peaks = loop.state("guard")["peaks"]
+        np.maximum(peaks, self.peaks(motion["goal"].size), out=peaks)
+
+    def peaks(self, n: int) -> np.ndarray:
+        """Largest values of the guard's signals so far, (9 n,); of those that no row shows, such as rates, zero."""
+        found = np.zeros((len(GUARDED), n))
+        for row, signal in enumerate(GUARDED):
+            for axis, name in enumerate(interface(signal, n)):
+                if self.ticks and name in self.run.signals:
+                    found[row, axis] = np.abs(self.run.signals[name].values[self.rows]).max()
+        return found.ravel()
+
+    def limits_used(self, now: dict[str, float]) -> dict[str, float]:
+        """Shares of the limits used before or ``now``; of a controller that was lost, before, only what rows show."""
+        return {name: max(share, self.run.limits_used.get(name, 0.0)) for name, share in now.items()}
 
     def lines(self, loop: Loop) -> np.ndarray:
         """The completed ticks as rows of the resumed test's ring; what the record has not is zero."""

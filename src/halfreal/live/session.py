@@ -21,7 +21,7 @@ import numpy as np
 from .. import units
 from ..definition.definition import MOST_TICKS, Definition
 from ..definition.load import to_toml
-from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, NONE, RECORDER_ERROR, REQUEST, STOP, WAIT
+from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, RECORDER_ERROR, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import RUNNING, compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
@@ -34,7 +34,7 @@ from ..studies.check import Check, check
 from .preparation import prepare
 from .privileges import lock_memory, prioritise, unlock_memory
 from .recording import Recording
-from .resumption import resume
+from .resumption import BEFORE, RESUMED, WITHIN_TICKS, resume
 from .slow_operator import SLOW_STATES, RefusedError, SlowOperator
 
 PATIENCE = 3.0
@@ -43,8 +43,11 @@ RESTARTS = 3
 """So often a recorder that died is started again."""
 SILENCE = 3.0
 """Seconds without a sign of life after which a recorder counts as dead."""
-MOST_EVENTS = 4096
-"""Changes within ticks that are kept: of a slow test, that it was paused or waited for."""
+MOST_EVENTS = 65536
+"""Changes within ticks that are kept: of a slow test, that it was paused or waited for, and its warnings."""
+COMES = {BEFORE: 0, RESUMED: 0, "rig.state": 1, "link.stale": 1, "motion.state": 2, "guard.warning": 2}
+LAST = 3
+"""Order of events of one tick by their channels: what was before, the rig, what happens on the way, how it ends."""
 
 
 class NoGoError(RefusedError):
@@ -316,13 +319,14 @@ class Session(SlowOperator):
             signals.update(reference_signals(definition, run.time))
         except EmulationError as error:
             events.append(Event(0.0, "reference", f"no reference: {error}"))
+        used = limits_used(definition, loop)
         run = dataclasses.replace(
             run,
             outcome=outcome,
             reason=reason,
-            events=tuple(sorted(events, key=lambda event: event.time)),
+            events=tuple(sorted(events, key=lambda event: (event.time, COMES.get(event.channel, LAST)))),
             signals=signals,
-            limits_used=limits_used(definition, loop),
+            limits_used=used if self.resumption is None else self.resumption.limits_used(used),
             host={**run.host, **self.privileges},
         )
         words = self._words()
@@ -336,17 +340,23 @@ class Session(SlowOperator):
     def _events(self, run: Run, loop: Loop) -> list[Event]:
         """The recorded events, that of the trip with its value, which the loop still knows, and those within ticks."""
         cause = float(loop.state("guard")["cause"])
+        within = () if self.definition.slow is None else WITHIN_TICKS
         found = []
-        for event in (one for one in run.events if one.channel != "motion.state"):
+        for event in (one for one in run.events if one.channel not in within):
             if event.channel == "guard.cause" and cause != 0.0:
                 tick = round(event.time / loop.dt)
                 event = describe(self.definition, loop, tick, event.channel, cause) or event
             found.append(event)
         # a row is written when a tick is done: how a slow test stood in between is in no row
-        for tick, which, value in self._happened[: self._words()[EVENTS]]:
-            if loop.watched[int(which)] == "motion.state":
-                happened = describe(self.definition, loop, int(tick), "motion.state", float(value))
+        words = self._words()
+        for tick, which, value in self._happened[: words[EVENTS]]:
+            if loop.watched[int(which)] in within:
+                happened = describe(self.definition, loop, int(tick), loop.watched[int(which)], float(value))
                 found += [] if happened is None else [happened]
+        if within and words[EVENTS_LOST]:
+            found.append(
+                Event(float(loop.vector[0]) * loop.dt, "loop", f"{words[EVENTS_LOST]} further events found no room")
+            )
         return found
 
     def close(self) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import units
-from ..kernels.tick import TICK
+from ..kernels.tick import RUNNING, TICK
 from ..links.pace import percentiles
 from ..runs.build import interface
-from ..runs.events import guarded_targets, limits_used
+from ..runs.events import STATES, guarded_targets, limits_used
 from ..safety.slow_motion import ADVANCE, AVERAGE, RAMP, SETTLE
 from .session import Session
 
@@ -120,8 +120,11 @@ def table(now: Status, title: str) -> Any:
     shown.add_row("time", f"{now.time:.2f} s, {now.left:.1f} s left")
     if now.motion is not None:
         way = now.motion
-        left = (way.ticks - way.tick) * way.clock / max(way.tick, 1)
-        shown.add_row("tick", f"{way.tick} of {way.ticks}: {way.phase}; about {left / 60:.0f} min left")
+        about = ""
+        if way.tick > 0 and now.state == STATES[RUNNING]:  # while it is held nobody knows
+            left = (way.ticks - way.tick) * way.clock / way.tick
+            about = f"; about {left / 60:.0f} min left, as it went so far"
+        shown.add_row("tick", f"{way.tick} of {way.ticks}: {way.phase}{about}")
         goal = ", ".join(units.text(x, way.unit, digits=4) for x in way.goal)
         shown.add_row("command", f"{goal}, at {way.speed:g} times the speed of the definition")
     round_ = "tick" if now.motion is None else "period"

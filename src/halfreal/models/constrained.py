@@ -49,6 +49,8 @@ class Constrained(Settings):
     ground: Annotated[np.ndarray, Vector("1")] | None = None
     elements: tuple[Element, ...] = ()
     initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
+    """With the interface displaced, the first exchange asks for what the method reckons with, with index-1 splitting
+    K̂hq: a specimen of another stiffness stands there under another force, and is jolted until the next exchange."""
     initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
     method: ForceMethod

@@ -32,10 +32,11 @@ def verdict(run: Run) -> Verdict:
     cut = series.cut_short(run)
     ended = last if cut is None else cut
     length = series.duration(run)
+    all_of_it = length if length < np.inf else last
     whole = f", before its {number(length)} s were over" if ended < length < np.inf else ""
     because = f": {run.reason}" if run.reason and not run.reason.startswith("by the operator") else ""
     told = {
-        "completed": f"The {run.kind} completed: {number(last)} s in steps of {in_time(run.step)}",
+        "completed": f"The {run.kind} completed: {number(all_of_it)} s in steps of {in_time(run.step)}",
         "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
         "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
         "recording": f"The {run.kind} goes on; this is as it was at {number(last)} s",

@@ -78,6 +78,6 @@ class AssembledRig(UserCode):
         missing = [name for name in wanted if name not in written]
         if missing:
             raise UserFunctionError(
-                f"{self._named} gave no rig: no block at the end of the tick writes {', '.join(missing)}; the last of them must "
-                "write what is measured at the interface"
+                f"{self._named} gave no rig: no block at the end of the tick writes {', '.join(missing)}; the last "
+                "of them must write what is measured at the interface"
             )

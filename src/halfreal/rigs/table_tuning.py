@@ -65,6 +65,15 @@ def axis_response(rig: ShakingTable, axis: Axis, frequency_hz: np.ndarray, contr
     return np.asarray(closed_loop(rig, controller).response(omega)[:, i, i] * np.exp(-1j * omega * rig.delay))
 
 
+def slow_lag(rig: ShakingTable) -> float:
+    """Lag [s] of the slowest commanded axis in slow motion, −G'(0)/G(0), with the delays of command and force sensor."""
+    model, index = closed_loop(rig), rig.index()
+    once = np.linalg.solve(model.a, model.b)
+    still, slope = model.c @ once, model.c @ np.linalg.solve(model.a, once)
+    lags = [-slope[i, i] / still[i, i] for i in index]
+    return float(max(lags)) + rig.delay + rig.sensors.force.delay
+
+
 def tune(rig: ShakingTable, bandwidth_hz: float) -> Pid:
     """Proportional and derivative gain that keep the amplitude of all commanded axes flat up to ``bandwidth_hz``.
 

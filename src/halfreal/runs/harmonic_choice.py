@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import units
-from ..couplings.harmonic import Harmonic
+from ..couplings.harmonic import Harmonic, unpacked
 from ..couplings.harmonic_excitation import with_harmonics
-from ..couplings.harmonic_lms import HarmonicLms
+from ..couplings.harmonic_lms import GAIN_UNITS, HarmonicLms
 from ..couplings.harmonic_rls import USUAL_IDENTIFICATION_MEMORY, USUAL_MEMORY, HarmonicRls
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
@@ -81,7 +81,32 @@ class Chosen:
         by_rule = any(choice.key.endswith("memory") for choice in self.choices)
         if isinstance(coupling, HarmonicRls) and coupling.mode == "simultaneous" and not by_rule:
             told += simultaneous(coupling, plant(), step)
+        if isinstance(coupling, HarmonicLms) and len(coupling.hz) > 1:
+            transfer = (
+                plant().response(2 * np.pi * coupling.hz)
+                if coupling.given is None
+                else unpacked(coupling.start(len(coupling.given[0].real)))
+            )
+            told += too_close(coupling, transfer, step)
         return told
+
+
+def too_close(coupling: HarmonicLms, transfer: np.ndarray, step: float) -> list[str]:
+    """Harmonics that bare gains do not tell apart: their memories follow from H (n_ω, n, n), and from the drive."""
+    order = np.argsort(coupling.hz)
+    closest = int(np.argmin(np.diff(coupling.hz[order])))
+    low, high = (float(hz) for hz in coupling.hz[order][closest : closest + 2])
+    needed = 1 / (2 * math.pi * (high - low))
+    told = []
+    for name, memory in coupling.implied_memories(transfer[order][closest : closest + 2], step).items():
+        if memory < needed:
+            gain = memory / needed * getattr(coupling, name)
+            told.append(
+                f"warning: {units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be told apart within "
+                f"{units.text(memory, 's', 3)}, the memory that coupling.{name} gives; lower it below {gain:.3g} "
+                f"{GAIN_UNITS[name]}, or leave one of them out"
+            )
+    return told
 
 
 def short_identification(time: float, slowest: float) -> list[str]:

@@ -116,8 +116,8 @@ class Slow(Settings):
         It reads what is asked and what the sensors say, and writes the command on its way (``motion.command``), the
         tick's measurement (``measured.displacement``, ``measured.force``) and the last displacement that was a number
         (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
-        of the command's rate.  A rig commanded in force stands under that of ``begin``, none if left out.  ``fixed`` leaves out what depends on the measurement, for linearising: the rig then
-        settles for as long as it may.
+        of the command's rate.  A rig commanded in force stands under that of ``begin``, none if left out.  ``fixed``
+        leaves out what depends on the measurement, for linearising: the rig then settles for as long as it may.
         """
         n = len(asked)
         initial, zeros = np.asarray(initial, dtype=float), np.zeros(n)

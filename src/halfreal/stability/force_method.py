@@ -56,6 +56,8 @@ class Forecast:
     spectral_radius: float
     bias: float
     noise: float
+    uncertainty: float
+    """Of the specimen's stiffness, relative."""
 
     @property
     def stable(self) -> bool:
@@ -68,12 +70,15 @@ class Forecast:
     def summary(self) -> str:
         """One sentence for people."""
         each = f"{self.exchanges} exchange{'s' if self.exchanges > 1 else ''} a step"
+        worst = f"with a specimen up to {100 * self.uncertainty:.3g} % stiffer or softer than defined"
+        if self.uncertainty == 0.0:
+            worst = "with the specimen as defined"
         if not self.stable:
             weakly = "weakly " if self.spectral_radius < 1.001 else ""
-            return f"{self.name} ({each}): {weakly}unstable, spectral radius {self.spectral_radius:.7f} a step"
+            return f"{self.name} ({each}): {weakly}unstable {worst}, spectral radius {self.spectral_radius:.7f} a step"
         return (
             f"{self.name} ({each}): expected error {100 * self.error:.2g} % "
-            f"(method {100 * self.bias:.2g} %, noise {100 * self.noise:.2g} %)"
+            f"(method {100 * self.bias:.2g} %, noise {100 * self.noise:.2g} %) of a free vibration {worst}"
         )
 
 
@@ -163,7 +168,7 @@ def _forecast(
                 size * amplitude / np.sqrt(2.0) / np.linalg.norm(exact @ virtual.constraint.T) * np.sqrt(virtual.axes)
             )
             scatter = max(scatter, noise * _noise_gain(control, transition.matrix, dt, steps) / moved)
-    return Forecast(name, virtual.method, virtual.ticks_per_step, radius, bias, scatter)
+    return Forecast(name, virtual.method, virtual.ticks_per_step, radius, bias, scatter, uncertainty)
 
 
 def _impulse(virtual: Constrained) -> np.ndarray:

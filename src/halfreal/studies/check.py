@@ -28,6 +28,7 @@ from ..runs.rehearse import Progress, rehearse
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
 from .force_advice import advice
+from .harmonic_advice import harmonic_advice
 from .nonlinear import Nonlinear, examine, is_nonlinear
 from .reach import out_of_reach, whole_reference
 from .truncation import truncation
@@ -56,11 +57,11 @@ class Check:
     @property
     def binding(self) -> str:
         """The constraint that leaves least room, as a share of what it allows."""
-        room = {f"limit of {name}": 1.0 - share for name, share in self.rehearsal.limits_used.items()}
+        room = {} if self.linearisation.stable else {"stability": 0.0}  # of equals the first is told
+        room |= {f"limit of {name}": 1.0 - share for name, share in self.rehearsal.limits_used.items()}
+        room = {name: max(left, 0.0) for name, left in room.items()}
         margin = self.stability.margin
-        if not self.linearisation.stable:
-            room["stability"] = 0.0
-        elif margin is not None:
+        if self.linearisation.stable and margin is not None:
             if self.stability.critical_delay is not None:
                 room["delay"] = margin.critical_delay / self.stability.critical_delay
             if np.isfinite(margin.gain_margin_db):
@@ -116,6 +117,7 @@ def check(
     reasons += truncation(definition)
     if isinstance(definition.coupling, Harmonic):
         reasons += choice(definition).in_words(lambda: plant(definition), definition.timing.step)
+        reasons += harmonic_advice(definition, run)
     found = () if go or not remedies else tuple(remedies_for(definition, stability, run))
     verdict: Literal["GO", "NO-GO"] = "GO" if go else "NO-GO"
     run = replace(run, verdict=verdict, reasons=tuple(reasons), remedies=found)

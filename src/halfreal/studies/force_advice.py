@@ -8,6 +8,8 @@ from .. import units
 from ..definition.definition import Definition
 from ..models.baumgarte import Baumgarte
 from ..models.constrained import Constrained
+from ..models.operator_splitting import OperatorSplitting
+from ..models.restoring import assemble
 from ..models.stiffness_estimate import below_specimen
 from ..rigs.force_controlled import ForceControlled
 from ..rigs.specimen import Specimen
@@ -16,6 +18,8 @@ from ..stability.force_method import recommend
 
 CALLED_BETTER = 1.1
 """Error of the method at hand over that of the best, above which another is recommended."""
+NEAR = 0.01
+"""Part of a force by which another may differ and count as the same."""
 
 
 def advice(definition: Definition, run: Run) -> list[str]:
@@ -26,7 +30,9 @@ def advice(definition: Definition, run: Run) -> list[str]:
         found += on_step(definition, virtual)
         if isinstance(rig, ForceControlled):
             stable = run.stability is not None and run.stability.stable
-            found += [*on_stiffness(virtual, rig, stable), *on_method(definition, virtual, rig, run)]
+            found += [*on_stiffness(virtual, rig, stable), *on_start(virtual, rig, run)]
+            found += on_method(definition, virtual, rig, run)
+    found += on_splitting(virtual, getattr(rig, "specimen", None))
     if definition.slow is not None:
         found += on_rate(getattr(rig, "specimen", None), virtual.axes)
     return found
@@ -70,6 +76,40 @@ def on_stiffness(virtual: Constrained, rig: ForceControlled, stable: bool) -> li
     return [*found, f"warning: {wrong}"] if wrong else found
 
 
+def on_start(virtual: Constrained, rig: ForceControlled, run: Run) -> list[str]:
+    """A warning if a test that begins displaced does not begin with the force under which the specimen stands there."""
+    target, q = run.vector("target"), virtual.initial_displacement
+    if target is None or q is None or not len(target):
+        return []
+    first, stands = target[0], rig.stiffness(virtual.axes) @ virtual.constraint @ q
+    if np.all(np.abs(first - stands) <= NEAR * np.abs(stands).max()):
+        return []
+    asked, under = (", ".join(units.text(float(f), "N", digits=4) for f in force) for force in (first, stands))
+    return [
+        f"warning: the test begins with the interface displaced, and its first exchange asks for {asked} where the "
+        f"specimen stands under {under}: what the method reckons with is not exact; begin at rest, or bear the jolt"
+    ]
+
+
+def on_splitting(virtual: object, specimen: object) -> list[str]:
+    """A warning if operator splitting reckons with less stiffness than the specimen has at first."""
+    scheme = getattr(virtual, "scheme", None)
+    if not isinstance(scheme, OperatorSplitting) or not isinstance(specimen, Specimen):
+        return []
+    reckoned = np.atleast_2d(scheme.specimen_stiffness)
+    n = len(reckoned)
+    true = specimen.matrices(n)[2] + assemble(specimen.elements, n).stiffness
+    missing, directions = np.linalg.eigh(true - reckoned)
+    if missing[-1] <= 1e-9 * np.abs(true).max():
+        return []
+    along = directions[:, -1]
+    ratio = (along @ reckoned @ along) / (along @ true @ along)
+    return [
+        f"warning: virtual.scheme.specimen_stiffness is {ratio:.3g} times that of the specimen: below 1 operator "
+        "splitting is not stable at any step, and less exact; raise it to that of the specimen or above"
+    ]
+
+
 def on_method(definition: Definition, virtual: Constrained, rig: ForceControlled, run: Run) -> list[str]:
     """The method that suits the test best, by a linear forecast."""
     moved = run.vector("virtual.interface")
@@ -86,11 +126,14 @@ def on_method(definition: Definition, virtual: Constrained, rig: ForceControlled
     )
     defined = next(forecast for forecast in forecasts if forecast.name.startswith("as defined"))
     best = next(forecast for forecast in forecasts if forecast is not defined)
+    beside = ""
+    if rig.measures == "actuator" and rig.transfer_stiffness is not None:
+        beside = "; the error of measuring the transfer system's compliance with the specimen's is not in these"
     if not best.stable or defined.error <= CALLED_BETTER * best.error:
-        return [f"method {defined.summary()}; none of the others is expected to be better"]
+        return [f"method {defined.summary()}; none of the others is expected to be better{beside}"]
     reckoned = best.method.reckoned_stiffness
     given = "" if reckoned is None or reckoned.size > 1 else f" with stiffness {units.text(reckoned.item(), 'N/m')}"
-    return [f"recommended method{given}: {best.summary()}; {defined.summary()}"]
+    return [f"recommended method{given}: {best.summary()}; {defined.summary()}{beside}"]
 
 
 def on_rate(specimen: object, axes: int) -> list[str]:

@@ -52,6 +52,8 @@ class Nonlinear:
                 f"nonlinear: linearised at {self.time.size} operating points of the rehearsal, largest spectral radius "
                 f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
             )
+            if self.spectral_radius[worst] > 1.0 and self.searched and self.factor is None:
+                text += ", where small deviations grow for the ticks that the loop spends there, and not over the test"
         if not self.searched:
             return text
         if self.factor is None:
