@@ -137,7 +137,9 @@ def test_loops_with_compensators_are_stable():
         ({**NARROW, "amplitudes": [1.0, 2.0]}, "amplitudes and leads"),
         ({**NARROW, **TABLE, "leads": [0.0, 1.0]}, "2 entries for 3 frequencies"),
         ({**NARROW, "frequencies": [3.0, 2.0]}, "and rise"),
+        ({**NARROW, "track": {"start": 30.0}}, "30 Hz is outside the table of the compensator, 0.5 to 20 Hz"),
         ({**BROAD, "highest": 0.1}, "not above lowest"),
+        ({**BROAD, "highest": 300.0}, "lower it below 250 Hz, or reduce coupling.spacing"),
     ],
 )
 def test_a_table_that_does_not_serve_is_refused(settings, told):
@@ -146,9 +148,12 @@ def test_a_table_that_does_not_serve_is_refused(settings, told):
 
 
 def test_a_test_beyond_the_table_is_refused_before_it_runs():
-    test = definition(coupling=NARROW, excitation={"specimen": gusts(40.0)})
-    with pytest.raises(Exception, match=r"40 Hz is outside the table of the compensator, 0.5 to 20 Hz"):
-        halfreal.build(test)
+    beyond = r"40 Hz is outside the table of the compensator, 0.5 to 20 Hz"
+    with pytest.raises(ValidationError, match=beyond):
+        definition(coupling=NARROW, excitation={"specimen": gusts(40.0)})
+    unchecked = definition().model_copy(update={"coupling": NarrowBandTable(**NARROW)})
+    with pytest.raises(HalfrealError, match=r"coupling.frequency: 0.4 Hz is outside"):
+        informed(unchecked).response(STEP, [0.4])
 
 
 def test_a_test_without_a_frequency_is_told_so():

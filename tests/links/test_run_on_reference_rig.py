@@ -23,7 +23,7 @@ DEFINITION = f"""
 title = "a spring behind the rig in C"
 timing = {{ step = "1 ms", duration = "0.6 s" }}
 real_time.pacing = "rig"
-link = {{ kind = "udp", rig = "127.0.0.1:PORT", lease = "60 s" }}
+link = {{ kind = "udp", rig = "127.0.0.1:PORT", lease = "10 s" }}
 
 [virtual]
 mass = "2.2 kg"

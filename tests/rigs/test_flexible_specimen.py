@@ -27,7 +27,7 @@ def chain(**changed):
 def moved_step(p, s, t, u, y):
     """A base that is accelerated along straight lines between the rig's steps, and its exact integrals."""
     w = 2.0 * math.pi * 7.0
-    for k in range(int(s.begun)):
+    if s.begun == 1.0:
         a = math.sin(w * t)
         s.x += 1e-3 * s.v + 1e-6 * (s.a / 3.0 + a / 6.0)
         s.v += 0.5e-3 * (s.a + a)

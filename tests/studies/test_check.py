@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 import halfreal
-from examples.wallace2005 import DELAY, KS, critical_delay, definition, linearised
+from examples.wallace2005 import DELAY, GALLERY, KS, critical_delay, definition, linearised
 from halfreal.definition.paths import with_values
 
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
@@ -157,3 +157,13 @@ def test_nonlinear_checks_of_tests_that_trip_at_once_or_last_three_ticks_are_ans
 def test_what_no_computer_bears_is_refused_at_once(more, told):
     with pytest.raises(ValidationError, match=told):
         definition(**more)
+
+
+def test_a_motion_that_the_rig_cannot_make_is_no_go():
+    gallery = halfreal.load(GALLERY / "forward_prediction.toml")
+    actuator = gallery.rig.actuator.model_copy(update={"stroke": np.array([3e-3])})
+    small = gallery.model_copy(update={"rig": gallery.rig.model_copy(update={"actuator": actuator})})
+    answer = halfreal.check(small.model_copy(update={"limits": type(gallery.limits)()}))
+    assert answer.rehearsal.outcome == "completed" and answer.linearisation.stable
+    assert answer.verdict == "NO-GO" and "the actuator's stroke is 3 mm" in " ".join(answer.reasons)
+    assert answer.binding.startswith("reach of the rig") and answer.remedies == ()

@@ -97,12 +97,23 @@ class BroadBandInverse(Settings):
     def has_table(self) -> bool:
         return self.weights is not None
 
+    def _not_shown(self, dt: float) -> str:
+        if self.highest * self.spacing * dt < 0.5:
+            return ""
+        return (
+            f"{self.highest:g} Hz cannot be seen in samples {self.spacing} ticks of {dt:g} s apart; lower it below "
+            f"{0.5 / (self.spacing * dt):g} Hz, or reduce coupling.spacing"
+        )
+
+    def check_step(self, dt: float) -> None:
+        """Refuse a band that the samples of the weights do not show."""
+        if not self.has_table and (told := self._not_shown(dt)):
+            raise fault(told, "highest")
+
     def with_table(self, actuator: Follower, device: Device, dt: float) -> BroadBandInverse:
         """With the weights for this actuator and device, the delays of the sampled loop in them."""
-        if self.highest * self.spacing * dt >= 0.5:
-            raise fault(
-                f"samples {self.spacing} ticks of {dt:g} s apart do not show {self.highest:g} Hz; reduce the spacing"
-            )
+        if told := self._not_shown(dt):
+            raise HalfrealError(f"coupling.highest: {told}")
         omega = 2 * np.pi * np.linspace(self.lowest, self.highest, LINES)
         mean, through = mean_response(self.mean_time, dt, omega), actuator.responses(omega)[0]
         weight = np.abs(through) / math.sqrt(LINES)

@@ -24,6 +24,7 @@ M           low-pass of first order with ``mean_time``
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -34,6 +35,7 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Value
 from ..kernels.history import push
 from ..kernels.linear import copy_to, multiply_add
+from ..models.excitation import Excitation, Gust, Sine, SteppedSine
 from ..models.shaker import Shaker
 from ..settings import Number, Settings, Vector, fault
 from ..stability.ideal_compensator import Device, Follower, ideal_response
@@ -163,10 +165,23 @@ class NarrowBandTable(Settings):
             raise fault("amplitudes and leads without frequencies; give the frequency of each", "frequencies")
         if self.amplitudes is not None and self.shaker is not None:
             raise fault("the table is given, so that the shaker would not be used; leave one out", "shaker")
-        start = self.frequency if self.track is None else self.track.start
-        if start is not None and self.frequencies is not None:
-            check_within(self.frequencies, start)
+        if self.frequency is not None and (told := outside(self.lines, self.frequency)):
+            raise fault(told, "frequency")
+        if self.track is not None and (told := outside(self.lines, self.track.start)):
+            raise fault(told, "track", "start")
         return self
+
+    @property
+    def lines(self) -> np.ndarray:
+        """Frequencies [Hz] of the table, given or to be computed."""
+        return LINES if self.frequencies is None else self.frequencies
+
+    def check_excitations(self, excitations: Sequence[Excitation | None]) -> None:
+        """Refuse a test at frequencies that the table does not have."""
+        given = None if self.frequency is not None or self.track is not None else given_frequency(excitations)
+        for hz in () if given is None else given.frequencies:
+            if told := outside(self.lines, hz):
+                raise fault(f"the excitation's {told}", "frequency")
 
     @property
     def has_table(self) -> bool:
@@ -174,7 +189,7 @@ class NarrowBandTable(Settings):
 
     def with_table(self, actuator: Follower, device: Device, dt: float) -> NarrowBandTable:
         """With the table of P_id: ``actuator`` and ``device`` with the delays of the sampled loop in them."""
-        lines = LINES if self.frequencies is None else self.frequencies
+        lines = self.lines
         omega = 2 * np.pi * lines
         mean = mean_response(self.mean_time, dt, omega)
         wanted = (ideal_response(actuator, device, omega) - mean) / (1.0 - mean)
@@ -286,10 +301,27 @@ def mean_response(mean_time: float, dt: float, omega: np.ndarray) -> np.ndarray:
     return np.asarray(rate / (1.0 - (1.0 - rate) * np.exp(-1j * np.asarray(omega) * dt)))
 
 
+def outside(lines: np.ndarray, hz: float) -> str:
+    """What is wrong with a frequency that the table does not have; empty if it has it."""
+    if lines[0] * (1 - 1e-9) <= hz <= lines[-1] * (1 + 1e-9):
+        return ""
+    return (
+        f"{hz:g} Hz is outside the table of the compensator, {lines[0]:g} to {lines[-1]:g} Hz; widen "
+        "coupling.frequencies, or change the frequency of the test"
+    )
+
+
 def check_within(lines: np.ndarray, hz: float) -> None:
-    """Refuse a frequency that the table does not have."""
-    if not lines[0] * (1 - 1e-9) <= hz <= lines[-1] * (1 + 1e-9):
-        raise fault(
-            f"{hz:g} Hz is outside the table of the compensator, {lines[0]:g} to {lines[-1]:g} Hz; widen "
-            "coupling.frequencies, or change the frequency of the test"
-        )
+    if told := outside(lines, hz):
+        raise HalfrealError(f"coupling.frequency: {told}")
+
+
+def given_frequency(excitations: Sequence[Excitation | None]) -> Given | None:
+    """The frequency of the first excitation that there is, if it has one at a time."""
+    driven = next((one for one in excitations if one is not None), None)
+    if isinstance(driven, Sine):
+        return Given((driven.frequency,))
+    if isinstance(driven, Gust | SteppedSine):
+        frequencies = tuple(float(hz) for hz in driven.frequencies)
+        return Given(frequencies) if driven.dwell is None else Given(frequencies, driven.dwell)
+    return None

@@ -303,6 +303,16 @@ class Definition(Settings):
 
     @field_validator("coupling")
     @classmethod
+    def _compensator_reaches(cls, coupling: Any, info: ValidationInfo) -> Any:
+        timing, excitation = info.data.get("timing"), info.data.get("excitation")
+        if isinstance(coupling, NarrowBandTable) and excitation is not None:
+            coupling.check_excitations((excitation.specimen, excitation.virtual))
+        if isinstance(coupling, BroadBandInverse) and timing is not None:
+            coupling.check_step(timing.step)
+        return coupling
+
+    @field_validator("coupling")
+    @classmethod
     def _filters_fit(cls, coupling: Any, info: ValidationInfo) -> Any:
         virtual = info.data.get("virtual")
         if isinstance(coupling, AxisFilters) and virtual is not None:

@@ -108,14 +108,14 @@ def _check(poles: np.ndarray, residues: np.ndarray, misfit: float, duration: flo
     slowest = float(np.abs(poles.imag).min()) / (2 * np.pi)
     if slowest * duration < LEAST_CYCLES:
         raise ModalError(
-            f"the decay is too short: its {duration:.4g} s hold {slowest * duration:.2g} cycle(s) of the slowest motion "
-            f"found, {slowest:.4g} Hz; record at least {LEAST_CYCLES / slowest:.3g} s, or ask for fewer modes"
+            f"the decay is too short: its {duration:.4g} s hold {slowest * duration:.2g} cycle(s) of the slowest "
+            f"motion found, {slowest:.4g} Hz; record at least {LEAST_CYCLES / slowest:.3g} s, or ask for fewer modes"
         )
     if misfit > LARGEST_MISFIT:
         raise ModalError(
             f"the decay is too noisy for {modes} mode(s): {100 * misfit:.0f} % of it is left unexplained, more than "
-            f"{100 * LARGEST_MISFIT:.0f} %; excite it harder, leave out what is faster (highest_hz), or ask for another "
-            "number of modes"
+            f"{100 * LARGEST_MISFIT:.0f} %; excite it harder, leave out what is faster (highest_hz), or ask for "
+            "another number of modes"
         )
 
 

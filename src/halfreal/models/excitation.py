@@ -13,7 +13,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
+from ..errors import HalfrealError
 from ..kernels.block import Block, Channel
 from ..kernels.compile import kernel
 from ..settings import ExistingFile, Number, Settings, Vector, fault, stored
@@ -330,7 +332,10 @@ class Record(_Excitation):
         return column
 
     def block(self, name: str, shift: float = 0.0) -> Block:
-        values = read_column(self.file, self.column)
+        try:
+            values = read_column(self.file, self.column)
+        except PydanticCustomError as error:  # the file has changed since, or was not read: a run file names it too
+            raise HalfrealError(f"excitation: {error.message()}") from error
         # the layout of a block is compiled in: a power of two keeps the number of layouts small
         padded = np.zeros(1 << max(values.size - 1, 1).bit_length())
         padded[: values.size] = values

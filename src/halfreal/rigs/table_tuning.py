@@ -66,7 +66,7 @@ def axis_response(rig: ShakingTable, axis: Axis, frequency_hz: np.ndarray, contr
 
 
 def slow_lag(rig: ShakingTable) -> float:
-    """Lag [s] of the slowest commanded axis in slow motion, −G'(0)/G(0), with the delays of command and force sensor."""
+    """Lag [s] of the slowest commanded axis in slow motion, −G'(0)/G(0), with delays of command and force sensor."""
     model, index = closed_loop(rig), rig.index()
     once = np.linalg.solve(model.a, model.b)
     still, slope = model.c @ once, model.c @ np.linalg.solve(model.a, once)

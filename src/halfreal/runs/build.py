@@ -22,7 +22,7 @@ from ..couplings.direct import Direct
 from ..couplings.force_prediction import PREDICTED
 from ..couplings.harmonic import Harmonic, twin
 from ..couplings.kalman_filter import FILTERED
-from ..couplings.narrow_band_table import NarrowBandTable
+from ..couplings.narrow_band_table import NarrowBandTable, given_frequency
 from ..couplings.start_up import Measured
 from ..definition.definition import Definition, SimulatedRig
 from ..kernels.block import Block, channels, names
@@ -48,7 +48,7 @@ from ..safety.slow_motion import HOLDING
 from ..stability.harmonic_lti import loop_plant
 from ..stability.open_loop import PROBE, probe
 from ..stability.state_space import StateSpace as PlantModel
-from .compensation import given_frequency, informed
+from .compensation import informed
 from .harmonic_choice import Chosen, choose
 
 SETTLING_TICKS = 4
@@ -211,7 +211,8 @@ def plain_coupling(definition: Definition, unit: str) -> Block:
     measured = (*interface("measured.displacement", n), *interface("measured.force", n))
     known: dict[str, Any] = {}
     if isinstance(definition.coupling, NarrowBandTable):
-        known["given"] = given_frequency(definition)
+        excitation = definition.excitation
+        known["given"] = given_frequency((excitation.specimen, excitation.virtual))
     coupling = informed(definition)
     return coupling.block(definition.timing.step, unit, interface("target", n), measured, **known)
 

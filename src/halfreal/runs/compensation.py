@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..couplings.broad_band_inverse import BroadBandInverse
-from ..couplings.narrow_band_table import Given, NarrowBandTable
+from ..couplings.narrow_band_table import NarrowBandTable
 from ..definition.definition import Definition, SimulatedRig
 from ..errors import HalfrealError
 from ..models import state_space
 from ..models.beam import Beam
-from ..models.excitation import Gust, Sine, SteppedSine
 from ..models.modal import Modes
 from ..models.shaker import Shaker, polynomials
 from ..models.spring_damper import SpringDamper
@@ -101,14 +100,3 @@ def device_in(definition: Definition) -> Device:
         f"the virtual substructure of kind '{virtual.kind}' has no linear model here; give the coupling's table or "
         "weights itself"
     )
-
-
-def given_frequency(definition: Definition) -> Given | None:
-    """The frequency of the definition's excitation, if it has one at a time."""
-    driven = definition.excitation.specimen or definition.excitation.virtual
-    if isinstance(driven, Sine):
-        return Given((driven.frequency,))
-    if isinstance(driven, Gust | SteppedSine):
-        frequencies = tuple(float(hz) for hz in driven.frequencies)
-        return Given(frequencies) if driven.dwell is None else Given(frequencies, driven.dwell)
-    return None

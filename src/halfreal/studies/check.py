@@ -49,6 +49,8 @@ class Check:
     rehearsal: Run
     nonlinear: Nonlinear | None = None
     uncertainty: UncertaintyStudy | None = None
+    beyond_reach: tuple[str, ...] = ()
+    """What of the true motion the rig cannot make."""
 
     @property
     def linearisation(self) -> Linearisation:
@@ -68,6 +70,8 @@ class Check:
                 room["gain"] = 1.0 - 10.0 ** (-margin.gain_margin_db / 20.0)
         if self.uncertainty is not None and self.uncertainty.worst_growth >= 0.0:
             room["uncertainty"] = 0.0
+        if self.beyond_reach:
+            room["reach of the rig"] = 0.0
         if not room:
             return "none"
         name = min(room, key=lambda key: room[key])
@@ -98,7 +102,9 @@ def check(
     study = study_uncertainty(definition, SAMPLES) if definition.uncertainty else None
     certain = study is None or study.worst_growth < 0.0
     clocks = free_clocks(definition, stability)
+    beyond = out_of_reach(definition, whole_reference(definition, run))
     go = stability.linearisation.stable and run.outcome == "completed" and certain and bounded and clocks != "too much"
+    go = go and not beyond
     reasons = [stability.linearisation.summary(), *margins_in_words(definition, stability)]
     if run.outcome != "completed":
         reasons.append(f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}")
@@ -112,16 +118,16 @@ def check(
         reasons.append(f"{'' if certain else 'not stable for all it may be: '}{study.summary()}")
     if clocks:
         reasons.append(CLOCKS[clocks].format(step=units.text(definition.timing.step, "s")))
-    reasons += [*stability.caveats, *out_of_reach(definition, whole_reference(definition, run))]
+    reasons += [*stability.caveats, *beyond]
     reasons += advice(definition, run)
     reasons += truncation(definition)
     if isinstance(definition.coupling, Harmonic):
         reasons += choice(definition).in_words(lambda: plant(definition), definition.timing.step)
         reasons += harmonic_advice(definition, run)
-    found = () if go or not remedies else tuple(remedies_for(definition, stability, run))
+    found = () if go or not remedies else tuple(remedies_for(definition, stability, run, certain and bounded))
     verdict: Literal["GO", "NO-GO"] = "GO" if go else "NO-GO"
     run = replace(run, verdict=verdict, reasons=tuple(reasons), remedies=found)
-    return Check(verdict, tuple(reasons), found, stability, run, nonlinear, study)
+    return Check(verdict, tuple(reasons), found, stability, run, nonlinear, study, tuple(beyond))
 
 
 def margins_in_words(definition: Definition, stability: LoopStability) -> list[str]:
@@ -170,8 +176,11 @@ def tripped_at(run: Run) -> float:
     return trips[0] if trips else float(run.time[-1])
 
 
-def remedies_for(definition: Definition, stability: LoopStability, run: Run) -> list[str]:
-    """Changes that make the loop stable, each tried on the linearised code."""
+def remedies_for(definition: Definition, stability: LoopStability, run: Run, robust: bool = False) -> list[str]:
+    """Changes that make the loop stable, each tried on the linearised code; ``robust``: it is for all it may be.
+
+    What the rig cannot make is told with its remedy among the reasons.
+    """
     found = []
     if not stability.linearisation.stable:
         found += [*inverse_remedy(definition), *prediction_remedy(definition), *step_remedy(definition)]
@@ -179,7 +188,7 @@ def remedies_for(definition: Definition, stability: LoopStability, run: Run) -> 
             found.append(f"a rig whose delay is shorter than {units.text(stability.critical_delay, 's')}")
     elif free_clocks(definition, stability) == "too much":
         found.append('real_time.pacing = "rig": one tick for each measurement of the rig, and one clock for both')
-    elif run.outcome == "completed":
+    elif run.outcome == "completed" and not robust:
         found.append("a narrower uncertainty, or a coupling that bears the worst case")
     elif run.outcome == "tripped" and "beyond its limit" in run.reason:  # a block's fault tells its own remedy
         found.append("a smaller excitation, or a wider limit if rig and specimen bear it")

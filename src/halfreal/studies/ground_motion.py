@@ -3,7 +3,8 @@
 A record must be sampled uniformly and without gaps, and its unit must be known: told by the file (PEER's header, a
 column heading such as ``a_m_per_s2`` or ``acc [g]``) or by the caller.  It is never guessed: a record that does not
 say, or says m/s² where its largest value looks like g or the other way round, is refused with what that value would
-mean in either unit, until the caller says which.
+mean in either unit, until the caller says which.  A caller who contradicts a record that says its unit, and whose
+values do not speak against it, is refused too, and so is a record that says it is no acceleration.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ USUAL = (0.5, 20.0)
 G = 9.80665
 UNEVEN = 1e-3
 """Deviation of a time step from the others, as a part of it, up to which sampling is uniform."""
+SQUARED = r"(?:\s*/\s*s|_per_s(?:ec)?)(?:ec)?\s*(?:\^|\*\*)?\s*(?:2|²|/\s*s)"
 HEADINGS = (
-    (r"cm\s*/\s*s|cm_per_s|\bgal\b", "cm/s^2"),
-    (r"(?<![a-z])m\s*/\s*s|(?<![a-z])m_per_s|mps2", "m/s^2"),
+    (rf"cm{SQUARED}|\bgals?\b", "cm/s^2"),
+    (rf"(?<![a-z])m{SQUARED}|(?<![a-z])m\s*s\s*\^?\s*(?:-2|⁻²)|mps2", "m/s^2"),
     (r"\[g\]|\(g\)|_g\b|\bin g\b|units of g\b", "g_0"),
 )
+OTHER = r"(?<![a-z])[cm]?m(?:\s*/\s*s|_per_s|ps)|\bvelocity\b|\bvel\b|\bdisplacement\b"
+"""In a heading that tells no acceleration: it tells another quantity."""
 
 
 class GroundMotionError(HalfrealError):
