@@ -22,7 +22,12 @@ def columns(values=VALUES, time=None):
 
 @pytest.mark.parametrize(
     ("header", "factor"),
-    [("t_s,a_m_per_s2\n", 1.0), ("# time [s], acc [g]\n", G), ("time;a in cm/s^2\n", 0.01)],
+    [
+        ("t_s,a_m_per_s2\n", 1.0),
+        ("# a site of 760 m/s\n# time [s], acc [g]\n", G),
+        ("time;a in cm/s^2\n", 0.01),
+        ("time;a in m/sec/sec\n", 1.0),
+    ],
 )
 def test_columns_with_a_heading_that_tells_the_unit(tmp_path, header, factor):
     motion = read_ground_motion(text(tmp_path / "quake.csv", header, columns()))
@@ -72,6 +77,23 @@ def test_a_unit_that_the_size_makes_doubtful_is_asked_about(tmp_path, heading, f
         read_ground_motion(path)
     for unit, size in (("m/s^2", 1.0), ("g_0", G)):
         np.testing.assert_allclose(read_ground_motion(path, unit=unit).acceleration, size * factor * VALUES)
+
+
+def test_a_unit_that_contradicts_the_record_is_refused(tmp_path):
+    path = text(tmp_path / "quake.csv", "t_s,a_m_per_s2\n", columns())
+    np.testing.assert_allclose(read_ground_motion(path, unit="m/s^2").acceleration, VALUES)
+    with pytest.raises(GroundMotionError, match=r"says that it is in m/s\^2, and the unit given is g_0; leave"):
+        read_ground_motion(path, unit="g_0")
+    with pytest.raises(GroundMotionError, match=r"the unit of ground motions: .*banana"):
+        read_ground_motion(path, unit="banana")
+
+
+@pytest.mark.parametrize("heading", ["t, v [m/s]\n", "t_s,v_m_per_s\n", "t, v in cm/sec\n", "t, v in mm/s\n"])
+def test_a_velocity_is_not_taken_for_an_acceleration(tmp_path, heading):
+    path = text(tmp_path / "quake.csv", heading, columns())
+    for unit in (None, "m/s^2"):
+        with pytest.raises(GroundMotionError, match="tells a velocity"):
+            read_ground_motion(path, unit=unit)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ REFERENCES = ("guo2014", "mosqueda2007")
 """Papers of the measures, for the report."""
 
 NAN = float("nan")
+STILL = 1e-6
+"""Part of the largest target of all axes: an axis whose target stays below it is not compared."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
             continue
         work = run.vector(answer) if answer else None
         for i in range(run.interface):
+            if peak(r[at, i]) < STILL * peak(r[at]):  # it was not asked to move: nothing to follow
+                continue
             row = _row(run, at, name, i, r[:, i], x[:, i], None if work is None else work[:, i])
             if name == "synchronisation" and run.definition.get("slow") is not None:
                 row = replace(row, delay=NAN)  # time stood still until the rig had settled

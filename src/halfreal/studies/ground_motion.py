@@ -27,14 +27,14 @@ USUAL = (0.5, 20.0)
 G = 9.80665
 UNEVEN = 1e-3
 """Deviation of a time step from the others, as a part of it, up to which sampling is uniform."""
-SQUARED = r"(?:\s*/\s*s|_per_s(?:ec)?)(?:ec)?\s*(?:\^|\*\*)?\s*(?:2|²|/\s*s)"
+SQUARED = r"(?:\s*/\s*s|_per_s)(?:ec)?\s*(?:\^|\*\*)?\s*(?:2|²|/\s*s)"
 HEADINGS = (
     (rf"cm{SQUARED}|\bgals?\b", "cm/s^2"),
     (rf"(?<![a-z])m{SQUARED}|(?<![a-z])m\s*s\s*\^?\s*(?:-2|⁻²)|mps2", "m/s^2"),
     (r"\[g\]|\(g\)|_g\b|\bin g\b|units of g\b", "g_0"),
 )
-OTHER = r"(?<![a-z])[cm]?m(?:\s*/\s*s|_per_s|ps)|\bvelocity\b|\bvel\b|\bdisplacement\b"
-"""In a heading that tells no acceleration: it tells another quantity."""
+VELOCITY = rf"(?<!\d)(?<!\d )(?<![a-z])[cm]?m(?!{SQUARED})(?:\s*/\s*s|_per_s|ps\b)"
+"""A unit of velocity; not behind a number, as in a site's 760 m/s."""
 
 
 class GroundMotionError(HalfrealError):
@@ -73,6 +73,7 @@ def read_ground_motion(path: Path | str, *, unit: str | None = None, step: float
             time, values, told = _mat(path)
         elif path.suffix.lower() == ".at2":
             time, values, told = _at2(path)
+            told = told or (None if unit else "g_0")
         else:
             time, values, told = _columns(path)
     except OSError as error:
@@ -106,28 +107,48 @@ def _step(path: Path, time: np.ndarray) -> float:
 
 
 def _factor(path: Path, largest: float, unit: str | None, told: str | None) -> float:
-    if (unit or told) is None:
+    """m/s² for 1 in the file, in the unit that it tells or else the caller; who must decide where its size is odd."""
+    if unit is None and told is None:
         raise UnknownUnitError(
             f"{path} does not say its unit: its largest value, {largest:.3g}, is {largest:.3g} m/s² or "
             f"{largest * G:.3g} m/s² if it is in g; give the unit, 'm/s^2' or 'g_0'"
         )
-    factor = float(units.factor(unit or told or "", "m/s^2"))
-    if largest * factor > STRONGEST:
+    given = None if unit is None else _parsed(unit)
+    said = given if told is None else _parsed(told)
+    assert said is not None
+    if largest * (said if given is None else given) > STRONGEST:
         raise UnknownUnitError(
-            f"{path}: its largest value, {largest:.3g}, would be {largest * factor:.3g} m/s² in {unit or told}, more "
-            f"than any earthquake's {STRONGEST:g} m/s²; give another unit"
+            f"{path}: its largest value, {largest:.3g}, would be {largest * (given or said):.3g} m/s² in "
+            f"{unit or told}, more than any earthquake's {STRONGEST:g} m/s²; give another unit"
         )
     other = {"m/s^2": G, "g_0": 1.0}.get(told or "")
     low, high = USUAL
-    if unit is None and other is not None and not low <= largest * factor <= high and low <= largest * other <= high:
+    odd = other is not None and not low <= largest * said <= high and low <= largest * other <= high
+    if given is None and other is not None and odd:
         raise UnknownUnitError(
-            f"{path} says that it is in {told}, and its largest value would be {largest * factor:.3g} m/s²; in the "
+            f"{path} says that it is in {told}, and its largest value would be {largest * said:.3g} m/s²; in the "
             f"other unit, m/s^2 or g_0, it would be {largest * other:.3g} m/s², as records mostly are; give the unit"
         )
-    return factor
+    if given is not None and abs(given - said) > 1e-9 * said and not odd and largest * said <= STRONGEST:
+        raise GroundMotionError(
+            f"{path} says that it is in {told}, and the unit given is {unit}; leave the unit out, or correct the heading"
+        )
+    return said if given is None else given
 
 
-def _told(heading: str) -> str | None:
+def _parsed(unit: str) -> float:
+    try:
+        return float(units.factor(unit, "m/s^2"))
+    except units.UnitError as error:
+        raise GroundMotionError(f"the unit of ground motions: {error}; give 'm/s^2' or 'g_0'") from error
+
+
+def _told(path: Path, heading: str) -> str | None:
+    if other := re.search(VELOCITY, heading.lower()):
+        raise GroundMotionError(
+            f"{path}: its heading {heading.strip()[:60]!r} tells a velocity, in {other[0]}; give a record of time and "
+            "acceleration, or correct the heading"
+        )
     return next((unit for pattern, unit in HEADINGS if re.search(pattern, heading.lower())), None)
 
 
@@ -145,7 +166,7 @@ def _columns(path: Path) -> tuple[np.ndarray | None, np.ndarray, str | None]:
                         f"line {number} of {path} is {line.strip()[:60]!r} where numbers are expected; fill gaps in a "
                         "record before using it"
                     ) from None
-                told = told or _told(line)
+                told = _told(path, line) or told
                 continue
             if row:
                 rows.append(row[:2])
@@ -172,7 +193,7 @@ def _at2(path: Path) -> tuple[np.ndarray | None, np.ndarray, str | None]:
         raise GroundMotionError(
             f"{path} holds {len(values)} samples where its header tells {count[1]}; it is cut or damaged"
         )
-    return float(found[1]) * np.arange(len(values)), values, _told(" ".join(lines[: head + 1])) or "g_0"
+    return float(found[1]) * np.arange(len(values)), values, _told(path, " ".join(lines[: head + 1]))
 
 
 def _mat(path: Path) -> tuple[np.ndarray | None, np.ndarray, str | None]:
@@ -194,4 +215,4 @@ def _mat(path: Path) -> tuple[np.ndarray | None, np.ndarray, str | None]:
         )
     (name, pair), *_ = pairs.items()
     pair = pair if pair.shape[0] == 2 else pair.T
-    return pair[0], pair[1], _told(name)
+    return pair[0], pair[1], _told(path, name)
