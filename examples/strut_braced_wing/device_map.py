@@ -49,10 +49,7 @@ def drawn(results: object) -> Figure:
 
 def main(folder: Path, points: int = 9) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    # a gust that passes is not of one frequency: the broad-band inverse follows it better than the table
-    coupling = halfreal.load(HERE / "stepped_broad.toml").coupling
-    definition = halfreal.load(HERE / "single_gust.toml").model_copy(update={"coupling": coupling})
-    results = halfreal.sweep(definition, plan(points), folder / "device_map.sqlite")
+    results = halfreal.sweep(halfreal.load(HERE / "single_gust.toml"), plan(points), folder / "device_map.sqlite")
     print(f"largest growth rate of a loop: {results['growth rate'].max():.3g} 1/s")
     drawn(results).savefig(folder / "device_map.png", dpi=130)
     print(folder / "device_map.png")

@@ -138,7 +138,7 @@ def figure_12() -> Figure:
     for row, stiffness in enumerate((100.0, 8000.0)):
         for column, damping in enumerate((200.0, 800.0)):
             axes = panels[row, column]
-            for coupling, label, dashes in (("single_gust", "table", "-"), ("stepped_broad", "broad band", "--")):
+            for coupling, label, dashes in (("stepped_narrow", "table", "-"), ("single_gust", "broad band", "--")):
                 run = single_gust(stiffness, damping, coupling)
                 for name, what, colour in (("measured.displacement", "d_a", MEASURED), ("target", "d_n", TARGET)):
                     values = 1e3 * run.signals[name].values

@@ -14,7 +14,8 @@ from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.servo_hydraulic import ServoHydraulic
 from halfreal.runs.compensation import actuator_of, device_in, informed
-from halfreal.runs.loop_stability import linearised
+from halfreal.runs.loop_stability import linearised, margin_of
+from halfreal.runs.worst_frequency import at_worst, tuned_to
 from halfreal.stability.ideal_compensator import performance
 from halfreal.stability.state_space import StateSpace
 from rigs.wing import SHAKER, STEP, definition, gusts
@@ -126,6 +127,20 @@ def test_noise_that_the_broad_band_inverse_lets_through_is_what_it_says():
 def test_loops_with_compensators_are_stable():
     for settings in (NARROW, BROAD):
         assert linearised(definition(coupling=settings)).stable
+
+
+def test_a_programme_of_frequencies_is_judged_at_its_worst():
+    train = {"kind": "gust", "force": 20.0, "frequencies": [1.0, 15.0, 5.0], "dwell": 5.0}
+    test = definition(coupling=NARROW, excitation={"specimen": train})
+    worst, told = at_worst(test, lambda one: linearised(one).spectral_radius)
+    assert "judged at 15 Hz, where it bears the least delay, of 3 from 1 to 15 Hz" in told
+    assert margin_of(tuned_to(test, 1.0)).critical_delay == math.inf
+    assert 0.0 < margin_of(worst).critical_delay < math.inf
+    # an unstable one is worse than any
+    told = at_worst(test, lambda one: 1.1 if one.coupling.frequency == 5.0 else 0.9)[1]
+    assert "judged at 5 Hz, where it grows fastest" in told
+    single = definition(coupling=NARROW)
+    assert at_worst(single, lambda one: 2.0) == (single, "")
 
 
 @pytest.mark.parametrize(

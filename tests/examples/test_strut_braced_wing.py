@@ -11,6 +11,7 @@ from scipy.signal import lsim
 
 import halfreal
 from examples.wallace2005 import GALLERY
+from halfreal.studies.campaign_plan import read_plan
 
 WING = GALLERY.parent / "strut_braced_wing"
 
@@ -110,7 +111,7 @@ def test_figure_12_a_single_gust_moves_the_wing_as_the_device_would():
     study = script("study")
     peaks = {}
     for device in ((k, c) for k in (100.0, 8000.0) for c in (200.0, 800.0)):
-        run = study.single_gust(*device, "stepped_broad")
+        run = study.single_gust(*device)
         peaks[device] = np.abs(run.signals["target"].values).max()
         assert peaks[device] == pytest.approx(emulated_peak(*device), rel=0.03)
     # as in the paper more damping takes the peak down, and more so with a soft spring (64 % and 36 % there)
@@ -124,6 +125,11 @@ def test_the_shaker_is_identified_within_its_intervals():
     for name, value in true.items():
         assert found.interval(name)[0] < value < found.interval(name)[1]
     assert found.half_widths["inductance"] < 1e-4 and found.half_widths["resistance"] < 0.01
+
+
+def test_the_plan_of_devices_fits_the_single_gust():
+    design = read_plan(WING / "plans" / "devices.toml", halfreal.load(WING / "single_gust.toml"))[1]
+    assert design.values.tolist() == [[k, c] for k in (100.0, 8000.0) for c in (200.0, 500.0, 800.0)]
 
 
 def test_the_map_of_devices_is_drawn(tmp_path):

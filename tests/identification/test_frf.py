@@ -101,6 +101,10 @@ def frf(unit):
         (lambda: estimate(np.zeros(9000), np.ones(9000), DT, window=1.0), "does not move"),
         (lambda: estimate(np.array([np.nan] * 100), np.ones(100), DT, window=0.01), "sample 1 of the input is nan"),
         (lambda: stepped_sine(np.arange(50) * DT, np.ones(50), np.ones(50), [3.0], 0.05, settle=0.0), "0.15 cycles"),
+        (
+            lambda: stepped_sine(np.arange(50) * DT, np.ones(50), np.ones(50), [0.6 / DT], 50 * DT, settle=0.0),
+            "is not below half the sampling rate",
+        ),
     ],
 )
 def test_data_that_do_not_tell_are_refused(act, told):

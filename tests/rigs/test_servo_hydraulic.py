@@ -97,7 +97,10 @@ def test_converter_holds_whole_steps_within_its_range_and_an_ideal_one_does_noth
 
 def test_starts_at_rest_where_it_stands():
     """With the command that holds it there, it stays: x = 2 mm needs g u = x (1 + a₃ β₂ k/a₁β₀)."""
-    used, x0 = rig(), np.array([2e-3])
+    x0 = np.array([2e-3])
+    parts = {**SPECIMEN, "stiffness": [[0.19e6]]}
+    parts["elements"] = [{"between": [1], "law": {"kind": "linear", "stiffness": 1e6}}]
+    used = rig(specimen=parts)
     hold = x0[0] * used.inverse(0)[0]
 
     def constant_step(p, s, t, u, y):

@@ -48,6 +48,9 @@ def test_a_grid_is_every_combination_in_si_units(tmp_path):
 def test_a_list_is_read_side_by_side():
     plan = Plan(kind="list", vary={"rig.actuator.delay": ["8 ms", 0.009], "virtual.mass": np.array([2.0, 2.5])})
     np.testing.assert_array_equal(lay_out(plan, definition()).values, [[8e-3, 2.0], [9e-3, 2.5]])
+    # 3 points cannot carry the definition's order of 3: that is between a point's numbers, and not the plan's fault
+    plan = Plan(kind="list", vary={"coupling.points": [3, 12], "coupling.order": [2, 3]})
+    np.testing.assert_array_equal(lay_out(plan, definition(coupling=PREDICTED)).values, [[3, 2], [12, 3]])
 
 
 def test_a_latin_hypercube_has_one_point_in_each_stratum_of_each_number():

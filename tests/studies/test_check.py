@@ -161,7 +161,7 @@ def test_what_no_computer_bears_is_refused_at_once(more, told):
 
 def test_a_motion_that_the_rig_cannot_make_is_no_go():
     gallery = halfreal.load(GALLERY / "forward_prediction.toml")
-    actuator = gallery.rig.actuator.model_copy(update={"stroke": np.array([3e-3])})
+    actuator = gallery.rig.actuator.model_copy(update={"stroke": 3e-3})
     small = gallery.model_copy(update={"rig": gallery.rig.model_copy(update={"actuator": actuator})})
     answer = halfreal.check(small.model_copy(update={"limits": type(gallery.limits)()}))
     assert answer.rehearsal.outcome == "completed" and answer.linearisation.stable

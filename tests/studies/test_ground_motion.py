@@ -84,7 +84,7 @@ def test_a_unit_that_contradicts_the_record_is_refused(tmp_path):
     np.testing.assert_allclose(read_ground_motion(path, unit="m/s^2").acceleration, VALUES)
     with pytest.raises(GroundMotionError, match=r"says that it is in m/s\^2, and the unit given is g_0; leave"):
         read_ground_motion(path, unit="g_0")
-    with pytest.raises(GroundMotionError, match=r"the unit of ground motions: .*banana"):
+    with pytest.raises(GroundMotionError, match=r"the unit 'banana' of ground motions has an unknown unit"):
         read_ground_motion(path, unit="banana")
 
 
@@ -114,6 +114,8 @@ def test_a_column_without_times_needs_the_step(tmp_path):
     path = text(tmp_path / "quake.txt", "# acc [g]\n", [repr(value) for value in VALUES.tolist()])
     with pytest.raises(GroundMotionError, match="give the time step"):
         read_ground_motion(path)
+    with pytest.raises(GroundMotionError, match=r"a time step of -0.02 s; give one above 0"):
+        read_ground_motion(path, step=-STEP)
     assert read_ground_motion(path, step=STEP).step == STEP
 
 

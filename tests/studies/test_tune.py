@@ -69,6 +69,7 @@ def test_an_unstable_test_gets_a_coupling_that_checks_go(uncompensated, tmp_path
     best = uncompensated.best
     assert best is not None and best.coupling.kind == "forward prediction"
     assert best.coupling.prediction == pytest.approx(DELAY, rel=0.02)
+    assert 'prediction = "9.4 ms"' in to_toml(best)
     again = from_toml(to_toml(best), halfreal.Definition, folder=tmp_path)
     assert again == best
     assert halfreal.check(again).verdict == "GO"
@@ -85,6 +86,8 @@ def test_the_answer_in_words_and_numbers(uncompensated):
     lines = in_words(uncompensated)
     assert lines[1].split()[:3] == ["1", "forward", "prediction"]
     assert any("fails: unstable" in line for line in lines)
+    assert {line.index(" dB") + 3 for line in lines if " dB " in line} == {lines[0].index("gain") + 4}
+    assert any(line.startswith("Ranked by the first error. Those within 0.05 % of the least") for line in lines)
     assert any("integration" in line for line in about(uncompensated.rows[0].parts))
     numbers = as_numbers(uncompensated)
     assert numbers["couplings"][0]["settings"]["kind"] == "forward prediction"

@@ -152,8 +152,18 @@ class DaskWorkers:
             from distributed import Client
         except ImportError as error:
             raise CampaignError("a scheduler needs Dask; install it with: pip install 'halfreal[dask]'") from error
+
+        class ClosingClient(Client):
+            def __init__(self, *args: Any, **options: Any) -> None:
+                try:
+                    super().__init__(*args, **options)
+                except BaseException:  # or it would wait for its scheduler once more when this process ends
+                    with contextlib.suppress(Exception):
+                        self.close(timeout=PATIENCE)
+                    raise
+
         try:
-            self._client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
+            self._client: Any = ClosingClient(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:
             raise CampaignError(
                 f"no Dask scheduler answers at '{address}' within {PATIENCE:g} s; start one with 'dask scheduler', and "

@@ -207,16 +207,21 @@ class NarrowBandTable(Settings):
         amplitude, omega = np.interp(tuned, lines, amplitudes), 2 * np.pi * hz
         lead = np.interp(tuned, lines, phases) / (2 * np.pi * tuned)
         mean = mean_response(self.mean_time, dt, omega)
-        shifted = np.array([self._shifted(w, steps, dt) for w, steps in zip(omega, lead / dt, strict=True)])
+        if tuned_hz is not None:
+            shifted = self._shifted(omega, float(lead[0]) / dt, dt)
+        else:
+            shifted = np.array([self._shifted(w, steps, dt) for w, steps in zip(omega, lead / dt, strict=True)])
         return np.asarray(mean + (1.0 - mean) * amplitude * shifted)
 
-    def _shifted(self, omega: float, steps: float, dt: float) -> complex:
-        back = np.exp(-1j * omega * dt)
+    def _shifted(self, omega: np.ndarray, steps: float, dt: float) -> np.ndarray:
+        """Of a lead by so many steps, or a lag, at some ω."""
         if steps > 0.0:
-            return complex(weights(self.order, self.points, steps) @ back ** np.arange(self.points))
+            past = np.exp(-1j * np.multiply.outer(omega, dt * np.arange(self.points)))
+            return np.asarray(past @ weights(self.order, self.points, steps))
         whole = math.floor(-steps)
         part = -steps - whole
-        return complex((1.0 - part) * back**whole + part * back ** (whole + 1))
+        back = np.exp(-1j * omega * dt)
+        return np.asarray((1.0 - part) * back**whole + part * back ** (whole + 1))
 
     def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.frequencies is None or self.amplitudes is None or self.leads is None:

@@ -29,6 +29,8 @@ class Fault:
 
     def __str__(self) -> str:
         text = f"{self.path}: {self.message}" if self.path else self.message
+        if self.place.endswith(":"):  # words, not a line
+            return f"{self.place} {text}"
         return f"{self.place}  {text}" if self.place else text
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HalfrealError
+from .frf import pair
 
 ITERATIONS = 8
 LEAST_CORRELATION = 0.5
@@ -55,11 +56,9 @@ def track_delay(
     """
     from scipy.interpolate import CubicSpline
 
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = pair(x, y)
     length, reach = round(window / dt), int(np.ceil(longest / dt)) + 2
     stride = max(round((window / 2 if every is None else every) / dt), 1)
-    if x.shape != y.shape or x.ndim != 1:
-        raise HalfrealError(f"the signals have the shapes {x.shape} and {y.shape}; give two of one length")
     if length < 16 or x.size < length + 2 * reach:
         raise HalfrealError(
             f"{x.size} samples do not hold a window of {window:g} s ({length} samples, at least 16) and {longest:g} s "

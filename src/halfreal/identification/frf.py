@@ -74,7 +74,7 @@ def estimate(
     """H from an input and an output sampled every ``dt`` [s], averaged over half-overlapping windows [s]."""
     from scipy.signal import csd, welch
 
-    x, y = _pair(x, y)
+    x, y = pair(x, y)
     length = round(window / dt)
     averages = 2 * x.size // max(length, 1) - 1
     if length < 8 or averages < LEAST_AVERAGES:
@@ -116,8 +116,9 @@ def stepped_sine(
 
     The coherence is the part of the output's variation that the sine explains.
     """
-    x, y = _pair(x, y)
+    x, y = pair(x, y)
     time = np.asarray(time, dtype=float)
+    half = 0.5 / float(np.median(np.diff(time))) if time.size > 1 else 0.0
     found, explained = [], []
     for i, hz in enumerate(np.asarray(frequencies_hz, dtype=float)):
         kept = (time >= i * dwell + settle) & (time < (i + 1) * dwell)
@@ -126,6 +127,10 @@ def stepped_sine(
             raise HalfrealError(
                 f"at {hz:g} Hz there are {max(cycles, 0.0):.3g} cycles and {int(kept.sum())} samples after settling; "
                 f"at least {LEAST_CYCLES:g} cycles and 8 samples are needed, dwell longer or settle shorter"
+            )
+        if hz >= half:
+            raise HalfrealError(
+                f"{hz:g} Hz is not below half the sampling rate, {half:g} Hz; sample faster, or leave it out"
             )
         t = time[kept] - time[kept][0]
         basis = np.column_stack([np.cos(2 * np.pi * hz * t), np.sin(2 * np.pi * hz * t), np.ones_like(t), t])
@@ -146,7 +151,8 @@ def _fitted(basis: np.ndarray, signal: np.ndarray) -> tuple[complex, float]:
     return complex(weights[0], -weights[1]), 1.0 - float(np.mean(left**2)) / power if power else 0.0
 
 
-def _pair(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pair(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two signals of one length without gaps."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.ndim != 1 or x.shape != y.shape:
         raise HalfrealError(f"input and output have the shapes {x.shape} and {y.shape}; give two signals of one length")

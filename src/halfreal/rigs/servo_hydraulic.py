@@ -128,7 +128,7 @@ class ServoHydraulic(Settings):
         n = len(commands)
         a, b, c = self.matrices(n)
         transition, held, _ = discretise(a, b, dt, "zero")
-        force = self.specimen.matrices(n)[2] @ x0
+        force = (self.specimen.matrices(n)[2] + assemble(self.specimen.elements, n).stiffness) @ x0
         state = np.concatenate([self.actuator.leakage * force, np.zeros(n), force, x0, np.zeros(n)])
         limit = np.inf if ideal or self.converter.range is None else self.converter.range
         return Block(

@@ -2,7 +2,7 @@
 
 The loop is linearised at rest, and cut at the command to measure its open loop, whose margins of delay, phase and gain
 are exact.  An unstable loop is asked once more with the shortest delay its rig can have, one step, to learn how long a
-delay it would bear.
+delay it would bear.  A coupling that is tuned to several frequencies is judged at the worst (``worst_frequency.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
 from .pure_delay import is_dynamic, with_pure_delay
+from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
 SEVERAL = "margins are not known: a step has several exchanges, each of which a further delay would hit differently"
@@ -60,9 +61,10 @@ def margin_of(definition: Definition) -> DelayMargin:
 
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
+    definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, quiet=True)
     linearisation = linearised(definition, loop)
-    caveats = [block.held for block in loop.blocks if block.held]
+    caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
     if (of_rig := getattr(definition.rig, "caveat", None)) is not None:
         caveats.append(of_rig)
     margin, critical = None, None

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from .. import units
 from ..definition.definition import Definition
@@ -47,6 +47,8 @@ FORMS = {
     "list": "write a list",
     "latin hypercube": f"write {RANGE}",
 }
+BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+"""Pydantic's faults of a whole number that is out of its own bounds, whatever stands beside it."""
 Wrong = list[tuple[tuple[str | int, ...], str]]
 
 
@@ -257,14 +259,19 @@ def _number(value: Any, there: Quantity, need_units: bool) -> tuple[float, str]:
 
 
 def _whole_bounds(definition: Definition, place: str, axis: _Axis) -> Wrong:
-    """What is wrong with the ends of a whole number's values: its bounds stand in the definition's own types."""
+    """What is wrong with the ends of a whole number's values: its bounds stand in the definition's own types.
+
+    What does not fit another number is a matter of the points: one that is not valid is recorded as failed.
+    """
     variation = Variation(definition, [place])
     for value in (axis.values.min(), axis.values.max()):
         try:
             variation.at([value])
         except DefinitionError as error:
+            cause = error.__cause__
+            bounded = isinstance(cause, ValidationError) and any(one["type"] in BOUNDS for one in cause.errors())
             for one in error.faults:
-                if one.path == place:
+                if one.path == place and bounded:
                     return [(("vary", place), one.message)]
     return []
 

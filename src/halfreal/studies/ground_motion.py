@@ -88,8 +88,10 @@ def read_ground_motion(path: Path | str, *, unit: str | None = None, step: float
             "using it"
         )
     found = _step(path, time) if time is not None else step
-    if found is None or not found > 0.0:
+    if found is None:
         raise GroundMotionError(f"{path} has no times; give the time step of its samples")
+    if not found > 0.0:
+        raise GroundMotionError(f"{path}: a time step of {found:g} s; give one above 0")
     return GroundMotion(path.stem, found, values * _factor(path, float(np.abs(values).max()), unit, told))
 
 
@@ -131,7 +133,7 @@ def _factor(path: Path, largest: float, unit: str | None, told: str | None) -> f
         )
     if given is not None and abs(given - said) > 1e-9 * said and not odd and largest * said <= STRONGEST:
         raise GroundMotionError(
-            f"{path} says that it is in {told}, and the unit given is {unit}; leave the unit out, or correct the heading"
+            f"{path} says that it is in {told}, and the unit given is {unit}; leave it out, or correct the heading"
         )
     return said if given is None else given
 
@@ -140,7 +142,7 @@ def _parsed(unit: str) -> float:
     try:
         return float(units.factor(unit, "m/s^2"))
     except units.UnitError as error:
-        raise GroundMotionError(f"the unit of ground motions: {error}; give 'm/s^2' or 'g_0'") from error
+        raise GroundMotionError(f"the unit {unit!r} of ground motions {error}; give 'm/s^2' or 'g_0'") from error
 
 
 def _told(path: Path, heading: str) -> str | None:

@@ -67,6 +67,8 @@ class Search:
     ) -> Found:
         """The best of a grid of settings, with the number at a place ``refined`` between two values."""
         self.said(name)
+        if not name.startswith("as given"):
+            grid = [rounded(tried) for tried in grid]
         best, settings = Found(name, None, math.inf), grid[0]
         for tried in grid:
             found = self.judge(tried, best.error)
@@ -82,11 +84,20 @@ class Search:
         found = [best]
 
         def tried(value: float) -> float:
-            found.append(self.judge(_put(settings, place, float(value)), min(one.error for one in found)))
+            found.append(self.judge(_put(settings, place, rounded(float(value))), min(one.error for one in found)))
             return min(found[-1].error, 1e6)
 
         minimize_scalar(tried, bounds=(low, high), method="bounded", options={"maxiter": REFINED})
         return min(found, key=lambda one: one.error)
+
+
+def rounded(value: Any) -> Any:
+    """Settings as one would write them down: 4 digits of a number, 6 of each in an array."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return np.array([float(f"{item:.6g}") for item in value.ravel()]).reshape(value.shape)
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def _put(settings: Settings, place: tuple[str, ...], value: float) -> Settings:

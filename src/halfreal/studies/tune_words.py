@@ -6,17 +6,19 @@ import math
 from typing import Any
 
 from .. import units
-from .tune import Row, Tuning
+from .tune import ALIKE, Row, Tuning
 from .tune_parts import Parts
 
 WIDEST = 44
+LEAST = 1e-5
+"""Part below which an error is not told in digits."""
 
 
 def in_words(tuning: Tuning) -> list[str]:
     """The ranked table, and where the best one's error comes from."""
     worst = f"worst of {tuning.samples + 1}" if tuning.samples else "error"
     lines = [
-        f"{'':>3} {'coupling':<{WIDEST}} {worst:>11} {'nominal':>9} {'sync.':>8} {'fidelity':>8} {'further delay':>13} "
+        f"{'':>3} {'coupling':<{WIDEST}} {worst:>11} {'nominal':>9} {'sync.':>9} {'fidelity':>9} {'further delay':>13} "
         f"{'phase':>6} {'gain':>8} {'noise':>6}  effort"
     ]
     lines += [_line(place, row, tuning) for place, row in enumerate(tuning.rows, start=1)]
@@ -25,6 +27,8 @@ def in_words(tuning: Tuning) -> list[str]:
         "errors of the specimen's true motion: against the emulated system; sync. behind the target; fidelity of the",
         "virtual part. Further delay, phase and gain: margins of the loop. Noise: in the command over that measured.",
         "Effort: largest command and rate, and the limit that leaves least room.",
+        f"Ranked by the first error. Those within {percent(ALIKE)} of the least are alike: first those that bear at",
+        "least half as much further delay as any of them, fixed ones before those that adapt, the simplest first.",
     ]
     best = tuning.rows[0] if tuning.best is not None and tuning.rows else None
     if best is not None and best.parts is not None:
@@ -50,7 +54,7 @@ def _line(place: int, row: Row, tuning: Tuning) -> str:
         effort += f"; {100 * row.nominal.used[1]:.0f} % of {row.nominal.used[0]}"
     worst = f"{row.failed} fail" if row.failed else percent(row.worst)
     errors = (row.nominal.error, row.nominal.synchronisation, row.nominal.fidelity)
-    shown = "{:>9} {:>8} {:>8}".format(*map(percent, errors))
+    shown = "{:>9} {:>9} {:>9}".format(*map(percent, errors))
     return f"{name} {worst:>11} {shown} {further:>13} {phase:>6} {gain:>8} {noise:>6}  {effort}".rstrip()
 
 
@@ -59,6 +63,8 @@ def _margin(value: float, digits: str, unit: str) -> str:
 
 
 def percent(part: float) -> str:
+    if 0.0 < part < LEAST:
+        return f"<{100 * LEAST:g} %"
     return f"{100 * part:.3g} %" if math.isfinite(part) else "—"
 
 
@@ -74,7 +80,7 @@ def about(parts: Parts) -> list[str]:
         f"amplitude of the rig                    {percent(parts.amplitude)}",
         f"the rig's other dynamics                {percent(parts.tracking_rest)}",
     ]
-    told.append(f"virtual part, by these through the loop  {percent(parts.fidelity)}")
+    told.append(f"virtual part, by these through the loop {percent(parts.fidelity)}")
     if parts.integration is not None:
         told.append(f"integration                             {percent(parts.integration)}")
     return told
