@@ -54,6 +54,12 @@ interface = {interface}
 command = {{ warn = "20 mm", trip = "30 mm" }}
 force = {{ trip = "5 kN" }}
 on_trip = "return"
+
+# for `halfreal run`: where the table is (`--with-rig` starts a simulated one)
+[link]
+kind = "udp"
+rig = "127.0.0.1:7630"
+lease = "0.3 s"
 """
 
 

@@ -22,6 +22,16 @@ def follower():
 def test_delay_of_a_delay_is_itself():
     assert delay_from_phase(HZ, 0.7 * np.exp(-S * 9e-3)) == pytest.approx(9e-3)
     assert delay_from_phase(HZ[:4], np.exp(-S[:4] * 50e-3)) == pytest.approx(50e-3)
+    assert delay_from_phase(HZ[60:], np.exp(-S[60:] * 50e-3)) == pytest.approx(50e-3)  # 1.5 turns at the first line
+
+
+@pytest.mark.parametrize(
+    ("lines", "values", "told"),
+    [(HZ, -np.exp(-S * 9e-3), "turns past the origin"), (HZ[:1], np.ones(1), r"at 1 line\(s\)")],
+)
+def test_a_phase_that_is_no_delays_is_refused(lines, values, told):
+    with pytest.raises(HalfrealError, match=told):
+        delay_from_phase(lines, values)
 
 
 def test_inverse_leaves_the_delay_and_that_of_the_low_pass():

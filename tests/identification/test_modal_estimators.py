@@ -54,6 +54,9 @@ def test_filtering_leaves_poles_as_they_are():
         (decays(POLES[:1], seconds=0.15), 1, {"order": 2}, "hold 0.54 cycle"),
         (decays(noise=3.0), 3, {"highest_hz": 30.0}, "too noisy for 3 mode"),
         (decays(), 3, {"order": 5}, "order 5 for 3 mode"),
+        (decays(), 3, {"dt": 0.0}, "sampling step of 0.0 s"),
+        (decays(), 3, {"highest_hz": 0.0}, "highest frequency of 0.0 Hz"),
+        (decays(), 3, {"highest_hz": np.nan}, "highest frequency of nan Hz"),
         (np.zeros(100), 1, {}, "nothing but zeros"),
         (np.exp(-np.arange(200) / 50.0), 1, {"order": 2}, r"0 oscillation\(s\) found where 1"),
         (decays(seconds=0.3), 1, {"highest_hz": 10.0}, "too short to be filtered at 10 Hz"),
@@ -61,7 +64,7 @@ def test_filtering_leaves_poles_as_they_are():
 )
 def test_decays_that_cannot_tell_are_refused(record, modes, more, told):
     with pytest.raises(ModalError, match=told):
-        lsce(record[0] if record.ndim == 2 and modes == 1 else record, DT, modes, **more)
+        lsce(record[0] if record.ndim == 2 and modes == 1 else record, modes=modes, **{"dt": DT, **more})
 
 
 def test_poles_that_stay_are_kept_and_those_that_wander_are_not():
@@ -83,8 +86,8 @@ def responses(noise=0.0, seed=1):
     return values * (1 + noise * (random.standard_normal(values.shape) + 1j * random.standard_normal(values.shape)))
 
 
-def band(values, order=15, highest=35.0):
-    return lscf(LINES, values, lowest_hz=1.0, highest_hz=highest, order=order)
+def band(values, order=15, highest=35.0, lowest=1.0, lines=LINES):
+    return lscf(lines, values, lowest_hz=lowest, highest_hz=highest, order=order)
 
 
 def test_poles_and_shapes_of_responses_are_found():
@@ -110,6 +113,9 @@ def test_modes_outside_the_band_are_left_to_the_residual_terms():
     ("values", "more", "told"),
     [
         (responses(), {"order": 100}, "341 lines from 1 to 35 Hz for order 100, which takes 400"),
+        (responses(), {"order": 4}, "order 4; .* 5 orders or more"),
+        (responses(), {"lowest": 0.0}, "a band from 0 Hz; begin at the first line after 0, 0.1 Hz"),
+        (responses(), {"lines": LINES + 0.05}, "lines from 0.05 Hz, 0.1 Hz apart, are no multiples"),
         (responses()[:, :-1], {}, "401 lines for responses of shape"),
         (np.where(LINES == 5.0, np.nan, responses()), {}, "not finite"),
         (np.random.default_rng(1).standard_normal((2, LINES.size)) + 0j, {}, "no pole stays where it is"),

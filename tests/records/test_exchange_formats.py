@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import pyuff
+from scipy.io import savemat
 
 from halfreal.records.exchange_formats import (
     Contents,
@@ -130,6 +131,9 @@ def test_tables_are_read_as_they_were_written(tmp_path):
         ("frequency_hz,real 1:z/1:z,imag 1:z/1:z\n1,2\n", read_responses_csv, "not as many numbers"),
         ("frequency_hz,real one/1:z,imag one/1:z\n1,2,3\n", read_responses_csv, "'one' is not a place"),
         ("# quantity: strain\nfrequency_hz\n1\n", read_responses_csv, "quantity 'strain'"),
+        ("frequency_hz,damping,pole_real,pole_imag,real 1:z\n1,2,3,4,5\n", read_modes_csv, "no table of modes"),
+        ("a,b\n1,2\n", read_mat, "no MAT file"),
+        ("    -1\n    58\nnothing\n    -1\n", read_uff, "cannot be read as a universal file"),
     ],
 )
 def test_files_of_another_kind_are_refused(tmp_path, text, read, told):
@@ -147,15 +151,54 @@ def test_what_does_not_fit_together_is_refused(tmp_path):
         Modes(np.array([1j]), noise(1, 1), (Place(1, "-x"),))
     with pytest.raises(ExchangeError, match="is none of x, y, z"):
         _ = Place(1, "up").code
-    with pytest.raises(ExchangeError, match="there is no file"):
-        read_uff(tmp_path / "nowhere.uff")
+    with pytest.raises(ExchangeError, match="1:x stands twice among the outputs"):
+        Responses(HZ, noise(2, 1, HZ.size), (Place(1, "x"), Place(1, "x")), INPUTS[:1])
+    for read in (read_uff, read_mat, read_responses_csv, read_modes_csv):
+        with pytest.raises(ExchangeError, match="there is no file"):
+            read(tmp_path / "nowhere")
+    with pytest.raises(ExchangeError, match="a response is not finite"):
+        write_uff(tmp_path / "test.uff", Contents(Responses(HZ, RESPONSES.values * np.nan, OUTPUTS, INPUTS)))
+    with pytest.raises(ExchangeError, match="cannot be written"):
+        write_uff(tmp_path / "nowhere" / "test.uff", Contents(RESPONSES))
 
 
-def test_a_universal_file_with_a_hole_in_its_responses_is_refused(tmp_path):
+def test_a_foreign_mat_file_is_refused(tmp_path):
+    savemat(tmp_path / "test.mat", {"modes": {"poles": [1.0]}})
+    with pytest.raises(ExchangeError, match="another make than write_mat's"):
+        read_mat(tmp_path / "test.mat")
+
+
+MILLIMETRES = {"units_code": 5, "length": 1000.0, "force": 1000.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda units, responses, modes: [units, *responses[:-1]], "no response of 13:ry to 2:x"),
+        (lambda units, responses, modes: [*responses, responses[0]], "more than one response of 1:x to 13:z"),
+        (lambda units, responses, modes: [{**units, **MILLIMETRES}, *responses], "1000 of its units in 1 m"),
+        (lambda units, responses, modes: [modes[0], {**modes[1], "node_nums": [1, 2]}], "modes at different nodes"),
+    ],
+    ids=["hole", "twice", "millimetres", "nodes"],
+)
+def test_universal_files_that_cannot_be_told_apart_or_together_are_refused(tmp_path, change, told):
     file = tmp_path / "test.uff"
-    write_uff(file, Contents(responses=RESPONSES))
+    write_uff(file, Contents(RESPONSES, MODES))
     sets = pyuff.UFF(str(file)).read_sets()
     file.unlink()
-    pyuff.UFF(str(file)).write_sets(sets[:-1], "add")
-    with pytest.raises(ExchangeError, match="no response of 13:ry to 2:x"):
+    pyuff.UFF(str(file)).write_sets(change(sets[0], sets[1:7], sets[7:]), "add")
+    with pytest.raises(ExchangeError, match=told):
+        read_uff(file)
+
+
+def test_a_universal_file_that_was_cut_off_is_refused(tmp_path):
+    file = tmp_path / "test.uff"
+    write_uff(file, Contents(RESPONSES))
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) - 500])
+    with pytest.raises(ExchangeError, match=r"13 marks .* it was cut off"):
+        read_uff(file)
+    rows = whole.splitlines(keepends=True)
+    file.write_bytes(b"".join(rows[:-9] + rows[-1:]))  # values are lost, the mark is there
+    with pytest.raises(ExchangeError, match="104 values where it tells 119"):
         read_uff(file)

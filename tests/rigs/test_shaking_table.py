@@ -224,6 +224,10 @@ CUBIC = {"kind": "cubic", "stiffness": 1.0, "cubic": 1.0}
         ({"axes": ("x", "z")}, "interface of 1 degree"),
         ({"actuators": table().actuators[:6]}, "leave y undetermined"),
         ({"actuators": table().actuators[:5]}, "5 actuators for 6 motions"),
+        ({"specimen": {**STORE, "simplification": "uncoupled"}}, "'uncoupled' on a shaking table"),
+        ({"platform": {"size": [1.0, 1.0]}}, "2 entries; give three"),
+        ({"force_plate": {"mass": 1.0, "inertia": [1.0]}}, "1 entries; give three"),
+        ({"force_plate": {"mass": 1.0, "centre": [0.0] * 4}}, "4 entries; give three"),
         ({"specimen": {"mass": [[1.0]], "elements": [{"law": CUBIC, "between": [1]}]}}, "not linear"),
     ],
 )

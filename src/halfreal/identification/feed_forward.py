@@ -11,7 +11,8 @@ least order that makes W proper.
 An inverse cannot have zeros of B in the right half plane for poles, and zeros far above the band only cost order: the
 former above the band, and all from ``FAR`` times the highest line on, are replaced by their value at rest.
 
-The delay left is the slope of the phase through the origin, −Σ ωφ/Σ ω².
+The delay left is the slope of the phase through the origin, −Σ ωφ/Σ ω².  A phase is known up to whole turns: those are
+taken off that bring the straight line through the phases nearest to the origin.
 """
 
 from __future__ import annotations
@@ -23,13 +24,27 @@ from ..errors import HalfrealError
 from .vector_fitting import RationalFit
 
 FAR = 1.5
+LARGEST_OFFSET = 0.25
+"""Turns by which the straight line through the phases may pass the origin; beyond, whole turns are in doubt."""
 
 
 def delay_from_phase(frequency_hz: np.ndarray, response: np.ndarray) -> float:
-    """Delay [s] that the phase of a response shows, in least squares over its lines, which must not be far apart."""
+    """Delay [s] that the phase of a response shows, in least squares over its lines, at least two.
+
+    They may begin anywhere, but must not be far apart: from line to line the phase turns by less than half a turn.
+    """
     omega = 2 * np.pi * np.asarray(frequency_hz, dtype=float)
     phase = np.unwrap(np.angle(np.asarray(response, dtype=complex).reshape(-1)))
-    phase -= 2 * np.pi * np.round(phase[0] / (2 * np.pi))
+    if omega.size < 2:
+        raise HalfrealError(f"a delay from the phase at {omega.size} line(s) leaves whole turns open; give two or more")
+    offset = np.polyfit(omega, phase, 1)[1] / (2 * np.pi)
+    turns = np.round(offset)
+    phase -= 2 * np.pi * turns
+    if not abs(offset - turns) <= LARGEST_OFFSET:
+        raise HalfrealError(
+            f"the phase over {frequency_hz[0]:g} to {frequency_hz[-1]:g} Hz points {offset - turns:.2f} turns past "
+            f"the origin, more than {LARGEST_OFFSET}: it is no delay's; begin at lower lines, or turn the sign"
+        )
     return float(-(omega @ phase) / (omega @ omega))
 
 

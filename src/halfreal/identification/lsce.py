@@ -50,6 +50,10 @@ def lsce(
         raise ModalError(
             "the decay holds samples that are not finite, or nothing but zeros; cut out a piece that moves"
         )
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise ModalError(f"a sampling step of {dt} s; give the time between two samples, above 0")
+    if highest_hz is not None and not (np.isfinite(highest_hz) and highest_hz > 0.0):
+        raise ModalError(f"a highest frequency of {highest_hz} Hz; give one above 0, or leave highest_hz out")
     order = 4 * modes + 8 if order is None else order
     if modes < 1 or order < 2 * modes:
         raise ModalError(f"order {order} for {modes} mode(s); a mode takes two, so ask for order {2 * modes} or more")

@@ -24,6 +24,8 @@ from ..errors import HalfrealError
 from .poles import ModalError, Poles, stabilised
 
 LEAST_LINES_PER_ORDER = 4
+LEAST_ORDER = 5
+"""A pole that stays is found by four orders after the first that has it."""
 
 
 def lscf(frequency_hz: np.ndarray, responses: np.ndarray, *, lowest_hz: float, highest_hz: float, order: int) -> Poles:
@@ -33,13 +35,23 @@ def lscf(frequency_hz: np.ndarray, responses: np.ndarray, *, lowest_hz: float, h
     ----------
     frequency_hz
         Lines, equally far apart and multiples of that distance.
+    lowest_hz
+        Not below the first line after 0 Hz.
     order
-        The highest number of modes tried; several times those expected.
+        The highest number of modes tried, at least five; several times those expected.
     """
     hz, values = np.asarray(frequency_hz, dtype=float), np.atleast_2d(np.asarray(responses, dtype=complex))
     step = float(hz[1] - hz[0]) if hz.size > 1 else 0.0
     if hz.size != values.shape[1] or step <= 0.0 or np.abs(np.diff(hz) / step - 1.0).max() > 1e-6:
         raise ModalError(f"{hz.size} lines for responses of shape {values.shape}; give equally spaced ones, rising")
+    if abs(hz[0] / step - round(hz[0] / step)) > 0.01:
+        raise ModalError(
+            f"lines from {hz[0]:g} Hz, {step:g} Hz apart, are no multiples of that distance; give lines of one period"
+        )
+    if order < LEAST_ORDER:
+        raise ModalError(f"order {order}; poles are told from noise by {LEAST_ORDER} orders or more, so raise it")
+    if not lowest_hz >= step * (1 - 1e-6):
+        raise ModalError(f"a band from {lowest_hz:g} Hz; begin at the first line after 0, {step:g} Hz, or above")
     if not np.all(np.isfinite(values)):
         raise ModalError("a response is not finite; leave that line or that output out")
     kept = (hz > 0.5 * step) & (hz <= highest_hz + step)

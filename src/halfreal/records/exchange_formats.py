@@ -63,6 +63,19 @@ class Place(NamedTuple):
         return f"{self.node}:{self.direction}"
 
 
+def _check_each_once(places: tuple[Place, ...], what: str) -> None:
+    twice = [place for place in places if places.count(place) > 1]
+    if twice:
+        raise ExchangeError(f"{twice[0]} stands twice among the {what}; keep one")
+
+
+def existing(path: Path | str) -> Path:
+    """The path of a file, or ``ExchangeError``."""
+    if not Path(path).is_file():
+        raise ExchangeError(f"there is no file {path}")
+    return Path(path)
+
+
 @dataclass(frozen=True)
 class Responses:
     """Frequency responses: lines [Hz], values (outputs, inputs, lines), per N or N m."""
@@ -77,6 +90,10 @@ class Responses:
         shape = (len(self.outputs), len(self.inputs), len(self.frequency_hz))
         if self.values.shape != shape:
             raise ExchangeError(f"responses of shape {self.values.shape} where outputs × inputs × lines are {shape}")
+        if self.quantity not in QUANTITIES:
+            raise ExchangeError(f"responses of the quantity '{self.quantity}'; only {', '.join(QUANTITIES)} are known")
+        _check_each_once(self.outputs, "outputs")
+        _check_each_once(self.inputs, "inputs")
 
 
 @dataclass(frozen=True)
@@ -94,6 +111,7 @@ class Modes:
             )
         if any(place.direction.startswith("-") for place in self.places):
             raise ExchangeError("a shape is given against an axis; turn its sign and name the axis itself")
+        _check_each_once(self.places, "places")
 
     @property
     def frequency_hz(self) -> np.ndarray:
@@ -149,16 +167,25 @@ def read_mat(path: Path | str) -> Contents:
     """What ``write_mat`` wrote."""
     from scipy.io import loadmat
 
-    found = loadmat(Path(path), appendmat=False, simplify_cells=True)
+    path = existing(path)
+    try:
+        found = loadmat(path, appendmat=False, simplify_cells=True)
+    except Exception as error:  # of many kinds, by what the file is instead
+        raise ExchangeError(f"{path.name} is no MAT file of version 5 ({error})") from error
     if not {"responses", "modes", "nodes"} & found.keys():
-        raise ExchangeError(f"{Path(path).name} holds neither responses nor modes nor nodes")
+        raise ExchangeError(f"{path.name} holds neither responses nor modes nor nodes")
     responses, modes = found.get("responses"), found.get("modes")
-    nodes = np.atleast_2d(found.get("nodes", np.zeros((0, 4))))
-    return Contents(
-        None if responses is None else _responses_of(responses),
-        None if modes is None else _modes_of(modes),
-        {int(row[0]): row[1:] for row in nodes},
-    )
+    try:
+        nodes = np.asarray(found.get("nodes", np.zeros((0, 4))), dtype=float).reshape(-1, 4)
+        return Contents(
+            None if responses is None else _responses_of(responses),
+            None if modes is None else _modes_of(modes),
+            {int(row[0]): row[1:] for row in nodes},
+        )
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ExchangeError(
+            f"{path.name} has responses, modes or nodes of another make than write_mat's ({error!r})"
+        ) from error
 
 
 def _responses_of(table: dict[str, Any]) -> Responses:
@@ -234,7 +261,7 @@ def read_modes_csv(path: Path | str) -> Modes:
     """What ``write_modes_csv`` wrote."""
     path = Path(path)
     heading, numbers, _ = _table(path)
-    if heading[:4] != ["frequency_hz", "damping", "pole_real", "pole_imag"]:
+    if heading[:4] != ["frequency_hz", "damping", "pole_real", "pole_imag"] or len(heading) % 2:
         raise ExchangeError(
             f"{path.name} is no table of modes: its heading must be frequency_hz, damping, pole_real, …"
         )
@@ -243,8 +270,11 @@ def read_modes_csv(path: Path | str) -> Modes:
 
 
 def _table(path: Path) -> tuple[list[str], np.ndarray, Any]:
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = [line for line in file if line.strip()]
+    try:
+        with existing(path).open(newline="", encoding="utf-8") as file:
+            lines = [line for line in file if line.strip()]
+    except UnicodeDecodeError:
+        raise ExchangeError(f"{path.name} is no table: it is not text") from None
     notes = [line[1:].strip() for line in lines if line.startswith("#")]
     quantity = next((note.split(":", 1)[1].strip() for note in notes if note.startswith("quantity:")), "displacement")
     if quantity not in QUANTITIES:

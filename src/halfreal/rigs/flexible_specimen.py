@@ -43,7 +43,7 @@ class FlexibleSpecimen(Settings):
     """Where an excitation of the specimen acts; on the first interface axis if left out."""
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
     """Further outputs to record, as channels ``rig.NAME``: motion of a degree of freedom against the ground."""
-    simplification: Annotated[Simplification, Field(validate_default=True)] = "none"
+    simplification: Simplification = "none"
 
     @field_validator("stiffness", "damping")
     @classmethod
@@ -86,18 +86,19 @@ class FlexibleSpecimen(Settings):
             raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1")
         return value
 
-    @field_validator("simplification")
+    @field_validator("interface")
     @classmethod
-    def _statically_determined(cls, simplification: Simplification, info: ValidationInfo) -> Simplification:
-        given = [info.data.get(key) for key in ("mass", "stiffness", "interface")]
-        if any(value is None for value in given):
-            return simplification
-        mass, stiffness, interface = given
+    def _statically_determined(cls, interface: tuple[Dof, ...], info: ValidationInfo) -> tuple[Dof, ...]:
+        mass, stiffness = info.data.get("mass"), info.data.get("stiffness")
+        if len(set(interface)) < len(interface):
+            raise fault(f"the interface {list(interface)} names a degree of freedom twice; name each once, from 1 on")
+        if mass is None or stiffness is None:
+            return interface
         try:
-            BaseExcited(mass, np.zeros_like(mass), stiffness, tuple(dof - 1 for dof in interface))  # type: ignore[arg-type, union-attr]
+            BaseExcited(mass, np.zeros_like(mass), stiffness, tuple(dof - 1 for dof in interface))
         except InterfaceError as error:
             raise fault(str(error)) from error
-        return simplification
+        return interface
 
     def axes(self) -> int:
         """Number of interface axes."""

@@ -195,6 +195,11 @@ class ShakingTable(Settings):
         found = specimen.axes()
         if axes is not None and found is not None and found != len(axes):
             raise fault(f"an interface of {found} degree(s) of freedom on a table with {len(axes)} axis(es); give both")
+        if isinstance(specimen, FlexibleSpecimen) and specimen.simplification != "none":
+            raise fault(
+                f"'{specimen.simplification}' on a shaking table, which moves with the whole specimen; give \"none\"",
+                "simplification",
+            )
         other = [] if isinstance(specimen, FlexibleSpecimen) else [element.law.kind for element in specimen.elements]
         if any(kind != "linear" for kind in other):
             raise fault("an element is not linear, and table and specimen are integrated exactly; make it linear")

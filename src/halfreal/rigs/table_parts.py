@@ -10,11 +10,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator
 
-from ..settings import Number, Settings, Vector
+from ..settings import Number, Settings, Vector, fault
 from .interface_geometry import Placed
 from .table_kinematics import TableKinematics
 from .transfer_system import rigid_body_mass
+
+
+def _in_space(vector: np.ndarray) -> np.ndarray:
+    if len(vector) != 3:
+        raise fault(f"{len(vector)} entries; give three, along x, y and z")
+    return vector
 
 
 class TableActuator(Placed):
@@ -52,7 +59,7 @@ class Platform(Settings):
     """The table itself, a box whose upper face holds the interface point in its middle."""
 
     mass: Annotated[float, Number("kg", above=0)] = 500.0
-    size: Annotated[np.ndarray, Vector("m", above=0)] = np.array([1.5, 1.5, 0.2])
+    size: Annotated[np.ndarray, Vector("m", above=0), AfterValidator(_in_space)] = np.array([1.5, 1.5, 0.2])
 
     def matrix(self) -> np.ndarray:
         """Mass for the motion of the interface point, (6, 6)."""
@@ -65,9 +72,9 @@ class ForcePlate(Settings):
     """What of a force plate moves above its cells: it weighs in their readings unless ``compensated``."""
 
     mass: Annotated[float, Number("kg", least=0)]
-    inertia: Annotated[np.ndarray, Vector("kg m^2", least=0)] = np.zeros(3)
+    inertia: Annotated[np.ndarray, Vector("kg m^2", least=0), AfterValidator(_in_space)] = np.zeros(3)
     """About its centre of mass, along x, y and z."""
-    centre: Annotated[np.ndarray, Vector("m")] = np.zeros(3)
+    centre: Annotated[np.ndarray, Vector("m"), AfterValidator(_in_space)] = np.zeros(3)
     """Its centre of mass, from the interface point."""
     compensated: bool = True
     """Its inertia is taken off with the table's measured acceleration."""
