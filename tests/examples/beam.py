@@ -1,28 +1,7 @@
 """The scripts of the two-actuator beam example as modules."""
 
-from __future__ import annotations
+from examples.scripts import GALLERY, loaded
 
-import importlib
-import sys
-from pathlib import Path
-from types import ModuleType
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "two_actuator_beam"
-NEIGHBOURS = ("rig", "study", "figures")
-"""Names by which they import each other, and which other examples may use too."""
-
-
-def loaded(name: str) -> ModuleType:
-    hidden = {other: sys.modules.pop(other) for other in NEIGHBOURS if other in sys.modules}
-    sys.path.insert(0, str(EXAMPLE))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(EXAMPLE))
-        for other in NEIGHBOURS:
-            sys.modules.pop(other, None)
-        sys.modules.update(hidden)
-
-
-figures = loaded("figures")
+EXAMPLE = GALLERY / "two_actuator_beam"
+figures = loaded("two_actuator_beam", "rig", "study", "figures")
 study = figures.study

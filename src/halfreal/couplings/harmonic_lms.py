@@ -32,62 +32,20 @@ from pydantic import model_validator
 from .. import units
 from ..errors import HalfrealError
 from ..kernels.block import Block, Value
-from ..kernels.compile import kernel
 from ..kernels.harmonic import (
     ADAPTING,
     IDENTIFYING,
     NOT_EXCITED,
+    compare,
     draw,
     faded_ratio,
     observe,
     squares,
+    unanswered,
     write,
 )
 from ..settings import Number, fault
 from .harmonic import REFERENCES, Harmonic
-
-WHITE, AS_NOISE, EXPLAINED, FEWEST = 4.0, 10.0, 0.03, 100.0
-"""A rig did not answer if its motion is white, the correlation of successive samples being below so many deviations of
-that of white noise, and the random drives explain below so many times what they would of white noise, and this part;
-fewer ticks do not tell."""
-
-
-@kernel
-def compare(s, u):  # type: ignore[no-untyped-def]
-    """Keep sums of how alike the drive and the rig's motion are (``Harmonic.comparison``); the same in both laws."""
-    n, size = s.first.shape[0], s.driven.shape[1]
-    for o in range(n):
-        if s.seen == 0.0:
-            s.first[o] = u[n + o]
-        moved = u[n + o] - s.first[o]
-        s.moved[0, o] += moved
-        s.moved[1, o] += moved * moved
-        s.moved[2, o] += moved * s.last[o]
-        s.last[o] = moved
-        for k in range(size):
-            s.alike[o, k] += moved * s.phasor[0, k]
-    for k in range(size):
-        s.driven[0, k] += s.phasor[0, k]
-        s.driven[1, k] += s.phasor[0, k] * s.phasor[0, k]
-    s.seen += 1.0
-
-
-@kernel
-def unanswered(s):  # type: ignore[no-untyped-def]
-    """Whether an axis stood still, or moved as white noise does of which the random drives explain nothing."""
-    size = s.driven.shape[1]
-    for o in range(s.first.shape[0]):
-        mean = s.moved[0, o] / s.seen
-        power, after = s.moved[1, o] - mean * s.moved[0, o], s.moved[2, o] - mean * s.moved[0, o]
-        explained = 0.0
-        for k in range(size):
-            if s.driven[1, k] > 0.0:
-                alike = s.alike[o, k] - mean * s.driven[0, k]
-                explained += alike * alike / s.driven[1, k]
-        white = s.seen >= FEWEST and abs(after) * math.sqrt(s.seen) < WHITE * power
-        if not power > 0.0 or (white and explained < min(EXPLAINED, AS_NOISE * size / s.seen) * power):
-            return True
-    return False
 
 
 def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]

@@ -17,6 +17,10 @@ NOT_EXCITED = 1
 """Fault of a coupling whose identification had no answer."""
 RANDOM_STREAM = 1e6
 """Streams of random numbers from here on are those of random drives; sensors take the first ones."""
+WHITE, AS_NOISE, EXPLAINED, FEWEST = 4.0, 10.0, 0.03, 100.0
+"""A rig did not answer if its motion is white, the correlation of successive samples being below so many deviations of
+that of white noise, and the random drives explain below so many times what they would of white noise, and this part;
+fewer ticks do not tell."""
 
 
 @kernel
@@ -86,3 +90,41 @@ def write(phasor, drive, transfer, axes, mode, nmse, misfit, y):  # type: ignore
         y[axes + 3 + i] = math.sqrt(drive[i])
         y[axes + 3 + harmonics + i] = math.sqrt(transfer[i])
     y[axes], y[axes + 1], y[axes + 2] = mode, nmse, misfit
+
+
+@kernel
+def compare(s, u):  # type: ignore[no-untyped-def]
+    """Keep sums of how alike the drive and the rig's motion are (``Harmonic.comparison``)."""
+    n, size = s.first.shape[0], s.driven.shape[1]
+    for o in range(n):
+        if s.seen == 0.0:
+            s.first[o] = u[n + o]
+        moved = u[n + o] - s.first[o]
+        s.moved[0, o] += moved
+        s.moved[1, o] += moved * moved
+        s.moved[2, o] += moved * s.last[o]
+        s.last[o] = moved
+        for k in range(size):
+            s.alike[o, k] += moved * s.phasor[0, k]
+    for k in range(size):
+        s.driven[0, k] += s.phasor[0, k]
+        s.driven[1, k] += s.phasor[0, k] * s.phasor[0, k]
+    s.seen += 1.0
+
+
+@kernel
+def unanswered(s):  # type: ignore[no-untyped-def]
+    """Whether an axis stood still, or moved as white noise does of which the random drives explain nothing."""
+    size = s.driven.shape[1]
+    for o in range(s.first.shape[0]):
+        mean = s.moved[0, o] / s.seen
+        power, after = s.moved[1, o] - mean * s.moved[0, o], s.moved[2, o] - mean * s.moved[0, o]
+        explained = 0.0
+        for k in range(size):
+            if s.driven[1, k] > 0.0:
+                alike = s.alike[o, k] - mean * s.driven[0, k]
+                explained += alike * alike / s.driven[1, k]
+        white = s.seen >= FEWEST and abs(after) * math.sqrt(s.seen) < WHITE * power
+        if not power > 0.0 or (white and explained < min(EXPLAINED, AS_NOISE * size / s.seen) * power):
+            return True
+    return False
