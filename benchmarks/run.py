@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import c_loop
+import campaign
 import numpy as np
 import numpy_loop
 import processes
@@ -187,6 +188,7 @@ def main() -> None:
             *fresh.submit(stability.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
+            *fresh.submit(campaign.rows).result(),
             *command_line(definition, folder),
         ]
         in_real_time = realtime.rows(folder, fresh)
