@@ -1,9 +1,8 @@
 """The benchmark problem for real-time hybrid simulation: Silva et al., Mech. Syst. Signal Process. 135 (2020) 106381.
 
 J₃ and J₅ are peaks of a signal with sensor noise: over 40 seeds they spread by 0.13 to 0.17 points (one standard
-deviation), and the published ones are one draw.  In case 1 the published J₅ is three standard deviations from the mean,
-and 3 of 40 seeds agree with all nine criteria at once; seed 17 is one of them, picked for that.  The other cases agree
-with the definition's own seed.
+deviation), and the published ones are one draw.  Means over seeds are compared.  One entry does not come out: J₅ of
+case 1 has the mean 18.5, and the published 19.0 is three standard deviations from it.
 """
 
 import numpy as np
@@ -16,7 +15,8 @@ from halfreal.studies.vrths import CASES, case, couplings, perturbed, reference,
 from halfreal.studies.vrths_published import TABLE_3
 
 FOLDER = GALLERY.parent / "vrths_benchmark"
-SEEDS = {1: 17, 2: 1, 3: 1, 4: 1}
+SEEDS = range(1, 9)
+J5 = 4
 CRITICAL_DELAY = {1: 14.64e-3, 2: 12.22e-3, 3: 9.92e-3, 4: 8.73e-3}
 AMB = {1: (2.56, 3.19), 2: (2.40, 2.99), 3: (1.58, 3.02), 4: (1.99, 3.59)}
 """J₂ and J₄ of the best public compensator, adaptive model-based, recomputed with the original package."""
@@ -39,16 +39,13 @@ def coupled(definition, name):
 def test_table_3_is_reproduced_with_the_sample_controller(number, el_centro):
     definition = with_motion(case(number), el_centro)
     whole = reference(definition)
-    stable, found, _ = score(seeded(definition, SEEDS[number]), whole)
-    assert stable
-    tolerance = np.full(9, 0.3)
-    if number == 2:
-        tolerance[4] = 0.6
-    assert np.all(np.abs(found - TABLE_3[number]) <= tolerance), found - TABLE_3[number]
-    # what is no peak of a noisy signal hardly depends on the seed
-    smooth = [0, 1, 3, 5, 6, 7, 8]
-    _, other, _ = score(seeded(definition, 2), whole)
-    assert np.all(np.abs(other - TABLE_3[number])[smooth] <= 0.3)
+    runs = [score(seeded(definition, seed), whole) for seed in SEEDS]
+    assert all(stable for stable, _, _ in runs)
+    off = np.mean([found for _, found, _ in runs], axis=0) - TABLE_3[number]
+    if number == 1:
+        assert off[J5] == pytest.approx(-0.5, abs=0.2)  # see above
+        off[J5] = 0.0
+    assert np.all(np.abs(off) <= 0.3), off
 
 
 @pytest.mark.parametrize("number", CASES)
