@@ -19,59 +19,34 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from .. import units
 from ..kernels.block import Block, Channel, channels
-from ..settings import Matrix, Settings, Vector, fault
+from ..settings import Matrix, fault
 from . import virtual
 from .baumgarte import Baumgarte
-from .damping import Rayleigh
 from .index_one import IndexOne
 from .index_one_generalized_alpha import IndexOneGeneralizedAlpha
-from .restoring import Element
-from .structure import Dof, Response, Structure, Support, _check_length, _dofs, _named_dofs
+from .structure import Response, Structure, StructureParts, dofs_of
 from .system import System
 from .virtual import ActsAs
 
 ForceMethod = Annotated[Baumgarte | IndexOne | IndexOneGeneralizedAlpha, Field(discriminator="kind")]
 
 
-class Constrained(Settings):
-    """A structure whose interface is told where it is, by a specimen under the force it asks for."""
+class Constrained(StructureParts):
+    """A structure whose interface is told where it is, by a specimen under the force it asks for.
+
+    With the interface displaced at the start, the first exchange asks for what the method reckons with, with index-1
+    splitting K̂hq: a specimen of another stiffness stands there under another force, and is jolted until the next.
+    """
 
     kind: Literal["constrained"] = "constrained"
-    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
-    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
     constraint: Annotated[np.ndarray, Matrix("1")]
     """h, one row for each axis, one column for each degree of freedom."""
-    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
-    rayleigh: Rayleigh | None = None
-    modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
-    support: Support | None = None
-    force_dof: Dof | None = None
-    ground: Annotated[np.ndarray, Vector("1")] | None = None
-    elements: tuple[Element, ...] = ()
-    initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
-    """With the interface displaced, the first exchange asks for what the method reckons with, with index-1 splitting
-    K̂hq: a specimen of another stiffness stands there under another force, and is jolted until the next exchange."""
-    initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
-    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
     method: ForceMethod
-
-    # --- checks that need two fields stand on the later one, so that all faults come at once ------------------------
-
-    @field_validator("stiffness", "damping")
-    @classmethod
-    def _as_large_as_mass(cls, matrix: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        n = _dofs(info)
-        if matrix is not None and n is not None and matrix.shape != (n, n):
-            raise fault(
-                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix beside a {n} × {n} mass matrix; give every matrix one "
-                "row and one column for each degree of freedom"
-            )
-        return matrix
 
     @field_validator("constraint")
     @classmethod
     def _selects(cls, h: np.ndarray, info: ValidationInfo) -> np.ndarray:
-        n = _dofs(info)
+        n = dofs_of(info)
         if n is not None and h.shape[1] != n:
             raise fault(
                 f"a {h.shape[0]} × {h.shape[1]} constraint beside a {n} × {n} mass matrix; give one column for each "
@@ -89,41 +64,6 @@ class Constrained(Settings):
                 f"told from theirs; leave {len(h) - rank} row(s) out"
             )
         return h
-
-    @field_validator("rayleigh", "modal_damping")
-    @classmethod
-    def _one_way_of_damping(cls, value: object, info: ValidationInfo) -> object:
-        given = [key for key in ("damping", "rayleigh") if info.data.get(key) is not None]
-        if value is not None and given:
-            raise fault(f"{info.field_name} is given beside {given[0]}; keep one way of damping")
-        return value
-
-    @field_validator("modal_damping")
-    @classmethod
-    def _one_ratio_or_all(cls, ratios: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        n = _dofs(info)
-        if ratios is not None and n is not None and len(ratios) not in (1, n):
-            raise fault(f"{len(ratios)} damping ratios for {n} modes; give one for all modes or {n}")
-        return ratios
-
-    @field_validator("force_dof", "elements", "responses")
-    @classmethod
-    def _within_range(cls, value: object, info: ValidationInfo) -> object:
-        n = _dofs(info)
-        beyond = [] if n is None else [dof for dof in _named_dofs(value) if dof > n]
-        if beyond:
-            raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1 to {n}")
-        return value
-
-    @field_validator("support", "ground", "initial_displacement", "initial_velocity")
-    @classmethod
-    def _one_entry_each(cls, value: object, info: ValidationInfo) -> object:
-        if isinstance(value, Support):
-            _check_length(value.stiffness, info, "stiffness")
-            _check_length(value.damping, info, "damping")
-        elif isinstance(value, np.ndarray):
-            _check_length(value, info)
-        return value
 
     @field_validator("responses")
     @classmethod
@@ -162,10 +102,6 @@ class Constrained(Settings):
         return method
 
     # --- what it is -------------------------------------------------------------------------------------------------
-
-    @property
-    def dofs(self) -> int:
-        return len(self.mass)
 
     @property
     def axes(self) -> int:
@@ -235,10 +171,6 @@ class Constrained(Settings):
                 f"its specimen, and the step is {units.text(dt, 's')}; shorten it, or take 'index 1 generalized-alpha'",
                 "method",
             )
-
-    def check_excitation(self, excitation: ActsAs) -> None:
-        """Raise a fault if the substructure does not say how this excitation acts."""
-        self._structure().check_excitation(excitation)
 
     def block(self, dt: float, acts_as: ActsAs, feedback: tuple[str, ...], excitations: tuple[str, ...]) -> Block:
         """The block "virtual" for a step Δt, which reads displacements and writes the force on the specimen.

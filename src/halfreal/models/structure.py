@@ -41,17 +41,16 @@ class Response(Settings):
     quantity: Quantity
 
 
-class Structure(Settings):
-    """A structure of masses, dampers, springs and nonlinear elements."""
+class StructureParts(Settings):
+    """Masses, dampers, springs and nonlinear elements, what excites them and what is recorded of them."""
 
-    kind: Literal["structure"] = "structure"
+    kind: str
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     rayleigh: Rayleigh | None = None
     modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
     """Damping ratio: one for all modes, or one for each."""
-    interface: Annotated[tuple[Dof, ...], Field(min_length=1)] = (1,)
     support: Support | None = None
     force_dof: Dof | None = None
     ground: Annotated[np.ndarray, Vector("1")] | None = None
@@ -60,14 +59,13 @@ class Structure(Settings):
     initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
     initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
-    scheme: Annotated[AnyScheme, Field(validate_default=True)] = Exact()
 
     # --- checks that need two fields stand on the later one, so that all faults come at once ------------------------
 
     @field_validator("stiffness", "damping")
     @classmethod
     def _as_large_as_mass(cls, matrix: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        n = _dofs(info)
+        n = dofs_of(info)
         if matrix is not None and n is not None and matrix.shape != (n, n):
             raise fault(
                 f"a {matrix.shape[0]} × {matrix.shape[1]} matrix beside a {n} × {n} mass matrix; give every matrix one "
@@ -86,22 +84,15 @@ class Structure(Settings):
     @field_validator("modal_damping")
     @classmethod
     def _one_ratio_or_all(cls, ratios: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        n = _dofs(info)
+        n = dofs_of(info)
         if ratios is not None and n is not None and len(ratios) not in (1, n):
             raise fault(f"{len(ratios)} damping ratios for {n} modes; give one for all modes or {n}")
         return ratios
 
-    @field_validator("interface")
-    @classmethod
-    def _each_once(cls, dofs: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
-        if len(set(dofs)) < len(dofs):
-            raise fault(f"{list(dofs)} names a degree of freedom twice; name each once")
-        return dofs
-
-    @field_validator("interface", "force_dof", "elements", "responses")
+    @field_validator("force_dof", "elements", "responses")
     @classmethod
     def _within_range(cls, value: object, info: ValidationInfo) -> object:
-        n = _dofs(info)
+        n = dofs_of(info)
         beyond = [] if n is None else [dof for dof in _named_dofs(value) if dof > n]
         if beyond:
             raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1 to {n}")
@@ -121,6 +112,35 @@ class Structure(Settings):
             _check_length(support.damping, info, "damping")
         return support
 
+    @property
+    def dofs(self) -> int:
+        return len(self.mass)
+
+    def check_excitation(self, excitation: ActsAs) -> None:
+        """Raise a fault if the structure does not say how this excitation acts."""
+        if excitation == "support" and self.support is None:
+            raise fault("a support displacement acts through virtual.support, which is not given; give its stiffness")
+        if excitation == "force" and self.force_dof is None:
+            raise fault("a force acts on virtual.force_dof, which is not given; name its degree of freedom")
+
+
+class Structure(StructureParts):
+    """A structure of masses, dampers, springs and nonlinear elements."""
+
+    kind: Literal["structure"] = "structure"
+    interface: Annotated[tuple[Dof, ...], Field(min_length=1)] = (1,)
+    scheme: Annotated[AnyScheme, Field(validate_default=True)] = Exact()
+
+    @field_validator("interface")
+    @classmethod
+    def _each_once(cls, dofs: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+        if len(set(dofs)) < len(dofs):
+            raise fault(f"{list(dofs)} names a degree of freedom twice; name each once")
+        n = dofs_of(info)
+        if n is not None and max(dofs) > n:
+            raise fault(f"degree of freedom {max(dofs)} where the mass matrix has {n}; count from 1 to {n}")
+        return dofs
+
     @field_validator("scheme")
     @classmethod
     def _can_integrate(cls, scheme: AnyScheme, info: ValidationInfo) -> AnyScheme:
@@ -136,18 +156,7 @@ class Structure(Settings):
         """Raise a fault if the scheme is not stable at this step for the structure on its own."""
         virtual.check_step(self.scheme, self.system("none"), dt)
 
-    def check_excitation(self, excitation: ActsAs) -> None:
-        """Raise a fault if the structure does not say how this excitation acts."""
-        if excitation == "support" and self.support is None:
-            raise fault("a support displacement acts through virtual.support, which is not given; give its stiffness")
-        if excitation == "force" and self.force_dof is None:
-            raise fault("a force acts on virtual.force_dof, which is not given; name its degree of freedom")
-
     # --- what it is -------------------------------------------------------------------------------------------------
-
-    @property
-    def dofs(self) -> int:
-        return len(self.mass)
 
     @property
     def axes(self) -> int:
@@ -223,7 +232,7 @@ class Structure(Settings):
         return np.zeros(self.dofs) if vector is None else vector
 
 
-def _dofs(info: ValidationInfo) -> int | None:
+def dofs_of(info: ValidationInfo) -> int | None:
     """Number of degrees of freedom, if the mass matrix was good."""
     mass = info.data.get("mass")
     return None if mass is None else len(mass)
@@ -243,7 +252,7 @@ def _named_dofs(value: object) -> list[int]:
 
 
 def _check_length(vector: np.ndarray | None, info: ValidationInfo, *at: str) -> None:
-    n = _dofs(info)
+    n = dofs_of(info)
     if vector is not None and n is not None and len(vector) != n:
         found = f"a vector of length {len(vector)} beside a {n} × {n} mass matrix"
         raise fault(f"{found}; give one entry for each degree of freedom", *at)
