@@ -15,14 +15,15 @@ from busy import busy_interpreter
 from report import Row, duration
 
 import halfreal
-from halfreal.definition.definition import Definition, SimulatedRig
+from halfreal.definition.definition import Definition
+from halfreal.definition.sections import SimulatedRig
 from halfreal.kernels.control import TICKS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, compiled_run
 from halfreal.links.pace import pace
 from halfreal.live.privileges import lock_memory, prioritise, unlock_memory
 from halfreal.records.ring import Ring
-from halfreal.runs.build import build, interface, simulated
+from halfreal.runs.build import build, numbered, simulated
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forward_prediction.toml"
 PACE = Path(__file__).with_name("pace.c")
@@ -91,7 +92,7 @@ def with_clock(definition: Definition, *, waits: bool = True) -> Loop:
     rig, n = definition.rig, definition.virtual.axes
     assert isinstance(rig, SimulatedRig)
     rest = np.asarray(definition.virtual.initial_target(), dtype=float)
-    inner, sensors = simulated(definition, rig, n, rest, interface("command", n))
+    inner, sensors = simulated(definition, rig, n, rest, numbered("command", n))
     clock = pace(definition.timing.step, definition.real_time.spin, "count", waits=waits)
     return build(definition, endless=True, link=[*inner, sensors, clock])
 

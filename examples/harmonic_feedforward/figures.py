@@ -19,7 +19,7 @@ import halfreal
 from halfreal.couplings.harmonic import Harmonic
 from halfreal.couplings.harmonic_lms import HarmonicLms
 from halfreal.couplings.harmonic_rls import HarmonicRls
-from halfreal.definition.definition import Excitations
+from halfreal.definition.sections import Excitations
 from halfreal.figures import new_figure, styled
 from halfreal.kernels.block import Block
 from halfreal.models.excitation import Sine

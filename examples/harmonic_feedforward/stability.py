@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import halfreal
 from halfreal.couplings.harmonic_lms import HarmonicLms
-from halfreal.definition.definition import Excitations
+from halfreal.definition.sections import Excitations
 from halfreal.figures import new_figure, styled
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop

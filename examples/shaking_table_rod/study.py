@@ -21,7 +21,7 @@ from halfreal.definition.paths import with_values
 from halfreal.identification.experiment import measured, programme
 from halfreal.identification.feed_forward import delay_from_phase, inverse_filter
 from halfreal.identification.frf import Estimate, estimate
-from halfreal.identification.lsce import lsce
+from halfreal.identification.lsce import lsce_supported
 from halfreal.identification.lscf import lscf
 from halfreal.identification.poles import ModalError, Poles
 from halfreal.identification.vector_fitting import vector_fit
@@ -158,7 +158,7 @@ def decay(artificial: float, modes: int, changes: dict[str, Any] | None = None) 
     linear = np.cumsum(run.signals["rig.saturated"].values) == 0  # until a growing motion meets the valves' limit
     free = (run.time > PULSE + test.rig.delay) & linear
     try:
-        found = lsce(values[free, 0], STEP, modes, highest_hz=HIGHEST)
+        found = lsce_supported(values[free, 0], STEP, modes, highest_hz=HIGHEST)
     except ModalError:
         found = None
     force = run.signals["excitation.virtual"].values

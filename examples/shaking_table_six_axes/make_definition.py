@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import parts
-import study
+
+import halfreal
+from halfreal.studies.tune_table import TableTuning, tune_table
 
 HERE = Path(__file__).parent
 HEAD = """\
 # A wing, virtual, and a store under it, on a six-axis shaking table.  Written by make_definition.py from parts.py.
-# Rotations count in rad and N m; where a quantity asks for m or N, read it at an arm of 1 m.
 
 title = "Wing and store on the six-axis shaking table"
 
@@ -38,7 +39,9 @@ force_plate = {{ mass = "30 kg", inertia = ["1 kg m^2", "1 kg m^2", "2 kg m^2"] 
 
 [rig.sensors]
 displacement = {{ noise = "0.2 um" }}
+rotation = {{ noise = "0.2 urad" }}
 force = {{ noise = "0.05 N" }}
+moment = {{ noise = "0.05 N m" }}
 
 [rig.specimen]
 kind = "flexible"
@@ -50,9 +53,12 @@ interface = {interface}
 [rig.specimen.responses]
 {store}
 
+[reference]                     # wing and store as one, to hold the test against
+
 [limits]
 command = {{ warn = "20 mm", trip = "30 mm" }}
 force = {{ trip = "5 kN" }}
+rotation = {{ command = {{ warn = "20 mrad", trip = "30 mrad" }}, force = {{ trip = "5 kN m" }} }}
 on_trip = "return"
 
 # for `halfreal run`: where the table is (`--with-rig` starts a simulated one)
@@ -85,8 +91,9 @@ def virtual() -> str:
     wing = parts.virtual()
     rows = ",\n    ".join(numbers(row) for row in wing["interface"])
     responses = "\n".join(
-        f'"{name}" = {{ shape = {numbers(one["shape"])}, quantity = "displacement" }}'
+        f'"{name}" = {{ shape = {numbers(one["shape"])}, quantity = "displacement"{turns} }}'
         for name, one in wing["responses"].items()
+        for turns in [", rotation = true" if one["rotation"] else ""]
     )
     return f"""
 [virtual]                       # the wing's first modes, of unit modal mass
@@ -104,9 +111,9 @@ interface = [
 """
 
 
-def coupling(found: tuple[study.Axis, ...]) -> str:
+def coupling(found: TableTuning) -> str:
     rows = []
-    for one in found:
+    for one in found.axes:
         (section,) = one.filters
         keys = [f'kind = "zeros and poles", gain = {section.gain:.6g}']
         for key in ("zeros", "poles"):
@@ -116,7 +123,7 @@ def coupling(found: tuple[study.Axis, ...]) -> str:
             if getattr(section, key) is not None:
                 keys.append(f"{key} = [{', '.join(numbers(pair.round(3)) for pair in getattr(section, key))}]")
         rows.append(f"    [{{ {', '.join(keys)} }}],  # {one.name}")
-    ahead = ", ".join(f'"{1e3 * one.delays()[1]:.2f} ms"' for one in found)
+    ahead = ", ".join(f'"{1e3 * late:.2f} ms"' for late in found.coupling.prediction)
     return f"""
 [coupling]                      # inverses of the axes' fitted responses, and prediction by the delay that they leave
 kind = "feed-forward filters"
@@ -124,8 +131,8 @@ filters = [
 {chr(10).join(rows)}
 ]
 prediction = [{ahead}]
-order = {study.ORDER}
-points = {study.POINTS}
+order = {found.coupling.order}
+points = {found.coupling.points}
 """
 
 
@@ -134,9 +141,11 @@ def main() -> None:
     for name, matrix in (("mass", store.mass), ("stiffness", store.stiffness)):
         text = "\n".join(",".join(f"{value:.17g}" for value in row) for row in matrix)
         (HERE / f"store_{name}.csv").write_text(text + "\n")
-    file = HERE / "six_axes.toml"
-    file.write_text(head() + virtual())
-    file.write_text(head() + virtual() + coupling(study.axes()))
+    plain, file = HERE / "without_coupling.toml", HERE / "six_axes.toml"
+    plain.write_text(head() + virtual())
+    found = tune_table(halfreal.load(plain))
+    plain.unlink()
+    file.write_text(head() + virtual() + coupling(found))
     print(file)
 
 

@@ -101,7 +101,7 @@ def virtual() -> dict[str, object]:
     """The wing as it stands in a definition."""
     hz, shapes, part = modes(WING_MODES)
     rows = {
-        name: {"shape": shapes[part.index([dof])[0]], "quantity": "displacement"}
+        name: {"shape": shapes[part.index([dof])[0]], "quantity": "displacement", "rotation": ".r" in dof}
         for name, dof in WING_RESPONSES.items()
     }
     return {

@@ -5,7 +5,6 @@ python study.py            # prints the tables of the README
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,26 +15,22 @@ import parts
 import halfreal
 from halfreal.couplings.axis_filters import AxisFilters
 from halfreal.couplings.direct import Direct
-from halfreal.couplings.transfer_function import Sections
-from halfreal.identification.experiment import measured, programme
-from halfreal.identification.feed_forward import delay_from_phase, inverse_filter
-from halfreal.identification.frf import Estimate, estimate, stepped_sine
+from halfreal.identification.assembled_frf import AssembledFRF, frf_of_run, modes_of
+from halfreal.identification.frf import Estimate
 from halfreal.identification.lsce import lsce
 from halfreal.identification.lscf import lscf
 from halfreal.identification.poles import Poles
-from halfreal.identification.vector_fitting import vector_fit
 from halfreal.models.excitation import Pulse, Random, SteppedSine
-from halfreal.records.exchange_formats import Contents, Modes, Place, Responses
+from halfreal.records.exchange_formats import SCALAR, Contents, Modes, Place, Responses
 from halfreal.records.universal_file import write_uff
-from halfreal.rigs.interface_geometry import AXES
 from halfreal.rigs.table_tuning import tune
 from halfreal.runs.loop_stability import linearised
+from halfreal.studies.tune_table import AxisFollowing, TableTuning, follows, tune_table
 
 HERE = Path(__file__).parent
 STEP = 1e-3  # s
-BAND, FIT_BAND, FIT_POLES, LOW_PASS = 25.0, 50.0, 3, 90.0  # Hz
-ORDER, POINTS = 3, 12  # of the prediction
-HIGHEST = 26.0  # Hz, of the modes looked for
+BAND, FIT_BAND = 25.0, 50.0  # Hz
+LOWEST, HIGHEST = 2.0, 26.0  # Hz, of the modes looked for
 PERIOD, PERIODS = 16.0, 5  # s, of the random force, and how many are averaged
 CHANNELS = (*(f"virtual.{name}" for name in parts.WING_RESPONSES), *(f"rig.{name}" for name in parts.STORE_RESPONSES))
 DOFS = (*parts.WING_RESPONSES.values(), *parts.STORE_RESPONSES.values())
@@ -50,43 +45,17 @@ def definition() -> halfreal.Definition:
 
 def response(test: halfreal.Definition, axis: int) -> Estimate:
     """How one axis (from 1) follows a random target through the test's coupling."""
-    noise = Random.model_validate(
-        {"displacement": 0.2e-3, "frequency": 0.5, "to": 60.0, "period": 8.0, "ramp": 0.5, "kind": "random"}
-    )
-    run = halfreal.rehearse(programme(test, noise, 24.0, axis).model_copy(update={"coupling": test.coupling}))
-    measured(run, noise, axis)  # refuses one that did not come to its end
-    target, moved = run.vector("target"), run.vector("measured.displacement")
-    assert target is not None and moved is not None
-    kept = run.time >= 8.0
-    found = estimate(target[kept, axis - 1], moved[kept, axis - 1], STEP, window=8.0)
-    return found.between(0.5, FIT_BAND)
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis as it follows, its inverse filter, and the delay before and after [s]."""
-
-    name: str
-    before: Estimate
-    after: Estimate
-    filters: Sections
-
-    def delays(self) -> tuple[float, float]:
-        found = [one.between(0.5, BAND) for one in (self.before, self.after)]
-        before, after = (delay_from_phase(one.frequency_hz, one.response) for one in found)
-        return before, after
+    return follows(test, axis, FIT_BAND)
 
 
 @cache
-def axes() -> tuple[Axis, ...]:
-    """Measure, fit and invert every axis."""
-    test = definition().model_copy(update={"coupling": Direct()})
-    before = [response(test, axis) for axis in range(1, 7)]
-    fits = [vector_fit(one.frequency_hz, one.response, FIT_POLES, constant=False) for one in before]
-    filters = tuple(inverse_filter(fit, FIT_BAND, LOW_PASS) for fit in fits)
-    inverse = test.model_copy(update={"coupling": AxisFilters(kind="feed-forward filters", filters=filters)})
-    after = [response(inverse, axis) for axis in range(1, 7)]
-    return tuple(Axis(*one) for one in zip(AXES, before, after, filters, strict=True))
+def tuning() -> TableTuning:
+    """Every axis measured, fitted and inverted, and predictions tried, as ``halfreal tune`` does it."""
+    return tune_table(definition())
+
+
+def axes() -> tuple[AxisFollowing, ...]:
+    return tuning().axes
 
 
 def couplings() -> dict[str, Any]:
@@ -120,30 +89,23 @@ def random_force() -> Random:
     )
 
 
-def by_random(coupling: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Lines [Hz] and responses of all channels over the virtual force, (channels, lines), from a random force.
+def from_random(coupling: Any) -> AssembledFRF:
+    """Responses of all channels to a random virtual force: whole periods are averaged after the first."""
+    return frf_of_run(rehearsed(coupling, random_force(), (1 + PERIODS) * PERIOD), CHANNELS)
 
-    The force repeats: whole periods are averaged after the first, and need no window.
-    """
-    run = rehearsed(coupling, random_force(), (1 + PERIODS) * PERIOD)
-    length = round(PERIOD / STEP)
-    names = ("excitation.virtual", *CHANNELS)
-    periods = np.array([run.signals[name].values[length : (1 + PERIODS) * length] for name in names])
-    spectra = np.fft.rfft(periods.reshape(len(names), PERIODS, length).mean(axis=1))
-    hz = np.fft.rfftfreq(length, STEP)
-    driven = (hz >= 1.0) & (hz <= 40.0)
-    return hz[driven], spectra[1:, driven] / spectra[0, driven]
+
+def by_random(coupling: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lines [Hz] and responses, (channels, lines)."""
+    found = from_random(coupling)
+    return found.frequency_hz, found.values
 
 
 def by_impulse(coupling: Any, duration: float = 24.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lines, responses and free decays, (channels, samples), from an impulse."""
     run = rehearsed(coupling, Pulse.model_validate({"kind": "pulse", "force": 3e3, "duration": 12e-3}), duration)
-    force = run.signals["excitation.virtual"].values
-    values = np.array([run.signals[name].values for name in CHANNELS])
-    hz = np.fft.rfftfreq(force.size, STEP)
-    inside = (hz > 0) & (hz < 40.0)
-    ratio = np.fft.rfft(values)[:, inside] / np.fft.rfft(force)[inside]
-    return hz[inside], ratio, values[:, run.time > 0.03]
+    found = frf_of_run(run, CHANNELS).between(0.0, 40.0)
+    assert found.decays is not None
+    return found.frequency_hz, found.values, found.decays
 
 
 def by_stepped_sine(coupling: Any, frequencies_hz: np.ndarray, dwell: float = 16.0) -> np.ndarray:
@@ -151,14 +113,7 @@ def by_stepped_sine(coupling: Any, frequencies_hz: np.ndarray, dwell: float = 16
     sine = SteppedSine.model_validate(
         {"kind": "stepped sine", "force": 100.0, "frequencies": frequencies_hz, "dwell": dwell}
     )
-    run = rehearsed(coupling, sine, dwell * len(frequencies_hz))
-    force = run.signals["excitation.virtual"].values
-    settle = 0.75 * dwell
-    found = [
-        stepped_sine(run.time, force, run.signals[name].values, frequencies_hz, dwell, settle=settle)
-        for name in CHANNELS
-    ]
-    return np.array([one.response for one in found])
+    return frf_of_run(rehearsed(coupling, sine, dwell * len(frequencies_hz)), CHANNELS).values
 
 
 def true_response(frequency_hz: np.ndarray) -> np.ndarray:
@@ -169,7 +124,7 @@ def true_response(frequency_hz: np.ndarray) -> np.ndarray:
 
 
 def modal(hz: np.ndarray, responses: np.ndarray) -> Poles:
-    return lscf(hz, responses, lowest_hz=2.0, highest_hz=HIGHEST, order=30)
+    return lscf(hz, responses, lowest_hz=LOWEST, highest_hz=HIGHEST, order=30)
 
 
 @cache
@@ -211,26 +166,31 @@ def place(dof: str) -> Place:
     return Place(NODES[node], direction)
 
 
-def contents(coupling: Any) -> Contents:
-    """Responses to the virtual force, modes and nodes, to be written as a universal file or a MAT file.
+def reference() -> Place:
+    """The virtual force, which acts on a node along two axes, as other programs are told it: a scalar with a name."""
+    (node,) = {dof.rsplit(".", 1)[0] for dof in parts.FORCE}
+    name = " + ".join(f"{share:g} {dof.rsplit('.', 1)[1]}" for dof, share in parts.FORCE.items())
+    return Place(NODES[node], SCALAR, name)
 
-    The force acts on the tip, along x and z; as a reference it is named after its larger part.
-    """
-    hz, responses = by_random(coupling)
-    found = modal(hz, responses)
+
+def contents(coupling: Any) -> Contents:
+    """Responses to the virtual force, modes and nodes, to be written as a universal file or a MAT file."""
+    found = from_random(coupling)
+    modes = modes_of(found, lowest_hz=LOWEST, highest_hz=HIGHEST)
     outputs = tuple(place(dof) for dof in DOFS)
     where = {NODES[node]: position for node, position in parts.positions().items()}
-    given = Responses(hz, responses[:, None, :], outputs, (Place(parts.TIP, "z"),))
-    return Contents(given, Modes(found.poles, found.residues, outputs), where)
+    given = Responses(found.frequency_hz, found.values[:, None, :], outputs, (reference(),))
+    return Contents(given, Modes(modes.poles, modes.residues, outputs), where)
 
 
 def main() -> None:
     gains = tune(definition().rig, BAND)
     print(f"gains for {BAND:g} Hz: {gains.proportional:.4g} 1/s, {gains.derivative:.3g}")
     for one in axes():
-        before, after = (1e3 * delay for delay in one.delays())
-        size = np.abs(one.after.between(0.5, BAND).response)
-        print(f"{one.name:>2}: {before:.2f} ms, behind the inverse {after:.2f} ms, {size.min():.3f} … {size.max():.3f}")
+        before, behind, after = (1e3 * delay for delay in one.delays)
+        low, high = one.amplitudes
+        delays = f"{before:.2f} ms, behind the inverse {behind:.2f} ms, with prediction {after:.2f} ms"
+        print(f"{one.name:>2}: {delays}, {low:.3f} … {high:.3f}")
     for name, coupling in couplings().items():
         hz, responses = by_random(coupling)
         found = modal(hz, responses)
@@ -240,7 +200,7 @@ def main() -> None:
         hz, responses, decays = by_impulse(coupling)
         print("  impulse, LSCF:", modal(hz, responses).summary())
         print("  impulse, LSCE:", lsce(decays, STEP, len(true_poles()[0]), highest_hz=HIGHEST).summary())
-    write_uff("six_axes.uff", contents(couplings()["inverse and prediction"]), leave_out_rotations=True)
+    write_uff("six_axes.uff", contents(couplings()["inverse and prediction"]))
     print("\nresponses, modes and nodes: six_axes.uff")
 
 

@@ -29,16 +29,19 @@ _HOMES = {
     "build": ("runs.build", "build"),
     "chart": ("studies.chart", "chart"),
     "check": ("studies.check", "check"),
+    "export": ("records.export", "export"),
     "linearise": ("stability.linearise", "linearise"),
     "load": ("definition.definition", "load"),
     "load_results": ("studies.campaign_store", "load_results"),
     "load_run": ("records.run_file", "load"),
+    "modal_analysis": ("studies.modal_analysis", "modal_analysis"),
     "rehearse": ("runs.rehearse", "rehearse"),
     "report": ("reports.html", "write"),
     "run": ("live.session", "run"),
     "save": ("records.run_file", "save"),
     "study_uncertainty": ("studies.uncertainty", "study_uncertainty"),
     "sweep": ("campaigns.sweep", "sweep"),
+    "tune_table": ("studies.tune_table", "tune_table"),
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -10,6 +10,10 @@ They may be written as
 - in Python, and in run files, an array or lists of SI floats.
 
 What is read is a read-only float64 array in SI units.
+
+In a matrix of masses, dampings or stiffnesses a degree of freedom may be a rotation.  Where its entries are written as
+quantities they may have the units that these have then, ``"0.6 kg m^2"`` on the diagonal and ``"2 kg m"`` beside a
+displacement, and must have them all through its row and column.
 """
 
 from __future__ import annotations
@@ -35,6 +39,9 @@ SEMIDEFINITE = 1e-9
 make the zero eigenvalues of a free structure slightly negative."""
 MOST_TOLD = 10
 """Entries of one array whose faults are told one by one."""
+
+OF_ROTATIONS = {"kg": ("kg m", "kg m^2"), "N/m": ("N", "N m"), "N s/m": ("N s", "N m s")}
+"""Units of a matrix's entries between a displacement and a rotation, and of a rotation."""
 
 Definite = Literal["positive", "semi"] | None
 
@@ -82,7 +89,47 @@ class Array(Number):
             return self._shaped(value, shown(value))
         if isinstance(value, np.ndarray):
             value = value.tolist()
-        return self._lists(value, lambda entry: self.number(entry, info))
+        of_rotations: dict[Place, int] = {}
+        numbers = self._lists(value, lambda entry, at: self._entry(entry, at, info, of_rotations))
+        if any(of_rotations.values()):
+            self._check_rotations(numbers, of_rotations)
+        return numbers
+
+    def _entry(self, entry: Any, at: Place, info: ValidationInfo, of_rotations: dict[Place, int]) -> float:
+        """An entry, noting for one with a unit how many rotations it belongs to."""
+        try:
+            number = self.number(entry, info)
+            if isinstance(entry, str):
+                of_rotations[at or (0, 0)] = 0
+            return number
+        except PydanticCustomError:
+            for count, unit in enumerate(OF_ROTATIONS.get(self.unit, ()) if self.dimensions == 2 else (), start=1):
+                try:
+                    number = units.parse(entry, unit)
+                except (units.UnitError, TypeError):
+                    continue
+                of_rotations[at or (0, 0)] = count
+                return number
+            raise
+
+    def _check_rotations(self, numbers: np.ndarray, of_rotations: dict[Place, int]) -> None:
+        """Refuse units that no choice of rotations among the degrees of freedom explains."""
+        known = (self.unit, *OF_ROTATIONS[self.unit])
+        entries = {(int(i), int(j)): count for (i, j), count in of_rotations.items()}
+        turns = {i: count / 2 for (i, j), count in entries.items() if i == j}
+        wrong: list[tuple[Place, str]] = []
+        for (i, j), count in entries.items():
+            due = turns.get(i, 0) + turns.get(j, 0)
+            if i == j and count == 1:
+                wrong.append(
+                    ((i, j), f"is in {known[1]}; give {known[0]} on the diagonal, or of a rotation {known[2]}")
+                )
+            elif i != j and count != due and numbers[i, j] != 0.0 and due == int(due):
+                of = ("displacements", "a displacement and a rotation", "rotations")[int(due)]
+                told = f"is in {known[count]}, and by the diagonal it is one of {of}; give it in {known[int(due)]}"
+                wrong.append(((i, j), told))
+        if wrong:
+            raise faults(wrong[:MOST_TOLD])
 
     def _table(self, table: dict[Any, Any], info: ValidationInfo) -> np.ndarray:
         unknown = [key for key in table if key not in ("unit", "values", "file")]
@@ -97,7 +144,7 @@ class Array(Number):
         key = "values" if "values" in table else "file"
         try:
             if key == "values":
-                numbers = self._lists(table["values"], _bare)
+                numbers = self._lists(table["values"], lambda entry, at: _bare(entry))
             else:
                 path = existing(table["file"], info)
                 numbers = self._shaped(read_numbers(path), f"the file {path}")
@@ -108,13 +155,13 @@ class Array(Number):
         except units.UnitError as error:
             raise fault(str(error), "unit") from error
 
-    def _lists(self, value: Any, entry: Callable[[Any], float]) -> np.ndarray:
+    def _lists(self, value: Any, entry: Callable[[Any, Place], float]) -> np.ndarray:
         """Lists of entries as an array; every entry that cannot be read is told."""
         wrong: list[tuple[Place, str]] = []
 
         def read(item: Any, at: Place) -> float:
             try:
-                return entry(item)
+                return entry(item, at)
             except PydanticCustomError as error:
                 wrong.extend((at, message) for _, message in (error.context or {})["items"])
                 return 0.0

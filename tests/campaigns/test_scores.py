@@ -8,6 +8,7 @@ from examples.wallace2005 import GALLERY, critical_delay, definition, linearised
 from halfreal.campaigns.evaluate import evaluate, job_for, lean_rehearsal
 from halfreal.campaigns.scores import ERRORS, Found, channels_for, score, wanted
 from halfreal.definition.faults import DefinitionError
+from halfreal.models.axes import Axes
 from halfreal.reports.measures import measures
 from halfreal.studies.campaign_plan import Plan, lay_out
 
@@ -65,7 +66,7 @@ def test_of_several_axes_the_worst_counts():
         "measured.displacement.1": target,
         "measured.displacement.2": measured,
     }
-    both = run.__class__(**{**vars(run), "signals": twice, "interface": 2})
+    both = run.__class__(**{**vars(run), "signals": twice, "interface": Axes.numbered(2)})
     one, two = (score(("synchronisation nrmse", "peak target"), Found(each), 0.0) for each in (run, both))
     assert one == two
 

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 import halfreal
 from halfreal.couplings.axis_filters import AxisFilters
 from halfreal.couplings.forward_prediction import ForwardPrediction
-from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
 
@@ -72,9 +71,15 @@ def test_response_is_that_of_the_block():
     assert gains[0] / gains[1] == pytest.approx(coupling.response(0, DT, np.array([hz])).item(), rel=1e-9)
 
 
-def test_an_integrator_is_refused():
-    with pytest.raises(HalfrealError, match="the filter of axis 1 is not stable"):
-        filtered(made(filters=[[{"kind": "pi", "proportional": 1.0, "integral": 2.0}]]))
+def test_filters_that_do_not_decay_are_refused_with_their_places():
+    growing = {"kind": "zeros and poles", "gain": 1.0, "pole_pairs": [[2.0, 30.0]]}
+    integrator = {"kind": "pi", "proportional": 1.0, "integral": 2.0}
+    with pytest.raises(ValidationError) as raised:
+        made(filters=[[LAG], [PAIR, growing], [integrator]])
+    (found,) = raised.value.errors()
+    (first, told), (second, also) = found["ctx"]["items"]
+    assert (first, second) == ((1, 1), (2, 0))
+    assert told.startswith("a pole at 2 ± 30i rad/s does not decay") and also.startswith("a pole at 0 rad/s")
 
 
 @pytest.mark.parametrize(

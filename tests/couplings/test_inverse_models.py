@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from halfreal.couplings.model_inverse import ModelInverse
-from halfreal.definition.definition import Coupling
+from halfreal.definition.sections import Coupling
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.exact import exact_method

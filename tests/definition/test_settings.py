@@ -111,6 +111,26 @@ def test_one_quantity_is_an_array_of_one_entry() -> None:
     assert read("start", np.array(0.003)).tolist() == [0.003]
 
 
+def test_entries_of_rotations_have_units_of_their_own() -> None:
+    given = [["20 kg", "2000 kg mm"], ["2 kg m", "0.6 kg m^2"]]
+    assert np.array_equal(read("mass", given), [[20.0, 2.0], [2.0, 0.6]])
+    assert np.array_equal(read("stiffness", [["5 kN m/rad"]]), [[5000.0]])
+    assert np.array_equal(read("mass", [["20 kg", "0 kg"], ["0 kg", "0.6 kg m^2"]]), np.diag([20.0, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([["20 kg", "2 kg"], ["2 kg", "0.6 kg m^2"]], "one of a displacement and a rotation; give it in kg m"),
+        ([["20 kg", "2 kg m"], ["2 kg m", "3 kg"]], "one of displacements; give it in kg"),
+        ([["20 kg m"]], "give kg on the diagonal, or of a rotation kg m^2"),
+        ([["20 kg s"]], "where kg is expected"),
+    ],
+)
+def test_units_that_no_rotation_explains_are_refused(given: Any, told: str) -> None:
+    assert told in wrong("mass", given)
+
+
 def test_plain_numbers_need_no_unit() -> None:
     assert read("shape", [[1, 0.5]], FILE).tolist() == [[1.0, 0.5]]
     assert read("shape", {"values": [[1, 0.5]]}, FILE).tolist() == [[1.0, 0.5]]

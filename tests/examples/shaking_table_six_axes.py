@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shaking_table_six_axes"
-NEIGHBOURS = ("study", "figures", "parts", "make_definition")
+NEIGHBOURS = ("study", "figures", "parts", "pictures", "make_definition")
 """Names by which they import each other, and which other examples use too."""
 
 
@@ -25,4 +25,5 @@ def loaded(name: str) -> ModuleType:
 
 
 make_definition = loaded("make_definition")
-study, parts = make_definition.study, make_definition.parts
+study = loaded("study")
+parts = study.parts

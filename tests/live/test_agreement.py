@@ -43,6 +43,12 @@ TWO_AXES = {
     "excitation.virtual.force": "20 N",
     "rig.specimen.stiffness": [["2250 N/m", "-500 N/m"], ["-500 N/m", "1200 N/m"]],
 }
+TURNING = {
+    "axes": ["y", "rz"],
+    "limits.rotation.safe_position": ["-2 mrad"],
+    "rig.sensors.rotation.noise": "1 urad",
+    "rig.sensors.moment.noise": "0.1 N m",
+}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,7 @@ TWO_AXES = {
     [
         ("udp", {**NOISE, **DELAYED}),
         ("shared memory", {**NOISE, **SOFT}),
-        ("udp", {**TWO_AXES, **NOISE, **SOFT, "limits.safe_position": ["1 mm", "-2 mm"]}),
+        ("udp", {**TWO_AXES, **NOISE, **SOFT, **TURNING}),
     ],
     ids=["noise and prediction", "shared memory, noise and soft ends", "two axes, noise and soft ends"],
 )

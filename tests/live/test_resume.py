@@ -163,7 +163,7 @@ def test_the_state_of_the_loop_is_computed_anew_from_the_record(interrupted) -> 
     found = resume(given, run)
     assert found.ticks == 10
     command, force = (np.abs(column(run, name)).max() for name in ("command", "measured.force"))
-    assert found.peaks(1)[[0, 1, 4]].tolist() == [command, 0.0, force] and command > 0.0
+    assert found.peaks()[[0, 1, 4]].tolist() == [command, 0.0, force] and command > 0.0
     assert resume(given, cut(run, slice(0, 0))).ticks == 0
 
 

@@ -93,14 +93,92 @@ def test_writing_again_replaces_the_file(tmp_path):
     assert len(pyuff.UFF(str(file)).get_set_types()) == 7
 
 
-TURNING = Modes(np.array([-1 + 9j]), noise(2, 1), (Place(1, "z"), Place(1, "ry")))
+TURNING = Modes(
+    np.array([-1 + 9j, -0.2 + 15j]), noise(4, 2), (Place(1, "z"), Place(1, "ry"), Place(13, "x"), Place(13, "rz"))
+)
+FORCE = Place(13, "scalar", "0.6 x + 0.8 z, along the wing's axis")
 
 
-def test_rotations_of_shapes_are_not_lost_without_a_word(tmp_path):
-    with pytest.raises(ExchangeError, match=r"the shapes have rotations \(1:ry …\)"):
-        write_uff(tmp_path / "test.uff", Contents(modes=TURNING))
+def test_shapes_with_rotations_are_read_as_they_were_written(tmp_path):
+    """A set of six values per node; of three for programs that know no rotations, if they may be left out."""
+    write_uff(tmp_path / "test.uff", Contents(modes=TURNING))
+    same_modes(read_uff(tmp_path / "test.uff").modes, TURNING, 1e-5)
     write_uff(tmp_path / "test.uff", Contents(modes=TURNING), leave_out_rotations=True)
-    assert read_uff(tmp_path / "test.uff").modes.places == (Place(1, "z"),)
+    assert read_uff(tmp_path / "test.uff").modes.places == (Place(1, "z"), Place(13, "x"))
+    np.testing.assert_allclose(
+        pyuff.UFF(str(tmp_path / "test.uff")).read_sets(2)["r1"], [0.0, TURNING.shapes[2, 1]], 1e-5
+    )
+
+
+def test_a_set_of_complex_shapes_with_rotations_follows_the_format(tmp_path):
+    """Records 6 to 10 of set 55, column by column: two lines of 6E13.5 at a node."""
+    write_uff(tmp_path / "test.uff", Contents(modes=TURNING))
+    lines = (tmp_path / "test.uff").read_text().splitlines()
+    first = lines.index("    55")
+    assert [len(line) for line in lines[first + 6 : first + 12]] == [60, 40, 78, 10, 78, 78]
+    assert [int(word) for word in lines[first + 6].split()] == [1, 3, 3, 8, 5, 6]
+    at_node = [float(line[i : i + 13]) for line in lines[first + 10 : first + 12] for i in range(0, 78, 13)]
+    z, ry = TURNING.shapes[:2, 0]
+    np.testing.assert_allclose(at_node, [0, 0, 0, 0, z.real, z.imag, 0, 0, ry.real, ry.imag, 0, 0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("rotations", [True, False])
+def test_normal_modes_of_other_programs_are_read(tmp_path, rotations):
+    """Written by pyuff; ω = 2πf, ζ as told."""
+    values = {f"r{i}": np.array([0.5 * i, -1.0]) for i in range(1, 7 if rotations else 4)}
+    given = {"type": 55, "analysis_type": 2, "data_ch": 3 if rotations else 2, "spec_data_type": 8, "load_case": 1}
+    modes = [
+        {**given, **values, "mode_n": i, "freq": 4.0 * i, "modal_damp_vis": 0.02, "node_nums": [3, 7]} for i in (1, 2)
+    ]
+    pyuff.UFF(str(tmp_path / "test.uff")).write_sets(modes, "add")
+    found = read_uff(tmp_path / "test.uff").modes
+    np.testing.assert_allclose(found.frequency_hz, [4.0, 8.0])
+    np.testing.assert_allclose(found.damping, 0.02)
+    assert [str(place) for place in found.places] == [
+        f"{node}:{axis}" for node in (3, 7) for axis in ("x", "y", "z", "rx", "ry", "rz")[: len(values)]
+    ]
+    half = [0.5 * i for i in range(1, len(values) + 1)]
+    np.testing.assert_allclose(found.shapes, np.tile([*half, *[-1.0] * len(values)], (2, 1)).T)
+
+
+def test_stresses_at_nodes_are_no_shapes(tmp_path):
+    """A symmetric tensor has six values too."""
+    values = {f"r{i}": np.ones(1) for i in range(1, 7)}
+    stress = {
+        "type": 55,
+        "analysis_type": 2,
+        "data_ch": 4,
+        "spec_data_type": 2,
+        "load_case": 1,
+        "mode_n": 1,
+        "freq": 4.0,
+    }
+    pyuff.UFF(str(tmp_path / "test.uff")).write_sets([{**stress, **values, "node_nums": [3]}], "add")
+    assert read_uff(tmp_path / "test.uff").modes is None
+
+
+def test_a_force_along_no_axis_is_a_scalar_with_its_name(tmp_path):
+    """In a set 58 the direction is 0, the name in the fifth line; every format keeps it."""
+    given = Responses(HZ, noise(2, 2, HZ.size), (Place(1, "x"), Place(0, "scalar", "twist")), (FORCE, Place(13, "z")))
+    write_uff(tmp_path / "test.uff", Contents(given))
+    same_responses(read_uff(tmp_path / "test.uff").responses, given, 1e-11, 5e-6)
+    plain = pyuff.UFF(str(tmp_path / "test.uff")).read_sets(1)
+    assert (plain["ref_node"], plain["ref_dir"], plain["orddenom_force_unit_exp"]) == (13, 0, 1)
+    assert plain["id5"] == "REFERENCE NAME: 0.6 x + 0.8 z, along the wing's axis"
+    write_mat(tmp_path / "test.mat", Contents(given))
+    same_responses(read_mat(tmp_path / "test.mat").responses, given, 0)
+    write_responses_csv(tmp_path / "test.csv", given)
+    same_responses(read_responses_csv(tmp_path / "test.csv"), given, 0)
+
+
+def test_scalars_of_shapes_are_kept_by_tables_and_refused_by_universal_files(tmp_path):
+    modes = Modes(np.array([-1 + 9j]), noise(2, 1), (Place(0, "scalar", "virtual.tip"), Place(0, "scalar", "rig.nose")))
+    write_modes_csv(tmp_path / "modes.csv", modes)
+    same_modes(read_modes_csv(tmp_path / "modes.csv"), modes, 0)
+    write_mat(tmp_path / "modes.mat", Contents(modes=modes))
+    same_modes(read_mat(tmp_path / "modes.mat").modes, modes, 0)
+    with pytest.raises(ExchangeError, match=r"a scalar among their places \(0:scalar:virtual.tip\)"):
+        write_uff(tmp_path / "test.uff", Contents(modes=modes))
 
 
 def test_a_mat_file_is_read_as_it_was_written(tmp_path):
@@ -119,7 +197,8 @@ def test_tables_are_read_as_they_were_written(tmp_path):
     same_responses(read_responses_csv(tmp_path / "responses.csv"), RESPONSES, 0)
     write_modes_csv(tmp_path / "modes.csv", TURNING)
     same_modes(read_modes_csv(tmp_path / "modes.csv"), TURNING, 0)
-    assert (tmp_path / "modes.csv").read_text().splitlines()[0].endswith("real 1:z,imag 1:z,real 1:ry,imag 1:ry")
+    heading = (tmp_path / "modes.csv").read_text().splitlines()[0]
+    assert heading.startswith("frequency_hz,damping,pole_real,pole_imag,real 1:z,imag 1:z,real 1:ry,imag 1:ry,")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +232,11 @@ def test_what_does_not_fit_together_is_refused(tmp_path):
         _ = Place(1, "up").code
     with pytest.raises(ExchangeError, match="1:x stands twice among the outputs"):
         Responses(HZ, noise(2, 1, HZ.size), (Place(1, "x"), Place(1, "x")), INPUTS[:1])
+    for name, told in (("a/b", "without '/'"), ("a" * 61, "61 characters"), (" a", "begins or ends with a blank")):
+        with pytest.raises(ExchangeError, match=told):
+            Responses(HZ, noise(1, 1, HZ.size), (Place(1, "x"),), (Place(0, "scalar", name),))
+    with pytest.raises(ExchangeError, match="only scalars have names"):
+        Responses(HZ, noise(1, 1, HZ.size), (Place(1, "x", "tip"),), INPUTS[:1])
     for read in (read_uff, read_mat, read_responses_csv, read_modes_csv):
         with pytest.raises(ExchangeError, match="there is no file"):
             read(tmp_path / "nowhere")
@@ -201,4 +285,9 @@ def test_a_universal_file_that_was_cut_off_is_refused(tmp_path):
     rows = whole.splitlines(keepends=True)
     file.write_bytes(b"".join(rows[:-9] + rows[-1:]))  # values are lost, the mark is there
     with pytest.raises(ExchangeError, match="104 values where it tells 119"):
+        read_uff(file)
+    write_uff(file, Contents(modes=TURNING))
+    rows = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(rows[:-2] + rows[-1:]))
+    with pytest.raises(ExchangeError, match="a node has 6 values where 12 are told: it was cut off"):
         read_uff(file)

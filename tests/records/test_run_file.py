@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from halfreal.models.axes import Axes
 from halfreal.records import RunFileError, definition_hash, load, save
 from halfreal.runs.run import Event, Run, Signal, Stability
 
@@ -67,6 +68,10 @@ channel_names = st.one_of(
     words,
     st.sampled_from([".", "..", "...", "", "a/b", "/", "%", "%2F", "%2E", "measured.force.1", "žluť.é", "变位.1"]),
 )
+NAMES = st.sampled_from([("1",), ("1", "2"), ("x", "rz"), ("žluť", "变位")])
+AXES = NAMES.flatmap(
+    lambda names: st.builds(Axes, st.just(names), st.booleans(), st.tuples(*[st.booleans()] * len(names)))
+)
 any_float = st.floats(allow_nan=True, allow_infinity=True, width=64)
 json_values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), words),
@@ -98,7 +103,7 @@ def runs(draw: st.DrawFn) -> Run:
         reason=draw(words),
         seed=draw(st.integers(0, 2**128)),
         started=draw(words),
-        interface=draw(st.integers(1, 6)),
+        interface=draw(AXES),
         stability=draw(st.none() | st.builds(Stability, st.floats(0, 2), st.booleans(), words, poles, poles, poles)),
         references=tuple(draw(st.lists(words, max_size=3))),
         versions=draw(named),
@@ -125,7 +130,7 @@ def test_plain_h5py_reads_what_the_layout_promises(tmp_path: Path) -> None:
     run = small_run()
     save(run, tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file.attrs["format"] == "halfreal run" and file.attrs["format_version"] == 1
+        assert file.attrs["format"] == "halfreal run" and file.attrs["format_version"] == 2
         assert np.array_equal(file["channels/target"][:], run.signals["target"].values)
         assert file["channels/measured.force"].attrs["unit"] == "N"
         assert file["time"].attrs["unit"] == "s"
@@ -199,9 +204,21 @@ def test_an_hdf5_file_of_something_else_is_no_run(tmp_path: Path) -> None:
 def test_a_newer_format_asks_for_an_update(tmp_path: Path) -> None:
     save(small_run(), tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5", "r+") as file:
-        file.attrs["format_version"] = 2
-    with pytest.raises(RunFileError, match=r"format version 2 .* up to 1; update halfreal"):
+        file.attrs["format_version"] = 3
+    with pytest.raises(RunFileError, match=r"format version 3 .* up to 2; update halfreal"):
         load(tmp_path / "run.h5")
+
+
+def test_a_file_of_the_first_format_has_numbered_axes(tmp_path: Path) -> None:
+    run = small_run()
+    target = run.signals["target"]
+    save(replace(run, signals={"target.1": target, "target.2": target}), tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        del file.attrs["axes"], file.attrs["drives"], file.attrs["rotations"]
+        file.attrs["format_version"], file.attrs["interface"] = 1, 2
+    found = load(tmp_path / "run.h5")
+    assert found.interface == Axes.numbered(2)
+    assert np.array_equal(found.vector("target"), np.column_stack([target.values, target.values]))
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from halfreal.models.axes import Axes
 from halfreal.reports import html
 from halfreal.runs.run import Event, Run, Signal, Stability
 
@@ -106,7 +107,7 @@ def two_axes(steady: Run) -> Run:
         else:
             signals[f"{name}.1"] = signal
             signals[f"{name}.2"] = replace(signal, values=0.5 * steady.signals["target"].values)
-    return replace(steady, signals=signals, interface=2)
+    return replace(steady, signals=signals, interface=Axes.numbered(2))
 
 
 @pytest.fixture(scope="session")

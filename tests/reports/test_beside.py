@@ -195,7 +195,7 @@ def test_runs_that_have_next_to_nothing_in_common_have_a_page(steady: Run, two_a
     assert "no signal at the same times" in Page(beside_html.render(bare, bare)).text
     assert "rehearsal" in Page(beside_html.render(steady, bare)).text
     Page(beside_html.render(two_axes, steady))
-    assert "degree of freedom 2" in Page(beside_html.render(two_axes, two_axes)).text
+    assert "axis 2" in Page(beside_html.render(two_axes, two_axes)).text
     assert "Around the trip" in beside_html.render(steady, tripped)
 
 

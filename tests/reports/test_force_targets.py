@@ -80,7 +80,7 @@ def test_whole_steps_are_evenly_spaced_behind_probing_ticks(by_force):
 
 
 def test_displacement_targets_are_compared_as_before(steady):
-    assert series.compared(steady) is series.BY_DISPLACEMENT
+    assert series.compared(steady) == series.BY_DISPLACEMENT
     assert series.whole_steps(steady).all()
 
 
@@ -91,7 +91,7 @@ def test_plots_name_forces_and_their_unit(by_force):
     drawn = {line.get_label(): line.get_ydata() for line in history.axes[1].lines}
     assert np.max(drawn["reference (emulated)"]) == pytest.approx(0.1, rel=1e-3)
     plane, opened = plots.synchronisation(by_force).axes
-    assert (plane.get_xlabel(), plane.get_ylabel()) == ("target f [N]", "measured F [N]")
+    assert (plane.get_xlabel(), plane.get_ylabel()) == ("target force [N]", "measured force [N]")
     assert opened.get_ylabel() == "gap F − f [N]"
 
 
@@ -102,7 +102,7 @@ def test_stages_of_the_excitation_are_not_for_people(by_force):
 def test_two_runs_are_laid_beside_each_other_in_force(by_force):
     other = replace(by_force, signals={**by_force.signals, "measured.force": by_force.signals["target"]})
     labels = [axes.get_ylabel() for axes in beside_plots.histories(by_force, other).axes]
-    assert labels[:4] == ["f [N]", "F [N]", "F − f [N]", "difference [N]"]
+    assert labels[:4] == ["force [N]", "force [N]", "F − f [N]", "difference [N]"]
     found = {row.signal: row for row in beside.agreements(by_force, other)}
     assert found["measured force"].delay == pytest.approx(2e-3, rel=1e-3)
     assert found["virtual interface"].identical

@@ -42,8 +42,8 @@ def test_verdict_is_the_runs_own_and_check_if_it_was_not_judged(steady: Run) -> 
     assert [verdict(replace(steady, verdict=word)).word for word in ("GO", "NO-GO", "")] == ["GO", "NO-GO", "CHECK"]
 
 
-def test_reasons_remedies_and_limits_used_are_told(steady: Run, tripped: Run) -> None:
-    page = Page(html.render(steady)).text
+def test_reasons_remedies_and_limits_used_are_told(steady_page: str, tripped: Run) -> None:
+    page = Page(steady_page).text
     assert "stable, as it seems." in page
     assert "25.0 %" in page
     told = Page(html.render(replace(tripped, reasons=("unstable",)))).text

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from halfreal.models.axes import Axes
 from halfreal.reports.measures import (
     energy_error,
     frequency_evaluation,
@@ -16,7 +17,7 @@ from halfreal.reports.measures import (
     nrmse,
     peak_error,
 )
-from halfreal.runs.run import Run, Signal
+from halfreal.runs.run import ONE_AXIS, Run, Signal
 
 STEP, AMPLITUDE, DELAY = 1e-3, 0.97, 2.3e-3
 TIME = STEP * np.arange(20_000)
@@ -29,7 +30,7 @@ def of_lines(frequencies: np.ndarray, amplitudes: np.ndarray, seed: int) -> Call
     )
 
 
-def make_run(signals: dict[str, np.ndarray], interface: int = 1, time: np.ndarray = TIME) -> Run:
+def make_run(signals: dict[str, np.ndarray], interface: Axes = ONE_AXIS, time: np.ndarray = TIME) -> Run:
     return Run(
         title="",
         kind="rehearsal",
@@ -111,7 +112,7 @@ def test_each_degree_of_freedom_has_its_own_row() -> None:
             "reference.1": SINE(TIME),
             "reference.2": NOISE(TIME),
         },
-        interface=2,
+        interface=Axes.numbered(2),
     )
     rows = measures(run)
     assert [(row.comparison, row.dof) for row in rows] == [

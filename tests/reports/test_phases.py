@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from halfreal.models.axes import Axes
 from halfreal.reports import html, plots, series
 from halfreal.reports.measures import key_figures, measures
 from halfreal.reports.phases import phases
@@ -82,7 +83,10 @@ def test_the_energy_error_stands_below_the_gap_with_its_limits(real: Run) -> Non
     assert energy.get_title(loc="left") == "Energy error: warn at 5 %, trip at 20 %"
     levels = {line.get_ydata()[0] for line in energy.lines if len(line.get_ydata()) == 2 and line.get_xdata()[0] == 0}
     assert {5.0, 20.0} <= levels
-    assert series.limit(replace(real, definition={"limits": {"energy": {"trip": [0.1, 0.3]}}}), "energy", 2) == 0.3
+    limits = {"energy": {"trip": [0.1, 0.3]}, "gap": {"trip": [1e-3]}, "rotation": {"gap": {"trip": [2e-3]}}}
+    turning = replace(real, definition={"limits": limits}, interface=Axes(("x", "rz")))
+    assert series.limit(turning, "energy", 2) == 0.3
+    assert [series.limit(turning, "gap", dof) for dof in (1, 2)] == [1e-3, 2e-3]
 
 
 def test_a_stopped_run_is_measured_up_to_its_stop(stopped: Run) -> None:

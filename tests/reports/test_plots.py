@@ -64,7 +64,7 @@ def test_a_pure_delay_lies_on_the_measured_ellipse(steady: Run) -> None:
     assert "a pure delay of 2 ms" in curves
     measured, pure = (line for line in opened.lines if len(line.get_xdata()) > 100)
     np.testing.assert_allclose(pure.get_ydata(), measured.get_ydata(), atol=5 * 1e-3)  # of 125 µm
-    assert plane.get_xlabel() == "target z [mm]"
+    assert plane.get_xlabel() == "target displacement [mm]"
 
 
 def test_nothing_after_a_trip_is_drawn_in_the_plane(tripped: Run) -> None:

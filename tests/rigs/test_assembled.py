@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+import scipy.signal
 
 from halfreal.definition.definition import Definition
 from halfreal.kernels.user import UserFunctionError
 from halfreal.runs.build import build
+from halfreal.runs.rig_alone import rig_alone, rig_fault
 
 PARTS = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
 RIG = """
 import numpy as np
-from halfreal.kernels.block import Block
+from halfreal.kernels.block import Block, Channel
+from halfreal.models.axes import Axes
 from halfreal.models.excitation import silence
 from halfreal.rigs.force_actuated import ForceActuated
 from halfreal.rigs.interface_geometry import InterfaceGeometry
@@ -21,7 +24,7 @@ def rig(dt, substeps, commands, initial, parameters):
     specimen = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
     parts = ForceActuated(kind="force actuated", specimen=specimen, transfer={"mass": [[parameters["moving"]]]})
     block = parts.block(commands, dt / substeps, initial)
-    sensors = Sensors().block(1, 1, np.array(block.initial), ideal=True, dt=dt)
+    sensors = Sensors().block(Axes.numbered(1), 1, np.array(block.initial), ideal=True, dt=dt)
     return [silence("excitation.specimen", "N"), block], [sensors]
 
 def forgets(dt, substeps, commands, initial, parameters):
@@ -42,6 +45,19 @@ def nothing(dt, substeps, commands, initial, parameters):
 
 def short(dt):
     return [], []
+
+def control_step(p, s, t, u, y):
+    y[0] = p.gain * (u[0] - u[1])
+    return 0
+
+def held(dt, substeps, commands, initial, parameters):
+    specimen = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[-20.0]]}
+    parts = ForceActuated(kind="force actuated", specimen=specimen, transfer={"mass": [[0.1]], "damping": [[0.5]]})
+    inputs, gain = (*commands, "measured.displacement"), {"gain": parameters["gain"]}
+    control = Block("control", control_step, inputs, (Channel("rig.drive", "N"),), parameters=gain)
+    block = parts.block(("rig.drive",), dt / substeps, initial)
+    sensors = Sensors().block(Axes.numbered(1), 1, np.array(block.initial), ideal=True, dt=dt)
+    return [silence("excitation.specimen", "N"), control, block], [sensors]
 """
 
 
@@ -51,13 +67,16 @@ def folder(tmp_path):
     return tmp_path
 
 
-def definition(rig: dict) -> Definition:
+HARMONIC = {"kind": "harmonic rls", "frequencies": [8.0], "memory": 1.0, "transfer": "model"}
+
+
+def definition(rig: dict, coupling: dict = HARMONIC) -> Definition:
     return Definition(
         title="assembled",
         timing={"step": 1e-3, "duration": 1.0},
         virtual={"mass": [[0.1]], "damping": [[0.05]], "stiffness": [[1000.0]], "force_dof": 1},
         excitation={"virtual": {"kind": "sine", "force": 1.0, "frequency": 8.0}},
-        coupling={"kind": "harmonic rls", "frequencies": [8.0], "memory": 1.0, "transfer": "model"},
+        coupling=coupling,
         rig=rig,
     )
 
@@ -74,20 +93,35 @@ def test_an_assembled_rig_is_the_rig_it_is_assembled_from(folder):
     np.testing.assert_array_equal(logs[0], logs[1])
 
 
+@pytest.mark.parametrize(("gain", "stable"), [(100.0, True), (10.0, False)])
+def test_position_control_over_its_own_sensor_is_part_of_the_rig_alone(folder, gain, stable):
+    """What falls over without control, a stiffness below zero, stands with it: the sampled loop A − B g C tells."""
+    rig = {"kind": "assembled", "commands": "displacement", "function": f"{folder}/mine.py:held"}
+    mine = definition({**rig, "parameters": {"gain": gain}}, coupling={"kind": "none"})
+    a, b = np.array([[0.0, 1.0], [20.0 / 0.11, -0.55 / 0.11]]), np.array([[0.0], [1.0 / 0.11]])
+    a, b, *_ = scipy.signal.cont2discrete((a, b, np.eye(2), np.zeros((2, 1))), 1e-3)
+    radius = np.abs(np.linalg.eigvals(a - gain * b @ [[1.0, 0.0]])).max()
+    assert (radius < 1.0) == stable
+    loop = build(mine, quiet=True)
+    loop.run(4)
+    assert rig_alone(mine, loop).spectral_radius == pytest.approx(radius, abs=1e-9)
+    assert (rig_fault(mine, loop) is None) == stable
+
+
 @pytest.mark.parametrize(
     ("function", "told"),
     [
         ("forgets", "writes measured.displacement, measured.force"),
-        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 21"),
+        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 22"),
         (
             "one_sided",
             "one_sided of mine.py gave no rig: acceleration_sensors: the 2 acceleration sensors leave .* or leave out "
-            r"a motion; actuators: 1 actuators for 2 motions \(y, rz\); .* \(mine.py, line 25\)$",
+            r"a motion; actuators: 1 actuators for 2 motions \(y, rz\); .* \(mine.py, line 26\)$",
         ),
         (
             "too_fast",
             "^too_fast of mine.py gave no rig: 600 Hz is not below half the sampling rate, 500 Hz; leave it out or "
-            r"shorten the step \(mine.py, line 28\)$",
+            r"shorten the step \(mine.py, line 29\)$",
         ),
         ("nothing", "^nothing of mine.py gave None; it must answer with two lists of blocks$"),
     ],

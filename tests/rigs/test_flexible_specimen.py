@@ -13,10 +13,12 @@ from halfreal.kernels.loop import Loop
 from halfreal.models.excitation import silence
 from halfreal.rigs.flexible_specimen import FlexibleSpecimen
 from halfreal.rigs.specimen import specimen_inputs
+from halfreal.runs.reference import emulate
 
 STEP = 1e-3
 M0, M, C, K = 3.0, 12.0, 40.0, 5e4
 CHAIN = {"mass": [[M0, 0], [0, M]], "damping": [[C, -C], [-C, C]], "stiffness": [[K, -K], [-K, K]]}
+FREE = {"stiffness": np.zeros((2, 2))}
 RESPONSES = {"place": {"dof": 2, "quantity": "displacement"}, "shock": {"dof": 2, "quantity": "acceleration"}}
 
 
@@ -96,7 +98,7 @@ def test_what_cannot_be_moved_so_is_refused(changed, told):
         chain(**changed)
 
 
-def definition(**rig):
+def definition(*, reference=None, **rig):
     return halfreal.Definition.model_validate(
         {
             "title": "a mass on a spring on a moving base",
@@ -104,6 +106,7 @@ def definition(**rig):
             "virtual": {"mass": [[80.0]], "damping": [[60.0]], "stiffness": [[3e4]], "force_dof": 1},
             "excitation": {"virtual": {"kind": "pulse", "force": 100.0, "duration": 0.05}},
             "rig": {"specimen": {"kind": "flexible", "interface": [1], **CHAIN, "responses": RESPONSES}, **rig},
+            "reference": reference,
         }
     )
 
@@ -118,6 +121,30 @@ def test_a_definition_with_it_is_rehearsed_and_checked():
     # 80 kg and 3 kg on a spring of 3e4 N/m, 12 kg on its own spring: the lower of two natural frequencies
     squares = np.linalg.eigvals(np.linalg.solve(np.diag([83.0, 12.0]), [[3e4 + K, -K], [-K, K]]))
     assert slowest == pytest.approx(np.sqrt(squares.min()) / (2 * np.pi), rel=2e-3)
+
+
+def test_the_emulated_system_is_virtual_part_and_specimen_as_one():
+    """83 kg on a spring to ground, with 12 kg on a spring of their own: by scipy on the pulse itself."""
+    step = STEP / 8
+    time = step * np.arange(8 * 499 + 1)
+    pulse = np.where(time < 0.05, 100.0 * np.sin(np.pi * time / 0.05) ** 2, 0.0)
+    stiffness, damping = np.array([[3e4 + K, -K], [-K, K]]), np.array([[60.0 + C, -C], [-C, C]])
+    accelerated = -np.hstack([stiffness, damping]) / np.array([[83.0], [M]])
+    system = np.vstack([np.hstack([np.zeros((2, 2)), np.eye(2)]), accelerated])
+    pushed = np.array([[0.0], [0.0], [1 / 83.0], [0.0]])
+    due = scipy.signal.lsim((system, pushed, np.eye(1, 4), [[0.0]]), pulse, time)[1][::8]
+    for simplification in ("none", "inertia only"):  # of the rig's model, not of the true system
+        specimen = {**definition().rig.specimen.model_dump(), "simplification": simplification}
+        found = emulate(definition(reference={}, specimen=specimen), 500, 1)
+        np.testing.assert_allclose(found[:, 0], due, rtol=0, atol=1e-9 * np.abs(due).max())
+
+
+def test_a_rehearsal_shows_the_emulated_system_beside_its_target():
+    run = halfreal.rehearse(definition(reference={"specimen": {"kind": "flexible", "interface": [1], **CHAIN}}))
+    reference, target = run.vector("reference"), run.vector("target")
+    assert np.abs(target - reference).max() < 0.05 * np.abs(reference).max()  # of a step of delay
+    with pytest.raises(ValidationError, match=r"reference\.specimen has an interface of 2"):
+        definition(reference={"specimen": {"kind": "flexible", "interface": [1, 2], "mass": np.eye(2), **FREE}})
 
 
 def test_axes_of_specimen_and_virtual_part_must_agree():

@@ -5,6 +5,7 @@ import pytest
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
+from halfreal.models.axes import Axes
 from halfreal.rigs.sensors import Sensors
 
 
@@ -17,7 +18,7 @@ def motion_step(p, s, t, u, y):
 def measured(sensors: Sensors, *, ideal: bool = False, seed: int = 1, ticks: int = 5000) -> np.ndarray:
     """Rows of time, true displacement and force, measured displacement and force."""
     source = Block("source", motion_step, (), (Channel("rig.displacement", "m"), Channel("rig.force", "N")))
-    loop = Loop([source, sensors.block(1, seed, np.zeros(2), ideal=ideal, dt=1e-3)], dt=1e-3)
+    loop = Loop([source, sensors.block(Axes.numbered(1), seed, np.zeros(2), ideal=ideal, dt=1e-3)], dt=1e-3)
     names = ["rig.displacement", "rig.force", "measured.displacement", "measured.force"]
     return loop.run(ticks, record=names).log
 

@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -7,9 +8,11 @@ from pydantic import ValidationError
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
+from halfreal.models.axes import Axes
 from halfreal.models.excitation import silence
 from halfreal.rigs.sensors import Sensors
 from halfreal.rigs.servo_hydraulic import ServoHydraulic
+from halfreal.runs.rig_alone import servo_remedy
 
 STEP = 1 / 4096
 ACTUATOR = {
@@ -136,8 +139,24 @@ def ramp_step(p, s, t, u, y):
 def test_a_late_sensor_gives_what_was_so_much_earlier_also_between_steps():
     source = Block("source", ramp_step, (), (Channel("rig.displacement", "m"), Channel("rig.force", "N")))
     sensors = Sensors.model_validate({"force": {"delay": 1.5e-3}})
-    loop = Loop([source, sensors.block(1, 1, np.zeros(2), ideal=True, dt=1e-3)], dt=1e-3)
+    loop = Loop([source, sensors.block(Axes.numbered(1), 1, np.zeros(2), ideal=True, dt=1e-3)], dt=1e-3)
     log = loop.run(20, record=["measured.displacement", "measured.force"]).log
     np.testing.assert_allclose(log[2:, 1], 3.0 * log[2:, 0], rtol=1e-12)
     np.testing.assert_allclose(log[2:, 2], -5.0 * (log[2:, 0] - 1.5e-3), rtol=1e-12)
     np.testing.assert_allclose(log[:2, 2], [0.0, 0.0], atol=1e-15)
+
+
+def test_an_inner_loop_with_too_much_gain_is_told_with_its_limit():
+    """Where the closed form's denominator, A_0 rising with the gain, has its first root right of the axis."""
+    told = servo_remedy(rig(actuator={**ACTUATOR, "valve_gain": 2e14}), 1)
+    assert told.startswith("a lower rig.actuator.valve_gain: it is 2e+14 N/(m s^3)")
+    limit = float(re.search(r"stable below (\S+) N", told).group(1))
+    for gain, stable in ((0.99 * limit, True), (1.01 * limit, False)):
+        *first, last = denominator()
+        roots = np.roots([*first, last + gain - ACTUATOR["valve_gain"]])
+        assert (roots.real.max() < 0.0) == stable
+
+
+def test_a_specimen_that_no_gain_holds_is_told():
+    specimen = {"mass": [[29.13]], "damping": [[-1e5]], "stiffness": [[1.19e6]]}
+    assert "whatever rig.actuator.valve_gain is" in servo_remedy(rig(specimen=specimen), 1)

@@ -15,8 +15,11 @@ from halfreal.models.base_excited import BaseExcited
 from halfreal.models.excitation import silence
 from halfreal.rigs.interface_geometry import AXES
 from halfreal.rigs.shaking_table import ShakingTable
-from halfreal.rigs.table_tuning import axis_response, closed_loop, slow_lag, tune
-from halfreal.runs.loop_stability import linearised
+from halfreal.rigs.table_tuning import axis_response, closed_loop, sampled_radius, slow_lag, tune
+from halfreal.runs.build import build
+from halfreal.runs.loop_stability import linearised, loop_stability
+from halfreal.runs.rig_alone import rig_alone
+from halfreal.studies.nonlinear import examine, is_nonlinear
 
 TUNED = {"proportional": 150.0, "derivative": 0.2}
 MASS = {"mass": [[12.5]]}
@@ -76,6 +79,7 @@ def test_it_follows_as_its_linear_model_with_an_error_of_first_order_in_the_cont
 POSE = [20e-3, -15e-3, 10e-3, 0.02, -0.03, 0.03]
 
 
+@pytest.mark.xdist_group("six axes")
 @pytest.mark.parametrize(("how", "largest"), [("finite", 1e-9), ("small", 1e-2)])
 def test_a_pose_far_from_rest_is_reached_only_by_finite_kinematics(how, largest):
     rig = table(AXES, {}, modal_control=how)
@@ -214,6 +218,64 @@ def test_a_longer_delay_of_the_commands_makes_it_unstable():
         assert linearised(definition(rig=table(delay=delay).model_dump())).stable == stable
 
 
+def test_room_for_delay_is_of_the_loop_with_its_coupling():
+    """What is left of the rig's own lag and of the margin beyond it, and not of a pure delay without coupling."""
+    found = loop_stability(definition())
+    further = found.margin.critical_delay
+    assert found.rig_delay == pytest.approx(2e-3 + 1 / 150.0, rel=1e-3)
+    assert found.delay_room == pytest.approx(further / (found.rig_delay + further))
+    for part, stable in ((0.97, True), (1.03, False)):
+        assert linearised(definition(rig=table(delay=2e-3 + part * further).model_dump())).stable == stable
+
+
+@pytest.mark.parametrize(("key", "gain"), [("proportional", 900.0), ("derivative", 4.0)])
+def test_controllers_that_are_unstable_on_their_own_are_told_as_such(key, gain):
+    test = definition(rig=table(controller={**TUNED, key: gain}, delay=2e-3).model_dump())
+    answer = halfreal.check(test)
+    assert answer.verdict == "NO-GO" and answer.binding.startswith("stability of the rig on its own")
+    assert "the rig is unstable on its own" in answer.reasons[1]
+    (remedy,) = answer.remedies
+    assert f"rig.controller.{key}: it is {gain:g}" in remedy
+    limit = float(remedy.split("stable below ")[1].split(";")[0].split()[0])
+    for part, stable in ((0.99, True), (1.01, False)):
+        assert (rig_radius(table(controller={**TUNED, key: part * limit}, delay=2e-3)) < 1.0) == stable
+
+
+def rig_radius(rig):
+    """Of the table's own states in the code that runs, over a tick of four steps of the rig."""
+    test = definition(rig=rig.model_dump())
+    return rig_alone(test, build(test, quiet=True)).spectral_radius
+
+
+def test_integrals_of_actuators_that_can_fight_do_not_wind_up_against_each_other():
+    """Seven integrals for six motions: the sum of the seventh would stand still for ever, a pole on the limit."""
+    rig = table(controller={**TUNED, "integral": 300.0}, delay=2e-3)
+    assert linearised(definition(rig=rig.model_dump())).stable
+    assert tune(rig, 20.0).integral == 300.0
+    assert rig_radius(rig) == pytest.approx(sampled_radius(rig, 2.5e-4) ** 4, rel=1e-9)
+
+
+def test_a_table_saturates_from_the_excitation_on_that_is_told():
+    test = definition()
+    found = examine(test)
+    assert is_nonlinear(test) and found.saturated is not None and found.factor is None
+    for part, saturated in ((0.9, False), (1.1, True)):
+        pushed = {"virtual": {"kind": "pulse", "force": part * found.saturated * 200.0, "duration": 0.02}}
+        run = halfreal.rehearse(definition(excitation=pushed))
+        assert (run.signals["rig.saturated"].values.max() > 0.0) == saturated
+    beyond = {"virtual": {"kind": "pulse", "force": 1.2 * found.saturated * 200.0, "duration": 0.02}}
+    answer = halfreal.check(definition(excitation=beyond, reference={}))
+    assert answer.verdict == "NO-GO" and answer.binding.startswith("reach of the rig, 0 %")
+    assert any("table saturates in" in reason for reason in answer.reasons)
+    assert any("do not saturate" in remedy for remedy in answer.remedies)
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, -5.0, math.inf, math.nan])
+def test_a_bandwidth_that_is_none_is_refused(bandwidth):
+    with pytest.raises(HalfrealError, match="give one above 0 Hz"):
+        tune(table(), bandwidth)
+
+
 CUBIC = {"kind": "cubic", "stiffness": 1.0, "cubic": 1.0}
 
 
@@ -222,8 +284,8 @@ CUBIC = {"kind": "cubic", "stiffness": 1.0, "cubic": 1.0}
     [
         ({"axes": ("x", "x")}, "name each axis once"),
         ({"axes": ("x", "z")}, "interface of 1 degree"),
-        ({"actuators": table().actuators[:6]}, "leave y undetermined"),
-        ({"actuators": table().actuators[:5]}, "5 actuators for 6 motions"),
+        ({"actuators": table().actuators[:6]}, "cannot move the table in y; add 1"),
+        ({"actuators": table().actuators[:5]}, "5 actuators cannot move the table in 2 motion"),
         ({"specimen": {**STORE, "simplification": "uncoupled"}}, "'uncoupled' on a shaking table"),
         ({"platform": {"size": [1.0, 1.0]}}, "2 entries; give three"),
         ({"force_plate": {"mass": 1.0, "inertia": [1.0]}}, "1 entries; give three"),

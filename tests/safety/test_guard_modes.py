@@ -19,6 +19,7 @@ from halfreal.kernels.tick import (
     STOPPED_AT_REST,
     TRIPPED,
 )
+from halfreal.models.axes import Axes
 from halfreal.safety.guard import BY_OPERATOR, BY_RECORDER, guard
 from halfreal.safety.limits import Limits
 
@@ -201,9 +202,9 @@ def test_limits_are_given_once_or_for_each_axis():
     limits = Limits(force={"warn": [1.0, 2.0], "trip": 5.0}, gap={"trip": [0.1, 0.2]})
     assert np.array_equal(limits.force.values("warn", 2), [1.0, 2.0])
     assert np.array_equal(limits.force.values("trip", 2), [5.0, 5.0])
-    limits.check_axes(2)
+    limits.check_axes(Axes.numbered(2))
     with pytest.raises(Exception, match="2 values for 3 axis"):
-        limits.check_axes(3)
+        limits.check_axes(Axes.numbered(3))
     with pytest.raises(ValueError, match="a warning must come first"):
         Limits(force={"warn": [1.0, 6.0], "trip": 5.0})
 
@@ -248,4 +249,4 @@ def test_the_lag_behind_a_command_that_leads_is_no_gap_once_the_test_is_over(sof
     watch = guard(limits, DT, "m", *((name,) for name in names), np.zeros(1), soft_stop=soft_stop, duration=10 * DT)
     loop = Loop([source, watch], dt=DT, end=10)
     assert loop.run(1000, record=["guard.mode"]).log[-1, 1] == STOPPED_AT_REST
-    assert limits.used(loop.state("guard")["peaks"]) == {"gap": 0.0}
+    assert limits.used(Axes.numbered(1), loop.state("guard")["peaks"]) == {"gap": 0.0}

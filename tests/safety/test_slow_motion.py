@@ -394,7 +394,7 @@ def definition(**slow: object) -> Definition:
 @pytest.mark.parametrize(
     ("slow", "message"),
     [
-        ({"settle": {"force": 1.0}}, "the rig is commanded in m; give slow.settle.displacement instead"),
+        ({"settle": {"force": 1.0}}, "the rig is commanded in displacement; give slow.settle.displacement instead"),
         ({"settle": {"displacement": [1e-6, 1e-6]}}, r"2 values for 1 axis\(es\); give one, or one for each"),
         (
             {"settle": {"time": 2.0, "time_out": 1.0}},

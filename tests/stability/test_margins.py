@@ -11,7 +11,8 @@ from scipy.linalg import eigh, expm
 from examples import wallace2005
 from halfreal.errors import HalfrealError
 from halfreal.stability import margins
-from halfreal.stability.crossings import bracketed, unit_moduli
+from halfreal.stability.crossings import bracketed, gain_crossings, unit_moduli
+from halfreal.stability.gain_search import closed_in, missed, searched_gains
 from halfreal.stability.margins import crossings, delay_margin
 from halfreal.stability.state_space import Delayed, StateSpace
 
@@ -263,7 +264,37 @@ def test_large_loops_take_the_search_between_singular_values(monkeypatch):
     large = delay_margin(loop)
     np.testing.assert_allclose(large.delays, exact.delays, rtol=1e-9)
     assert exact.omega.size == 3
-    assert np.isnan(large.gain_margin_db)
+    assert large.gain_margin_db == pytest.approx(exact.gain_margin_db, rel=1e-9)
+    assert large.gain_reduction_db == exact.gain_reduction_db
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_characteristic_loci_give_the_gains_that_the_pencil_gives(seed):
+    """All of them within 40 dB, up and down."""
+    loop = random_loop(seed, channels=2 + seed % 2)
+    top = np.inf if loop.dt is None else np.pi / loop.dt
+    exact, found = gain_crossings(loop, top)[0], searched_gains(loop, top)[0]
+    for some, others in ((exact, found), (found, exact)):
+        for gain in some[np.abs(np.log10(some)) < 2.0]:
+            assert np.abs(others / gain - 1.0).min() < 1e-6
+
+
+@pytest.mark.parametrize("farthest", [1e4, 20.0])
+def test_a_gain_that_the_loci_do_not_tell_is_found_from_the_poles(farthest):
+    """k/(s + 1)³ on two channels loses stability at k = 8, ω = √3, before or beyond the middle of what is searched."""
+    single = transfer([1], [1, 3, 3, 1])
+    twice = StateSpace(*(np.kron(np.eye(2), x) for x in (single.a, single.b, single.c, single.d)))
+    ((gain, omega),) = missed(twice, [], farthest)
+    assert (gain, omega) == pytest.approx((8.0, np.sqrt(3.0)), rel=1e-6)
+    assert missed(twice, [8.0], farthest) == set()
+
+
+def test_two_loci_taken_for_one_do_not_pass_the_real_axis():
+    """The eigenvalues −1 ± j at every frequency."""
+    nothing = np.zeros((1, 2))
+    turning = StateSpace(-np.eye(1), nothing, nothing.T, np.array([[-1.0, 1.0], [-1.0, -1.0]]))
+    assert closed_in(turning, (1.0, -1.0 + 1.0j), (2.0, -1.0 - 1.0j)) is None
 
 
 @pytest.mark.parametrize("seed", range(12))

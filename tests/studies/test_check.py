@@ -103,8 +103,14 @@ def test_two_axis_loop_has_margins_too():
     rig = {"actuator": {"delay": 1e-3, "reconstruction": "cubic"}, "specimen": specimen}
     excitation = {"virtual": {"kind": "sine", "force": 10.0, "frequency": 2.0}}
     test = definition(virtual=virtual, rig=rig, excitation=excitation)
-    critical = halfreal.check(test).stability.critical_delay
-    assert critical is not None
+    answer = halfreal.check(test)
+    critical = answer.stability.critical_delay
+    assert critical is not None and answer.stability.margin is not None
+    factor = 10 ** (answer.stability.margin.gain_margin_db / 20)
+    for share, stable in ((0.99, True), (1.01, False)):
+        stiffer = {"stiffness": share * factor * np.array(specimen["stiffness"])}
+        stiff = definition(virtual=virtual, rig={**rig, "specimen": stiffer}, excitation=excitation)
+        assert linearised(stiff).stable == stable
     for delay, stable in ((critical - 1e-4, True), (critical + 1e-4, False)):
         assert linearised(with_values(test, {"rig.actuator.delay": delay})).stable == stable
 

@@ -13,7 +13,8 @@ from halfreal.definition.faults import translate
 
 GALLERY = Path(__file__).parents[2] / "examples"
 BAR = GALLERY / "force_controlled_bar" / "index_one.toml"
-BRIEF = {"timing.duration": "0.02 s"}
+BRIEF = {"timing.duration": "0.02 s", "slow.settle.time_out": "0.5 s"}
+"""The loop is linearised with a rig that settles for as long as it may: 100 times its time constant are enough."""
 
 
 def changed(changes, path=BAR):

@@ -7,8 +7,9 @@ import pytest
 
 import halfreal
 from couplings import lumped
-from halfreal.definition.definition import Definition, Recording
+from halfreal.definition.definition import Definition
 from halfreal.definition.paths import with_values
+from halfreal.definition.sections import Recording
 from halfreal.runs.build import choice
 from halfreal.studies.harmonic_advice import at_rest, harmonic_advice, on_answer, on_gap
 

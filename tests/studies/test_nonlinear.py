@@ -5,7 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
-from halfreal.studies.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear
+from halfreal.studies.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear, onset
 
 HARDENING = {"elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": KS, "cubic": 2e8}}]}
 
@@ -58,6 +58,26 @@ def test_amplitude_at_which_a_hardening_specimen_loses_stability():
 
 def test_linear_stable_loop_never_loses_stability_with_amplitude():
     assert critical_factor(definition(delay=5e-3)) is None
+
+
+def test_a_motion_that_only_sets_out_does_not_lose_stability():
+    """Within the excitation's ramp the gap grows from quarter to quarter, in a stable loop as in any other."""
+    ramped = {"virtual": {"kind": "sine", "displacement": 1e-3, "frequency": 1.5, "ramp": 5.0}}
+    assert critical_factor(definition(delay=5e-3, excitation=ramped, timing={"step": 1e-3, "duration": 0.024})) is None
+
+
+@pytest.mark.parametrize(("largest", "found"), [(1.9, True), (1.2, False), (0.9, False)])
+def test_an_onset_is_looked_for_up_to_the_largest_factor_and_not_beyond(largest, found):
+    tried = []
+
+    def happens(factor):
+        tried.append(factor)
+        return factor >= 1.3
+
+    answer = onset(happens, definition(), largest)
+    assert (answer is not None) == found and max(tried) == largest
+    if answer is not None:
+        assert answer[0] < 1.3 <= answer[1] < 1.301
 
 
 def test_without_excitation_there_is_no_amplitude_to_raise():

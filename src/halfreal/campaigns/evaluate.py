@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..definition.definition import MOST_TICKS, Definition
+from ..definition.definition import Definition
 from ..definition.load import from_json
+from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
 from ..records.run_file import save
 from ..runs.build import build
@@ -149,7 +150,7 @@ def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
         reason=reason,
         seed=timing.seed,
         started="",
-        interface=definition.virtual.axes,
+        interface=definition.interface,
         limits_used=limits_used(definition, loop),
     )
 

@@ -12,8 +12,8 @@ delay, phase and gain margin, critical delay   of the loop at rest; empty where 
 verdict                                        GO or NO-GO of ``halfreal check``
 =============================================  =====================================================================
 
-ERROR is nrmse, peak error, largest error, amplitude error, delay or energy error; of several axes the worst.  Scores
-are in SI units.
+ERROR is nrmse, peak error, largest error, amplitude error, delay or energy error; of several axes that move
+(``reports.measures.MOVES``) the worst.  Scores are in SI units.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import numpy as np
 
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
-from ..kernels.block import Channel
-from ..reports.measures import Measures, measures
+from ..models.axes import Axes
+from ..reports.measures import Measures, counted, measures
 from ..reports.series import judged
 from ..runs.build import build
 from ..runs.loop_stability import LoopStability, finite
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
-from ..studies.campaign_plan import Plan
+from ..studies.campaign_plan import SCORES, Plan
 from ..studies.campaign_store import Column
 
 ERRORS = {
@@ -71,8 +71,9 @@ class Found:
 
 def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:
     """The scores of a plan with their units; ``DefinitionError`` tells those that this test does not have."""
-    names = [*plan.scores, *(name for name in CHECKED if plan.check and name not in plan.scores)]
-    known = {name: unit for channel in build(definition).channels for name, unit in _signals(channel)}
+    known = _known(definition)
+    chosen = plan.scores if plan.scores != SCORES else tuple(one for name in SCORES for one in _by_axis(name, known))
+    names = [*chosen, *(name for name in CHECKED if plan.check and name not in chosen)]
     faults = [Fault("", "scores", told) for name in names if (told := _refused(name, known, plan, definition))]
     goal, _ = plan.goal
     if not faults and goal not in names:
@@ -84,10 +85,27 @@ def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:
     return tuple(Column(name, _unit(name, known)) for name in names)
 
 
-def _signals(channel: Channel) -> list[tuple[str, str]]:
-    """A channel, and the vector that it may be an axis of, with their unit."""
-    vector, _, axis = channel.name.rpartition(".")
-    return [(channel.name, channel.unit), *([(vector, channel.unit)] if axis.isdigit() else [])]
+def _known(definition: Definition) -> dict[str, str]:
+    """Units of all channels, and of all vectors whose axes have one unit."""
+    found: dict[str, set[str]] = {}
+    for channel in build(definition).channels:
+        for name in _signals(channel.name, definition.interface):
+            found.setdefault(name, set()).add(channel.unit)
+    return {name: units.pop() for name, units in found.items() if len(units) == 1}
+
+
+def _by_axis(name: str, known: dict[str, str]) -> list[str]:
+    """A score, or where it is of a vector whose axes have different units one for each axis."""
+    how, _, signal = name.partition(" ")
+    if name in NAMED or signal in known:
+        return [name]
+    return [f"{how} {channel}" for channel in known if channel.startswith(f"{signal}.")]
+
+
+def _signals(channel: str, axes: Axes) -> tuple[str, ...]:
+    """A channel, and the vector that it may be an axis of."""
+    vector, _, axis = channel.rpartition(".")
+    return (channel, vector) if axis.isdigit() or axis in axes.names else (channel,)
 
 
 def _unit(name: str, known: dict[str, str]) -> str:
@@ -106,6 +124,9 @@ def _refused(name: str, known: dict[str, str], plan: Plan, definition: Definitio
     if how in ("peak", "rms"):
         if signal in known:
             return ""
+        axes = [channel for channel in known if channel.startswith(f"{signal}.")]
+        if axes:
+            return f"'{name}': axes of '{signal}' have different units; name one, such as '{how} {axes[-1]}'"
         near = difflib.get_close_matches(signal, known, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
         return f"'{name}': this test has no signal '{signal}'; {hint}"
@@ -121,8 +142,8 @@ def channels_for(names: Sequence[str], definition: Definition) -> tuple[str, ...
         signals |= {"target", "measured.displacement", "measured.force"}
     if any(name.startswith("fidelity") for name in names):
         signals |= {"target", "virtual.interface", "virtual.stage"}
-    found = [channel for channel in build(definition).channels if {n for n, _ in _signals(channel)} & signals]
-    return tuple(channel.name for channel in found)
+    names_of = (channel.name for channel in build(definition).channels)
+    return tuple(name for name in names_of if signals.intersection(_signals(name, definition.interface)))
 
 
 def score(names: Sequence[str], found: Found, from_time: float) -> dict[str, float | str | None]:
@@ -145,19 +166,15 @@ def _score(name: str, found: Found, kept: np.ndarray, rows: tuple[Measures, ...]
         return _of_loop(name, found)
     how, _, what = name.partition(" ")
     if name in NAMED:
-        return _worst([row for row in rows if row.comparison == how], what)
-    signal = np.array([s.values[kept] for key, s in found.run.signals.items() if _is_of(key, what)])
+        return _worst(counted(rows, how), what)
+    signal = np.array(
+        [s.values[kept] for key, s in found.run.signals.items() if what in _signals(key, found.run.interface)]
+    )
     if not signal.size:
         return None
     with np.errstate(over="ignore"):
         axes = np.abs(signal).max(axis=1) if how == "peak" else np.sqrt(np.mean(signal**2, axis=1))
     return float(axes.max())
-
-
-def _is_of(channel: str, signal: str) -> bool:
-    """Whether a channel is the signal itself or an axis of it."""
-    vector, _, axis = channel.rpartition(".")
-    return channel == signal or (axis.isdigit() and vector == signal)
 
 
 def _worst(rows: list[Measures], error: str) -> float:

@@ -23,9 +23,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..errors import HalfrealError
 from ..kernels.block import Block, channels
-from ..settings import Settings, Vector, fault
+from ..settings import Settings, Vector, fault, faults
 from .forward_prediction import MOST_POINTS, weights
 from .transfer_function import Discrete, Sections, series, tustin
 
@@ -64,6 +63,22 @@ class AxisFilters(Settings):
     def _some(cls, filters: tuple[Sections, ...]) -> tuple[Sections, ...]:
         if not filters:
             raise fault("no filter; give one for all axes, or one for each (an empty one passes the target as it is)")
+        return filters
+
+    @field_validator("filters")
+    @classmethod
+    def _stable(cls, filters: tuple[Sections, ...]) -> tuple[Sections, ...]:
+        """Feed-forward has nothing that would hold a filter that grows; Tustin's rule keeps what is stable so."""
+        found = []
+        for axis, sections in enumerate(filters):
+            for place, section in enumerate(sections):
+                worst = max(np.roots(section.ratio()[1]), key=lambda pole: pole.real, default=-np.inf)
+                if worst.real >= 0.0:
+                    told = f"{worst.real:.4g}" if worst.imag == 0.0 else f"{worst.real:.4g} ± {abs(worst.imag):.4g}i"
+                    message = f"a pole at {told} rad/s does not decay, and feed-forward cannot hold it; leave it out, "
+                    found.append(((axis, place), f"{message}or move it left of the imaginary axis"))
+        if found:
+            raise faults(found)
         return filters
 
     @field_validator("points")
@@ -106,7 +121,7 @@ class AxisFilters(Settings):
             size = len(a)
             transition[c, :size, :size] = a.T
             inputs[c, :size], output[c, :size], direct[c] = b[:, 0], row[0], d[0, 0]
-            start[c, :size] = self._at_rest(a, b, c)
+            start[c, :size] = np.linalg.solve(np.eye(size) - a, b)[:, 0]  # under a target of 1 that has stood for long
         return Block(
             name="coupling",
             step=axis_filters_step,
@@ -123,16 +138,3 @@ class AxisFilters(Settings):
             frozen=("before", "started"),
             references=("dlr",),
         )
-
-    @staticmethod
-    def _at_rest(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
-        """State under a target of 1 that has stood for long."""
-        if not len(a):
-            return np.zeros(0)
-        poles = np.abs(np.linalg.eigvals(a))
-        if poles.max() >= 1.0:
-            raise HalfrealError(
-                f"the filter of axis {axis + 1} is not stable (a pole of modulus {poles.max():.6g}); feed-forward "
-                "cannot hold it: leave integrators and unstable poles out"
-            )
-        return np.asarray(np.linalg.solve(np.eye(len(a)) - a, b)[:, 0])

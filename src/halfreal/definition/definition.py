@@ -7,198 +7,53 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from ..couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
-from ..couplings.adaptive_model_based import AdaptiveModelBased
-from ..couplings.adaptive_time_series import AdaptiveTimeSeries
 from ..couplings.axis_filters import AxisFilters
 from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.direct import Direct
-from ..couplings.forward_prediction import ForwardPrediction
 from ..couplings.harmonic import Harmonic
 from ..couplings.harmonic_excitation import with_harmonics
-from ..couplings.harmonic_lms import HarmonicLms
-from ..couplings.harmonic_rls import HarmonicRls
-from ..couplings.linear_controller import LinearController
-from ..couplings.model_inverse import ModelInverse
 from ..couplings.narrow_band_table import NarrowBandTable
 from ..couplings.start_up import Measured, Model, StartUp
 from ..couplings.user import UserCoupling
 from ..links.settings import Link
+from ..models.axes import Axes, is_doubtful, is_rotation
 from ..models.beam import Beam
 from ..models.constrained import Constrained
-from ..models.excitation import Excitation
 from ..models.modal import Modes
-from ..models.partition import Partition
 from ..models.schemes import ANSWERED_NEXT_TICK
-from ..models.spring_damper import SpringDamper
 from ..models.state_space import StateSpace
 from ..models.structure import Structure
-from ..models.user import UserModel
-from ..rigs.actuator import Actuator, Delay
 from ..rigs.assembled import AssembledRig
 from ..rigs.electrodynamic import Electrodynamic
 from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.force_actuated import ForceActuated
 from ..rigs.force_controlled import ForceControlled
 from ..rigs.sensors import Sensors
-from ..rigs.servo_hydraulic import ServoHydraulic
 from ..rigs.shaking_table import ShakingTable
 from ..rigs.specimen import Specimen
-from ..rigs.user import UserRig, UserSpecimen
 from ..safety.limits import Commands, Limits
 from ..safety.slow_motion import Slow
-from ..settings import Number, Settings, fault
+from ..settings import Settings, fault
 from .load import read
+from .sections import (
+    LONGEST_DELAY,
+    SPIN,
+    Coupling,
+    Excitations,
+    RealTime,
+    Recording,
+    Reference,
+    Rig,
+    SimulatedRig,
+    Timing,
+    Virtual,
+    default_kind,
+)
 from .uncertainty import Uncertain, checked
-
-
-def _default_kind(kind: str) -> BeforeValidator:
-    """Let a table leave out ``kind`` where one kind is the usual one."""
-
-    def fill(value: Any) -> Any:
-        return {"kind": kind, **value} if isinstance(value, dict) and "kind" not in value else value
-
-    return BeforeValidator(fill)
-
-
-Virtual = Annotated[
-    Structure | Constrained | Partition | Modes | Beam | SpringDamper | StateSpace | UserModel,
-    Field(discriminator="kind"),
-    _default_kind("structure"),
-]
-Coupling = Annotated[
-    Direct
-    | ForwardPrediction
-    | AdaptiveForwardPrediction
-    | LinearController
-    | AxisFilters
-    | ModelInverse
-    | NarrowBandTable
-    | BroadBandInverse
-    | AdaptiveModelBased
-    | AdaptiveTimeSeries
-    | HarmonicLms
-    | HarmonicRls
-    | UserCoupling,
-    Field(discriminator="kind"),
-]
-AnySpecimen = Annotated[
-    Specimen | FlexibleSpecimen | UserSpecimen, Field(discriminator="kind"), _default_kind("specimen")
-]
-
-
-MOST_TICKS = 1e9
-SPIN = 60e-6
-LONGEST_DELAY = 2000
-"""In steps: the loop is linearised with every sample of it."""
-
-
-class Timing(Settings):
-    """Step of the loop, length of the test, soft start and stop, and the seed of everything random in it.
-
-    Within ``soft_start``, before time 0, the rig is brought smoothly from where it stands to where the test begins;
-    within ``soft_stop``, after ``duration``, to the safe position.
-    """
-
-    step: Annotated[float, Number("s", above=0)]
-    duration: Annotated[float, Number("s", above=0)]
-    soft_start: Annotated[float, Number("s", least=0)] = 0.0
-    soft_stop: Annotated[float, Number("s", least=0)] = 0.0
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
-
-    @field_validator("duration")
-    @classmethod
-    def _at_least_a_tick(cls, duration: float, info: ValidationInfo) -> float:
-        step = info.data.get("step")
-        if step and duration < step:
-            raise fault(f"{duration:g} s is shorter than one step of {step:g} s; make it longer")
-        if step and duration / step > MOST_TICKS:
-            raise fault(
-                f"{duration / step:.3g} ticks, more than {MOST_TICKS:.0e}; shorten the test or lengthen the step"
-            )
-        return duration
-
-    @property
-    def ticks(self) -> int:
-        return round(self.duration / self.step)
-
-    @property
-    def ticks_before(self) -> int:
-        """Ticks of the soft start."""
-        return math.ceil(self.soft_start / self.step - 1e-9)
-
-
-class SimulatedRig(Settings):
-    """Actuator, specimen and sensors simulated on their own step: the loop's step divided by ``substeps``."""
-
-    kind: Literal["simulated"] = "simulated"
-    actuator: Annotated[Actuator, _default_kind("delay")] = Delay()
-    specimen: AnySpecimen
-    sensors: Sensors = Sensors()
-    substeps: Annotated[int, Field(ge=1, le=1000)] = 1
-
-
-Rig = Annotated[
-    SimulatedRig
-    | ForceActuated
-    | ForceControlled
-    | ServoHydraulic
-    | Electrodynamic
-    | ShakingTable
-    | AssembledRig
-    | UserRig,
-    Field(discriminator="kind"),
-    _default_kind("simulated"),
-]
-
-
-class RealTime(Settings):
-    """How ``halfreal run`` keeps time.
-
-    ``pacing``: by this machine's clock, or by the rig, one tick for each of its measurements.  ``overrun``, when a tick
-    is not done before the next is due: "count" runs the ticks missed at once and keeps up with the clock; "hold" lets
-    the test's time stand still while its command is held; "trip" ends the test.  The loop sleeps until ``spin`` before
-    a tick is due, and watches the clock from there.  ``priority`` (of SCHED_FIFO) and ``cpu`` (its number) are used
-    where the system permits.
-    """
-
-    pacing: Literal["clock", "rig"] = "clock"
-    overrun: Literal["count", "hold", "trip"] = "count"
-    spin: Annotated[float, Number("s", least=0)] = SPIN
-    priority: Annotated[int, Field(ge=1, le=99)] = 80
-    cpu: Annotated[int, Field(ge=0)] | None = None
-
-
-class Excitations(Settings):
-    """What drives the test: an excitation of the virtual substructure, of the specimen, or of both."""
-
-    virtual: Excitation | None = None
-    specimen: Excitation | None = None
-
-    @field_validator("specimen")
-    @classmethod
-    def _is_a_force(cls, excitation: Any) -> Any:
-        if excitation is not None and excitation.quantity != "force":
-            raise fault(f"{excitation.quantity} given where a force is expected; only a force acts on the specimen")
-        return excitation
-
-
-class Recording(Settings):
-    """Channels to keep (all if left out) and how often: every tick, or every so many."""
-
-    channels: tuple[str, ...] | None = None
-    every: Annotated[int, Field(ge=1)] = 1
-
-
-class Reference(Settings):
-    """The emulated system: the virtual substructure with this specimen attached rigidly; the rig's own if left out."""
-
-    specimen: Specimen | None = None
-    substeps: Annotated[int, Field(ge=1, le=1000)] = 8
 
 
 class Definition(Settings):
@@ -206,6 +61,8 @@ class Definition(Settings):
 
     title: Annotated[str, Field(min_length=1)]
     description: str = ""
+    axes: tuple[Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_]*$")], ...] | None = None
+    """What the axes of the interface are called; rx, ry and rz are rotations.  A shaking table has its own."""
     timing: Timing
     virtual: Virtual
     excitation: Excitations = Excitations()
@@ -214,7 +71,7 @@ class Definition(Settings):
     slow: Slow | None = Field(default=None, validate_default=True)
     link: Link | None = None
     real_time: RealTime = RealTime()
-    start_up: Annotated[StartUp, _default_kind("measured")] = Measured()
+    start_up: Annotated[StartUp, default_kind("measured")] = Measured()
     limits: Limits = Limits()
     record: Recording = Recording()
     reference: Reference | None = None
@@ -228,6 +85,11 @@ class Definition(Settings):
         if strange:
             raise fault(f"it holds the control character {strange[0]!r}; write plain text")
         return text
+
+    @property
+    def interface(self) -> Axes:
+        """The axes of the interface."""
+        return axes_of(self.axes, self.virtual, self.rig)
 
     @property
     def commands(self) -> Commands:
@@ -245,6 +107,36 @@ class Definition(Settings):
         return self.timing.step if self.slow is None else self.slow.period
 
     # Checks that need two sections stand on the later one, so that all faults of a file come at once.
+
+    @field_validator("axes")
+    @classmethod
+    def _each_once(cls, axes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if axes is not None and len(set(axes)) < len(axes):
+            raise fault(f"{list(axes)} names an axis twice; name each once")
+        for name in axes or ():
+            if is_doubtful(name):
+                raise fault(
+                    f"'{name}' looks like a rotation, and these are rx, ry, rz, or such as rz_left; write it so, or "
+                    "choose another name"
+                )
+        return axes
+
+    @field_validator("virtual")
+    @classmethod
+    def _has_these_axes(cls, virtual: Any, info: ValidationInfo) -> Any:
+        axes = info.data.get("axes")
+        if axes is not None and virtual.axes != len(axes):
+            raise fault(
+                f"an interface of {virtual.axes} axis(es) where axes names {len(axes)} ({', '.join(axes)}); name as "
+                "many as there are"
+            )
+        for name, turns in zip(axes or (), turning(virtual) or (), strict=False):
+            if is_rotation(name) != turns:
+                raise fault(
+                    f"the axis '{name}' is a {'slope' if turns else 'deflection'}; rx, ry, rz, or such as rz_left, are "
+                    "names of rotations, and no others"
+                )
+        return virtual
 
     @field_validator("virtual")
     @classmethod
@@ -338,7 +230,7 @@ class Definition(Settings):
         coupling, timing, excitation = (info.data.get(name) for name in ("coupling", "timing", "excitation"))
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if virtual is not None and rig is not None:
-            slow.check(commands_of(rig), virtual.axes)
+            slow.check(commands_of(rig), axes_of(info.data.get("axes"), virtual, rig))
         if coupling is not None and not isinstance(coupling, Direct | UserCoupling):
             raise fault(
                 f"in a slow test the rig settles before it is measured, and the coupling '{coupling.kind}' has nothing "
@@ -378,6 +270,15 @@ class Definition(Settings):
             specimen.check_axes(virtual.axes)
         if virtual is not None and isinstance(rig, ShakingTable | ForceControlled):
             rig.check_axes(virtual.axes)
+        axes = info.data.get("axes")
+        if axes is not None and isinstance(rig, ShakingTable) and axes != rig.axes:
+            raise fault(
+                f"the table is commanded in {', '.join(rig.axes)}, and axes says {', '.join(axes)}; leave axes out",
+                "axes",
+            )
+        sensors = getattr(rig, "sensors", None)
+        if virtual is not None and isinstance(sensors, Sensors):
+            sensors.check_axes(axes_of(axes, virtual, rig))
         return rig
 
     @model_validator(mode="after")
@@ -450,10 +351,9 @@ class Definition(Settings):
     @classmethod
     def _limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
-        if virtual is not None:
-            limits.check_axes(virtual.axes)
         if rig is not None and virtual is not None:
             limits.check_commands(commands_of(rig), targets_of(virtual))
+            limits.check_axes(axes_of(info.data.get("axes"), virtual, rig))
         timing, slow = info.data.get("timing"), info.data.get("slow")
         step = slow.period if slow is not None else timing.step if timing is not None else 0.0
         if limits.stale.trip is not None and limits.stale.trip < 2 * step:
@@ -471,7 +371,7 @@ class Definition(Settings):
         coupling = info.data.get("coupling")
         if not isinstance(coupling, Harmonic) or coupling.identification_time == 0.0 or coupling.amplitude is not None:
             return limits
-        if limits.drive.trip is None and limits.gap.trip is None:
+        if all(limit.trip is None for limit in (limits.drive, limits.gap, limits.rotation.drive, limits.rotation.gap)):
             raise fault(
                 "no limit bounds the random drive of the identification; give limits.drive.trip or limits.gap.trip, "
                 "from which its amplitude is chosen, or coupling.amplitude",
@@ -500,9 +400,11 @@ class Definition(Settings):
             raise fault(
                 f"the emulated system of a virtual substructure of kind '{virtual.kind}' is not known; leave it out"
             )
-        if reference.specimen is not None:
+        if isinstance(reference.specimen, FlexibleSpecimen):
+            reference.specimen.check_axes(virtual.axes, "reference.specimen")
+        elif reference.specimen is not None:
             check_axes("reference.specimen", reference.specimen, virtual.axes)
-        elif not isinstance(getattr(rig, "specimen", None), Specimen):
+        elif not isinstance(getattr(rig, "specimen", None), Specimen | FlexibleSpecimen):
             raise fault("the rig's specimen has no matrices; give reference.specimen, or leave the reference out")
         return reference
 
@@ -510,6 +412,20 @@ class Definition(Settings):
     @classmethod
     def _places_known(cls, uncertainty: Any, info: ValidationInfo) -> Any:
         return checked(uncertainty, info.data, cls.model_fields, info)
+
+
+def axes_of(named: tuple[str, ...] | None, virtual: Any, rig: Any) -> Axes:
+    """The axes of an interface, by the names that they were given, those of a shaking table, or their numbers."""
+    names = rig.axes if isinstance(rig, ShakingTable) else named
+    drives = isinstance(rig, AssembledRig) and rig.commands == "force" and targets_of(virtual) == "displacement"
+    return Axes.numbered(virtual.axes, drives, turning(virtual)) if names is None else Axes(names, drives)
+
+
+def turning(virtual: Any) -> tuple[bool, ...] | None:
+    """Which axes are rotations, where the virtual substructure knows."""
+    if not isinstance(virtual, Beam):
+        return None
+    return tuple(place.direction == "slope" for place in virtual.interface)
 
 
 def commands_of(rig: Any) -> Commands:

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..couplings.direct import Direct
 from ..couplings.start_up import Measured
-from ..definition.definition import Definition, Excitations
+from ..definition.definition import Definition
+from ..definition.sections import Excitations
 from ..errors import HalfrealError
 from ..models.excitation import SteppedSine
 from ..models.state_space import StateSpace

@@ -9,6 +9,9 @@ import numpy as np
 
 from ..errors import HalfrealError
 
+ROUNDING = 1e-12
+"""Size of rounding errors, as a part of a measurement's."""
+
 
 class ModalError(HalfrealError):
     """Measurements from which the poles asked for cannot be told."""
@@ -22,7 +25,7 @@ class Poles:
     residues: np.ndarray
     """Complex, (channels, poles): shapes, up to a factor for each pole."""
     misfit: float
-    """RMS of what the poles leave unexplained, as a part of the RMS of the measurement."""
+    """RMS of what the poles leave unexplained, as a part of the measurement's, of each channel; RMS over these."""
 
     @property
     def frequency_hz(self) -> np.ndarray:
@@ -42,6 +45,16 @@ class Poles:
             f"{hz:.4g} Hz {100 * zeta:.3g} %" for hz, zeta in zip(self.frequency_hz, self.damping, strict=True)
         )
         return f"{told}; {100 * self.misfit:.3g} % left unexplained"
+
+
+def part_left(left: np.ndarray, moving: np.ndarray, whole: np.ndarray) -> float:
+    """RMS over the channels, (channels, samples), of what is left of a channel's motion, so that units do not matter.
+
+    Channels that move no more than ``whole`` is rounded do not count.
+    """
+    size = np.mean(np.abs(moving) ** 2, axis=1)
+    alive = size > (ROUNDING * np.abs(whole).max(axis=1)) ** 2
+    return float(np.sqrt(np.mean(np.mean(np.abs(left) ** 2, axis=1)[alive] / size[alive])))
 
 
 def stabilised(

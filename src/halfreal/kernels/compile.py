@@ -34,7 +34,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numba.core import cgutils
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic
+from numba.extending import intrinsic, lower_cast
 
 from ..errors import HalfrealError
 
@@ -45,8 +45,38 @@ BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types
 INSIDE: dict[str, Any] = {**OPTIONS, "forceinline": True, "_nrt": False}
 """Of blocks and their helpers: one piece of code for each block, and none that allocates, as it does not compile."""
 
-kernel = njit(**INSIDE)
-"""Decorator for helpers that blocks call."""
+STEP: dict[str, Any] = {**INSIDE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Of a block's own function, which nothing but its wrapper calls."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Decorator for helpers that blocks call.
+
+    To Numba a field that is an array has a type of its own for every shape, and a helper would be compiled for each.
+    Here it is compiled for arrays of any shape; inlined into the block, it has the field's shape as a constant again.
+    """
+    helper = njit(**INSIDE)(function)
+    compiler = getattr(helper, "_compiler", None)  # private to Numba; without it only time is lost
+    if compiler is not None:
+        fold = compiler.fold_argument_types
+
+        def fold_without_shapes(args, kws):  # type: ignore[no-untyped-def]
+            signature, arguments = fold(args, kws)
+            return signature, tuple(_without_shape(argument) for argument in arguments)
+
+        compiler.fold_argument_types = fold_without_shapes
+    return helper
+
+
+def _without_shape(argument: types.Type) -> types.Type:
+    if isinstance(argument, types.NestedArray):
+        return types.Array(argument.dtype, argument.ndim, "C")
+    return argument
+
+
+@lower_cast(types.NestedArray, types.Array)
+def _shape_forgotten(context, builder, from_type, to_type, value):  # type: ignore[no-untyped-def]
+    return value  # both are laid out alike
 
 
 @intrinsic
@@ -54,6 +84,15 @@ def as_pointer(typingctx, address):  # type: ignore[no-untyped-def]
     """Turn an integer address into a pointer that ``carray`` accepts."""
     return types.voidptr(types.intp), lambda context, builder, signature, args: builder.inttoptr(
         args[0], cgutils.voidptr_t
+    )
+
+
+@intrinsic
+def record_at(typingctx, address, layout):  # type: ignore[no-untyped-def]
+    """The record that stands at an integer address (``carray`` would be compiled anew for every layout)."""
+    record = layout.dtype
+    return record(types.intp, layout), lambda context, builder, signature, args: builder.inttoptr(
+        args[0], context.get_value_type(record)
     )
 
 
@@ -100,12 +139,12 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
     """
     layout = (step, str(parameters.descr), str(state.descr), inputs, outputs)
     if layout not in _compiled:
-        function = cacheable(step, INSIDE)
+        function = cacheable(step, STEP)
 
         def call(p, s, t, u, y):  # type: ignore[no-untyped-def]
             return 1 + function(
-                carray(as_pointer(p), 1, parameters)[0],
-                carray(as_pointer(s), 1, state)[0],
+                record_at(p, parameters),
+                record_at(s, state),
                 t,
                 carray(as_pointer(u), inputs, np.float64),
                 carray(as_pointer(y), outputs, np.float64),

@@ -30,7 +30,7 @@ from numba import float64, int64, intp, njit, types, uint64
 from numba.extending import intrinsic
 
 from .atomic import load_word, store_word
-from .compile import INSIDE, OPTIONS, cacheable
+from .compile import OPTIONS, STEP, cacheable
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 
 TICK, FAULT, REQUESTED = 0, 1, 2
@@ -202,7 +202,7 @@ _SIGNATURE = int64(
 @cache
 def compiled_run() -> Any:
     """The loop, compiled for good (first call) or read from the disk cache."""
-    function = cacheable(_run, INSIDE)
+    function = cacheable(_run, STEP)
 
     @njit(_SIGNATURE, cache=hasattr(function, "_set_uuid"), **OPTIONS)
     def run(  # type: ignore[no-untyped-def]

@@ -75,7 +75,7 @@ def run_test(session: Session, *, start: bool, say: Say) -> Run:
     """
     terminal = check_operator(start)
     offer = session.connect()
-    say(f"the rig stands at {stands_at(offer)}")
+    say(f"the rig stands at {stands_at(offer, session.definition.interface)}")
     with stopped_by_signals(session), Keyboard() as keyboard:
         session.arm(wait=not start)
         for key, text in session.privileges.items():

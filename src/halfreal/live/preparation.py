@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.pace import pace
 from ..rigs.force_controlled import ForceControlled
-from ..runs.build import build, initial_displacement, interface
+from ..rigs.sensors import Sensors
+from ..runs.build import build, initial_displacement, numbered
 from .resumption import Resumption
 
 STEADY = 6.0
@@ -24,7 +25,7 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
     timing, limits, real_time = definition.timing, definition.limits, definition.real_time
     rig_paced = real_time.pacing == "rig"
     send, receive = end.blocks(
-        interface("command", n),
+        numbered("command", n),
         definition.period,
         step=timing.step,
         waits=rig_paced,
@@ -84,13 +85,14 @@ def ticks_before(definition: Definition, distance: np.ndarray) -> int:
     timing, limits, rig = definition.timing, definition.limits, definition.rig
     if definition.slow is not None:  # its own motion brings it there
         return 0
-    noise = 0.0
-    if isinstance(rig, SimulatedRig | ForceControlled):
-        sensor = rig.sensors.displacement if definition.commands == "displacement" else rig.sensors.force
-        noise = STEADY * sensor.noise + sensor.resolution
+    noise = np.zeros(distance.size)
+    sensors, axes = getattr(rig, "sensors", None), definition.interface
+    if isinstance(sensors, Sensors):
+        used = sensors.of_motion(axes) if definition.commands == "displacement" else sensors.of_force(axes)
+        noise = np.array([STEADY * sensor.noise + sensor.resolution for sensor in used])
     if np.all(np.abs(distance) <= noise):
         return timing.ticks_before
-    rate = limits.ordered(definition.commands)[1][1].values("trip", distance.size)
+    rate = limits.watched(axes, definition.commands)[1].trip
     shortest = float((0.5 * math.pi * np.abs(distance) / rate).max()) * 1.01
     wished = timing.soft_start or limits.return_time
     return math.ceil(max(wished, shortest) / timing.step - 1e-9)

@@ -17,7 +17,8 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
 from ..kernels.tick import RUNNING, TICK
-from ..runs.build import build, interface, needed_to_resume
+from ..models.axes import Axes
+from ..runs.build import build, needed_to_resume
 from ..runs.run import Event, Run
 
 BEFORE, RESUMED = "before", "resumed"
@@ -67,17 +68,17 @@ class Resumption:
             if block.name != "guard":
                 take_over(block, mine, loop)
         motion = loop.state("motion")
-        motion["measured"][:] = [mine.vector[mine.index[name]] for name in measured_channels(motion["goal"].size)]
+        motion["measured"][:] = [mine.vector[mine.index[name]] for name in measured_channels(self.run.interface)]
         motion["clock"] = self.run.signals["motion.clock"].values[self.rows[-1]] if self.ticks else 0.0
         loop.vector[TICK] = self.ticks
         peaks = loop.state("guard")["peaks"]
-        np.maximum(peaks, self.peaks(motion["goal"].size), out=peaks)
+        np.maximum(peaks, self.peaks(), out=peaks)
 
-    def peaks(self, n: int) -> np.ndarray:
+    def peaks(self) -> np.ndarray:
         """Largest values of the guard's signals so far, (9 n,); of those that no row shows, such as rates, zero."""
-        found = np.zeros((len(GUARDED), n))
+        found = np.zeros((len(GUARDED), len(self.run.interface)))
         for row, signal in enumerate(GUARDED):
-            for axis, name in enumerate(interface(signal, n)):
+            for axis, name in enumerate(self.run.interface.channels(signal)):
                 if self.ticks and name in self.run.signals:
                     found[row, axis] = np.abs(self.run.signals[name].values[self.rows]).max()
         return found.ravel()
@@ -104,8 +105,8 @@ def take_over(block: Block, before: Loop, loop: Loop) -> None:
         loop.vector[loop.index[channel.name]] = before.vector[before.index[channel.name]]
 
 
-def measured_channels(n: int) -> tuple[str, ...]:
-    return (*interface("measured.displacement", n), *interface("measured.force", n))
+def measured_channels(axes: Axes) -> tuple[str, ...]:
+    return (*axes.channels("measured.displacement"), *axes.channels("measured.force"))
 
 
 def as_recorded_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -120,12 +121,13 @@ def resume(definition: Definition, run: Run) -> Resumption:
         raise ResumptionError(f"the record is that of a {run.kind}, in which no specimen was moved; only a run resumes")
     if run.outcome == "recording":
         raise ResumptionError("the record is still being written: the test goes on; stop it first")
-    n = definition.virtual.axes
-    measured, asked = measured_channels(n), interface("command.asked", n)
-    missing = [name for name in needed_to_resume(n) if name not in run.signals]
+    axes, n = definition.interface, definition.virtual.axes
+    measured, asked = measured_channels(axes), axes.channels("command.asked")
+    missing = [name for name in needed_to_resume(axes) if name not in run.signals]
     if missing:
         raise ResumptionError(
-            f"the record has no {', '.join(missing)}: it is not that of a slow test with {n} axis(es)"
+            f"the record has no {', '.join(missing)}: it is not that of a slow test with the axes "
+            f"{', '.join(axes.names)}"
         )
     rows = completed(run, definition.timing.step)
     if rows.size >= definition.timing.ticks:

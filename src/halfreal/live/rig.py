@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..definition.definition import MOST_TICKS, Definition
+from ..definition.definition import Definition
 from ..definition.load import to_toml
+from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
 from ..kernels.control import EMERGENCY_STOP, REQUEST, ROWS, TICKS, WORDS
 from ..kernels.loop import Loop
@@ -26,9 +27,11 @@ from ..kernels.tick import compiled_run
 from ..links.pace import pace
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
+from ..models.axes import Axes
 from ..records import run_file
+from ..rigs.assembled import AssembledRig
 from ..rigs.user import UserRig
-from ..runs.build import initial_displacement, interface, simulated
+from ..runs.build import initial_displacement, numbered, simulated
 from ..runs.rehearse import host, versions
 from ..runs.run import Run, Signal
 from .preparation import where_it_stands
@@ -54,7 +57,8 @@ class Served:
     state: str
     reason: str
     displacement: np.ndarray
-    """Where the rig stands now [m]."""
+    """Where the rig stands now."""
+    axes: Axes
     counts: dict[str, int]
     """Datagrams by what was done with them."""
     log: np.ndarray
@@ -63,7 +67,7 @@ class Served:
 
     def summary(self) -> str:
         bad = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
-        where = ", ".join(f"{1e3 * x:.4g} mm" for x in self.displacement)
+        where = self.axes.text(self.displacement, "m")
         why = f" ({self.reason})" if self.reason else ""
         return f"{self.state}{why} after {self.ticks} steps, at {where}; datagrams: {bad or 'all well'}"
 
@@ -86,9 +90,9 @@ class VirtualRig:
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
-        simulated(definition, definition.rig, self.axes, self.displacement + ELSEWHERE, interface("command", self.axes))
+        simulated(definition, definition.rig, self.axes, self.displacement + ELSEWHERE, numbered("command", self.axes))
         self.force = np.array(
-            [prepared.vector[prepared.index[name]] for name in interface("measured.force", self.axes)]
+            [prepared.vector[prepared.index[name]] for name in self.definition.interface.channels("measured.force")]
         )
         self._rest = self.displacement, self.force
 
@@ -111,13 +115,14 @@ class VirtualRig:
             unit="N" if by_force else "m",
             home=np.zeros(n) if by_force else None,
         )
-        inner, sensors = simulated(definition, rig, n, self.displacement, interface("command", n))
+        inner, sensors = simulated(definition, rig, n, self.displacement, numbered("command", n))
         answer = self.end.answer_block(session)
         paced = [] if self.in_step else [pace(step, definition.real_time.spin, "hold", waits=True)]
+        named, foreign = definition.interface.named, isinstance(rig, AssembledRig)
         return Loop(
-            [*paced, command],
-            inner,
-            [*sensors, answer],
+            [named(block) for block in (*paced, command)],
+            [named(block, foreign=foreign) for block in inner],
+            [named(block, foreign=foreign) for block in (*sensors, answer)],
             dt=step,
             substeps=getattr(rig, "substeps", 1),
             follow="link.tick",
@@ -153,9 +158,9 @@ class VirtualRig:
             self.end.turn_away()
             if stop():
                 words[REQUEST] = EMERGENCY_STOP
-        at = {name: float(loop.vector[loop.index[name]]) for name in names}
+        at, axes = {name: float(loop.vector[loop.index[name]]) for name in names}, self.definition.interface
         self.displacement, self.force = (
-            np.array([at.get(f"rig.{name}", at[f"measured.{name}"]) for name in interface(quantity, self.axes)])
+            np.array([at.get(f"rig.{name}", at[f"measured.{name}"]) for name in axes.channels(quantity)])
             for quantity in ("displacement", "force")
         )
         if self.definition.commands == "force" and self.definition.slow is None:  # nothing holds it: it comes to rest
@@ -166,6 +171,7 @@ class VirtualRig:
             state=STATES[at["rig.state"]],
             reason=REASONS[at["rig.code"]],
             displacement=self.displacement,
+            axes=axes,
             counts={name.removeprefix("link."): int(at[name]) for name in self.end.counters},
             log=log[: words[ROWS]],
             names=names,
@@ -201,7 +207,7 @@ class VirtualRig:
             reason=served.reason,
             seed=self.definition.timing.seed,
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            interface=self.axes,
+            interface=self.definition.interface,
             versions=versions(),
             host=host(),
         )
@@ -215,13 +221,13 @@ def serve(
     definition: Definition,
     *,
     in_step: bool = False,
-    at: float | None = None,
+    at: np.ndarray | None = None,
     once: bool = False,
     output: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve sessions until SIGINT or SIGTERM, or only one."""
-    rig = VirtualRig(definition, in_step=in_step, at=None if at is None else np.array([at]))
+    rig = VirtualRig(definition, in_step=in_step, at=at)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

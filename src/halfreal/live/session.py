@@ -18,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import units
-from ..definition.definition import MOST_TICKS, Definition
+from ..definition.definition import Definition
 from ..definition.load import to_toml
+from ..definition.sections import MOST_TICKS
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, RECORDER_ERROR, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import RUNNING, compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
+from ..models.axes import Axes
 from ..records import live_file, recorder, run_file
 from ..runs.events import STATES, describe, how_it_ended, limits_used, texts
 from ..runs.reference import EmulationError
@@ -380,10 +381,9 @@ class Session(SlowOperator):
             self._recording = None
 
 
-def stands_at(offer: Offer) -> str:
+def stands_at(offer: Offer, axes: Axes) -> str:
     """Where the rig stands, for people."""
-    where = ", ".join(units.text(float(x), "m", digits=4) for x in offer.displacement)
-    return f"{where}, with {', '.join(units.text(float(f), 'N', digits=4) for f in offer.force)} on the specimen"
+    return f"{axes.text(offer.displacement, 'm')}, with {axes.text(offer.force, 'N')} on the specimen"
 
 
 def run(

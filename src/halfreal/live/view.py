@@ -10,7 +10,6 @@ import numpy as np
 from .. import units
 from ..kernels.tick import RUNNING, TICK
 from ..links.pace import percentiles
-from ..runs.build import interface
 from ..runs.events import STATES, guarded_targets, limits_used
 from ..safety.slow_motion import ADVANCE, AVERAGE, RAMP, SETTLE
 from .session import Session
@@ -36,15 +35,13 @@ class Status:
     p99_lateness: float
     max_lateness: float
     overruns: int
-    tracking_error: float
-    """Largest gap of now, of any axis [m, or N where the target is a force]."""
+    gap: dict[str, float]
+    """Largest of now, for each unit that axes have."""
     age: float
     """Of the newest measurement [s]."""
     limits_used: dict[str, float]
     waiting_rows: int
     """Rows that the recorder has still to write."""
-    of_force: bool = False
-    """Whether the gap is one of forces."""
     motion: Motion | None = None
     """Of a slow test."""
 
@@ -61,7 +58,7 @@ class Motion:
     """Seconds that the rig has been moved and measured."""
     goal: list[float]
     """Command of this tick [m or N]."""
-    unit: str
+    units: tuple[str, ...]
 
 
 def status(session: Session) -> Status:
@@ -73,7 +70,8 @@ def status(session: Session) -> Status:
     paced = loop.state("pace")
     ticks = max(float(paced["ticks"]), 1.0)
     now = float(seen[0]) * timing.step
-    gaps = [abs(seen[loop.index[name]]) for name in interface("gap", definition.virtual.axes)]
+    found = definition.interface.units("N" if guarded_targets(definition) == "force" else "m")
+    gaps = [abs(float(seen[loop.index[name]])) for name in definition.interface.channels("gap")]
     return Status(
         state=session.state,
         time=now,
@@ -84,11 +82,10 @@ def status(session: Session) -> Status:
         p99_lateness=float(percentiles(np.array(paced["lateness_histogram"]), [0.99])[0]),
         max_lateness=1e-9 * float(paced["lateness_max"]),
         overruns=int(seen[loop.index["pace.overruns"]]),
-        tracking_error=float(max(gaps)),
+        gap={unit: max(gap for gap, of in zip(gaps, found, strict=True) if of == unit) for unit in found},
         age=float(seen[loop.index["link.age"]]),
         limits_used=limits_used(definition, loop),
         waiting_rows=session.waiting_rows,
-        of_force=guarded_targets(definition) == "force",
         motion=None if definition.slow is None else motion(session),
     )
 
@@ -105,7 +102,7 @@ def motion(session: Session) -> Motion:
         speed=session.speed,
         clock=float(now["clock"]),
         goal=[float(x) for x in now["goal"]],
-        unit="N" if definition.commands == "force" else "m",
+        units=definition.interface.units("N" if definition.commands == "force" else "m"),
     )
 
 
@@ -125,7 +122,7 @@ def table(now: Status, title: str) -> Any:
             left = (way.ticks - way.tick) * way.clock / way.tick
             about = f"; about {left / 60:.0f} min left, as it went so far"
         shown.add_row("tick", f"{way.tick} of {way.ticks}: {way.phase}{about}")
-        goal = ", ".join(units.text(x, way.unit, digits=4) for x in way.goal)
+        goal = ", ".join(units.text(x, unit, digits=4) for x, unit in zip(way.goal, way.units, strict=True))
         shown.add_row("command", f"{goal}, at {way.speed:g} times the speed of the definition")
     round_ = "tick" if now.motion is None else "period"
     takes = f"takes {1e6 * now.mean_execution:.1f} µs, at most {1e6 * now.max_execution:.1f} µs"
@@ -134,7 +131,7 @@ def table(now: Status, title: str) -> Any:
         "lateness",
         f"99 % below {1e6 * now.p99_lateness:.0f} µs, at most {1e6 * now.max_lateness:.0f} µs; {now.overruns} overruns",
     )
-    gap = f"{now.tracking_error:.4g} N" if now.of_force else f"{1e3 * now.tracking_error:.4f} mm"
+    gap = ", ".join(units.text(value, unit) for unit, value in now.gap.items())
     shown.add_row("gap", f"{gap}; measurement {1e3 * now.age:.2f} ms old")
     for name, share in sorted(now.limits_used.items(), key=lambda item: -item[1]):
         colour = "red" if share > 0.9 else "yellow" if share > 0.7 else "green"

@@ -266,7 +266,7 @@ class Beam(Settings):
             excitation=virtual.EXCITATION,
             feedback=feedback,
             responses={
-                name: virtual.UNITS[place.quantity].replace("m", "rad" if place.direction == "slope" else "m", 1)
+                name: virtual.response_unit(place.quantity, place.direction == "slope")
                 for name, place in self.responses.items()
             },
             references=() if self.modes is None else ("craig1968",),

@@ -194,7 +194,7 @@ class Constrained(StructureParts):
                 *channels("target", "N", self.axes),
                 *channels("virtual.displacement", "m", self.dofs),
                 *channels("virtual.interface", "m", self.axes),
-                *(Channel(f"virtual.{name}", virtual.UNITS[r.quantity]) for name, r in self.responses.items()),
+                *(Channel(f"virtual.{name}", response.unit) for name, response in self.responses.items()),
                 *channels("virtual.gap", "m", self.axes),
                 Channel("virtual.stage", "1"),
             ),

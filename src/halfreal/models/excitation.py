@@ -28,6 +28,10 @@ ACTS_AS: dict[str, Literal["support", "force", "ground"]] = {
 }
 
 
+MOST_LINES = 1000
+"""Of a random excitation, all of which are summed in every tick."""
+
+
 class _Excitation(Settings):
     displacement: Annotated[float, Number("m")] | None = None
     force: Annotated[float, Number("N")] | None = None
@@ -282,10 +286,17 @@ class Random(_Excitation):
     @model_validator(mode="after")
     def _has_lines(self) -> Random:
         lines = self.period * (self.to - self.frequency)
-        if not 1 <= lines <= 1000:
+        if not 1 <= lines <= MOST_LINES:
+            top, longest = self.frequency + MOST_LINES / self.period, MOST_LINES / max(self.to - self.frequency, 1e-9)
+            remedy = (
+                f"end at {top:.4g} Hz or below, or repeat after {longest:.4g} s or less; a test carries less than half "
+                "its sampling rate, 500 Hz with a step of 1 ms"
+                if lines > MOST_LINES
+                else f"let it end 1/period, {1.0 / self.period:.4g} Hz, or more above where it begins"
+            )
             raise fault(
-                f"{max(lines, 0.0):.3g} lines from {self.frequency:g} to {self.to:g} Hz in a period of {self.period:g} "
-                "s; choose them so that there are 1 to 1000"
+                f"{max(lines, 0.0):.4g} lines from {self.frequency:g} to {self.to:g} Hz in a period of {self.period:g} "
+                f"s, where 1 to {MOST_LINES} are possible; {remedy}"
             )
         return self
 

@@ -32,6 +32,12 @@ class ModalResponse(Settings):
 
     shape: Annotated[np.ndarray, Vector("1")]
     quantity: Quantity
+    rotation: bool = False
+    """Whether the shape tells a rotation, in rad."""
+
+    @property
+    def unit(self) -> str:
+        return virtual.response_unit(self.quantity, self.rotation)
 
 
 class Modes(Settings):
@@ -144,7 +150,7 @@ class Modes(Settings):
             axes=self.axes,
             excitation=virtual.EXCITATION,
             feedback=feedback,
-            responses={name: virtual.UNITS[response.quantity] for name, response in self.responses.items()},
+            responses={name: response.unit for name, response in self.responses.items()},
         )
 
 

@@ -39,6 +39,12 @@ class Response(Settings):
 
     dof: Dof
     quantity: Quantity
+    rotation: bool = False
+    """Whether the degree of freedom is a rotation, in rad."""
+
+    @property
+    def unit(self) -> str:
+        return virtual.response_unit(self.quantity, self.rotation)
 
 
 class StructureParts(Settings):
@@ -214,7 +220,7 @@ class Structure(StructureParts):
             axes=self.axes,
             excitation=virtual.EXCITATION,
             feedback=feedback,
-            responses={name: virtual.UNITS[response.quantity] for name, response in self.responses.items()},
+            responses={name: response.unit for name, response in self.responses.items()},
             references=tuple(dict.fromkeys(key for element in self.elements for key in element.law.references)),
         )
 

@@ -8,6 +8,7 @@ from typing import Literal
 from .. import units
 from ..kernels.block import Block, Channel, channels
 from ..settings import fault
+from .axes import OF_ROTATIONS
 from .scheme import Scheme
 from .system import Method, System
 
@@ -17,6 +18,12 @@ ground."""
 
 Quantity = Literal["displacement", "velocity", "acceleration"]
 UNITS: dict[str, str] = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2"}
+
+
+def response_unit(quantity: Quantity, rotation: bool) -> str:
+    """The unit of a response, of a displacement or of a rotation."""
+    return OF_ROTATIONS[UNITS[quantity]] if rotation else UNITS[quantity]
+
 
 EXCITATION = ("excitation.virtual", "excitation.virtual.rate")
 

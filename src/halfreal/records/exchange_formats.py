@@ -3,7 +3,9 @@
 MAT files (version 5, for MATLAB, Octave and scipy) and CSV hold everything to the last digit; universal files, which
 modal-analysis programs of laboratories exchange, are in ``universal_file.py``.
 
-A place is a node's number and a direction: x, y, z, rx, ry, rz, or −x … against it.
+A place is a node's number and a direction: x, y, z, rx, ry, rz, or −x … against it.  What is no motion of one node
+along one axis, such as a force that acts along several, is a scalar with a name, ``Place(13, "scalar", "x + z")``; its
+node is 0 if it belongs to none.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ import numpy as np
 from ..errors import HalfrealError
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+SCALAR = "scalar"
+LONGEST_NAME = 60
+"""Of a scalar: it stands in a line of 80 of a universal file."""
 QUANTITIES = ("displacement", "velocity", "acceleration")
 Quantity = Literal["displacement", "velocity", "acceleration"]
 
@@ -28,39 +33,59 @@ class ExchangeError(HalfrealError):
 
 
 class Place(NamedTuple):
-    """A node and a direction there, such as (13, "z") or (13, "-z")."""
+    """A node and a direction there, such as (13, "z") or (13, "-z"), or a scalar with its name."""
 
     node: int
     direction: str
+    name: str = ""
+    """Of a scalar only."""
 
     @property
     def code(self) -> int:
-        """Direction as UFF counts it: 1 to 6, negative against the axis."""
+        """Direction as UFF counts it: 1 to 6, negative against the axis, 0 of a scalar."""
+        if self.direction == SCALAR:
+            return 0
         name = self.direction.removeprefix("-")
         if name not in DIRECTIONS:
             raise ExchangeError(
-                f"the direction '{self.direction}' at node {self.node} is none of {', '.join(DIRECTIONS)}"
+                f"the direction '{self.direction}' at node {self.node} is none of {', '.join(DIRECTIONS)}, {SCALAR}"
             )
         return (1 + DIRECTIONS.index(name)) * (-1 if self.direction.startswith("-") else 1)
 
     @classmethod
-    def coded(cls, node: int, code: int) -> Place:
-        if not 1 <= abs(code) <= len(DIRECTIONS):
-            raise ExchangeError(f"direction {code} at node {node}; only 1 to 6, or against them, are known")
+    def coded(cls, node: int, code: int, name: str = "") -> Place:
+        """As UFF has it; what is no scalar has no name."""
+        if code == 0:
+            return cls(int(node), SCALAR, name)
+        if abs(code) > len(DIRECTIONS):
+            raise ExchangeError(f"direction {code} at node {node}; only 0 to 6, or against them, are known")
         return cls(int(node), ("-" if code < 0 else "") + DIRECTIONS[abs(code) - 1])
 
     @classmethod
     def read(cls, text: str) -> Place:
-        """From text such as "13:z"."""
-        node, _, direction = text.strip().partition(":")
+        """From text such as "13:z" or "13:scalar:x + z"."""
+        node, direction, name = (*text.strip().split(":", 2), "", "")[:3]
         if not node.isdigit():
             raise ExchangeError(f"'{text}' is not a place; write a node and a direction, such as 13:z")
-        found = cls(int(node), direction)
+        found = cls(int(node), direction, name)
         _ = found.code
         return found
 
     def __str__(self) -> str:
-        return f"{self.node}:{self.direction}"
+        return f"{self.node}:{self.direction}" + (f":{self.name}" if self.name else "")
+
+
+def _check_names(places: tuple[Place, ...]) -> None:
+    for place in places:
+        if place.name and place.code:
+            raise ExchangeError(f"{place.node}:{place.direction} has the name '{place.name}'; only scalars have names")
+        if len(place.name) > LONGEST_NAME or not place.name.isprintable() or "/" in place.name:
+            raise ExchangeError(
+                f"the name {place.name!r} of a scalar has {len(place.name)} characters; write up to {LONGEST_NAME} in "
+                "one line, without '/'"
+            )
+        if place.name != place.name.strip():
+            raise ExchangeError(f"the name {place.name!r} of a scalar begins or ends with a blank; take it away")
 
 
 def _check_each_once(places: tuple[Place, ...], what: str) -> None:
@@ -92,6 +117,7 @@ class Responses:
             raise ExchangeError(f"responses of shape {self.values.shape} where outputs × inputs × lines are {shape}")
         if self.quantity not in QUANTITIES:
             raise ExchangeError(f"responses of the quantity '{self.quantity}'; only {', '.join(QUANTITIES)} are known")
+        _check_names((*self.outputs, *self.inputs))
         _check_each_once(self.outputs, "outputs")
         _check_each_once(self.inputs, "inputs")
 
@@ -111,6 +137,7 @@ class Modes:
             )
         if any(place.direction.startswith("-") for place in self.places):
             raise ExchangeError("a shape is given against an axis; turn its sign and name the axis itself")
+        _check_names(self.places)
         _check_each_once(self.places, "places")
 
     @property
@@ -147,6 +174,8 @@ def write_mat(path: Path | str, contents: Contents) -> None:
             "values": one.values,
             "outputs": _coded(one.outputs),
             "inputs": _coded(one.inputs),
+            "output_names": _names(one.outputs),
+            "input_names": _names(one.inputs),
             "quantity": one.quantity,
         }
     if contents.modes is not None:
@@ -155,6 +184,7 @@ def write_mat(path: Path | str, contents: Contents) -> None:
             "poles": many.poles,
             "shapes": many.shapes,
             "places": _coded(many.places),
+            "place_names": _names(many.places),
             "frequency_hz": many.frequency_hz,
             "damping": many.damping,
         }
@@ -189,14 +219,15 @@ def read_mat(path: Path | str) -> Contents:
 
 
 def _responses_of(table: dict[str, Any]) -> Responses:
-    outputs, inputs = _places(table["outputs"]), _places(table["inputs"])
+    outputs, inputs = (_places(table[f"{end}s"], table.get(f"{end}_names", ())) for end in ("output", "input"))
     hz = np.atleast_1d(table["frequency_hz"])
     values = np.asarray(table["values"], dtype=complex).reshape(len(outputs), len(inputs), len(hz))
     return Responses(hz, values, outputs, inputs, table["quantity"])
 
 
 def _modes_of(table: dict[str, Any]) -> Modes:
-    places, poles = _places(table["places"]), np.atleast_1d(table["poles"]).astype(complex)
+    places = _places(table["places"], table.get("place_names", ()))
+    poles = np.atleast_1d(table["poles"]).astype(complex)
     return Modes(poles, np.asarray(table["shapes"], dtype=complex).reshape(len(places), len(poles)), places)
 
 
@@ -205,8 +236,15 @@ def _coded(places: Sequence[Place]) -> np.ndarray:
     return np.array([[place.node, place.code] for place in places], dtype=float)
 
 
-def _places(rows: np.ndarray) -> tuple[Place, ...]:
-    return tuple(Place.coded(int(node), int(code)) for node, code in np.atleast_2d(rows))
+def _names(places: Sequence[Place]) -> np.ndarray:
+    return np.array([place.name for place in places], dtype=object)
+
+
+def _places(rows: np.ndarray, names: Any = ()) -> tuple[Place, ...]:
+    rows = np.atleast_2d(rows)
+    told = [name if isinstance(name, str) else "" for name in np.atleast_1d(np.array(names, dtype=object))]
+    told = told if len(told) == len(rows) else [""] * len(rows)
+    return tuple(Place.coded(int(node), int(code), name) for (node, code), name in zip(rows, told, strict=True))
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------

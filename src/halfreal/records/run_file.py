@@ -3,7 +3,9 @@
 Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8)::
 
     /                     attributes: format = "halfreal run", format_version, title, kind, outcome, reason,
-                          step [s], interface, seed (decimal text: it may exceed 64 bits), started (ISO 8601, UTC)
+                          step [s], axes (their names), rotations (which of them are), drives (commands are forces of
+                          actuators, which are no axes),
+                          seed (decimal text: it may exceed 64 bits), started (ISO 8601, UTC)
     /time                 float64 (n,), attribute unit = "s"
     /channels/<name>      (n,), attributes name and unit; in the order of recording
     /events/time          float64 (e,), attribute unit = "s"
@@ -45,12 +47,13 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from ..errors import HalfrealError
+from ..models.axes import Axes
 from ..runs.run import Event, Run, Signal, Stability
 from . import live_layout, superblock
 from .whole_file import whole_file
 
 FORMAT = "halfreal run"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 MARGINS = ("delay_margin", "critical_delay", "phase_margin_deg", "gain_margin_db")
@@ -154,7 +157,9 @@ def write_header(run: Run, file: Any) -> None:
     head["format"], head["format_version"] = FORMAT, FORMAT_VERSION
     for key in ("title", "kind", "outcome", "reason", "started"):
         head[key] = _text(getattr(run, key), key)
-    head["step"], head["interface"], head["seed"] = float(run.step), int(run.interface), str(int(run.seed))
+    head["step"], head["seed"] = float(run.step), str(int(run.seed))
+    head["axes"], head["drives"] = list(run.interface.names), run.interface.drives
+    head["rotations"] = run.interface.rotations
 
     events = file.create_group("events")
     _array(events, "time", np.array([event.time for event in run.events], dtype=float)).attrs["unit"] = "s"
@@ -297,7 +302,7 @@ def _read(file: Any, rows: int | None = None) -> Run:
         reason=head["reason"],
         seed=int(head["seed"]),
         started=head["started"],
-        interface=int(head["interface"]),
+        interface=_axes(head),
         stability=_stability(file["stability"]) if "stability" in file else None,
         verdict=_one_of("verdict", file["judgement"].attrs["verdict"]),
         reasons=tuple(file["judgement/reasons"].asstr()[()]),
@@ -309,6 +314,12 @@ def _read(file: Any, rows: int | None = None) -> Run:
     )
     _check(run)
     return run
+
+
+def _axes(head: Any) -> Axes:
+    if int(head["format_version"]) == 1:
+        return Axes.numbered(int(head["interface"]))
+    return Axes(tuple(head["axes"]), bool(head["drives"]), tuple(bool(one) for one in head["rotations"]))
 
 
 def _events(group: Any) -> tuple[Event, ...]:

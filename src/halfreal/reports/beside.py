@@ -12,7 +12,7 @@ import numpy as np
 
 from ..runs.run import Run
 from . import measures as errors
-from .series import in_test, judged, peak
+from .series import in_test, judged, largest, peak
 from .wording import NONE, in_time, in_unit, percent
 
 COMPARED = {
@@ -23,6 +23,7 @@ COMPARED = {
     "virtual.interface": "virtual interface",
 }
 """Signals that are compared sample by sample: channels and names."""
+KINDS = {"m": "displacements", "rad": "rotations", "N": "forces", "N m": "moments"}
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,17 @@ def figures(first: Run, second: Run, from_time: float = 0.0) -> list[Row]:
             )
         )
     for channel, name in COMPARED.items():
-        found = [_largest(run, channel) for run in (first, second)]
-        unit = _unit(first, channel) or _unit(second, channel)
-        if unit:
-            rows.append(_row(f"Peak {name}", found, lambda value, unit=unit: in_unit(value, unit)))  # type: ignore[misc]
+        peaks = [largest(run, channel, in_test(run)) for run in (first, second)]
+        units = dict.fromkeys((*peaks[0], *peaks[1]))
+        for unit in units:
+            found = [one.get(unit, np.nan) for one in peaks]
+            kind = f" ({KINDS.get(unit, unit)})" if len(units) > 1 else ""
+            rows.append(_row(f"Peak {name}{kind}", found, lambda value, unit=unit: in_unit(value, unit)))  # type: ignore[misc]
     of = [{(row.comparison, row.dof): row for row in errors.measures(run, from_time)} for run in (first, second)]
     for key in dict.fromkeys((*of[0], *of[1])):
         comparison, dof = key
-        axis = "" if max(first.interface, second.interface) == 1 else f" {dof}"
+        names = max(first.interface.names, second.interface.names, key=len)
+        axis = "" if len(names) == 1 else f" {names[dof - 1]}"
         for name, attribute, shown, change in MEASURES:
             values = [getattr(one[key], attribute) if key in one else np.nan for one in of]
             if np.isfinite(values).any():
@@ -110,7 +114,7 @@ def agreements(first: Run, second: Run, from_time: float = 0.0) -> list[Agreemen
         ours, theirs = first.vector(channel), second.vector(channel)
         if ours is None or theirs is None or not len(i):
             continue
-        for k in range(min(first.interface, second.interface)):
+        for k in range(min(len(first.interface), len(second.interface))):
             x, r = ours[i, k], theirs[j, k]
             finite = np.isfinite(x) & np.isfinite(r)
             end = len(finite) if finite.all() else int(np.argmin(finite))
@@ -123,7 +127,7 @@ def agreements(first: Run, second: Run, from_time: float = 0.0) -> list[Agreemen
                         signal=name,
                         dof=k + 1,
                         nrmse=errors.nrmse(r, x),
-                        largest=in_unit(peak(x - r), _unit(first, channel)),
+                        largest=in_unit(peak(x - r), first.units(channel)[k]),
                         amplitude=index.amplitude,
                         delay=index.delay,
                         samples=end,
@@ -174,7 +178,7 @@ MEASURES: tuple[tuple[str, str, Callable[[float], str], Callable[[float], str]],
     ("largest error", "largest_error", percent, points),
     ("amplitude error", "amplitude", lambda value: percent(value - 1, sign=True), points),
     ("delay", "delay", in_time, lambda value: _signed(in_time(value), value)),
-    ("energy error", "energy_error", lambda value: percent(value, sign=True), points),
+    ("energy error, whole test", "energy_error", lambda value: percent(value, sign=True), points),
 )
 """Error measures: name, attribute, and how value and difference are written."""
 
@@ -196,13 +200,3 @@ def _row(
 
 def _signed(text: str, value: float) -> str:
     return text if value < 0 or text.startswith(("<", NONE)) else f"+{text}"
-
-
-def _largest(run: Run, channel: str) -> float:
-    values = run.vector(channel)
-    return np.nan if values is None else peak(values[in_test(run)])
-
-
-def _unit(run: Run, channel: str) -> str:
-    found = run.signals.get(channel if run.interface == 1 else f"{channel}.1")
-    return "" if found is None else found.unit

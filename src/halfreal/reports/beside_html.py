@@ -7,7 +7,7 @@ from functools import partial
 from ..citations import PAPERS
 from ..records.run_file import definition_hash
 from ..runs.run import Run
-from . import beside, beside_plots, realtime_plots
+from . import beside, beside_plots, realtime_plots, series
 from . import measures as errors
 from .definitions import differences
 from .page import PACE, Pictures, fill
@@ -54,8 +54,8 @@ def pictures(first: Run, second: Run) -> Pictures:
     """All plots the records have data for, by section."""
     made = Pictures("response", "pace 0", "pace 1")
     here, there = beside.labels(first, second)
-    for dof in range(1, min(first.interface, second.interface) + 1):
-        of = "" if first.interface == 1 else f", degree of freedom {dof}"
+    for dof in range(1, min(len(first.interface), len(second.interface)) + 1):
+        of = series.of_axis(first, dof)
         made.add(
             "response",
             f"Thin: {here}; broad: {there}{of}. The difference is taken where both have a sample at the same time; "

@@ -101,7 +101,7 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
     whole = [np.ones(len(run.time), dtype=bool) for run in runs]
     in_view = [series.in_view(run) for run in runs]
     target = [values_of(run, "target", dof) for run in runs]
-    of = series.compared(first)
+    of = series.compared(first, dof)
     measured = [values_of(run, of.followed, dof) for run in runs]
     gap = [None if x is None or z is None else x - z for x, z in zip(measured, target, strict=True)]
     energy = [values_of(run, "energy.error", dof) for run in runs]
@@ -111,9 +111,9 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
         return [Curve(run.time, values, seen, look) for run, values, seen, look in sides if values is not None]
 
     panels = [
-        ("Target", of.target, overlay(target, whole)),
-        (f"Measured {of.quantity}", of.measured, overlay(measured, whole)),
-        ("Synchronisation error", f"{of.measured} − {of.target}", overlay(gap, in_view)),
+        ("Target", of.quantity, overlay(target, whole)),
+        (f"Measured {of.quantity}", of.quantity, overlay(measured, whole)),
+        ("Synchronisation error", of.gap, overlay(gap, in_view)),
         (f"Difference: {' − '.join(labels(first, second))}", "difference", _difference(first, second, dof)),
     ]
     made = []
@@ -122,7 +122,7 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
             largest = peak(*(np.array(curve.extent) for curve in curves))
             made.append(Panel(title, label, curves, unit_of(first, "target", dof, largest)))
     shares = overlay(energy, in_view)
-    return [*made, Panel("Energy error", "share", shares, SHARE)] if shares else made
+    return [*made, Panel("Running energy error", "share", shares, SHARE)] if shares else made
 
 
 def _difference(first: Run, second: Run, dof: int) -> list[Curve]:

@@ -94,14 +94,15 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         "response", "synchronisation", "slow", "pace", "specimen", "command", "poles", "excitation", "coupling"
     )
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
-    for dof in range(1, run.interface + 1):
+    emulated = "" if run.vector("reference") is None else ", emulated system (reference)"
+    for dof in range(1, len(run.interface) + 1):
         limit = series.limit(run, "command", dof)
-        of = "" if run.interface == 1 else f", degree of freedom {dof}"
+        of = series.of_axis(run, dof)
         delay = next((row.delay for row in rows if row.comparison == "synchronisation" and row.dof == dof), np.nan)
         pure = delay if np.isfinite(delay) and abs(delay) >= 0.05 * run.step else None
         made.add(
             "response",
-            f"Virtual part (target), specimen (measured) and emulated system (reference){of}; dashed red: events"
+            f"Virtual part (target), specimen (measured){emulated}{of}; dashed red: events"
             f"{'' if series.in_test(run).all() else '; shaded: before and after the test'}.",
             partial(plots.time_history, run, dof),
         )
@@ -136,10 +137,14 @@ def margins(run: Run) -> list[tuple[str, str, str]]:
     known = run.stability
     if known is None:
         return []
+    critical = "of the rig, at which the loop loses stability"
+    if run.definition.get("rig", {}).get("kind") in ("shaking table", "servo-hydraulic"):
+        critical = "of a pure delay in place of the rig, without coupling, at which the loop loses stability"
+    phase = "least of all crossovers of the loop gain, which need not be where the delay margin binds"
     rows = (
-        ("critical delay", known.critical_delay, "s", "of the rig, at which the loop loses stability"),
+        ("critical delay", known.critical_delay, "s", critical),
         ("delay margin", known.delay_margin, "s", "further delay that the loop bears"),
-        ("phase margin", known.phase_margin_deg, "°", "at the crossover that binds"),
+        ("phase margin", known.phase_margin_deg, "°", phase),
         ("gain margin", known.gain_margin_db, "dB", "a stiffer specimen by this much"),
     )
     return [

@@ -16,13 +16,14 @@ reference is the virtual part's own displacement at the interface (``halfreal.re
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..runs.error_measures import frequency_evaluation, largest_error, nrmse, peak_error
 from ..runs.run import Run
-from .series import compared, in_test, judged, peak, whole_steps
+from .series import axis_name, compared, in_test, judged, largest, peak, whole_steps
 from .wording import in_time, in_unit, percent
 
 REFERENCES = ("guo2014", "mosqueda2007")
@@ -30,17 +31,27 @@ REFERENCES = ("guo2014", "mosqueda2007")
 
 NAN = float("nan")
 STILL = 1e-6
-"""Part of the largest target of all axes: an axis whose target stays below it is not compared."""
+"""Part of the largest target of its unit: an axis whose target stays below it is not compared."""
+MOVES = 1e-2
+"""Part of the largest target of its unit: an axis whose target stays below it, such as one that only answers noise, is
+compared but does not count in key figures and scores."""
+MOVES_BESIDE_ALL = 1e-3
+"""Likewise of the largest of all axes, 1 rad taken as 1 m: so that no rotation counts that is below a hundredth of the
+displacements even at a lever of 10 m, and no displacement below a hundredth of the rotations' at one of 0.1 m."""
 
 
 @dataclass(frozen=True)
 class Measures:
-    """One row of the table of errors: one comparison for one degree of freedom of the interface."""
+    """One row of the table of errors: one comparison for one axis of the interface."""
 
     comparison: str
     """``"synchronisation"`` or ``"fidelity"``."""
     dof: int
     """From 1."""
+    axis: str
+    """Its name."""
+    moves: bool
+    """Whether its reference is large enough, beside the other axes, for it to count in key figures and scores."""
     nrmse: float
     peak_error: float
     largest_error: float
@@ -76,7 +87,7 @@ def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) ->
 
 
 def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
-    """The table of errors of a run from ``from_time`` [s] on (to leave out a start-up), for each degree of freedom.
+    """The table of errors of a run from ``from_time`` [s] on (to leave out a start-up), for each axis.
 
     Judged is the test itself, from 0 s to its duration and not the way there and back; a tripped or stopped run up to
     then, as the guard moves the rig afterwards and not the test; a diverged record up to its first number that is not
@@ -92,36 +103,44 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
         if r is None or x is None:
             continue
         work = run.vector(answer) if answer else None
-        for i in range(run.interface):
-            if peak(r[at, i]) < STILL * peak(r[at]):  # it was not asked to move: nothing to follow
+        most = largest(run, truth, at)
+        for i, unit in enumerate(run.units(truth)):
+            due = peak(r[at, i])
+            if due < STILL * most[unit]:  # it was not asked to move: nothing to follow
                 continue
             row = _row(run, at, name, i, r[:, i], x[:, i], None if work is None else work[:, i])
+            row = replace(row, moves=due >= max(MOVES * most[unit], MOVES_BESIDE_ALL * max(most.values())))
             if name == "synchronisation" and run.definition.get("slow") is not None:
                 row = replace(row, delay=NAN)  # time stood still until the rig had settled
             rows.append(row)
     return tuple(rows)
 
 
+def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
+    """Rows of a comparison whose axes move: the worst of them stands for the run."""
+    return [row for row in rows if row.comparison == comparison and row.moves]
+
+
 def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
-    """The few numbers to read first, in words; of several degrees of freedom the worst."""
+    """The few numbers to read first, in words; of several axes that move, those of the worst, which is named."""
     figures = [("Outcome", run.outcome if not run.reason else f"{run.outcome}: {run.reason}")]
     if run.stability is not None:
         figures.append(("Spectral radius", f"{run.stability.spectral_radius:.6f}"))
-    target = run.vector("target")
-    if target is not None:
-        unit = run.signals["target" if run.interface == 1 else "target.1"].unit
-        figures.append(("Peak target", in_unit(peak(target[in_test(run)]), unit)))
+    peaks = [in_unit(value, unit) for unit, value in largest(run, "target", in_test(run)).items()]
+    if peaks:
+        figures.append(("Peak target", ", ".join(peaks)))
     rows = measures(run, from_time)
     for comparison, name in (("synchronisation", "Synchronisation error"), ("fidelity", "Fidelity error")):
-        compared = [row for row in rows if row.comparison == comparison]
+        compared = counted(rows, comparison)
         if not compared:
             continue
         worst = max(compared, key=lambda row: np.inf if np.isnan(row.nrmse) else row.nrmse)
-        figures.append((name, percent(worst.nrmse)))
+        axis = "" if len(run.interface) == 1 else f" (axis {worst.axis})"
+        figures.append((name, percent(worst.nrmse) + axis))
         if comparison == "synchronisation":
             if np.isfinite(worst.delay) or run.definition.get("slow") is None:
-                figures.append(("Remaining delay", in_time(worst.delay)))
-            figures.append(("Amplitude error", percent(worst.amplitude - 1, sign=True)))
+                figures.append(("Remaining delay", in_time(worst.delay) + axis))
+            figures.append(("Amplitude error", percent(worst.amplitude - 1, sign=True) + axis))
     return figures
 
 
@@ -138,6 +157,8 @@ def _row(
         return Measures(
             comparison=name,
             dof=i + 1,
+            axis=axis_name(run, i + 1),
+            moves=True,
             nrmse=nrmse(r, x),
             peak_error=peak_error(r, x),
             largest_error=largest_error(r, x),

@@ -1,7 +1,7 @@
 """Plots of a run.  Each function computes its series, draws them and returns a matplotlib ``Figure``.
 
-No window is opened and no global setting changed: ``figure.savefig("name.png")`` is all that is needed.  Degrees of
-freedom of the interface count from 1.
+No window is opened and no global setting changed: ``figure.savefig("name.png")`` is all that is needed.  Axes of the
+interface, ``dof``, count from 1.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def needed(run: Run, name: str, dof: int) -> np.ndarray:
 
 
 def unit_of(run: Run, name: str, dof: int, largest: float) -> Display:
-    return display(run.signals[name if run.interface == 1 else f"{name}.{dof}"].unit, largest)
+    return display(run.units(name)[dof - 1], largest)
 
 
 def _line(axes: Axes, run: Run, values: np.ndarray, unit: Display, **look: Any) -> None:
@@ -80,13 +80,13 @@ def time_history(run: Run, dof: int = 1) -> Figure:
 
     Where the target is a force, the displacements have a panel of their own.
     """
-    of, target = series.compared(run), needed(run, "target", dof)
+    of, target = series.compared(run, dof), needed(run, "target", dof)
     measured, reference = values_of(run, of.followed, dof), values_of(run, "reference", dof)
     gap, energy = None if measured is None else measured - target, values_of(run, "energy.error", dof)
     kept = series.in_view(run)
     gap_unit = unit_of(run, "target", dof, peak(None if gap is None else np.array(series.extent(gap, kept))))
     overlays: list[tuple[str, str, tuple[np.ndarray | None, ...]]] = [("target", of.quantity, (target, measured))]
-    if of is series.BY_FORCE:
+    if of.by_force:
         moved = values_of(run, of.answer, dof), reference
         if (virtual := values_of(run, of.response, dof)) is not None:
             overlays.append((of.response, "displacement", (virtual, *moved)))
@@ -105,7 +105,7 @@ def time_history(run: Run, dof: int = 1) -> Figure:
             panels.append(figure.add_subplot(grid[i, column], sharex=panels[0] if panels else None))
             panels[-1].tick_params(labelbottom=i == len(rows) - 1)
             if i < len(overlays):
-                overlay(panels[-1], run, signals, unit, LABELS[of] if i == 0 else LABELS_OF_DISPLACEMENTS)
+                overlay(panels[-1], run, signals, unit, labels(of) if i == 0 else LABELS_OF_DISPLACEMENTS)
             else:
                 assert signals[0] is not None
                 _line(panels[-1], run, signals[0], unit, color=ERROR, linewidth=0.7)
@@ -114,10 +114,10 @@ def time_history(run: Run, dof: int = 1) -> Figure:
         upper = panels[0]
         if column == 0:
             for axes, (_, quantity, _), (_, unit) in zip(panels, overlays, rows, strict=False):
-                axes.set(title=quantity.capitalize(), ylabel=f"{quantity} [{unit.label}]")
+                title = f"{quantity.capitalize()}{series.of_axis(run, dof)}"
+                axes.set(title=title, ylabel=f"{quantity} [{unit.label}]")
             if gap is not None:
-                label = f"{of.measured} − {of.target} [{gap_unit.label}]"
-                panels[len(overlays)].set(title="Synchronisation error", ylabel=label)
+                panels[len(overlays)].set(title="Synchronisation error", ylabel=f"{of.gap} [{gap_unit.label}]")
             lines = [line for axes in panels[: len(overlays)] for line in axes.get_legend_handles_labels()[0]]
             figure.legend(handles=lines, loc="outside upper center", ncols=3)
         else:
@@ -129,10 +129,15 @@ def time_history(run: Run, dof: int = 1) -> Figure:
     return figure
 
 
-LABELS = {
-    series.BY_DISPLACEMENT: ("target z (virtual)", "measured x (specimen)", "reference z* (emulated)"),
-    series.BY_FORCE: ("target f (virtual)", "measured F (specimen)"),
-}
+def labels(of: series.Compared) -> tuple[str, ...]:
+    """What the legend calls target, measurement and reference."""
+    names = ("target", of.target, "virtual"), ("measured", of.measured, "specimen")
+    found = [" ".join(filter(None, (name, symbol, f"({part})"))) for name, symbol, part in names]
+    if not of.by_force:
+        found.append(f"reference {of.target + '*' if of.target else ''}".strip() + " (emulated)")
+    return tuple(found)
+
+
 LABELS_OF_DISPLACEMENTS = ("interface (virtual)", "measured (specimen)", "reference (emulated)")
 
 
@@ -169,11 +174,11 @@ def look_title(run: Run) -> str:
 
 
 def energy_limits(axes: Axes, run: Run, dof: int, titled: bool) -> None:
-    """Name the limits of the energy error, and draw those that the signal comes near."""
+    """Name the limits of the running energy error (not that of the whole test, ``measures.energy_error``), and draw those that the signal comes near."""
     known = {which: series.limit(run, "energy", dof, which) for which in ("warn", "trip")}
     if titled:
         told = [f"{which} at {100 * limit:g} %" for which, limit in known.items() if limit is not None]
-        axes.set(title=f"Energy error{': ' * bool(told)}{', '.join(told)}", ylabel="share [%]")
+        axes.set(title=f"Running energy error{': ' * bool(told)}{', '.join(told)}", ylabel="share [%]")
     low, high = axes.get_ylim()
     near = 8 if titled else 2
     for which, color in (("warn", CHECK), ("trip", BAD)):
@@ -203,22 +208,23 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     """The synchronisation subspace: measured against target, and the gap against the target.
 
     Perfect synchronisation is the 45° line; a delay opens it to an ellipse, a wrong amplitude turns it.  With ``delay``
-    [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison.
+    [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison, unless the motion has many
+    frequencies: its curves fill the plane and would only cover the measurement.
     """
     kept = _kept(run, from_time)
-    of, target = series.compared(run), needed(run, "target", dof)
+    of, target = series.compared(run, dof), needed(run, "target", dof)
     measured = needed(run, of.followed, dof)
     unit = unit_of(run, "target", dof, peak(target[kept], measured[kept]))
     gap_unit = unit_of(run, "target", dof, peak((measured - target)[kept]))
     z, x = target[kept], measured[kept]
     figure = new_figure(10.4, 4.2)
     plane, opened = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    reach, one = 1.06 * unit.factor * max(peak(z, x), 1e-12), f"{of.measured} = {of.target}"
+    reach, one = 1.06 * unit.factor * max(peak(z, x), 1e-12), "measured = target"
     plane.plot([-reach, reach], [-reach, reach], color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)), label=one)
     opened.axhline(0, color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)))
     _in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
     blot = _in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
-    if delay is not None:
+    if delay is not None and series.is_narrow(z):
         late = np.interp(run.time - delay, run.time, np.nan_to_num(target))[kept]
         look: dict[str, Any] = (
             {"linewidth": 1.2, "alpha": 1.0} if blot else {"linewidth": 3.0, "alpha": 0.4, "zorder": 1}
@@ -227,13 +233,13 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
         _in_plane(plane, unit.factor * z, unit.factor * late, PURE_DELAY, label, **(look | {"zorder": 1}))
         _in_plane(opened, unit.factor * z, gap_unit.factor * (late - z), PURE_DELAY, label, **look)
     plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Synchronisation")
-    plane.set(xlabel=f"target {of.target} [{unit.label}]", ylabel=f"measured {of.measured} [{unit.label}]")
+    plane.set(xlabel=f"target {of.quantity} [{unit.label}]", ylabel=f"measured {of.quantity} [{unit.label}]")
     plane.legend(loc="upper left")
     opened.legend(loc="upper right")
     opened.set(
         title="The same with the gap enlarged",
-        xlabel=f"target {of.target} [{unit.label}]",
-        ylabel=f"gap {of.measured} − {of.target} [{gap_unit.label}]",
+        xlabel=f"target {of.quantity} [{unit.label}]",
+        ylabel=f"gap {of.gap} [{gap_unit.label}]",
     )
     return figure
 
@@ -248,8 +254,9 @@ def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure
     figure = new_figure(5.6, 4.2)
     axes = figure.subplots()
     _in_plane(axes, unit.factor * x, force_unit.factor * f, MEASURED)
-    axes.set(title="Force and displacement of the specimen")
-    axes.set(xlabel=f"measured displacement [{unit.label}]", ylabel=f"measured force [{force_unit.label}]")
+    moved, felt = ("rotation", "moment") if run.interface.rotations[dof - 1] else ("displacement", "force")
+    axes.set(title=f"{felt.capitalize()} and {moved} of the specimen")
+    axes.set(xlabel=f"measured {moved} [{unit.label}]", ylabel=f"measured {felt} [{force_unit.label}]")
     return figure
 
 
@@ -271,7 +278,15 @@ def command(run: Run, dof: int = 1, limits: tuple[float, float] | None = None) -
     return figure
 
 
-QUANTITIES = {"m": "displacement", "N": "force", "m/s": "velocity", "m/s^2": "acceleration", "s": "time"}
+QUANTITIES = {
+    "m": "displacement",
+    "N": "force",
+    "m/s": "velocity",
+    "m/s^2": "acceleration",
+    "rad": "rotation",
+    "N m": "moment",
+    "s": "time",
+}
 
 
 @styled

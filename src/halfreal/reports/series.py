@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ TRIP = "guard.cause"
 """The channel on which the guard says why it stepped in."""
 ENDED = (1, 2, 5, 6)
 """Values of the guard's mode in which the test is over: tripped, finished, ramping down, stopped."""
+NARROW, MOSTLY = 1.15, 0.9
+"""A motion has one frequency if this part of its power is within this factor of the strongest."""
 LARGEST_DRAWN = 1e12
 """A diverged signal is drawn up to here: plotting libraries overflow beyond."""
 
@@ -38,8 +40,8 @@ def display(unit: str, peak: float = 1.0) -> Display:
         return Display(1.0, "N") if peak < 1e4 else Display(1e-3, "kN") if peak < 1e7 else Display(1e-6, "MN")
     if unit == "s":
         return Display(1e3, "ms") if peak < 1 else Display(1.0, "s")
-    if unit == "rad":
-        return Display(1e3, "mrad") if peak < 0.5 else Display(1.0, "rad")
+    if unit in ("rad", "rad/s"):
+        return Display(1e3, f"m{unit}") if peak < 0.5 else Display(1.0, unit)
     return Display(1.0, "–" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·"))
 
 
@@ -55,19 +57,49 @@ class Compared:
     """Measured channel that is not commanded: its work on the gap is the energy error."""
     response: str
     """Displacement of the virtual part at the interface, which should be the reference."""
-    target: str
-    """Symbols."""
-    measured: str
+    target: str = ""
+    """Symbols; none where axes have names, as letters are taken."""
+    measured: str = ""
+
+    @property
+    def by_force(self) -> bool:
+        return self.followed == "measured.force"
+
+    @property
+    def gap(self) -> str:
+        return f"{self.measured} − {self.target}" if self.target else "measured − target"
 
 
 BY_DISPLACEMENT = Compared("displacement", "measured.displacement", "measured.force", "target", "z", "x")
 BY_FORCE = Compared("force", "measured.force", "measured.displacement", "virtual.interface", "f", "F")
 
 
-def compared(run: Run) -> Compared:
+def compared(run: Run, dof: int = 1) -> Compared:
     """What to compare: by the unit of its target, a test asks the specimen for a displacement or for a force."""
-    target = run.signals.get("target" if run.interface == 1 else "target.1")
-    return BY_FORCE if target is not None and target.unit == "N" else BY_DISPLACEMENT
+    unit = run.units("target")[dof - 1]
+    found = BY_FORCE if unit in ("N", "N m") else BY_DISPLACEMENT
+    if unit in ("rad", "N m"):
+        found = replace(found, quantity="moment" if found.by_force else "rotation")
+    return found if axis_name(run, dof).isdigit() or len(run.interface) == 1 else replace(found, target="", measured="")
+
+
+def axis_name(run: Run, dof: int) -> str:
+    return run.interface.names[dof - 1]
+
+
+def of_axis(run: Run, dof: int) -> str:
+    """For captions: of which axis something is; nothing where there is only one."""
+    return "" if len(run.interface) == 1 else f", axis {axis_name(run, dof)}"
+
+
+def largest(run: Run, name: str, kept: np.ndarray) -> dict[str, float]:
+    """Largest value of a vector signal on axes of each unit."""
+    values = run.vector(name)
+    found: dict[str, float] = {}
+    if values is not None:
+        for i, unit in enumerate(run.units(name)):
+            found[unit] = max(found.get(unit, 0.0), peak(values[kept, i]))
+    return found
 
 
 def whole_steps(run: Run) -> np.ndarray:
@@ -198,6 +230,17 @@ def last_cycles(
     return first, last
 
 
+def is_narrow(values: np.ndarray) -> bool:
+    """Whether a motion has nearly all of its power about one frequency, such as a sine, also one that decays slowly."""
+    part = np.nan_to_num(drawable(values))
+    if len(part) < 16:
+        return True
+    power = np.abs(np.fft.rfft(np.hanning(len(part)) * (part - part.mean()))) ** 2
+    top = int(np.argmax(power))
+    near = power[int(top / NARROW) : int(top * NARROW) + 2]
+    return float(near.sum()) >= MOSTLY * float(power.sum())
+
+
 def excitations(run: Run) -> list[str]:
     """Names of the recorded excitations that are not silent; rates and stages are for integration, not for people."""
     return [
@@ -212,9 +255,12 @@ def excitations(run: Run) -> list[str]:
 
 def limit(run: Run, signal: str, dof: int = 1, which: str = "trip") -> float | None:
     """A ``"trip"`` or ``"warn"`` limit of a signal ("command", "force", …) by the run's definition [SI], or None."""
-    value = _setting(run, "limits", signal, which)
-    if isinstance(value, list | tuple) and value:  # one for all axes, or one for each
-        value = value[min(dof, len(value)) - 1]
+    turns = run.interface.rotations
+    group = ("rotation",) if turns[dof - 1] and signal != "energy" else ()
+    value = _setting(run, "limits", *group, signal, which)
+    if isinstance(value, list | tuple) and value:  # one for all axes, or one for each of their kind
+        place = dof - 1 if signal == "energy" else int((turns[: dof - 1] == turns[dof - 1]).sum())
+        value = value[min(place, len(value) - 1)]
     return float(value) if isinstance(value, int | float) else None
 
 

@@ -22,7 +22,6 @@ from ..models.base_excited import BaseExcited, InterfaceError, Simplification
 from ..models.damping import Rayleigh, modal_damping
 from ..models.exact import exact_method
 from ..models.structure import Dof, Response
-from ..models.virtual import UNITS
 from ..settings import Matrix, Settings, Vector, fault
 from .specimen import specimen_inputs
 
@@ -104,11 +103,11 @@ class FlexibleSpecimen(Settings):
         """Number of interface axes."""
         return len(self.interface)
 
-    def check_axes(self, axes: int) -> None:
+    def check_axes(self, axes: int, place: str = "rig.specimen") -> None:
         """Raise a fault unless the interface has this number of axes."""
         if len(self.interface) != axes:
             raise fault(
-                f"rig.specimen has an interface of {len(self.interface)} degree(s) of freedom where the virtual part "
+                f"{place} has an interface of {len(self.interface)} degree(s) of freedom where the virtual part "
                 f"has {axes} axis(es); name one degree of freedom for each"
             )
 
@@ -132,7 +131,7 @@ class FlexibleSpecimen(Settings):
         return np.eye(len(self.mass))[:, [dof - 1]]
 
     def response_channels(self) -> tuple[Channel, ...]:
-        return tuple(Channel(f"rig.{name}", UNITS[one.quantity]) for name, one in self.responses.items())
+        return tuple(Channel(f"rig.{name}", one.unit) for name, one in self.responses.items())
 
     def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
         """The block "specimen": reads the interface's displacement, velocity and acceleration, gives the force."""

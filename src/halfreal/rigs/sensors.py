@@ -16,7 +16,8 @@ from ..kernels.block import Block, Value, channels, names
 from ..kernels.compile import kernel
 from ..kernels.history import push
 from ..kernels.random import normal
-from ..settings import Number, Settings
+from ..models.axes import Axes
+from ..settings import Number, Settings, fault
 
 
 class DisplacementSensor(Settings):
@@ -26,6 +27,14 @@ class DisplacementSensor(Settings):
     delay: Annotated[float, Number("s", least=0)] = 0.0
 
 
+class RotationSensor(Settings):
+    noise: Annotated[float, Number("rad", least=0)] = 0.0
+    resolution: Annotated[float, Number("rad", least=0)] = 0.0
+    range: Annotated[float, Number("rad", above=0)] | None = None
+    delay: Annotated[float, Number("s", least=0)] | None = None
+    """That of displacements if left out."""
+
+
 class ForceSensor(Settings):
     noise: Annotated[float, Number("N", least=0)] = 0.0
     resolution: Annotated[float, Number("N", least=0)] = 0.0
@@ -33,15 +42,41 @@ class ForceSensor(Settings):
     delay: Annotated[float, Number("s", least=0)] = 0.0
 
 
+class MomentSensor(Settings):
+    noise: Annotated[float, Number("N m", least=0)] = 0.0
+    resolution: Annotated[float, Number("N m", least=0)] = 0.0
+    range: Annotated[float, Number("N m", above=0)] | None = None
+    delay: Annotated[float, Number("s", least=0)] | None = None
+    """That of forces if left out."""
+
+
 class Sensors(Settings):
     """Root-mean-square noise, smallest step, largest value and delay of each kind of sensor; ideal if left out."""
 
     displacement: DisplacementSensor = DisplacementSensor()
+    rotation: RotationSensor = RotationSensor()
     force: ForceSensor = ForceSensor()
+    moment: MomentSensor = MomentSensor()
 
-    def block(self, n: int, seed: int, initial: np.ndarray, *, ideal: bool, dt: float) -> Block:
+    def of_motion(self, axes: Axes) -> list[DisplacementSensor | RotationSensor]:
+        """Of displacement or rotation, for each axis."""
+        rotation = self.rotation.model_copy(update={"delay": _either(self.rotation.delay, self.displacement.delay)})
+        return [rotation if turns else self.displacement for turns in axes.rotations]
+
+    def of_force(self, axes: Axes) -> list[ForceSensor | MomentSensor]:
+        """Of force or moment, for each axis."""
+        moment = self.moment.model_copy(update={"delay": _either(self.moment.delay, self.force.delay)})
+        return [moment if turns else self.force for turns in axes.rotations]
+
+    def check_axes(self, axes: Axes) -> None:
+        """Refuse sensors of rotations and moments where no axis turns."""
+        for key, ideal in (("rotation", RotationSensor()), ("moment", MomentSensor())):
+            if not axes.rotations.any() and getattr(self, key) != ideal:
+                raise fault(f"of the axes {', '.join(axes.names)} none is a rotation; leave it out", "sensors", key)
+
+    def block(self, axes: Axes, seed: int, initial: np.ndarray, *, ideal: bool, dt: float) -> Block:
         """The block "sensors"; ideal ones are late all the same, as their delay is part of the loop's dynamics."""
-        parts = [self.displacement] * n + [self.force] * n
+        n, parts = len(axes), [*self.of_motion(axes), *self.of_force(axes)]
         none = np.zeros(2 * n)
         parameters: dict[str, Value] = {
             "seed": float(seed),
@@ -67,6 +102,10 @@ class Sensors(Settings):
             frozen=frozen,
             initial=tuple(initial),
         )
+
+
+def _either(delay: float | None, other: float) -> float:
+    return other if delay is None else delay
 
 
 @kernel

@@ -14,16 +14,14 @@ For actuator i with stroke s_i, force f_i and valve v_i, and the pose u = (x, y,
 Everything between controller and table is linear and integrated exactly for commands that are held over the rig's step;
 the limits act between steps.  Strokes follow the finite kinematics, forces act along the actuators as they stand at
 rest: poses are within some degrees.  A stroke beyond ``stroke`` meets an end stop as stiff as the oil column.  The
-measured displacement is the pose that the strokes tell.  Gravity is left out: static weight is tared.
+measured displacement is the pose that the strokes tell.  Left out are gravity, as static weight is tared, and what of
+the integrals would only strain the table.
 
-**Rotations.**  An interface axis rx, ry, rz counts in rad and N m.  Elsewhere in a definition displacements are in m
-and forces in N: read them on such an axis as the displacement and the force at an arm of 1 m, so that "1 mm" is 1 mrad
-and "1 N" is 1 N m.
+Axes rx, ry, rz of the interface are rotations, in rad and N m.
 """
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -31,8 +29,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, Channel, channels
-from ..kernels.compile import kernel
-from ..kernels.linear import multiply_add, set_to, stored
+from ..kernels.linear import stored
 from ..models.exact import discretise
 from ..models.restoring import assemble
 from ..settings import Number, Settings, fault
@@ -42,110 +39,10 @@ from .sensors import Sensors
 from .specimen import EXCITATION, Specimen
 from .table_kinematics import TableKinematics
 from .table_parts import MAVIS, ForcePlate, Pid, Platform, TableActuator, Valves, kinematics
+from .table_step import shaking_table_step
 from .transport import Reconstruction, transport
 
 POSE = len(AXES)
-
-
-@kernel
-def strokes(pose, positions, directions, lengths, out):  # type: ignore[no-untyped-def]
-    """Strokes for a pose; |reach| − ℓ is formed from |reach|² − ℓ², so that small ones keep their digits."""
-    rx, ry, rz = pose[3], pose[4], pose[5]
-    square = rx * rx + ry * ry + rz * rz
-    first, second = 1.0 - square / 6.0, 0.5 - square / 24.0
-    if square > 1e-6:
-        angle = math.sqrt(square)
-        first, second = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
-    for i in range(out.size):
-        px, py, pz = positions[i, 0], positions[i, 1], positions[i, 2]
-        cx, cy, cz = ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px
-        x = pose[0] + first * cx + second * (ry * cz - rz * cy)
-        y = pose[1] + first * cy + second * (rz * cx - rx * cz)
-        z = pose[2] + first * cz + second * (rx * cy - ry * cx)
-        along = x * directions[i, 0] + y * directions[i, 1] + z * directions[i, 2]
-        more = x * x + y * y + z * z + 2.0 * lengths[i] * along
-        out[i] = more / (math.sqrt(more + lengths[i] * lengths[i]) + lengths[i])
-
-
-@kernel
-def small_product(a, x, y):  # type: ignore[no-untyped-def]
-    """y = A x of a stored matrix, in plain loops: it compiles faster where a product is too small to matter."""
-    for i in range(y.size):
-        total = 0.0
-        for j in range(x.size):
-            total += a[j, i] * x[j]
-        y[i] = total
-
-
-def shaking_table_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    n, m, size = p.axes.size, p.force.size, s.x.size
-    set_to(0.0, s.pose)
-    for i in range(n):
-        s.pose[int(p.axes[i])] = u[i]
-    if p.finite == 1.0:
-        strokes(s.pose, p.positions, p.directions, p.lengths, s.wanted)
-    else:
-        small_product(p.modal, s.pose, s.wanted)
-    first = 3 * m  # of the pose in the state; its rate stands as far behind as there are coordinates
-    coordinates = (size - first) // 2
-    for i in range(6):
-        s.pose[i] = s.x[first + i]
-        s.rate[i] = s.x[first + coordinates + i]
-    strokes(s.pose, p.positions, p.directions, p.lengths, s.reached)
-    small_product(p.modal, s.rate, s.speed)
-    saturated = 0.0
-    for i in range(m):
-        error = s.wanted[i] - s.reached[i]
-        asked = (s.wanted[i] - s.before[i]) / p.h * s.started
-        s.before[i] = s.wanted[i]
-        drive = p.proportional * error + p.integral * s.sum[i] + p.derivative * (asked - s.speed[i])
-        if abs(drive) > p.speed[i]:
-            drive = math.copysign(p.speed[i], drive)
-            saturated += 1.0
-        else:  # no winding up while the valve is fully open
-            s.sum[i] += p.h * error
-        over = abs(s.reached[i]) - p.stroke[i]
-        s.z[size + i] = drive
-        s.z[size + m + i] = 0.0
-        if over > 0.0:
-            s.z[size + m + i] = -math.copysign(p.stop[i] * over, s.reached[i])
-            saturated += 1.0
-    s.started = 1.0
-    s.z[size + 2 * m] = u[n]
-    for i in range(size):
-        s.z[i] = s.x[i]
-    set_to(0.0, s.x)
-    multiply_add(p.transition, s.z, s.x)
-    fight = 0.0
-    for i in range(m):
-        if abs(s.x[2 * m + i]) > p.force[i]:
-            s.x[2 * m + i] = math.copysign(p.force[i], s.x[2 * m + i])
-            saturated += 1.0
-    for k in range(p.redundant.shape[0]):
-        part = 0.0
-        for i in range(m):
-            part += p.redundant[k, i] * s.x[2 * m + i]
-        fight += part * part
-    for i in range(6):
-        s.pose[i] = s.x[first + i]
-    strokes(s.pose, p.positions, p.directions, p.lengths, s.reached)
-    if p.finite == 0.0:  # strokes are read as those of a small motion
-        small_product(p.inverse, s.reached, s.pose)
-    for i in range(size):
-        s.z[i] = s.x[i]
-    set_to(0.0, s.out)
-    multiply_add(p.outputs, s.z, s.out)
-    for i in range(n):
-        y[i] = s.pose[int(p.axes[i])]
-        y[n + i] = s.out[i]
-    for i in range(m):
-        y[2 * n + i] = s.x[2 * m + i]
-        y[2 * n + m + i] = s.reached[i]
-    y[2 * n + 2 * m] = math.sqrt(fight)
-    y[2 * n + 2 * m + 1] = saturated
-    for i in range(n, s.out.size):
-        y[n + 2 * m + 2 + i] = s.out[i]
-    return 0
 
 
 class ShakingTable(Settings):
@@ -194,7 +91,9 @@ class ShakingTable(Settings):
         axes = info.data.get("axes")
         found = specimen.axes()
         if axes is not None and found is not None and found != len(axes):
-            raise fault(f"an interface of {found} degree(s) of freedom on a table with {len(axes)} axis(es); give both")
+            raise fault(
+                f"an interface of {found} degree(s) of freedom on a table of {len(axes)} axis(es); give as many"
+            )
         if isinstance(specimen, FlexibleSpecimen) and specimen.simplification != "none":
             raise fault(
                 f"'{specimen.simplification}' on a shaking table, which moves with the whole specimen; give \"none\"",
@@ -316,7 +215,7 @@ class ShakingTable(Settings):
         """The block "table": commands reconstructed on the rig's step, in displacements and rotations."""
         n, m = len(commands), len(self.actuators)
         a, b, c, d = self.plant()
-        transition, held, _ = discretise(a, b, h, "zero")
+        moved = np.hstack(discretise(a, b, h, "zero")[:2])
         placed = self.kinematics
         start = self.resting(np.asarray(x0, dtype=float))
         out = c @ start
@@ -356,8 +255,8 @@ class ShakingTable(Settings):
                 "proportional": self.controller.proportional,
                 "integral": self.controller.integral,
                 "derivative": self.controller.derivative,
-                "transition": stored(np.hstack([transition, held])),
-                "outputs": stored(np.hstack([c, d])),
+                "transition": stored(np.vstack([moved, c @ moved + np.hstack([np.zeros_like(c), d])])),
+                "by_force": stored(c[:, 2 * m : 3 * m]),
             },
             state={
                 "x": start,
@@ -370,10 +269,10 @@ class ShakingTable(Settings):
                 "wanted": np.zeros(m),
                 "reached": np.zeros(m),
                 "speed": np.zeros(m),
-                "out": np.zeros(len(c)),
+                "next": np.zeros(len(a) + len(c)),
             },
             frozen=(
-                *("started", "z", "pose", "rate", "wanted", "reached", "speed", "out"),
+                *("started", "z", "pose", "rate", "wanted", "reached", "speed", "next"),
                 *(() if self.controller.integral else ("sum",)),
             ),
             watched=("rig.saturated",),

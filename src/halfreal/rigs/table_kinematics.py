@@ -25,7 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .interface_geometry import AXES, GeometryError, determined, geometry
+from .interface_geometry import AXES, WORST_CONDITION, GeometryError, geometry
 
 ITERATIONS = 30
 CONVERGED = 1e-13
@@ -66,7 +66,7 @@ class TableKinematics:
         object.__setattr__(self, "positions", np.asarray(self.positions, dtype=float))
         object.__setattr__(self, "directions", directions / np.linalg.norm(directions, axis=1, keepdims=True))
         object.__setattr__(self, "lengths", np.asarray(self.lengths, dtype=float))
-        determined(self.modal, AXES, "actuators")
+        _moves_every_axis(self.modal)
 
     @cached_property
     def modal(self) -> np.ndarray:
@@ -115,3 +115,34 @@ class TableKinematics:
     def misfit(self, extensions: np.ndarray) -> np.ndarray:
         """What the strokes have beyond those of the pose nearest to them, (m,): it strains the table."""
         return np.asarray(extensions - self.extensions(self.pose(extensions)))
+
+
+PUSHING = {
+    "x": "along x",
+    "y": "along y",
+    "z": "along z",
+    "rx": "along y or z at a distance from the x axis",
+    "ry": "along x or z at a distance from the y axis",
+    "rz": "along x or y at a distance from the z axis",
+}
+"""What moves the table in an axis."""
+
+
+def _moves_every_axis(modal: np.ndarray) -> None:
+    """Raise ``GeometryError`` if there is a motion of the table in which no actuator with the matrix C moves."""
+    scale = np.abs(modal).max(axis=0)
+    size = np.zeros(len(AXES))
+    _, found, motions = np.linalg.svd(modal / np.where(scale > 0.0, scale, 1.0))
+    size[: len(found)] = found
+    free = motions[size * WORST_CONDITION < size[0]]
+    if not len(free):
+        return
+    lost = [axis for axis, share in zip(AXES, np.abs(free).max(axis=0), strict=True) if share > 1e-3]
+    which = lost[0] if len(lost) == 1 else f"{', '.join(lost[:-1])} and {lost[-1]}"
+    if len(lost) > len(free):
+        which = f"{len(free)} motion(s) made of {which}"
+    helps = [PUSHING[axis] for axis in lost]
+    places = helps[0] if len(helps) == 1 else f"{'; '.join(helps[:-1])}; or {helps[-1]}"
+    raise GeometryError(
+        f"the {len(modal)} actuators cannot move the table in {which}; add {len(free)}, pushing {places}"
+    )

@@ -7,15 +7,25 @@ With s* = C u* and continuous controllers, the table of ``shaking_table`` is lin
 The derivative of the target is moved behind the valve: with w = v˙ − ω_v² k_d C u* no rate of the target is needed, and
 the model is proper.  Delays of commands and the sampling of the controllers are left out.
 
+Whether the controllers are stable as they are sampled, on the rig's step h with x⁺ = Φ x + Γ c, is told by
+
+    x⁺ = (Φ − Γ C (k_p P + k_d P˙)) x + k_i Γ σ,      σ⁺ = σ − h C P x
+
+with P x the pose, P˙ x its rate and σ the sums of the integral action.
+
 Tuning, as the paper of the DLR on its table tells it: proportional and derivative gain are raised until the amplitude
 is flat within the bandwidth; what is left is a phase that falls like that of a delay.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..errors import HalfrealError
+from ..models.axes import Axes
+from ..models.exact import discretise
 from ..stability.state_space import StateSpace
 from .interface_geometry import AXES, Axis
 from .shaking_table import POSE, ShakingTable
@@ -36,26 +46,79 @@ def closed_loop(rig: ShakingTable, controller: Pid | None = None) -> StateSpace:
     gains = rig.controller if controller is None else controller
     a, b, _, _ = rig.plant()
     m, n = len(rig.actuators), len(a)
-    size = (n - 3 * m) // 2
     drive = b[:, :m]
     modal = rig.kinematics.modal
-    pose, rate = np.zeros((m, n)), np.zeros((m, n))
-    pose[:, 3 * m : 3 * m + POSE] = modal
-    rate[:, 3 * m + size : 3 * m + size + POSE] = modal
-    total = np.zeros((n + m, n + m))
+    pose, rate = _strokes_and_speeds(rig, n)
+    seen = _unstrained(rig) if gains.integral else np.zeros((m, 0))
+    sums = seen.shape[1]
+    total = np.zeros((n + sums, n + sums))
     total[:n, :n] = a - drive @ (gains.proportional * pose + gains.derivative * rate)
-    total[:n, n:] = gains.integral * drive
-    total[n:, :n] = -pose
-    by_target = np.zeros((n + m, POSE))
-    by_target[:n] = gains.proportional * drive @ modal
-    by_target[n:] = modal
+    total[:n, n:] = gains.integral * drive @ seen
+    total[n:, :n] = -seen.T @ pose
+    by_target = np.vstack([gains.proportional * drive @ modal, seen.T @ modal])
     # u˙* enters v¨ through k_d: shift it into the state that is integrated once before
-    shift = np.vstack([gains.derivative * drive @ modal, np.zeros((m, POSE))])
-    outputs = np.zeros((POSE, n + m))
+    shift = np.vstack([gains.derivative * drive @ modal, np.zeros((sums, POSE))])
+    outputs = np.zeros((POSE, n + sums))
     outputs[:, 3 * m : 3 * m + POSE] = np.eye(POSE)
-    if gains.integral == 0.0:
-        total, by_target, shift, outputs = total[:n, :n], by_target[:n], shift[:n], outputs[:, :n]
     return StateSpace(total, by_target + total @ shift, outputs, np.zeros((POSE, POSE)))
+
+
+def sampled_radius(rig: ShakingTable, h: float, controller: Pid | None = None) -> float:
+    """Spectral radius, over one step of the rig, of the table held by its controllers, sampled as they are."""
+    gains = rig.controller if controller is None else controller
+    a, b, _, _ = rig.plant()
+    m, n = len(rig.actuators), len(a)
+    transition, held, _ = discretise(a, b[:, :m], h, "zero")
+    strokes, speeds = _strokes_and_speeds(rig, n)
+    seen = _unstrained(rig) if gains.integral else np.zeros((m, 0))
+    total = np.eye(n + seen.shape[1])
+    total[:n, :n] = transition - held @ (gains.proportional * strokes + gains.derivative * speeds)
+    total[:n, n:] = gains.integral * held @ seen
+    total[n:, :n] = -h * seen.T @ strokes
+    return float(np.abs(np.linalg.eigvals(total)).max())
+
+
+def largest_stable(rig: ShakingTable, h: float) -> tuple[str, float] | None:
+    """The gain whose lowering alone makes the controllers stable, and up to which value; None if none does."""
+    for key in ("proportional", "derivative", "integral"):
+        high = float(getattr(rig.controller, key))
+        bound = largest(lambda value, key=key: sampled_radius(rig, h, _with(rig, key, value)) < 1.0, high)  # type: ignore[misc]
+        if bound is not None:
+            return key, bound
+    return None
+
+
+def largest(stable: Callable[[float], bool], high: float) -> float | None:
+    """The largest value below ``high``, which is not stable, up to which one is; None if none down to a millionth."""
+    low = high
+    while not stable(low):
+        low *= 0.5
+        if low <= 1e-6 * high:
+            return None
+    high = 2.0 * low
+    while high - low > 1e-4 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
+def _with(rig: ShakingTable, key: str, value: float) -> Pid:
+    return rig.controller.model_copy(update={key: value})
+
+
+def _strokes_and_speeds(rig: ShakingTable, states: int) -> tuple[np.ndarray, np.ndarray]:
+    """C P and C P˙, (m, states): strokes and their rates for small motions, out of the plant's state."""
+    m = len(rig.actuators)
+    size = (states - 3 * m) // 2
+    pose, rate = np.zeros((m, states)), np.zeros((m, states))
+    pose[:, 3 * m : 3 * m + POSE] = rig.kinematics.modal
+    rate[:, 3 * m + size : 3 * m + size + POSE] = rig.kinematics.modal
+    return pose, rate
+
+
+def _unstrained(rig: ShakingTable) -> np.ndarray:
+    """Sums of the integral action that do not only strain the table, (m, 6): an orthonormal basis of the range of C."""
+    return np.asarray(np.linalg.svd(rig.kinematics.modal)[0][:, :POSE])
 
 
 def axis_response(rig: ShakingTable, axis: Axis, frequency_hz: np.ndarray, controller: Pid | None = None) -> np.ndarray:
@@ -70,8 +133,9 @@ def slow_lag(rig: ShakingTable) -> float:
     model, index = closed_loop(rig), rig.index()
     once = np.linalg.solve(model.a, model.b)
     still, slope = model.c @ once, model.c @ np.linalg.solve(model.a, once)
-    lags = [-slope[i, i] / still[i, i] for i in index]
-    return float(max(lags)) + rig.delay + rig.sensors.force.delay
+    sensors = rig.sensors.of_force(Axes(rig.axes))
+    lags = [-slope[i, i] / still[i, i] + sensor.delay for i, sensor in zip(index, sensors, strict=True)]
+    return float(max(lags)) + rig.delay
 
 
 def tune(rig: ShakingTable, bandwidth_hz: float) -> Pid:
@@ -81,6 +145,8 @@ def tune(rig: ShakingTable, bandwidth_hz: float) -> Pid:
     """
     from scipy.optimize import minimize
 
+    if not (0.0 < bandwidth_hz < np.inf):
+        raise HalfrealError(f"a bandwidth of {bandwidth_hz:g} Hz; give one above 0 Hz, such as 30 Hz")
     within = np.linspace(0.04, 1.0, LINES) * bandwidth_hz
     omega = 2 * np.pi * np.concatenate([within, np.geomspace(1.05, 20.0, LINES) * bandwidth_hz])
     index = rig.index()

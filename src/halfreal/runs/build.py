@@ -24,9 +24,11 @@ from ..couplings.harmonic import Harmonic, twin
 from ..couplings.kalman_filter import FILTERED
 from ..couplings.narrow_band_table import NarrowBandTable, given_frequency
 from ..couplings.start_up import Measured
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
+from ..definition.sections import SimulatedRig
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import GUARD_MODE, Loop
+from ..models.axes import Axes
 from ..models.constrained import Constrained
 from ..models.excitation import silence
 from ..models.restoring import assemble
@@ -73,15 +75,15 @@ def at_rest(virtual: Any, rig: Any) -> Any:
     return virtual
 
 
-def interface(name: str, n: int) -> tuple[str, ...]:
-    """Channel names of a signal of the interface."""
-    return names(channels(name, "", n))
+def numbered(signal: str, n: int) -> tuple[str, ...]:
+    """Channels of a signal of the interface as blocks count them, before they are named after its axes."""
+    return Axes.numbered(n).channels(signal)
 
 
-def needed_to_resume(n: int) -> tuple[str, ...]:
+def needed_to_resume(axes: Axes) -> tuple[str, ...]:
     """Channels without which a slow test cannot be taken up again."""
     signals = ("measured.displacement", "measured.force", "command.asked")
-    return (*(name for signal in signals for name in interface(signal, n)), GUARD_MODE, "motion.clock")
+    return (*(name for signal in signals for name in axes.channels(signal)), GUARD_MODE, "motion.clock")
 
 
 def build(
@@ -108,9 +110,9 @@ def build(
     step, virtual, slow = definition.timing.step, definition.virtual, definition.slow
     if quiet:
         virtual = at_rest(virtual, definition.rig)
-    n = virtual.axes
+    n, axes = virtual.axes, definition.interface
     target, command, displacement, force, asked = (
-        interface(name, n) for name in ("target", "command", "measured.displacement", "measured.force", "command.asked")
+        numbered(name, n) for name in ("target", "command", "measured.displacement", "measured.force", "command.asked")
     )
     unit = "N" if definition.commands == "force" else "m"
     x0 = initial_displacement(virtual)
@@ -124,12 +126,11 @@ def build(
         controller.insert(0, controller.pop())  # the energy of the tick before: its target has been answered only now
     moved = slow is not None and not cut and not replayed
     if slow is not None and moved:
-        places, forces = interface("sensed.displacement", n), interface("sensed.force", n)
-        rate = definition.limits.ordered(definition.commands)[1][1].values("trip", n)
-        controller.append(
-            slow.block(step, unit, asked, places, forces, rate, x0, definition.commands, begin=begin, fixed=quiet)
-        )
-        moving, seen = interface("motion.command", n), interface("motion.displacement", n)
+        places, forces = numbered("sensed.displacement", n), numbered("sensed.force", n)
+        rate = definition.limits.watched(axes, definition.commands)[1].trip
+        how: dict[str, Any] = {"begin": begin, "fixed": quiet, "axes": axes}
+        controller.append(slow.block(step, unit, asked, places, forces, rate, x0, definition.commands, **how))
+        moving, seen = numbered("motion.command", n), numbered("motion.displacement", n)
         guarded = (moving, moving, seen, forces)
     controller.append(
         guard(
@@ -137,7 +138,7 @@ def build(
             definition.period,
             unit,
             *guarded,
-            interface("energy.error", n),
+            numbered("energy.error", n),
             x0,
             soft_start=before * step,
             soft_stop=0.0 if alone else soft_stop(definition),
@@ -146,17 +147,21 @@ def build(
             targets=definition.targets if slow is None else definition.commands,  # there it is the command on its way
             step=step,
             begin=begin,
+            axes=axes,
         )
     )
     if cut:
         controller.insert(0, probe(n, unit))
-        command = interface(PROBE, n)
+        command = numbered(PROBE, n)
     when: dict[str, Any] = {"dt": step, "start": -before, "end": None if alone else definition.timing.ticks}
     if moved:
         when["hold"] = HOLDING
     inner, outer = ([], list(link)) if link else rig_blocks(definition, x0, command, quiet=quiet, ideal=ideal)
     if moved:
         outer = [sensing(block) for block in outer]
+    controller = [axes.named(block) for block in controller]
+    foreign = isinstance(definition.rig, AssembledRig)
+    inner, outer = ([axes.named(block, foreign=foreign) for block in group] for group in (inner, outer))
     return Loop(controller, inner, outer, substeps=1 if link else getattr(definition.rig, "substeps", 1), **when)
 
 
@@ -164,7 +169,7 @@ def before_the_guard(definition: Definition, virtual: Any, unit: str, *, quiet: 
     """Excitation, start-up, virtual substructure, coupling, energy error."""
     step, n = definition.timing.step, virtual.axes
     target, displacement, force, feedback = (
-        interface(name, n) for name in ("target", "measured.displacement", "measured.force", "feedback")
+        numbered(name, n) for name in ("target", "measured.displacement", "measured.force", "feedback")
     )
     driven = definition.excitation.virtual
     acts_as = "none" if driven is None else driven.acts_as
@@ -197,7 +202,7 @@ def before_the_guard(definition: Definition, virtual: Any, unit: str, *, quiet: 
     return [
         shown,
         *([] if predicted is None else [predicted.block(step, force)]),
-        start_up.block(step, "N", force if predicted is None else interface(PREDICTED, n), target, displacement),
+        start_up.block(step, "N", force if predicted is None else numbered(PREDICTED, n), target, displacement),
         structure,
         *coupling,
         energy_error(step, energy.window, energy.floor, target, displacement, force),
@@ -208,13 +213,13 @@ def plain_coupling(definition: Definition, unit: str) -> Block:
     """A coupling that sees target and measurements."""
     assert not isinstance(definition.coupling, Harmonic)
     n = definition.virtual.axes
-    measured = (*interface("measured.displacement", n), *interface("measured.force", n))
+    measured = (*numbered("measured.displacement", n), *numbered("measured.force", n))
     known: dict[str, Any] = {}
     if isinstance(definition.coupling, NarrowBandTable):
         excitation = definition.excitation
         known["given"] = given_frequency((excitation.specimen, excitation.virtual))
     coupling = informed(definition)
-    return coupling.block(definition.timing.step, unit, interface("target", n), measured, **known)
+    return coupling.block(definition.timing.step, unit, numbered("target", n), measured, **known)
 
 
 def filtered_coupling(definition: Definition, unit: str) -> list[Block]:
@@ -223,10 +228,10 @@ def filtered_coupling(definition: Definition, unit: str) -> list[Block]:
     used = getattr(definition.coupling, "filter", None)
     if used is None:
         return [coupling]
-    measured, seen = interface("measured.displacement", n), interface(FILTERED, n)
+    measured, seen = numbered("measured.displacement", n), numbered(FILTERED, n)
     inputs = tuple(seen[measured.index(name)] if name in measured else name for name in coupling.inputs)
     return [
-        used.block(definition.timing.step, "m", measured, interface("command", n)),
+        used.block(definition.timing.step, "m", measured, numbered("command", n)),
         replace(coupling, inputs=inputs),
     ]
 
@@ -270,14 +275,14 @@ def harmonic_blocks(definition: Definition, structure: Block, unit: str, *, quie
     phase = coupling.phase_block(step, ("excitation.virtual", "excitation.virtual.rate"))
     return [
         silence("nothing"),
-        twin(structure, interface("feedback", n), "nothing"),
+        twin(structure, numbered("feedback", n), "nothing"),
         *([] if phase is None else [phase]),
         coupling.block(
             step,
             unit,
-            interface("target", n),
-            interface("measured.displacement", n),
-            interface("twin", n),
+            numbered("target", n),
+            numbered("measured.displacement", n),
+            numbered("twin", n),
             () if phase is None else ("excitation.phase",),
         ),
     ]
@@ -297,10 +302,9 @@ def written_down(definition: Definition) -> Definition:
 @lru_cache(maxsize=8)
 def plant(definition: Definition) -> PlantModel:
     """The loop of a definition from the command to the gap, with the model of its rig and without its coupling."""
-    n = definition.virtual.axes
     loop = build(definition.model_copy(update={"coupling": Direct()}), quiet=True, cut=True)
     loop.run(SETTLING_TICKS)
-    return loop_plant(loop, interface("target", n), interface("measured.displacement", n))
+    return loop_plant(loop, *(definition.interface.channels(name) for name in ("target", "measured.displacement")))
 
 
 def simulated(
@@ -316,21 +320,20 @@ def simulated(
     """The blocks of a simulated rig on its own step, and those of the end of a tick: its sensors."""
     if isinstance(rig, AssembledRig):
         return rig.blocks(definition.period, command, x0)
-    step, pushed = definition.period, definition.excitation.specimen
+    step, pushed, axes = definition.period, definition.excitation.specimen, definition.interface
     excitation = silence(EXCITATION, "N") if pushed is None or quiet else pushed.block(EXCITATION)
     if isinstance(rig, ForceActuated | ServoHydraulic | Electrodynamic):
         converted: dict[str, Any] = {} if isinstance(rig, ForceActuated) else {"ideal": quiet or ideal}
         moving = rig.block(command, step, x0, **converted)
         resting = np.array(moving.initial)[: 2 * n]
-        sensors = rig.sensors.block(n, definition.timing.seed, resting, ideal=quiet or ideal, dt=step)
+        sensors = rig.sensors.block(axes, definition.timing.seed, resting, ideal=quiet or ideal, dt=step)
         return [excitation, moving], [sensors]
     if isinstance(rig, ForceControlled):
         return force_controlled(definition, rig, n, x0, command, quiet=quiet, ideal=ideal)
     if isinstance(rig, ShakingTable):
         way, table = rig.blocks(command, step, x0)
-        sensors = rig.sensors.block(
-            n, definition.timing.seed, np.array(table.initial[: 2 * n]), ideal=quiet or ideal, dt=step
-        )
+        resting = np.array(table.initial[: 2 * n])
+        sensors = rig.sensors.block(axes, definition.timing.seed, resting, ideal=quiet or ideal, dt=step)
         return [way, excitation, table], [sensors]
     specimen = rig.specimen.block(n, x0, step / rig.substeps)
     inner = [
@@ -349,7 +352,7 @@ def simulated(
         specimen,
     ]
     resting = np.array([*x0, *(specimen.initial or np.zeros(n))])
-    return inner, [rig.sensors.block(n, definition.timing.seed, resting, ideal=quiet or ideal, dt=step)]
+    return inner, [rig.sensors.block(axes, definition.timing.seed, resting, ideal=quiet or ideal, dt=step)]
 
 
 def force_controlled(
@@ -365,7 +368,7 @@ def force_controlled(
     """A rig in force control: its blocks, load cells, and displacement sensors or camera."""
     period, seed = definition.period, definition.timing.seed
     moving = rig.block(command, period, x0)
-    sensors = rig.sensors.block(n, seed, np.array(moving.initial), ideal=quiet or ideal, dt=period)
+    sensors = rig.sensors.block(definition.interface, seed, np.array(moving.initial), ideal=quiet or ideal, dt=period)
     if rig.camera is None:
         return [moving], [sensors]
     seen = channels("camera.displacement", "m", n)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.narrow_band_table import NarrowBandTable
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
+from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
 from ..models import state_space
 from ..models.beam import Beam

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 FEWEST_SAMPLES = 8
+TRANSIENT = 4.0
+"""Energy of one half of a record over that of the other, beyond which its motion is a transient."""
 NAN = float("nan")
 
 
@@ -65,16 +67,21 @@ def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float)
 
     - With l = 2 the average is a quotient of spectra: noise in the signal that has nothing to do with the reference
       averages out, and no division by a small R_j is ever made.
-    - Both signals lose their mean and are weighted by a Hann window before the transform: a record rarely holds a whole
-      number of cycles, and the jump between its ends would spread over all frequencies.  The middle of the record thus
-      counts more than its ends.  The zero frequency, where a delay has no phase, is left out.
+    - A record that goes on rarely holds a whole number of cycles, and the jump between its ends would spread over all
+      frequencies: both signals lose their mean and are weighted by a Hann window before the transform.  The middle of
+      the record thus counts more than its ends.  The zero frequency, where a delay has no phase, is left out.
+    - A transient, of which one half of the record has more than four times the energy of the other (a pulse at the
+      start, decayed to a quarter at the end), has its motion where the window would remove it, and next to no jump: it
+      is taken as it is, as in the paper, and every sample counts alike.
+    - Of two motions that decay differently, e^{−at} and e^{−bt} at one frequency, A → 2a/(a + b): A is of all of the
+      motion, not of its peak.  Two that drift apart in phase make A smaller, too.
     - A true delay over a band of frequencies turns the phases apart; to second order the average falls short of the
       true amplitude by the factor 1 − ½ d² σ², σ² [rad²/s²] being the variance of 2πf under the weights.
     - A delay beyond half a period of f_eq cannot be told from a lead.
     """
     if len(reference) < FEWEST_SAMPLES:
         return FrequencyEvaluation(NAN, NAN, NAN, NAN)
-    window = np.hanning(len(reference))
+    window = np.ones(len(reference)) if is_transient(reference) else np.hanning(len(reference))
     target, measured = _spectrum(reference, window), _spectrum(signal, window)
     power = np.abs(target) ** 2
     total = float(power.sum())
@@ -85,6 +92,13 @@ def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float)
     frequency = float((frequencies * power).sum() / total)
     phase = float(np.angle(index))
     return FrequencyEvaluation(abs(index), phase, frequency, -phase / (2 * np.pi * frequency))
+
+
+def is_transient(reference: np.ndarray) -> bool:
+    """Whether a motion has most of its energy in one half of its record."""
+    power = (reference - reference.mean()) ** 2
+    halves = [float(half.sum()) for half in (power[: len(power) // 2], power[len(power) // 2 :])]
+    return TRANSIENT * min(halves) < max(halves)
 
 
 def _spectrum(signal: np.ndarray, window: np.ndarray) -> np.ndarray:

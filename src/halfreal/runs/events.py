@@ -11,7 +11,7 @@ from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.tick import ARMED, FINISHED, GUARD_FAILED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
-from ..safety.limits import Commands
+from ..safety.limits import UNLIMITED, Commands
 from ..safety.slow_motion import STATES as MOTION_STATES
 from .run import Event, Outcome
 
@@ -26,14 +26,6 @@ STATES = {
 }
 """The guard's modes for people."""
 RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig has made itself safe"}
-UNITS = {
-    "command rate": "m/s",
-    "measured velocity": "m/s",
-    "measured acceleration": "m/s^2",
-    "measured.force": "N",
-    "energy error": "1",
-}
-"""Of the guard's signals; the others are in metres."""
 OF_LOOP = {
     BY_OPERATOR: "emergency stop by the operator",
     BY_RECORDER: "the record can no longer be written",
@@ -51,10 +43,13 @@ def describe(definition: Definition, loop: Loop, tick: int, channel: str, value:
 
 def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
     """Words for the values of watched channels; an empty one for a change that says nothing new."""
-    n = definition.virtual.axes
-    signals = range(1, 1 + n * len(definition.limits.ordered()))
-    causes = {float(i): f"{definition.limits.name_cause(i, n)} beyond its limit" for i in signals}
-    warnings = {float(i): f"warning: {definition.limits.name_cause(i, n)} beyond its warning limit" for i in signals}
+    names = {
+        float(which * len(definition.interface) + i + 1): name
+        for which, one in enumerate(definition.limits.watched(definition.interface))
+        for i, name in enumerate(definition.interface.channels(one.name))
+    }
+    causes = {cause: f"{name} beyond its limit" for cause, name in names.items()}
+    warnings = {cause: f"warning: {name} beyond its warning limit" for cause, name in names.items()}
     return {
         "guard.mode": {**STATES, TRIPPED: "", FINISHED: ""},
         "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
@@ -76,20 +71,13 @@ def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
         return loop.describe(value)
     if cause in OF_LOOP:
         return OF_LOOP[cause]
-    n = definition.virtual.axes
-    which, axis = divmod(int(cause) - 1, n)
-    targets = guarded_targets(definition)
-    signal, limit = definition.limits.ordered(definition.commands, targets)[which]
-    name = definition.limits.name_cause(cause, n)
-    if getattr(limit, "trip", None) is None or np.isnan(value):
+    axes = definition.interface
+    which, axis = divmod(int(cause) - 1, len(axes))
+    watched = definition.limits.watched(axes, definition.commands, guarded_targets(definition))[which]
+    name, limit, unit = axes.channels(watched.name)[axis], float(watched.trip[axis]), watched.units[axis]
+    if limit == UNLIMITED or np.isnan(value):
         return f"{name} was {value}, not a finite number"
-    unit = UNITS.get(signal, "m")
-    if (definition.commands == "force" and signal in ("command.asked", "command rate")) or (
-        targets == "force" and signal in ("target", "gap")
-    ):
-        unit = {"m": "N", "m/s": "N/s"}[unit]
-    bound = units.text(float(limit.values("trip", n)[axis]), unit)
-    return f"{name} was {units.text(value, unit, digits=7)}, beyond its limit of {bound}"
+    return f"{name} was {units.text(value, unit, digits=7)}, beyond its limit of {units.text(limit, unit)}"
 
 
 def guarded_targets(definition: Definition) -> Commands:
@@ -100,7 +88,7 @@ def guarded_targets(definition: Definition) -> Commands:
 def limits_used(definition: Definition, loop: Loop) -> dict[str, float]:
     """Largest value of each limited signal so far, as a share of its trip limit."""
     peaks = loop.state("guard")["peaks"].copy()
-    return definition.limits.used(peaks, definition.commands, guarded_targets(definition))
+    return definition.limits.used(definition.interface, peaks, definition.commands, guarded_targets(definition))
 
 
 def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcome, str]:

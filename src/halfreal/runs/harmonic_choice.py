@@ -256,14 +256,18 @@ class Choosing:
         if self.coupling.amplitude is not None:
             return
         limits = self.definition.limits
-        drive, gap = (float(limit.values("trip", self.axes).min()) for limit in (limits.drive, limits.gap))
-        if min(drive, gap) >= UNLIMITED:
+        drive, gap = (limits.values(key, "trip", self.definition.interface) for key in ("drive", "gap"))
+        if min(drive.min(), gap.min()) >= UNLIMITED:
             raise HalfrealError(
                 "coupling.amplitude, that of the random drive of the identification, can be chosen from limits only; "
                 "give it, or limits.drive.trip, or limits.gap.trip"
             )
         hz = self.coupling.hz
-        per_newton = float(np.abs(self.plant().response(2 * np.pi * hz)).sum(axis=(0, 2)).max())
-        bounds = {"drive": drive / len(hz), "gap": gap / per_newton}
+        per_newton = np.abs(self.plant().response(2 * np.pi * hz)).sum(axis=(0, 2))
+        by_axis = zip(gap.tolist(), per_newton.tolist(), strict=True)
+        bounds = {
+            "drive": float(drive.min()) / len(hz),
+            "gap": min((limit / moved for limit, moved in by_axis if moved > 0.0), default=UNLIMITED),
+        }
         name = min(bounds, key=lambda key: bounds[key])
         self.settle(f"half of what limits.{name} allows", amplitude=rounded(ROOM * bounds[name] / math.sqrt(2.0)))

@@ -2,7 +2,8 @@
 
 The loop is linearised at rest, and cut at the command to measure its open loop, whose margins of delay, phase and gain
 are exact.  An unstable loop is asked once more with the shortest delay its rig can have, one step, to learn how long a
-delay it would bear.  A coupling that is tuned to several frequencies is judged at the worst (``worst_frequency.py``).
+delay it would bear.  A rig that is unstable on its own is told as such (``rig_alone.py``).  A coupling that is tuned to
+several frequencies is judged at the worst (``worst_frequency.py``).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
 from ..definition.paths import with_values
+from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from ..models.constrained import Constrained
@@ -20,7 +22,8 @@ from ..stability.linearise import Linearisation, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
-from .pure_delay import is_dynamic, with_pure_delay
+from .pure_delay import is_dynamic, rig_lag, with_pure_delay
+from .rig_alone import RigFault, rig_fault
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
@@ -42,6 +45,21 @@ class LoopStability:
     """
     caveats: tuple[str, ...]
     """What the answer rests on."""
+    rig_delay: float | None = None
+    """What the rig has of delay [s], or of lag in slow motion if it has dynamics of its own; None if not known."""
+    rig_fault: RigFault | None = None
+    """Why the rig is unstable on its own, if it is."""
+
+    @property
+    def delay_room(self) -> float | None:
+        """Share of the rig's delay or lag, as large as the loop bears it, that is left; None if there is no limit.
+
+        Both are of the loop with its coupling: the rig has ``rig_delay``, and bears the margin beyond it.
+        """
+        further = None if self.margin is None else finite(self.margin.critical_delay)
+        if further is None or self.rig_delay is None:
+            return None
+        return further / (self.rig_delay + further)
 
 
 def linearised(definition: Definition, loop: Loop | None = None) -> Linearisation:
@@ -67,19 +85,32 @@ def loop_stability(definition: Definition) -> LoopStability:
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
     if (of_rig := getattr(definition.rig, "caveat", None)) is not None:
         caveats.append(of_rig)
-    margin, critical = None, None
+    margin, critical, own = None, None, rig_delay(definition)
+    fault = rig_fault(definition, loop) if definition.slow is None else None
     virtual = definition.virtual
     if isinstance(virtual, Constrained) and any(element.law.kind != "linear" for element in virtual.elements):
         caveats.append("nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are")
     if definition.slow is not None or getattr(virtual, "ticks_per_step", 1) > 1:
         caveats.append(SLOW if definition.slow is not None else SEVERAL)
-        return LoopStability(linearisation, margin, critical, tuple(caveats))
+        return LoopStability(linearisation, margin, critical, tuple(caveats), own, fault)
     try:
         margin = margin_of(definition)
         critical = critical_delay(definition, linearisation.stable, margin)
     except HalfrealError as error:
         caveats.append(f"margins are not known: {error}")
-    return LoopStability(linearisation, margin, critical, tuple(caveats))
+    return LoopStability(linearisation, margin, critical, tuple(caveats), own, fault)
+
+
+def rig_delay(definition: Definition) -> float | None:
+    """Delay of the rig [s], or its lag in slow motion if it has dynamics of its own; None if it is not known."""
+    rig, step = definition.rig, definition.timing.step
+    if is_dynamic(definition):
+        return rig_lag(definition)
+    if not isinstance(rig, SimulatedRig):
+        return None
+    own = max(rig.actuator.delay, step)
+    # a command that is held is a staircase: late by whole steps, whatever the delay
+    return step * float(np.ceil(own / step - 1e-9)) if rig.actuator.reconstruction == "hold" else own
 
 
 def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) -> float | None:
@@ -89,12 +120,9 @@ def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) ->
         margin = margin_of(with_pure_delay(definition, step))
         further = finite(margin.critical_delay)
         return None if further is None or not margin.stable_without_delay else step + further
-    if not isinstance(rig, SimulatedRig):
+    own = rig_delay(definition)
+    if own is None or not isinstance(rig, SimulatedRig):
         return None
-    held = rig.actuator.reconstruction == "hold"  # a staircase: late by whole steps, whatever the delay
-    own = max(rig.actuator.delay, step)
-    if held:
-        own = step * float(np.ceil(own / step - 1e-9))
     if not stable:
         if own <= step:
             return None
@@ -102,6 +130,7 @@ def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) ->
     further = finite(margin.critical_delay)
     if further is None or not margin.stable_without_delay:
         return None
+    held = rig.actuator.reconstruction == "hold"
     return step * float(np.floor((own + further) / step + 1e-9)) if held else own + further
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..couplings.direct import Direct
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
+from ..definition.sections import SimulatedRig
 from ..rigs.actuator import Delay
 from ..rigs.servo_hydraulic import ServoHydraulic
 from ..rigs.shaking_table import ShakingTable
@@ -30,7 +31,8 @@ def with_pure_delay(definition: Definition, delay: float) -> Definition:
     """The definition without coupling, and with a rig that is late by ``delay`` [s] and otherwise ideal."""
     assert isinstance(definition.rig, ServoHydraulic | ShakingTable)
     rig = SimulatedRig(actuator=Delay(delay=delay), specimen=definition.rig.specimen)
-    return definition.model_copy(update={"rig": rig, "coupling": Direct()})
+    names = definition.interface.names if isinstance(definition.rig, ShakingTable) else definition.axes
+    return definition.model_copy(update={"rig": rig, "coupling": Direct(), "axes": names})
 
 
 def rig_lag(definition: Definition) -> float:
@@ -42,4 +44,5 @@ def rig_lag(definition: Definition) -> float:
     a, b, c = rig.matrices(n)
     once = np.linalg.solve(a, b[:, :n])
     still, slope = c[:n] @ once, c[:n] @ np.linalg.solve(a, once)
-    return float(np.max(-np.diag(slope) / np.diag(still))) + rig.sensors.force.delay
+    sensed = np.array([sensor.delay for sensor in rig.sensors.of_force(definition.interface)])
+    return float(np.max(-np.diag(slope) / np.diag(still) + sensed))

@@ -2,8 +2,10 @@
 
     (M + B M_s Bᵀ) q¨ + (C + B C_s Bᵀ) q˙ + (K + B K_s Bᵀ) q + nonlinear elements of both = P e + B b e_s
 
-B selects the interface.  A linear system is integrated exactly, a nonlinear one by the classical Runge–Kutta method,
-both on a step ``substeps`` times finer than the test's.
+B selects the interface.  A specimen with free degrees of freedom u_a of its own adds them to q: with u = (Bᵀq, u_a) its
+matrices are put at the places of both, without the simplifications that the rig's model of it may have.  A linear
+system is integrated exactly, a nonlinear one by the classical Runge–Kutta method, both on a step ``substeps`` times
+finer than the test's.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ..models.restoring import assemble
 from ..models.runge_kutta import RungeKutta4
 from ..models.structure import Structure
 from ..models.system import Elements, System
+from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.specimen import Specimen
 
 
@@ -30,23 +33,25 @@ class EmulationError(HalfrealError):
     """The emulated system could not be integrated."""
 
 
-def reference_specimen(definition: Definition) -> Specimen | None:
+def reference_specimen(definition: Definition) -> Specimen | FlexibleSpecimen | None:
     """The specimen of the emulated system, or None if it is not known."""
     if definition.reference is None:
         return None
     if definition.reference.specimen is not None:
         return definition.reference.specimen
     specimen = getattr(definition.rig, "specimen", None)
-    assert isinstance(specimen, Specimen)  # as validated
+    assert isinstance(specimen, Specimen | FlexibleSpecimen)  # as validated
     return specimen
 
 
-def assembled(definition: Definition, specimen: Specimen) -> System:
+def assembled(definition: Definition, specimen: Specimen | FlexibleSpecimen) -> System:
     """The emulated system: inputs (excitation, its rate, excitation of the specimen), the virtual part's outputs."""
     assert isinstance(definition.virtual, Structure | Constrained | Modes | Beam)  # as validated
     excitation = definition.excitation.virtual
     virtual = definition.virtual.system("none" if excitation is None else excitation.acts_as)
     n = definition.virtual.axes
+    if isinstance(specimen, FlexibleSpecimen):
+        return with_flexible(virtual, n, specimen)
     interface = virtual.displacement_outputs[:n].T
     mass, damping, stiffness = specimen.matrices(n)
     own, added = virtual.elements, assemble(specimen.elements, n)
@@ -67,6 +72,42 @@ def assembled(definition: Definition, specimen: Specimen) -> System:
         ),
         displacement=virtual.displacement,
         velocity=virtual.velocity,
+    )
+
+
+def with_flexible(virtual: System, axes: int, specimen: FlexibleSpecimen) -> System:
+    """A virtual part and a specimen with degrees of freedom of its own as one system, of (q, u_a)."""
+    part = specimen.base_excited()
+    n, free = virtual.dofs, len(part.free)
+    interface = virtual.displacement_outputs[:axes]
+    # the specimen's displacements out of those of the whole
+    place = np.zeros((len(part.mass), n + free))
+    place[list(part.interface), :n] = interface
+    place[list(part.free), n:] = np.eye(free)
+
+    def joined(own: np.ndarray, added: np.ndarray) -> np.ndarray:
+        whole = place.T @ added @ place
+        whole[:n, :n] += own
+        return np.asarray(whole)
+
+    def wider(rows: np.ndarray) -> np.ndarray:
+        return np.hstack([rows, np.zeros((len(rows), free))])
+
+    moved = (part.transmission @ interface @ start for start in (virtual.displacement, virtual.velocity))
+    displacement, velocity = (
+        np.concatenate(pair) for pair in zip((virtual.displacement, virtual.velocity), moved, strict=True)
+    )
+    return System(
+        mass=joined(virtual.mass, part.mass),
+        damping=joined(virtual.damping, part.damping),
+        stiffness=joined(virtual.stiffness, part.stiffness),
+        inputs=np.hstack([wider(virtual.inputs[:, :2].T).T, place.T @ specimen.pushed()]),
+        displacement_outputs=wider(virtual.displacement_outputs),
+        velocity_outputs=wider(virtual.velocity_outputs),
+        acceleration_outputs=wider(virtual.acceleration_outputs),
+        elements=Elements(virtual.elements.law, wider(virtual.elements.direction), virtual.elements.parameters),
+        displacement=displacement,
+        velocity=velocity,
     )
 
 

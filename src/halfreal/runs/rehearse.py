@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..definition.definition import MOST_TICKS, Definition
+from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
-from ..kernels.block import channels, names
+from ..definition.sections import MOST_TICKS
 from ..kernels.loop import Loop
 from .build import build, needed_to_resume
 from .events import describe, how_it_ended, limits_used
@@ -52,7 +52,7 @@ def wanted_channels(definition: Definition) -> tuple[str, ...] | None:
     wanted = definition.record.channels
     if wanted is None or definition.slow is None:
         return wanted
-    return (*wanted, *needed_to_resume(definition.virtual.axes))
+    return (*wanted, *needed_to_resume(definition.interface))
 
 
 def check_size(definition: Definition, channels: int) -> None:
@@ -135,7 +135,7 @@ def rehearse(
         reason=reason,
         seed=definition.timing.seed,
         started=started,
-        interface=definition.virtual.axes,
+        interface=definition.interface,
         stability=judged,
         verdict="GO" if judged.stable and outcome == "completed" else "NO-GO",
         reasons=(judged.text, *((f"{outcome}: {reason}",) if reason else ())),
@@ -156,10 +156,11 @@ def reference_signals(definition: Definition, time: np.ndarray) -> dict[str, Sig
     if emulated is None:
         return {}
     found = {}
-    for i, name in enumerate(names(channels("reference", "m", definition.virtual.axes))):
+    axes = definition.interface
+    for i, (name, unit) in enumerate(zip(axes.channels("reference"), axes.units("m"), strict=True)):
         values = np.full(time.size, np.nan)
         values[during] = emulated[: during.size, i]
-        found[name] = Signal("m", values)
+        found[name] = Signal(unit, values)
     return found
 
 

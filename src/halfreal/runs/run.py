@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..models.axes import Axes
+
+ONE_AXIS = Axes.numbered(1)
 Outcome = Literal["completed", "stopped", "tripped", "failed", "recording"]
 """How a test ended; "stopped" is an operator's controlled stop, "recording" has not ended."""
 
@@ -54,9 +57,9 @@ class Stability:
 class Run:
     """A whole test: definition, channels, events and how it ended.
 
-    Interface signals are vectors; with one degree of freedom their channels are ``target``, ``command.asked``,
-    ``command`` (the applied one), ``measured.displacement``, ``measured.force``, ``gap`` and, if the emulated system is
-    known, ``reference``; with several they end in ``.1``, ``.2``, …
+    Interface signals are vectors; with one axis their channels are ``target``, ``command.asked``, ``command`` (the
+    applied one), ``measured.displacement``, ``measured.force``, ``gap`` and, if the emulated system is known,
+    ``reference``; with several they end in the axes' names, ``.x``, ``.rz``, or in their numbers, ``.1``, ``.2``, …
     """
 
     title: str
@@ -76,7 +79,7 @@ class Run:
     seed: int
     started: str
     """ISO 8601, UTC."""
-    interface: int = 1
+    interface: Axes = ONE_AXIS
     stability: Stability | None = None
     verdict: Literal["GO", "NO-GO", ""] = ""
     """Of ``halfreal check``, or of the loop's stability and the outcome alone; empty if it was not judged."""
@@ -90,8 +93,13 @@ class Run:
     host: Mapping[str, str] = field(default_factory=dict)
 
     def vector(self, name: str) -> np.ndarray | None:
-        """A vector signal as (samples, interface), or None if it was not recorded."""
-        found = [name] if self.interface == 1 else [f"{name}.{i + 1}" for i in range(self.interface)]
+        """A vector signal as (samples, axes), or None if it was not recorded."""
+        found = self.interface.channels(name)
         if any(key not in self.signals for key in found):
             return None
         return np.column_stack([self.signals[key].values for key in found])
+
+    def units(self, name: str) -> tuple[str, ...]:
+        """The unit of a vector signal on each axis; none where it was not recorded."""
+        found = [self.signals.get(key) for key in self.interface.channels(name)]
+        return tuple("" if signal is None else signal.unit for signal in found)

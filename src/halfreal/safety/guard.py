@@ -21,7 +21,6 @@ watched in all of them, but for that of the gap in RAMP_DOWN.  No mode leads out
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -30,9 +29,9 @@ from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
 from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL
 from ..kernels.tick import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED, WAITING
+from ..models.axes import Axes
 from .limits import UNLIMITED, Commands, Limits
 
-WHICH: tuple[Literal["trip"], Literal["warn"]] = ("trip", "warn")
 KINDS = 9
 """Signals watched on each axis."""
 BLOCK_FAULT, BY_OPERATOR, BY_RECORDER = 999.0, 998.0, 997.0
@@ -56,27 +55,28 @@ def guard(
     targets: Commands = "displacement",
     step: float | None = None,
     begin: np.ndarray | None = None,
+    axes: Axes | None = None,
 ) -> Block:
     """Block "guard".
 
     ``initial`` is where the test begins, and where the rig is taken to stand; whoever knows better writes the state
     fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].  A rig commanded in force starts
     with that of ``begin``, none if left out, and ends with none, also on a trip: a force that is held is not safe.
-    ``step`` is that of the test, where it is not the period of the rig, ``dt``.
+    ``step`` is that of the test, where it is not the period of the rig, ``dt``.  ``axes`` are displacements if left
+    out.
     """
     n = len(asked)
+    axes = Axes.numbered(n) if axes is None else axes
     mode = RAMPING if soft_start > 0.0 else RUNNING
     initial = np.asarray(initial, dtype=float)
-    safe = initial if limits.safe_position is None else np.broadcast_to(limits.safe_position, n)
-    zeros = np.zeros(n)
+    safe, zeros = limits.safe(axes, initial), np.zeros(n)
     if commands == "force":
         safe = zeros
         begin = zeros if begin is None else np.asarray(begin, dtype=float)
     else:
         begin = initial
-    trip, warn = (
-        np.concatenate([limit.values(which, n) for _, limit in limits.ordered(commands, targets)]) for which in WHICH
-    )
+    watched = limits.watched(axes, commands, targets)
+    trip, warn = (np.concatenate([getattr(one, which) for one in watched]) for which in ("trip", "warn"))
     state: dict[str, Value] = {
         "mode": mode,
         "cause": 0.0,
@@ -108,13 +108,13 @@ def guard(
             "trip": trip,
             "warn": warn,
             "first": np.minimum(trip, warn),
-            "rate": limits.ordered(commands)[1][1].values("trip", n),
+            "rate": watched[1].trip,
             "smoothing": 1.0 if limits.smoothing == 0.0 else 1.0 - math.exp(-dt / limits.smoothing),
             "returns": float(limits.on_trip == "return" or commands == "force"),
             "return_time": limits.return_time,
             "after": limits.after_trip,
             "begin": begin,
-            "safe": np.array(safe, dtype=float),
+            "safe": safe,
             "soft_start": soft_start,
             "soft_stop": soft_stop,
             "duration": duration,

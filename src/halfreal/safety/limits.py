@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import ValidationInfo, field_validator
 
+from ..models.axes import Axes, units_on
 from ..settings import Number, Settings, Vector, fault
 
 UNLIMITED = float(np.finfo(np.float64).max)
@@ -15,6 +17,21 @@ UNLIMITED = float(np.finfo(np.float64).max)
 
 Commands = Literal["displacement", "force"]
 """What a rig is commanded in."""
+UNITS = {
+    "command": "m",
+    "command_rate": "m/s",
+    "drive": "N",
+    "drive_rate": "N/s",
+    "target": "m",
+    "displacement": "m",
+    "force": "N",
+    "gap": "m",
+    "force_gap": "N",
+    "velocity": "m/s",
+    "acceleration": "m/s^2",
+    "energy": "1",
+}
+"""Of the limits, on axes that are displacements."""
 
 
 class Limit(Settings):
@@ -67,6 +84,31 @@ class ForceLimit(Limit):
     trip: Annotated[np.ndarray, Vector("N", above=0)] | None = None
 
 
+class AngleLimit(Limit):
+    warn: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
+    trip: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
+
+
+class AngularRateLimit(Limit):
+    warn: Annotated[np.ndarray, Vector("rad/s", above=0)] | None = None
+    trip: Annotated[np.ndarray, Vector("rad/s", above=0)] | None = None
+
+
+class AngularAccelerationLimit(Limit):
+    warn: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
+    trip: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
+
+
+class MomentLimit(Limit):
+    warn: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
+    trip: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
+
+
+class MomentRateLimit(Limit):
+    warn: Annotated[np.ndarray, Vector("N m/s", above=0)] | None = None
+    trip: Annotated[np.ndarray, Vector("N m/s", above=0)] | None = None
+
+
 class EnergyLimit(Limit):
     """Of the energy error, as a share of the energy exchanged in ``window`` (``safety/energy_error.py``)."""
 
@@ -89,6 +131,33 @@ class TimeLimit(Settings):
         if trip is not None and warn is not None and warn >= trip:
             raise fault(f"warn ({warn:g} s) is not below trip ({trip:g} s); a warning must come first")
         return trip
+
+
+class RotationLimits(Settings):
+    """Of those axes of the interface that are rotations: what the limits of the same names are for the others."""
+
+    command: AngleLimit = AngleLimit()
+    command_rate: AngularRateLimit = AngularRateLimit()
+    drive: MomentLimit = MomentLimit()
+    drive_rate: MomentRateLimit = MomentRateLimit()
+    target: AngleLimit = AngleLimit()
+    displacement: AngleLimit = AngleLimit()
+    force: MomentLimit = MomentLimit()
+    gap: AngleLimit = AngleLimit()
+    force_gap: MomentLimit = MomentLimit()
+    velocity: AngularRateLimit = AngularRateLimit()
+    acceleration: AngularAccelerationLimit = AngularAccelerationLimit()
+    safe_position: Annotated[np.ndarray, Vector("rad")] | None = None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A signal that the guard watches: its limits on each axis, ``UNLIMITED`` where there is none, and their units."""
+
+    name: str
+    warn: np.ndarray
+    trip: np.ndarray
+    units: tuple[str, ...]
 
 
 class Limits(Settings):
@@ -118,32 +187,82 @@ class Limits(Settings):
     safe_position: Annotated[np.ndarray, Vector("m")] | None = None
     """Where to return to, on a trip or at the end of a test with a soft stop: where the test began if left out."""
 
-    def ordered(
-        self, commands: Commands = "displacement", targets: Commands = "displacement"
-    ) -> tuple[tuple[str, Limit], ...]:
-        """The limits of the loop's signals in the guard's order, with the signals' names."""
+    rotation: RotationLimits = RotationLimits()
+    """Limits of those axes that are rotations; without them, these have none."""
+
+    def watched(
+        self, axes: Axes, commands: Commands = "displacement", targets: Commands = "displacement"
+    ) -> tuple[Watched, ...]:
+        """The signals that the guard watches, in its order."""
         by_force, to_force = commands == "force", targets == "force"
-        return (
-            ("command.asked", self.drive if by_force else self.command),
-            ("command rate", self.drive_rate if by_force else self.command_rate),
-            ("target", self.drive if to_force else self.target),
-            ("measured.displacement", self.displacement),
-            ("measured.force", self.force),
-            ("gap", self.force_gap if to_force else self.gap),
-            ("measured velocity", self.velocity),
-            ("measured acceleration", self.acceleration),
-            ("energy error", self.energy),
+        found = (
+            ("command.asked", "drive" if by_force else "command"),
+            ("command rate", "drive_rate" if by_force else "command_rate"),
+            ("target", "drive" if to_force else "target"),
+            ("measured.displacement", "displacement"),
+            ("measured.force", "force"),
+            ("gap", "force_gap" if to_force else "gap"),
+            ("measured velocity", "velocity"),
+            ("measured acceleration", "acceleration"),
+            ("energy error", "energy"),
+        )
+        return tuple(
+            Watched(
+                name,
+                self.values(key, "warn", axes),
+                self.values(key, "trip", axes),
+                units_on(self.turns(key, axes), UNITS[key]),
+            )
+            for name, key in found
         )
 
-    def check_axes(self, n: int) -> None:
-        """Refuse limits of another number of axes than the interface has."""
-        for key in (*(name for name in type(self).model_fields if isinstance(getattr(self, name), Limit)),):
-            for which in ("warn", "trip"):
-                given = getattr(getattr(self, key), which)
-                if given is not None and given.size not in (1, n):
-                    raise fault(f"{given.size} values for {n} axis(es); give one, or one for each", key, which)
-        if self.safe_position is not None and self.safe_position.size not in (1, n):
-            raise fault(f"{self.safe_position.size} values for {n} axis(es); give one for each", "safe_position")
+    def values(self, key: str, which: Literal["warn", "trip"], axes: Axes) -> np.ndarray:
+        """A limit on each axis."""
+        if key not in RotationLimits.model_fields:
+            return np.array(getattr(self, key).values(which, len(axes)))
+        turns = self.turns(key, axes)
+        found = np.empty(len(axes))
+        found[~turns] = getattr(self, key).values(which, int((~turns).sum()))
+        found[turns] = getattr(self.rotation, key).values(which, int(turns.sum()))
+        return found
+
+    def turns(self, key: str, axes: Axes) -> np.ndarray:
+        """On which axes the limits are those of rotations; drives of actuators are forces on all of them."""
+        return axes.rotations & (not (axes.drives and key in ("drive", "drive_rate")))
+
+    def safe(self, axes: Axes, begins: np.ndarray) -> np.ndarray:
+        """Where to return to on each axis, which is where the test ``begins`` if left out."""
+        found, turns = np.array(begins, dtype=float), axes.rotations
+        if self.safe_position is not None:
+            found[~turns] = self.safe_position
+        if self.rotation.safe_position is not None:
+            found[turns] = self.rotation.safe_position
+        return found
+
+    def check_axes(self, axes: Axes) -> None:
+        """Refuse limits of another number of axes than the interface has, or for one kind of its axes only."""
+        for limits, within in ((self, ()), (self.rotation, ("rotation",))):
+            for key in type(limits).model_fields:
+                given = getattr(limits, key)
+                n = len(axes) if key == "energy" else int((self.turns(key, axes) == bool(within)).sum())
+                if isinstance(given, Limit):
+                    for which in ("warn", "trip"):
+                        _check_count(getattr(given, which), n, axes, *within, key, which)
+                elif key == "safe_position":
+                    _check_count(given, n, axes, *within, key)
+        for key in RotationLimits.model_fields:
+            turns = self.turns(key, axes)
+            if key != "safe_position" and turns.any() and not turns.all():
+                self._check_both_kinds(key, axes)
+
+    def _check_both_kinds(self, key: str, axes: Axes) -> None:
+        """Refuse a trip limit of displacements beside rotations that have none, or the other way round."""
+        limits = {False: getattr(self, key).trip, True: getattr(self.rotation, key).trip}
+        for turns, place in ((True, f"limits.rotation.{key}"), (False, f"limits.{key}")):
+            if limits[turns] is None and limits[not turns] is not None:
+                without = ", ".join(name for name, one in zip(axes.names, axes.rotations, strict=True) if one == turns)
+                at = (key,) if turns else ("rotation", key)
+                raise fault(f"it has a trip limit, and the axes {without} have none; give {place}.trip too", *at)
 
     def check_commands(self, commands: Commands, targets: Commands = "displacement") -> None:
         """Refuse limits on commands or targets of another kind than the test has."""
@@ -155,26 +274,33 @@ class Limits(Settings):
             of_targets = {"force_gap": "gap"}
         for instead, what, kind in ((of_commands, "rig is commanded", commands), (of_targets, "targets are", targets)):
             for key, right in instead.items():
-                limit = getattr(self, key)
-                if limit.warn is not None or limit.trip is not None:
-                    unit = "N" if kind == "force" else "m"
-                    raise fault(f"the {what} in {unit}; give limits.{right} instead", key)
+                for limits, within, units in ((self, (), "mN"), (self.rotation, ("rotation",), ("rad", "N m"))):
+                    limit = getattr(limits, key)
+                    if limit.warn is not None or limit.trip is not None:
+                        place = ".".join(("limits", *within, right))
+                        raise fault(f"the {what} in {units[kind == 'force']}; give {place} instead", *within, key)
 
     def used(
-        self, peaks: np.ndarray, commands: Commands = "displacement", targets: Commands = "displacement"
+        self, axes: Axes, peaks: np.ndarray, commands: Commands = "displacement", targets: Commands = "displacement"
     ) -> dict[str, float]:
         """Largest value of each limited signal, of any axis, as a share of its trip limit."""
-        ordered = self.ordered(commands, targets)
-        largest = peaks.reshape(len(ordered), -1)
-        n = largest.shape[1]
+        watched = self.watched(axes, commands, targets)
+        largest = peaks.reshape(len(watched), -1)
         return {
-            name: float((row / limit.values("trip", n)).max())
-            for (name, limit), row in zip(ordered, largest, strict=True)
-            if getattr(limit, "trip", None) is not None
+            one.name: float((row / one.trip).max())
+            for one, row in zip(watched, largest, strict=True)
+            if (one.trip < UNLIMITED).any()
         }
 
-    def name_cause(self, cause: float, n: int) -> str:
-        """The signal that caused a trip or a warning."""
-        which, axis = divmod(int(cause) - 1, n)
-        name = self.ordered()[which][0]
-        return name if n == 1 else f"{name}.{axis + 1}"
+
+def _check_count(given: np.ndarray | None, n: int, axes: Axes, *at: str) -> None:
+    """Refuse values for another number than n of the axes."""
+    if given is None or (given.size in (1, n) and n > 0):
+        return
+    kind = "rotation" if at[0] == "rotation" else "displacement"
+    if n == 0 and at[-2 if at[-1] in ("warn", "trip") else -1] in ("drive", "drive_rate"):
+        raise fault("the rig is driven by forces of its actuators, whatever its axes; give limits.drive", *at)
+    if n == 0:
+        raise fault(f"of the axes {', '.join(axes.names)} none is a {kind}; leave it out", *at)
+    of = f"{n} {kind}(s)" if axes.rotations.any() else f"{n} axis(es)"
+    raise fault(f"{given.size} values for {of}; give one, or one for each", *at)

@@ -31,6 +31,7 @@ from ..kernels.atomic import load_word
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.control import AGAIN, PAUSE, SPEED
+from ..models.axes import Axes
 from ..settings import Number, Settings, Vector, fault
 from .limits import UNLIMITED, Commands
 
@@ -49,13 +50,24 @@ SHARE_OF_RATE = 0.9
 """Of the command's rate limit that a ramp uses."""
 
 
+TOLERANCES: dict[Commands, tuple[str, str]] = {
+    "displacement": ("displacement", "rotation"),
+    "force": ("force", "moment"),
+}
+"""Keys of the tolerances on displacements and on rotations, by what a rig is commanded in."""
+
+
 class Settle(Settings):
     """When a rig has settled: within the tolerance of its command for ``time``."""
 
     displacement: Annotated[np.ndarray, Vector("m", above=0)] | None = None
     """Tolerance of a rig commanded in displacement; it counts as settled after ``time`` if left out."""
+    rotation: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
+    """The same of axes that are rotations."""
     force: Annotated[np.ndarray, Vector("N", above=0)] | None = None
     """Tolerance of a rig commanded in force."""
+    moment: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
+    """The same of axes that are rotations."""
     time: Annotated[float, Number("s", least=0)] = 0.0
     time_out: Annotated[float, Number("s", above=0)] = 10.0
 
@@ -79,19 +91,27 @@ class Slow(Settings):
     settle: Settle = Field(default=Settle())
     average: Annotated[float, Number("s", least=0)] = 0.0
 
-    def tolerance(self, commands: Commands, n: int) -> np.ndarray:
-        given = self.settle.force if commands == "force" else self.settle.displacement
-        return np.full(n, UNLIMITED) if given is None else np.broadcast_to(given, n).astype(float)
+    def tolerance(self, commands: Commands, axes: Axes) -> np.ndarray:
+        found = np.full(len(axes), UNLIMITED)
+        for key, on in zip(TOLERANCES[commands], (~axes.rotations, axes.rotations), strict=True):
+            given = getattr(self.settle, key)
+            if given is not None:
+                found[on] = given
+        return found
 
-    def check(self, commands: Commands, n: int) -> None:
+    def check(self, commands: Commands, axes: Axes) -> None:
         """Refuse tolerances of another kind, or for another number of axes, than the rig has."""
-        given, other = ("force", "displacement") if commands == "force" else ("displacement", "force")
-        if getattr(self.settle, other) is not None:
-            unit = "N" if commands == "force" else "m"
-            raise fault(f"the rig is commanded in {unit}; give slow.settle.{given} instead", "settle", other)
-        tolerance = getattr(self.settle, given)
-        if tolerance is not None and tolerance.size not in (1, n):
-            raise fault(f"{tolerance.size} values for {n} axis(es); give one, or one for each", "settle", given)
+        others = TOLERANCES["displacement" if commands == "force" else "force"]
+        for given, other in zip(TOLERANCES[commands], others, strict=True):
+            if getattr(self.settle, other) is not None:
+                raise fault(f"the rig is commanded in {commands}; give slow.settle.{given} instead", "settle", other)
+        for key, n in zip(TOLERANCES[commands], ((~axes.rotations).sum(), axes.rotations.sum()), strict=True):
+            tolerance = getattr(self.settle, key)
+            if tolerance is not None and (n == 0 or tolerance.size not in (1, n)):
+                raise fault(f"{tolerance.size} values for {n} axis(es); give one, or one for each", "settle", key)
+        missing = [key for key in TOLERANCES[commands] if getattr(self.settle, key) is None]
+        if axes.rotations.any() and not axes.rotations.all() and len(missing) == 1:
+            raise fault(f"some axes have a tolerance, and others none; give slow.settle.{missing[0]} too", "settle")
 
     def shortest_tick(self) -> float:
         """Seconds that a tick takes at least."""
@@ -110,6 +130,7 @@ class Slow(Settings):
         *,
         begin: np.ndarray | None = None,
         fixed: bool = False,
+        axes: Axes | None = None,
     ) -> Block:
         """Block "motion".
 
@@ -163,7 +184,7 @@ class Slow(Settings):
                 "settle": self.settle.time_out if fixed else self.settle.time,
                 "time_out": UNLIMITED if fixed else self.settle.time_out,
                 "average": self.average,
-                "tolerance": np.full(n, UNLIMITED) if fixed else self.tolerance(commands, n),
+                "tolerance": np.full(n, UNLIMITED) if fixed else self.tolerance(commands, axes or Axes.numbered(n)),
                 "rate": SHARE_OF_RATE * np.asarray(rate, dtype=float),
                 "by_force": float(commands == "force"),
                 "words": 0.0,  # address of the control words, where there is an operator

@@ -127,9 +127,8 @@ def bracketed(response: Response, model: StateSpace, fastest: float, top: float)
     known = known[known > 0] if np.isinf(top) else top * np.array([1e-3, 1e-2])
     lowest, highest = 1e-3 * np.min(known, initial=1.0), min(100 * np.max(known, initial=1.0), top * (1 - 1e-9))
     edges = np.unique(np.concatenate([[lowest], ones[(ones > lowest) & (ones < highest)], [highest]]))
-    seeds = np.add.outer(
-        np.array([-3, -1, -0.3, 0, 0.3, 1, 3]) * np.abs(poles.real)[:, None], np.abs(poles.imag)
-    ).ravel()
+    around = np.array([-3, -1, -0.3, 0, 0.3, 1, 3])
+    seeds = (np.abs(poles.imag)[:, None] + around * np.abs(poles.real)[:, None]).ravel()
     points = [unit * split_axis(ones, top / unit)]  # a normal L has |μ| = σ, and crosses at the edges themselves
     for low, high in pairwise(edges):
         singular = np.linalg.svd(balanced.response(np.array([(low + high) / 2])), compute_uv=False)

@@ -10,7 +10,8 @@ moves to the right as the delay grows if |μ| falls with ω and to the left if i
 Walton, Marshall, IEE Proc. D 134 (1987) 101–107, doi 10.1049/ip-d.1987.0018).  Starting from the poles without delay
 and stepping through these crossings counts the unstable roots at any delay.
 
-How the crossings are found without a frequency grid is told in ``crossings``.
+How the crossings are found without a frequency grid is told in ``crossings``; the factors on the gain of a large loop
+come from ``gain_search``.
 
 *Fixed delays* in single channels are put into the pencil as Chebyshev models (``state_space.transport``) whose order
 covers the highest frequency with σ_max ≥ 1; all decisions are then taken on the exact response.
@@ -43,6 +44,7 @@ from .crossings import (
     unit_singular_values,
     well_scaled,
 )
+from .gain_search import searched_gains
 from .state_space import Delayed, StateSpace, check_channel, check_square
 
 if TYPE_CHECKING:
@@ -53,7 +55,6 @@ ZERO_LAG = 1e-7
 """Lag [rad] up to which a crossing counts as one without delay."""
 LIMIT = 1e-11
 """Growth rate, as a part of the fastest pole, up to which a pole counts as lying on the stability limit."""
-
 
 Loop = StateSpace | Delayed
 
@@ -137,7 +138,10 @@ class DelayMargin:
 
     @property
     def gain_margin_db(self) -> float:
-        """Increase of the gain, the same in all channels, up to instability; NaN if the loop is not stable."""
+        """Increase of the gain, the same in all channels, up to instability; inf if there is none.
+
+        NaN if the loop is not stable, or has fixed delays.
+        """
         return self._gain(self.gains[self.gains > 1.0], np.min, np.inf)
 
     @property
@@ -149,6 +153,19 @@ class DelayMargin:
         if not self.stable_without_delay or np.any(np.isnan(self.gains)):
             return np.nan
         return float(20 * np.log10(nearest(gains))) if gains.size else without
+
+    def in_words(self) -> str:
+        """Phase and gain margin as far as they are known; where the least lag is not where the least delay bites."""
+        phase, gain, less = self.phase_margin_deg, self.gain_margin_db, self.gain_reduction_db
+        told = ["no phase lag matters"] if np.isinf(phase) else []
+        if np.isfinite(phase):
+            critical, at = (f"{hz:.4g}" for hz in (self.critical_frequency_hz, self.frequency_hz[np.argmin(self.lag)]))
+            told.append(f"phase margin {phase:.4g}°" + ("" if critical in (at, "nan") else f" at {at} Hz"))
+        if np.isfinite(gain):
+            told.append(f"gain margin {gain:.3g} dB" + (f" up and {-less:.3g} dB down" if np.isfinite(less) else ""))
+        elif not np.isnan(gain):
+            told.append("no gain is too large" + (f", {-less:.3g} dB less are too little" if np.isfinite(less) else ""))
+        return ", ".join(told)
 
     def unstable_poles(self, delay: float) -> float:
         """Number of unstable closed-loop poles with the delay [s] added; inf if the high-frequency gain is ≥ 1."""
@@ -219,7 +236,7 @@ class DelayMargin:
                 f"(less specimen mass, fewer modes kept, a low-pass filter)"
             )
         delay, hz = self.critical_delay, self.critical_frequency_hz
-        margins = f"phase margin {self.phase_margin_deg:.4g}°, gain margin {self.gain_margin_db:.3g} dB"
+        margins = self.in_words()
         if np.isinf(delay):
             return f"stable for every delay: no loop gain reaches 1 ({margins})"
         if self.beyond_one and self.dt is not None:
@@ -263,10 +280,11 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
     response, model, fastest = _problem(loop, channel)
     top = np.inf if model.dt is None else np.pi / model.dt
     exact = 2 * model.states * model.channels + model.channels**2 <= LARGEST_PENCIL
-    split = (
-        split_axis(shared_eigenvalues(model, real=False), top) if exact else bracketed(response, model, fastest, top)
-    )
-    omega, lag, direction = unit_moduli(response, split)
+    if exact:
+        omega, lag, direction = unit_moduli(response, split_axis(shared_eigenvalues(model, real=False), top))
+    else:
+        known = _remembered(response)
+        omega, lag, direction = unit_moduli(known, bracketed(known, model, fastest, top))
     at_zero = np.minimum(lag, 2 * np.pi - lag) < ZERO_LAG
     lag[at_zero] = np.where(direction[at_zero] > 0, 0.0, 2 * np.pi)
     if isinstance(loop, Delayed):
@@ -275,9 +293,9 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
     else:
         unstable, stuck = _count_unstable(loop, omega[at_zero])
         gain = float(np.max(np.abs(at_top(model)), initial=0.0))
-    unknown = np.array([np.nan])
-    computed = exact and isinstance(loop, StateSpace)
-    gains, gain_omega = gain_crossings(model, top) if computed else (unknown, unknown)
+    gains = gain_omega = np.array([np.nan])
+    if isinstance(loop, StateSpace):
+        gains, gain_omega = gain_crossings(model, top) if exact else searched_gains(model, top)
     beyond = 0 if model.dt is None else int(np.sum(np.abs(at_top(model)) > 1.0))
     return DelayMargin(
         omega,
@@ -324,6 +342,19 @@ def _problem(loop: Loop, channel: int | None) -> tuple[Response, StateSpace, flo
         return np.asarray(full[:, [channel]][:, :, [channel]] - full[:, [channel]][:, :, others] @ feed)
 
     return seen, model.seen_from(channel), kept.max()
+
+
+def _remembered(response: Response) -> Response:
+    """The same response, computed once for each frequency: that of a large loop takes time."""
+    known: dict[float, np.ndarray] = {}
+
+    def recalled(omega: np.ndarray) -> np.ndarray:
+        points = np.atleast_1d(omega).tolist()
+        new = [w for w in dict.fromkeys(points) if w not in known]
+        known.update(zip(new, response(np.array(new)) if new else (), strict=True))
+        return np.array([known[w] for w in points])
+
+    return recalled
 
 
 def _with_fixed_delays(loop: Delayed) -> tuple[int, bool]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import HalfrealError
-from ..kernels.block import Block, channels, names
+from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
 from .linearise import derivative
 from .state_space import StateSpace
@@ -42,7 +42,7 @@ def probe(axes: int, unit: str) -> Block:
 
 def open_loop(loop: Loop) -> StateSpace:
     """L of a loop that was built with its rig on the probe."""
-    outputs = np.array([loop.index[name] for name in names(channels("command", "", _axes(loop)))])
+    outputs = np.array([loop.index[name.replace(PROBE, "command", 1)] for name in _probed(loop)])
     inputs = loop.state_indices(PROBE, "value")
     states = loop.dynamic_indices()
     rows = np.concatenate([states, outputs])
@@ -51,8 +51,8 @@ def open_loop(loop: Loop) -> StateSpace:
     return StateSpace(a=by_state[:n], b=by_probe[:n], c=-by_state[n:], d=-by_probe[n:], dt=loop.dt)
 
 
-def _axes(loop: Loop) -> int:
-    try:
-        return int(np.size(loop.state(PROBE)["value"]))
-    except KeyError:
-        raise HalfrealError("this loop has no probe: build it with cut=True to measure its open loop") from None
+def _probed(loop: Loop) -> list[str]:
+    found = [channel.name for block in loop.blocks if block.name == PROBE for channel in block.outputs]
+    if not found:
+        raise HalfrealError("this loop has no probe: build it with cut=True to measure its open loop")
+    return found

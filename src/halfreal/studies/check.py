@@ -17,16 +17,21 @@ from ..couplings.direct import Direct
 from ..couplings.forward_prediction import ForwardPrediction
 from ..couplings.harmonic import Harmonic
 from ..couplings.model_inverse import ModelInverse
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
 from ..definition.paths import with_values
+from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
+from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.servo_hydraulic import ServoHydraulic
+from ..rigs.specimen import Specimen
 from ..runs.build import choice, plant
 from ..runs.loop_stability import DELAY, LoopStability, finite, linearised, loop_stability
-from ..runs.pure_delay import is_dynamic, rig_lag, with_pure_delay
+from ..runs.pure_delay import is_dynamic, with_pure_delay
 from ..runs.rehearse import Progress, rehearse
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
+from ..stability.margins import DelayMargin
+from .advice import sampling, strokes
 from .force_advice import advice
 from .harmonic_advice import harmonic_advice
 from .nonlinear import Nonlinear, examine, is_nonlinear
@@ -59,19 +64,22 @@ class Check:
     @property
     def binding(self) -> str:
         """The constraint that leaves least room, as a share of what it allows."""
-        room = {} if self.linearisation.stable else {"stability": 0.0}  # of equals the first is told
+        room = {} if self.stability.rig_fault is None else {"stability of the rig on its own": 0.0}
+        room |= {} if self.linearisation.stable else {"stability": 0.0}  # of equals the first is told
         room |= {f"limit of {name}": 1.0 - share for name, share in self.rehearsal.limits_used.items()}
         room = {name: max(left, 0.0) for name, left in room.items()}
         margin = self.stability.margin
         if self.linearisation.stable and margin is not None:
-            if self.stability.critical_delay is not None:
-                room["delay"] = margin.critical_delay / self.stability.critical_delay
+            if self.stability.delay_room is not None:
+                room["delay of the rig"] = self.stability.delay_room
             if np.isfinite(margin.gain_margin_db):
-                room["gain"] = 1.0 - 10.0 ** (-margin.gain_margin_db / 20.0)
+                room["gain of the loop"] = 1.0 - 10.0 ** (-margin.gain_margin_db / 20.0)
         if self.uncertainty is not None and self.uncertainty.worst_growth >= 0.0:
             room["uncertainty"] = 0.0
         if self.beyond_reach:
             room["reach of the rig"] = 0.0
+        elif self.nonlinear is not None and self.nonlinear.saturated is not None:
+            room["reach of the rig"] = max(1.0 - 1.0 / self.nonlinear.saturated, 0.0)
         if not room:
             return "none"
         name = min(room, key=lambda key: room[key])
@@ -81,6 +89,8 @@ class Check:
         return f"{self.verdict}: {self.reasons[0]}"
 
 
+LEAST_GAIN_DB = 3.0
+"""Margin below which a warning is due."""
 CLOCKS = {
     "borne": "with clocks of their own, loop and rig add up to one step ({step}) of delay; the loop bears it",
     "too much": "with clocks of their own, loop and rig add up to one step ({step}) of delay, more than the loop bears",
@@ -98,13 +108,14 @@ def check(
     run = rehearse(definition, text=text, stability=stability, progress=progress)
     nonlinear = examine(definition, stability.linearisation.stable) if is_nonlinear(definition) else None
     bounded = nonlinear is None or nonlinear.factor is None or nonlinear.factor > 1.0
+    reaches = nonlinear is None or nonlinear.saturated is None or nonlinear.saturated > 1.0
     used = run.limits_used
     study = study_uncertainty(definition, SAMPLES) if definition.uncertainty else None
     certain = study is None or study.worst_growth < 0.0
     clocks = free_clocks(definition, stability)
     beyond = out_of_reach(definition, whole_reference(definition, run))
     go = stability.linearisation.stable and run.outcome == "completed" and certain and bounded and clocks != "too much"
-    go = go and not beyond
+    go = go and not beyond and reaches and stability.rig_fault is None
     reasons = [stability.linearisation.summary(), *margins_in_words(definition, stability)]
     if run.outcome != "completed":
         reasons.append(f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}")
@@ -119,56 +130,96 @@ def check(
     if clocks:
         reasons.append(CLOCKS[clocks].format(step=units.text(definition.timing.step, "s")))
     reasons += [*stability.caveats, *beyond]
+    reasons += [*sampling(definition), *strokes(definition)]
     reasons += advice(definition, run)
     reasons += truncation(definition)
     if isinstance(definition.coupling, Harmonic):
         reasons += choice(definition).in_words(lambda: plant(definition), definition.timing.step)
         reasons += harmonic_advice(definition, run)
     found = () if go or not remedies else tuple(remedies_for(definition, stability, run, certain and bounded))
+    if remedies and not reaches:
+        found = (*found, "a smaller excitation, or a table whose actuators do not saturate")
     verdict: Literal["GO", "NO-GO"] = "GO" if go else "NO-GO"
     run = replace(run, verdict=verdict, reasons=tuple(reasons), remedies=found)
     return Check(verdict, tuple(reasons), found, stability, run, nonlinear, study, tuple(beyond))
 
 
 def margins_in_words(definition: Definition, stability: LoopStability) -> list[str]:
-    """Margins of a stable loop, or the delay that an unstable one would bear."""
-    margin, critical = stability.margin, stability.critical_delay
+    """What a rig has that is unstable on its own; else margins of a stable loop, or the delay an unstable one bears."""
+    if stability.rig_fault is not None:
+        return [stability.rig_fault.reason]
+    margin = stability.margin
     if margin is None:
         return []
     if not stability.linearisation.stable:
-        if critical is None:
-            return ["it is unstable with the shortest delay the rig can have too"]
-        has = units.text(rig_delay(definition), "s")
-        return [f"the loop bears a delay of {units.text(critical, 's')}, and the rig has {has}"]
+        return delay_in_words(definition, stability)
     further = finite(margin.critical_delay)
     if further is None:
         return ["bears any further delay: the loop gain never reaches 1"]
-    in_all = ""
-    if critical is not None and is_dynamic(definition):
-        own = units.text(rig_delay(definition), "s")
-        in_all = f" (of {units.text(critical, 's')} as a pure delay; the rig alone has {own})"
-    elif critical is not None:
-        more = 100 * further / (critical - further)
-        in_all = f", {more:.0f} % of what the rig has ({units.text(critical, 's')} in all)"
+    beside, has = "", stability.rig_delay
+    if has is not None:
+        share = f"{100 * further / has:.0f} % of" if has > 0.0 else "beside"
+        beside = f", {share} the rig's {'lag' if is_dynamic(definition) else 'delay'} of {units.text(has, 's')}"
+    told = f"bears a further delay of {units.text(further, 's')}{beside}, at {margin.critical_frequency_hz:.4g} Hz"
+    about_rig = delay_in_words(definition, stability) if is_dynamic(definition) else []
+    return [f"{told}; {margin.in_words()}", *little_gain(definition, margin), *about_rig]
+
+
+def little_gain(definition: Definition, margin: DelayMargin) -> list[str]:
+    """A warning where the loop bears little more gain."""
+    more = 10.0 ** (margin.gain_margin_db / 20.0) - 1.0
+    if not margin.gain_margin_db < LEAST_GAIN_DB:
+        return []
+    down = np.floor(100.0 * margin.gain_margin_db) / 100.0  # never rounded up to the limit that it is below
     return [
-        f"bears a further delay of {units.text(further, 's')}{in_all}, at {margin.critical_frequency_hz:.4g} Hz; "
-        f"phase margin {margin.phase_margin_deg:.4g}°, gain margin {margin.gain_margin_db:.3g} dB"
+        f"warning: a gain margin of {down:.2f} dB, below {LEAST_GAIN_DB:g} dB, is little: a specimen {100 * more:.0f} % "
+        f"stiffer or heavier makes the loop unstable; {calmer(definition)}"
     ]
+
+
+def calmer(definition: Definition) -> str:
+    """What may be changed so that the loop bears more gain, by what its coupling does."""
+    coupling = definition.coupling
+    if np.any(getattr(coupling, "prediction", 0.0)):
+        return "what the coupling predicts, it amplifies: less prediction, or a lower order, may help"
+    smaller = "a lighter or softer specimen, or more mass and stiffness on the virtual side, helps"
+    if isinstance(coupling, Direct):
+        return smaller
+    return (
+        f"the coupling '{coupling.kind}' amplifies where it makes up for the rig: a milder one may help; else {smaller}"
+    )
+
+
+def delay_in_words(definition: Definition, stability: LoopStability) -> list[str]:
+    """The whole delay that a loop bears beside that of its rig.  Where the rig has dynamics of its own, both are told
+    without the coupling: a pure delay in place of the rig, and its lag in slow motion.
+    """
+    critical, has = stability.critical_delay, stability.rig_delay
+    if has is None:
+        return []
+    if not is_dynamic(definition):
+        if critical is None:
+            return ["it is unstable with the shortest delay the rig can have too"]
+        return [f"the loop bears a delay of {units.text(critical, 's')}, and the rig has {units.text(has, 's')}"]
+    lags = f"the rig lags by {units.text(has, 's')} in slow motion"
+    if critical is not None:
+        told = f"without coupling, a pure delay in place of the rig is borne up to {units.text(critical, 's')}; {lags}"
+        faster = not stability.linearisation.stable and has < critical
+        why = ", which is less: the coupling, or how the rig follows faster motion, makes the loop unstable"
+        return [told + (why if faster else "")]
+    if linearised(with_pure_delay(definition, definition.timing.step)).stable:
+        return [f"without coupling, any pure delay in place of the rig is borne; {lags}"]
+    return ["without coupling it is unstable with the shortest pure delay in place of the rig too"]
 
 
 def free_clocks(definition: Definition, stability: LoopStability) -> Literal["", "borne", "too much"]:
     """Whether the loop bears what two clocks that nobody synchronises may add: up to one step."""
     if definition.link is None or definition.real_time.pacing == "rig" or stability.margin is None:
         return ""
+    if not stability.linearisation.stable:  # it bears nothing, and that is told
+        return ""
     further = finite(stability.margin.critical_delay)
     return "borne" if further is None or further > definition.timing.step else "too much"
-
-
-def rig_delay(definition: Definition) -> float:
-    rig = definition.rig
-    if is_dynamic(definition):
-        return rig_lag(definition)
-    return max(rig.actuator.delay, definition.timing.step) if isinstance(rig, SimulatedRig) else definition.timing.step
 
 
 def tripped_at(run: Run) -> float:
@@ -182,10 +233,17 @@ def remedies_for(definition: Definition, stability: LoopStability, run: Run, rob
     What the rig cannot make is told with its remedy among the reasons.
     """
     found = []
-    if not stability.linearisation.stable:
-        found += [*inverse_remedy(definition), *prediction_remedy(definition), *step_remedy(definition)]
-        if stability.critical_delay is not None and delay_cures(definition, stability.critical_delay):
-            found.append(f"a rig whose delay is shorter than {units.text(stability.critical_delay, 's')}")
+    if stability.rig_fault is not None:
+        found.append(stability.rig_fault.remedy)
+    elif not stability.linearisation.stable:
+        has, critical = stability.rig_delay, stability.critical_delay
+        found += [*inverse_remedy(definition), *prediction_remedy(definition, has), *step_remedy(definition)]
+        found += coupling_remedy(definition)
+        if critical is not None and has is not None and has > critical and delay_cures(definition, critical):
+            whose = "that lags by less" if is_dynamic(definition) else "whose delay is shorter"
+            found.append(f"a rig {whose} than {units.text(critical, 's')}")
+        if not found:
+            found += size_remedy(definition, stability)
     elif free_clocks(definition, stability) == "too much":
         found.append('real_time.pacing = "rig": one tick for each measurement of the rig, and one clock for both')
     elif run.outcome == "completed" and not robust:
@@ -193,6 +251,27 @@ def remedies_for(definition: Definition, stability: LoopStability, run: Run, rob
     elif run.outcome == "tripped" and "beyond its limit" in run.reason:  # a block's fault tells its own remedy
         found.append("a smaller excitation, or a wider limit if rig and specimen bear it")
     return found
+
+
+def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
+    """A smaller specimen against the virtual part, where nothing else helps: it scales the gain of the loop."""
+    margin, specimen = stability.margin, getattr(definition.rig, "specimen", None)
+    if margin is None or not isinstance(specimen, Specimen | FlexibleSpecimen) or getattr(specimen, "elements", ()):
+        return []
+    crossed = np.flatnonzero((margin.gains > 0.0) & (margin.gains < 1.0))  # none is below one if the gain is not known
+    for place in sorted(crossed, key=lambda i: float(margin.gains[i])):
+        share = 0.9 * float(margin.gains[place])
+        given = {key: getattr(specimen, key) for key in ("mass", "damping", "stiffness")}
+        smaller = specimen.model_copy(update={key: share * m for key, m in given.items() if m is not None})
+        rig = definition.rig.model_copy(update={"specimen": smaller})
+        if linearised(definition.model_copy(update={"rig": rig})).stable:
+            hz = margin.gain_omega[place] / (2.0 * np.pi)
+            return [
+                f"a specimen of {100 * share:.2g} % of the mass and stiffness, or a virtual part about {1.0 / share:.2g} "
+                f"times as heavy and stiff: what decides is the loop gain near {hz:.3g} Hz, by the specimen's mass and "
+                "stiffness against those of the virtual part"
+            ]
+    return []
 
 
 def delay_cures(definition: Definition, critical: float) -> bool:
@@ -215,10 +294,20 @@ def inverse_remedy(definition: Definition) -> list[str]:
     return [f'the coupling "model inverse" with coefficients = [{coefficients}]; halfreal tune compares others with it']
 
 
-def prediction_remedy(definition: Definition) -> list[str]:
+def coupling_remedy(definition: Definition) -> list[str]:
+    """The coupling left out, where that alone makes the loop stable."""
+    if isinstance(definition.coupling, Direct | Harmonic) or definition.commands != "displacement":
+        return []
+    if not linearised(definition.model_copy(update={"coupling": Direct()})).stable:
+        return []
+    kind = definition.coupling.kind
+    return [f"without the coupling '{kind}' the loop is stable: another one, or other settings of it"]
+
+
+def prediction_remedy(definition: Definition, delay: float | None) -> list[str]:
     """The interval of predictions that make the loop stable, for a loop without one or with a wrong one."""
-    coupling, delay = definition.coupling, rig_delay(definition)
-    if not isinstance(coupling, Direct | ForwardPrediction):
+    coupling = definition.coupling
+    if not isinstance(coupling, Direct | ForwardPrediction) or not delay:
         return []
     order, points = (coupling.order, coupling.points) if isinstance(coupling, ForwardPrediction) else (3, 12)
 

@@ -32,7 +32,8 @@ import numpy as np
 from ..couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
 from ..couplings.direct import Direct
 from ..couplings.forward_prediction import ForwardPrediction, weights
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
+from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
 from ..models import state_space
 from ..models.beam import Beam

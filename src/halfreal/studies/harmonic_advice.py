@@ -12,7 +12,7 @@ from .. import units
 from ..couplings.harmonic import Harmonic
 from ..couplings.harmonic_rls import HarmonicRls
 from ..definition.definition import Definition
-from ..runs.build import build, choice, interface, plant, written_down
+from ..runs.build import build, choice, plant, written_down
 from ..runs.run import Run
 
 NMSE = "coupling.nmse"
@@ -63,7 +63,7 @@ def at_rest(definition: Definition) -> np.ndarray:
     resting = written_down(definition).model_copy(update={"excitation": alone})
     ticks = min(MOST_TICKS, max(round(choice(definition).coupling.identification_time / step), 1))
     signals = ("target", "measured.displacement", "twin")
-    names = [name for signal in signals for name in interface(signal, n)]
+    names = [name for signal in signals for name in definition.interface.channels(signal)]
     log = build(resting, cut=True).run(ticks, record=names).log[:, 1:]
     target, place, twin = log[:, :n], log[:, n : 2 * n], log[:, 2 * n :]
     return np.asarray(np.std(place - target + twin, axis=0))

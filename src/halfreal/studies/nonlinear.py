@@ -3,21 +3,26 @@
 Along a rehearsal the loop is linearised at the operating points it reaches (with ideal sensors: a resolution has no
 derivative).  An eigenvalue beyond one there says that small deviations grow while the loop dwells at that point, not
 that the test must diverge; that is tried: the excitation is raised, with the limits lifted, until the rehearsal loses
-stability.
+stability.  A shaking table is judged up to the excitation from which on its actuators are at an end of their strokes,
+forces or speeds: beyond it, its motion is no more what was asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..definition.definition import Definition, SimulatedRig
+from ..definition.definition import Definition
+from ..definition.sections import SimulatedRig
 from ..kernels.block import channels, names
 from ..kernels.loop import Loop
 from ..models.structure import Structure
 from ..models.user import UserFunction
+from ..rigs.shaking_table import ShakingTable
 from ..rigs.specimen import Specimen
 from ..runs.build import build
 from ..safety.limits import Limits
@@ -30,6 +35,8 @@ GROWN = 3.0
 RESTING = 1e-6
 SHARE = 0.1
 """… and at least this share of the target's."""
+SMALL = 1e-6
+"""Times the excitation, where the loop moves as it does at rest."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,12 @@ class Nonlinear:
     searched: bool = True
     """Whether that amplitude was looked for; not in a loop that is unstable already at rest."""
 
+    saturated: float | None = None
+    """Factor from which on the rig's actuators saturate; None if they do not, or it is not known."""
+
+    of: str = ""
+    """What of them: stroke, force or speed."""
+
     def summary(self) -> str:
         text = "nonlinear: the rehearsal was too short for operating points"
         if self.time.size:
@@ -56,6 +69,8 @@ class Nonlinear:
                 text += ", where small deviations grow for the ticks that the loop spends there, and not over the test"
         if not self.searched:
             return text
+        if self.factor is None and self.saturated is not None:
+            return f"{text}; from {self.saturated:.3g} times the excitation on the table saturates in {self.of}"
         if self.factor is None:
             return f"{text}; no growth up to {LARGEST_FACTOR:g} times the excitation"
         return f"{text}; loses stability at {self.factor:.3g} times the excitation"
@@ -71,6 +86,8 @@ def is_nonlinear(definition: Definition) -> bool:
         elements += rig.specimen.elements if isinstance(rig.specimen, Specimen) else ()
         if rig.actuator.stroke is not None or rig.actuator.speed is not None:
             return True
+    if isinstance(rig, ShakingTable):  # strokes, forces and speeds have ends, and its kinematics are finite
+        return True
     return any(isinstance(part, UserFunction) for part in parts) or any(e.law.kind != "linear" for e in elements)
 
 
@@ -85,8 +102,14 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
             break
         time.append(loop.vector[0] * loop.dt)
         radius.append(moving_radius(loop))
-    factor = critical_factor(definition) if stable_at_rest else None
-    return Nonlinear(np.array(time), np.array(radius), factor, stable_at_rest)
+    points = np.array(time), np.array(radius)
+    if not stable_at_rest:
+        return Nonlinear(*points, factor=None, searched=False)
+    saturation = saturation_factors(definition)
+    if saturation is None:
+        return Nonlinear(*points, factor=critical_factor(definition))
+    below, saturated = saturation
+    return Nonlinear(*points, critical_factor(definition, below), True, saturated, tried(definition, saturated).end)
 
 
 def moving_radius(loop: Loop) -> float:
@@ -103,24 +126,68 @@ def moving_radius(loop: Loop) -> float:
     return float(np.abs(np.delete(values, resting)).max())
 
 
-def critical_factor(definition: Definition) -> float | None:
-    """Factor on the excitation at which the rehearsal, without limits, loses stability."""
+def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR) -> float | None:
+    """Factor on the excitation, up to ``largest``, at which the rehearsal, without limits, loses stability."""
+    found = onset(lambda factor: diverges(definition, factor), definition, largest)
+    return None if found is None else found[1]
+
+
+def saturation_factors(definition: Definition) -> tuple[float, float] | None:
+    """Factors on the excitation between which actuators of a shaking table come to saturate; None if they do not."""
+    if not isinstance(definition.rig, ShakingTable):
+        return None
+    return onset(lambda factor: bool(tried(definition, factor).end), definition, LARGEST_FACTOR, bisections=4)
+
+
+def onset(
+    happens: Callable[[float], bool], definition: Definition, largest: float, bisections: int = 10
+) -> tuple[float, float] | None:
+    """Factors on the excitation, up to ``largest``, between which something comes to happen; None if it does not.
+
+    They are found by doubling and bisection: at the first it does not happen, at the second it does.
+    """
     if definition.excitation.virtual is None and definition.excitation.specimen is None:
         return None
-    low, high = 0.0, 1.0
-    while not diverges(definition, high):
-        low, high = high, 2.0 * high
-        if high > LARGEST_FACTOR:
+    low, high = 0.0, min(1.0, largest)
+    while not happens(high):
+        if high >= largest:
             return None
-    for _ in range(10):
+        low, high = high, min(2.0 * high, largest)
+    for _ in range(bisections):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if diverges(definition, middle) else (middle, high)
-    return high
+        low, high = (low, middle) if happens(middle) else (middle, high)
+    return low, high
 
 
 def diverges(definition: Definition, factor: float) -> bool:
-    """Whether the rehearsal at ``factor`` times the excitation loses stability."""
-    excitation = definition.excitation
+    """Whether the rehearsal at ``factor`` times the excitation, without limits, loses stability.
+
+    A gap that grows as it does in small motion, where the loop is stable, grows with the excitation.
+    """
+    run = tried(definition, factor)
+    if run.peaks is None or run.end:
+        return run.peaks is None
+    small, n = tried(definition, SMALL).peaks, definition.virtual.axes
+    (before, last), usual = run.peaks[2:], np.ones(n)
+    if small is not None:
+        usual = np.maximum(small[3][:n] / np.maximum(small[2][:n], np.finfo(float).tiny), 1.0)
+    return bool(np.any((last[:n] > GROWN * usual * before[:n]) & (last[:n] > SHARE * last[n:])))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A rehearsal without limits: peaks of gap and target in its quarters, None if it could not be run on; and what of
+    the actuators of a table saturates, where it is not run to its end.
+    """
+
+    peaks: list[np.ndarray] | None
+    end: str = ""
+
+
+@lru_cache(maxsize=32)
+def tried(definition: Definition, factor: float) -> Tried:
+    """The rehearsal at ``factor`` times the excitation, without limits."""
+    excitation, rig = definition.excitation, definition.rig
     scaled = {
         side: None if part is None else part.model_copy(update={part.quantity: factor * part.amplitude})
         for side, part in (("virtual", excitation.virtual), ("specimen", excitation.specimen))
@@ -130,13 +197,32 @@ def diverges(definition: Definition, factor: float) -> bool:
     )
     loop = build(free, ideal=True, endless=True)
     ticks = max(definition.timing.ticks // 4, 1)
-    n = definition.virtual.axes
-    gap, target = names(channels("gap", "m", n)), names(channels("target", "m", n))
-    peaks = []
+    watched = [name for signal in ("gap", "target") for name in definition.interface.channels(signal)]
+    ends = end_channels(rig) if isinstance(rig, ShakingTable) else ()
+    peaks: list[np.ndarray] = []
     for _ in range(4):
-        log = loop.run(ticks, record=(*gap, *target)).log[:, 1:]
+        log = loop.run(ticks, record=(*watched, *ends)).log[:, 1:]
         if loop.state("guard")["mode"] != 0.0 or not np.all(np.isfinite(log)):
-            return True
-        peaks.append(np.abs(log).max(axis=0))
-    before, last = peaks[2], peaks[3]
-    return bool(np.any((last[:n] > GROWN * before[:n]) & (last[:n] > SHARE * last[n:])))
+            return Tried(None)
+        if isinstance(rig, ShakingTable) and (end := end_reached(rig, log[:, len(watched) :])):
+            return Tried(peaks, end)
+        peaks.append(np.abs(log[:, : len(watched)]).max(axis=0))
+    return Tried(peaks)
+
+
+def end_channels(rig: ShakingTable) -> tuple[str, ...]:
+    m = len(rig.actuators)
+    return (*names(channels("rig.stroke", "m", m)), *names(channels("rig.actuator_force", "N", m)), "rig.saturated")
+
+
+def end_reached(rig: ShakingTable, log: np.ndarray) -> str:
+    """What of a table's actuators comes to its end in rows of ``end_channels``; empty if nothing does."""
+    saturated = np.abs(log[log[:, -1] > 0.0])
+    if not len(saturated):
+        return ""
+    m = len(rig.actuators)
+    found = {
+        "stroke": np.any(saturated[:, :m] > [one.stroke for one in rig.actuators]),
+        "force": np.any(saturated[:, m : 2 * m] >= [one.force for one in rig.actuators]),
+    }
+    return " and ".join(name for name, met in found.items() if met) or "speed"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import units
 from ..definition.definition import Definition
+from ..rigs.shaking_table import ShakingTable
 from ..runs.reference import EmulationError, emulate
 from ..runs.run import Run
 
@@ -24,32 +23,60 @@ def out_of_reach(definition: Definition, due: np.ndarray | None = None) -> list[
             return []
     if due is None or len(due) < 2:
         return []
-    n = due.shape[1]
-    place = np.abs(due).max(axis=0)
-    speed = np.abs(np.diff(due, axis=0)).max(axis=0) / definition.timing.step
-    actuator, converter = (getattr(definition.rig, name, None) for name in ("actuator", "converter"))
-    limits = definition.limits
-    bounds: list[tuple[str, np.ndarray, Any, str]] = [
-        ("the actuator's stroke", place, getattr(actuator, "stroke", None), "m"),
-        ("the actuator's speed", speed, getattr(actuator, "speed", None), "m/s"),
-        ("the converter's range", place, getattr(converter, "range", None), "m"),
-        ("limits.displacement.trip", place, limits.displacement.trip, "m"),
-        ("limits.velocity.trip", speed, limits.velocity.trip, "m/s"),
-    ]
     told = []
-    for name, needed, bound, unit in bounds:
-        if bound is None:
-            continue
-        most = np.broadcast_to(np.asarray(bound, dtype=float), (n,))
-        axis = int(np.argmax(needed / most))
-        if needed[axis] > most[axis]:
-            at = "" if n == 1 else f" of axis {axis + 1}"
-            has, needs = (units.text(float(values[axis]), unit) for values in (most, needed))
+    for name, needed, most, unit in bounds(definition, due):
+        place = int(np.argmax(needed / most))
+        if needed[place] > most[place]:
+            has, needs = (units.text(float(values[place]), unit[place]) for values in (most, needed))
             told.append(
-                f"the rig cannot make the motion: {name}{at} is {has}, and the emulated system needs {needs}; use a "
+                f"the rig cannot make the motion: {name[place]} is {has}, and the emulated system needs {needs}; use a "
                 "smaller excitation, or a larger rig"
             )
     return told
+
+
+Bound = tuple[list[str], np.ndarray, np.ndarray, list[str]]
+"""Names, what the motion needs, what there is, and units, of each axis or actuator."""
+
+
+def bounds(definition: Definition, due: np.ndarray) -> list[Bound]:
+    """What bounds the motion ``due``: the rig's actuators, and limits of displacement and velocity."""
+    rig, limits, axes = definition.rig, definition.limits, definition.interface
+    places, speeds = peaks(due, definition.timing.step)
+    actuator, converter = (getattr(rig, name, None) for name in ("actuator", "converter"))
+    found = [
+        ("the actuator's stroke", places, getattr(actuator, "stroke", None), "m"),
+        ("the actuator's speed", speeds, getattr(actuator, "speed", None), "m/s"),
+        ("the converter's range", places, getattr(converter, "range", None), "m"),
+        ("limits.displacement.trip", places, limits.values("displacement", "trip", axes), "m"),
+        ("limits.velocity.trip", speeds, limits.values("velocity", "trip", axes), "m/s"),
+    ]
+    of = [""] if len(axes) == 1 else [f" of axis {name}" for name in axes.names]
+    listed: list[Bound] = []
+    for name, needed, bound, unit in found:
+        if bound is not None:
+            keys = [name.replace("limits.", "limits.rotation.") if turns else name for turns in axes.rotations]
+            called = [f"{key}{one}" for key, one in zip(keys, of, strict=True)]
+            listed.append((called, needed, np.broadcast_to(bound, needed.shape), list(axes.units(unit))))
+    if isinstance(rig, ShakingTable):
+        stroke, speed = peaks(strokes(rig, due), definition.timing.step)
+        for name, needed, bound, unit in (
+            ("stroke", stroke, [one.stroke for one in rig.actuators], "m"),
+            ("speed", speed, [one.speed for one in rig.actuators], "m/s"),
+        ):
+            which = [f"the {name} of the table's actuator {i + 1}" for i in range(len(rig.actuators))]
+            listed.append((which, needed, np.array(bound), [unit] * len(which)))
+    return listed
+
+
+def peaks(motion: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Largest displacement and speed of each column."""
+    return np.abs(motion).max(axis=0), np.abs(np.diff(motion, axis=0)).max(axis=0) / step
+
+
+def strokes(rig: ShakingTable, due: np.ndarray) -> np.ndarray:
+    """Of the table's actuators for a motion of its commanded axes, (ticks, actuators), as for small motions."""
+    return np.asarray(due @ rig.kinematics.modal[:, rig.index()].T)
 
 
 def whole_reference(definition: Definition, run: Run) -> np.ndarray | None:

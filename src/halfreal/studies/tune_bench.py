@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..definition.definition import Definition, Reference
+from ..definition.definition import Definition
 from ..definition.faults import DefinitionError
 from ..definition.load import from_json
+from ..definition.sections import Reference
 from ..definition.uncertainty import parameters
 from ..errors import HalfrealError
 from ..models.beam import Beam
@@ -28,7 +29,7 @@ from ..models.modal import Modes
 from ..models.structure import Structure
 from ..rigs.force_actuated import ForceActuated
 from ..rigs.specimen import Specimen
-from ..runs.build import build, interface
+from ..runs.build import build
 from ..runs.error_measures import nrmse
 from ..runs.events import how_it_ended, limits_used
 from ..runs.loop_stability import linearised
@@ -129,7 +130,7 @@ class Bench:
         """Rehearse a definition and judge it against the ``which``-th emulated system."""
         self.rehearsals += 1
         n, dt = definition.virtual.axes, definition.timing.step
-        names = [name for signal in SIGNALS for name in interface(signal, n)]
+        names = [name for signal in SIGNALS for name in definition.interface.channels(signal)]
         loop = build(definition, ideal=ideal)
         stretch = loop.run(definition.timing.ticks, record=names)
         outcome, reason = how_it_ended(definition, loop, stretch.ended)

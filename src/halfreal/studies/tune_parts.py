@@ -25,6 +25,7 @@ from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
 from ..models.excitation import silence
 from ..models.structure import Structure
+from ..rigs.specimen import Specimen
 from ..runs.error_measures import frequency_evaluation
 from ..runs.reference import assembled, reference_specimen
 from .tune_bench import Bench, Signals, distance
@@ -124,7 +125,9 @@ def with_sensors(definition: Definition, **changed: dict[str, Any]) -> Definitio
 def without_delay(definition: Definition) -> Definition:
     """With sensors that are not late; a prediction of the force that makes up for them goes with their delay."""
     late = definition.rig.sensors.force.delay if hasattr(definition.rig, "sensors") else 0.0
-    prompt = with_sensors(definition, displacement={"delay": 0.0}, force={"delay": 0.0})
+    prompt = with_sensors(
+        definition, **{key: {"delay": 0.0} for key in ("displacement", "rotation", "force", "moment")}
+    )
     predicted = getattr(prompt.coupling, "force_prediction", None)
     if predicted is None or late == 0.0:
         return prompt
@@ -139,7 +142,8 @@ def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Sign
     if noise == 0.0:
         noise = ASSUMED * float(np.abs(quiet.measured).max())
         stiffness = _stiffness(definition)
-        heard = with_sensors(definition, displacement={"noise": noise}, force={"noise": noise * stiffness})
+        moved, felt = {"noise": noise}, {"noise": noise * stiffness}
+        heard = with_sensors(definition, displacement=moved, rotation=moved, force=felt, moment=felt)
         found = bench.run(heard)[1]
         if found is None or noise == 0.0:
             return float("nan")
@@ -150,7 +154,7 @@ def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Sign
 def _stiffness(definition: Definition) -> float:
     """Force a metre, for the noise of a force sensor that matches that of the displacement's."""
     specimen = reference_specimen(definition)
-    if specimen is None:
+    if not isinstance(specimen, Specimen):
         return 0.0
     return float(np.abs(specimen.matrices(definition.virtual.axes)[2]).max())
 

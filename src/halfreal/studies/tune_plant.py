@@ -19,7 +19,7 @@ import numpy as np
 
 from ..couplings.direct import Direct
 from ..definition.definition import Definition
-from ..runs.build import SETTLING_TICKS, build, interface
+from ..runs.build import SETTLING_TICKS, build
 from ..stability.linearise import derivative
 from ..stability.open_loop import PROBE
 from ..stability.state_space import StateSpace
@@ -75,7 +75,9 @@ def _measured(definition: Definition, n: int) -> StateSpace:
     loop = build(definition, quiet=True, cut=True)
     loop.run(SETTLING_TICKS)
     states, inputs = loop.dynamic_indices(), loop.state_indices(PROBE, "value")
-    rows = np.concatenate([states, [loop.index[name] for name in interface("measured.displacement", n)]])
+    rows = np.concatenate(
+        [states, [loop.index[name] for name in definition.interface.channels("measured.displacement")]]
+    )
     by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
     m = states.size
     return StateSpace(by_state[:m], by_probe[:m], by_state[m:], by_probe[m:], loop.dt)

@@ -16,10 +16,11 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from ..couplings.direct import Direct
-from ..definition.definition import Coupling, Definition, SimulatedRig
+from ..definition.definition import Definition
+from ..definition.sections import Coupling, SimulatedRig
 from ..rigs.force_actuated import ForceActuated
 from ..rigs.servo_hydraulic import ServoHydraulic
-from ..runs.build import build, interface
+from ..runs.build import build
 from .tune_bench import Bench
 from .tune_plant import RigResponse, rig_response
 
@@ -233,7 +234,7 @@ def undisturbed(bench: Bench) -> np.ndarray:
     """The target where no specimen answers: the band of a test whose emulated system is not known."""
     definition = bench.nominal.model_copy(update={"coupling": Direct()})
     loop = build(definition, cut=True)
-    return loop.run(definition.timing.ticks, record=interface("target", definition.virtual.axes)).log[:, 1:]
+    return loop.run(definition.timing.ticks, record=definition.interface.channels("target")).log[:, 1:]
 
 
 def centre_hz(rig: RigResponse) -> float:

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..definition.definition import Coupling, Definition, load
+from ..definition.definition import Definition, load
+from ..definition.sections import Coupling
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
 from ..models.exact import Exact

@@ -1,0 +1,63 @@
+"""``halfreal chart``: where the loop is stable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import HalfrealError
+from .answers import with_progress
+from .options import DefinitionFile, Force, free, read, write_picture
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
+
+Range = "a number of the definition by its place, and its range: 'rig.actuator.delay = 1 ms .. 15 ms'"
+
+
+def chart(
+    path: DefinitionFile,
+    x: Annotated[str, typer.Option("--x", metavar="PLACE[=LOW..HIGH]", help=f"Across: {Range}.")],
+    y: Annotated[str, typer.Option("--y", metavar="PLACE[=LOW..HIGH]", help="Upwards, likewise.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="CHART.png", help="Picture; TEST.png if left out.")
+    ] = None,
+    points: Annotated[int, typer.Option(min=2, help="Points along each axis.")] = 100,
+    continuous: Annotated[
+        bool, typer.Option("--continuous", help="Of the continuous limit instead of the sampled loop that runs.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Draw where the loop is stable, in any two numbers of the definition."""
+    definition, _ = read(path)
+    from ..studies.chart import chart as draw
+
+    target = free(output or path.with_suffix(".png"), force)
+    wanted = [_range(definition, text) for text in (x, y)]
+    found = with_progress(
+        lambda progress: draw(definition, wanted[0], wanted[1], (points, points), continuous, progress=progress),
+        quiet=False,
+    )
+    typer.echo(found.summary())
+    write_picture(found.plot(), target, force)
+    typer.echo(f"chart: {target.resolve()}")
+
+
+def _range(definition: Definition, text: str) -> Any:
+    """What ``PLACE`` or ``PLACE = LOW .. HIGH`` says, in SI units."""
+    from ..definition.paths import value_at
+    from ..definition.uncertainty import quantity_at
+    from ..units import parse
+
+    place, equals, limits = (part.strip() for part in text.partition("="))
+    value_at(definition, place)
+    if not equals:
+        return place
+    low, dots, high = (part.strip() for part in limits.partition(".."))
+    if not dots:
+        raise HalfrealError(f"'{limits}' is no range; write '{place} = LOW .. HIGH' with units")
+    quantity = quantity_at(definition, place)
+    unit = "1" if quantity is None else quantity.number.unit
+    return place, parse(low, unit), parse(high, unit)

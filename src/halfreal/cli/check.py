@@ -1,0 +1,38 @@
+"""``halfreal check``: GO or NO-GO."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .answers import check_json, finite, tell, with_progress
+from .options import NO, OK, AsJson, DefinitionFile, Force, as_toml, free, read, stop, write_text
+
+
+def check(
+    path: DefinitionFile,
+    as_json: AsJson = False,
+    worst: Annotated[
+        Path | None, typer.Option("--worst", metavar="WORST.toml", help="Write the worst case of what is uncertain.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Validate a definition and judge its test: GO or NO-GO, why, and what would make it pass."""
+    definition, _ = read(path)
+    if worst is not None:
+        free(worst, force, "--worst")
+        if not definition.uncertainty:
+            stop(f"nothing in '{path}' is uncertain; give it a section [uncertainty], as in halfreal new")
+    from ..studies.check import check as judge
+
+    answer = with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json)
+    if worst is not None and answer.uncertainty is not None:
+        write_text(worst, as_toml(answer.uncertainty.worst), force)
+    if as_json:
+        typer.echo(json.dumps(finite(check_json(answer)), indent=2))
+    else:
+        tell(answer, definition.title)
+    raise typer.Exit(OK if answer.verdict == "GO" else NO)

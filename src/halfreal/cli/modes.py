@@ -1,0 +1,74 @@
+"""``halfreal modes``: modal parameters of the assembled structure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .answers import finite
+from .options import AsJson, Force, RunFile, free, open_run, stop, write_picture
+
+
+def modes(
+    path: RunFile,
+    band: Annotated[
+        str, typer.Option(metavar="LOW..HIGH", help="Of the modes, as in '2 Hz .. 26 Hz'; all lines if left out.")
+    ] = "",
+    channels: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this response, or those of a pattern as in 'virtual.*'; repeatable."),
+    ] = None,
+    order: Annotated[int | None, typer.Option(min=5, help="Highest order of the models; 30 if left out.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PICTURE.png", help="Picture; RUN.modes.png if left out.")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="OUT.{uff,mat,csv}", help="Write frequency responses and modes for others."),
+    ] = None,
+    place: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NODE:DIRECTION", help="Where a response is, as in 'virtual.tip = 13:z'; repeatable."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Tell frequencies, damping and shapes of the assembled structure from a test with a virtual excitation."""
+    run = open_run(path)
+    from ..records.export import chosen
+    from ..records.modal_export import contents, files, read_places, write
+    from ..studies.modal_analysis import modal_analysis
+    from ..studies.modal_words import as_numbers, figure, in_words
+
+    picture = free(output or path.with_suffix(".modes.png"), force)
+    for one in () if to is None else files(to):
+        free(one, force, "--to")
+    places = read_places(place or ())
+    low, high = _band(band)
+    names = tuple(chosen(run.signals, channels)) if channels else None
+    found = modal_analysis(run, names, lowest_hz=low, highest_hz=high, order=order)
+    written = () if to is None else write(to, contents(found.responses, found.poles, places), force)
+    write_picture(figure(found), picture, force)
+    if as_json:
+        typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
+        return
+    typer.echo("\n".join([run.title, *in_words(found)]))
+    typer.echo(f"picture: {picture}")
+    for one in written:
+        typer.echo(f"for other programs: {one}")
+
+
+def _band(text: str) -> tuple[float | None, float | None]:
+    from ..units import parse
+
+    if not text:
+        return None, None
+    low, dots, high = (part.strip() for part in text.partition(".."))
+    if not dots:
+        stop(f"'{text}' is no band; write it as '2 Hz .. 26 Hz'")
+    return parse(low, "Hz"), parse(high, "Hz")

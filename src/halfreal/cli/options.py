@@ -1,0 +1,88 @@
+"""What commands share: arguments and options, errors that are told, and files that are read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+
+import typer
+
+from ..errors import HalfrealError
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
+    from ..runs.run import Run
+
+OK, NO, WRONG = 0, 1, 2
+"""Exit codes: all is well; the answer is no; the input is wrong."""
+P = ParamSpec("P")
+
+DefinitionFile = Annotated[Path, typer.Argument(metavar="TEST.toml", help="The test definition.", show_default=False)]
+RunFile = Annotated[Path, typer.Argument(metavar="RUN.h5", help="A run file.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+
+
+def stop(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(WRONG)
+
+
+def told(command: Callable[P, None]) -> Callable[P, None]:
+    """Let errors that the user can mend be told without a traceback."""
+
+    @wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except HalfrealError as error:
+            stop(str(error))
+        except OSError as error:
+            stop(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
+
+    return wrapped
+
+
+def free(target: Path, force: bool, option: str = "--output") -> Path:
+    """A file that may be written; ``option`` is how its name is given."""
+    if target.exists() and not force:
+        stop(f"'{target}' exists; choose another name with {option}, or --force to overwrite it")
+    return target
+
+
+def write_text(path: Path, text: str, force: bool) -> None:
+    from ..records.whole_file import whole_file
+
+    with whole_file(path, overwrite=force) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_picture(figure: Any, target: Path, force: bool) -> None:
+    """A figure in the format of its file's ending."""
+    from ..records.whole_file import whole_file
+
+    try:
+        with whole_file(target, overwrite=force) as temporary:
+            figure.savefig(temporary, dpi=150, format=target.suffix.lstrip(".") or "png")
+    except ValueError as error:
+        stop(f"'{target}' cannot be written: {error}")
+
+
+def as_toml(definition: Definition) -> str:
+    from ..definition.load import to_toml
+
+    return to_toml(definition)
+
+
+def read(path: Path) -> tuple[Definition, str]:
+    from ..definition.definition import read_definition
+
+    return read_definition(path)
+
+
+def open_run(path: Path) -> Run:
+    from ..records.run_file import load
+
+    return load(path)

@@ -1,0 +1,41 @@
+"""``halfreal rehearse``: the whole test against its simulated rig."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .answers import console, run_json, verdict_table, with_progress
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop
+
+
+def rehearse(
+    path: DefinitionFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.h5 if left out.")
+    ] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Simulate the whole loop against its simulated rig and write a run file."""
+    definition, text = read(path)
+    from ..records.run_file import save
+    from ..studies.check import check as judge
+
+    target = free(output or path.with_suffix(".h5"), force)
+    answer = with_progress(lambda progress: judge(definition, text=text, progress=progress), quiet=as_json)
+    run = answer.rehearsal
+    try:
+        save(run, target, overwrite=force)
+    except OSError as error:  # h5py's words name its own temporary file
+        stop(f"'{target}' cannot be written: {error.strerror or 'the folder does not exist or is not writable'}")
+    if as_json:
+        typer.echo(json.dumps(run_json(run, target), indent=2))
+    else:
+        typer.echo(run.title)
+        console().print(verdict_table(run))
+        typer.echo(f"run file: {target}")
+    raise typer.Exit(OK if run.outcome == "completed" else NO)

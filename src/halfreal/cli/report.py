@@ -1,0 +1,84 @@
+"""``halfreal report`` and ``halfreal info``: what is in run files and definitions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .answers import console, run_json, verdict_table
+from .options import AsJson, Force, RunFile, as_toml, free, open_run, read, stop
+
+
+def report(
+    path: RunFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="REPORT.html", help="Page; RUN.html if left out.")
+    ] = None,
+    since: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="Measure errors from here on, such as '2 s'.")
+    ] = "0 s",
+    beside: Annotated[
+        Path | None, typer.Option("--beside", metavar="OTHER.h5", help="Lay it side by side with this, its rehearsal.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Make one self-contained HTML page of a run file, or of two side by side."""
+    from ..units import parse
+
+    from_time = parse(since, "s")
+    run = open_run(path)
+    other = None if beside is None else open_run(beside)
+    for one in [run] if other is None else [run, other]:
+        last = float(one.time[-1]) if len(one.time) else 0.0
+        if from_time < 0.0 or (from_time > 0.0 and from_time > last):
+            stop(f"--from {since} is not within the {one.kind}, which goes from 0 s to {last:g} s")
+    from ..reports.html import write
+
+    target = free(output or path.with_suffix(".html"), force)
+    write(run, target, overwrite=force, from_time=from_time, beside=other)
+    if other is not None:
+        from ..reports.beside_terminal import about_definitions, table
+
+        console().print(table(run, other, from_time))
+        typer.echo("\n".join(about_definitions(run, other)))
+    typer.echo(f"report: {target.resolve()}")
+
+
+def info(
+    path: Annotated[Path | None, typer.Argument(metavar="[RUN.h5|TEST.toml]", help="What to tell about.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of definitions.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell about a run file, a definition, the format of definitions, or this installation."""
+    if schema:
+        from ..definition.definition import Definition
+        from ..definition.schema import json_schema
+
+        typer.echo(json.dumps(json_schema(Definition), indent=2))
+    elif path is None:
+        from ..runs.rehearse import versions
+
+        facts = versions()
+        typer.echo(json.dumps(facts, indent=2) if as_json else "\n".join(f"{k:<10}{v}" for k, v in facts.items()))
+    elif path.suffix == ".toml":
+        definition, _ = read(path)
+        if as_json:
+            typer.echo(json.dumps(definition.model_dump(mode="json"), indent=2))
+        else:
+            typer.echo(as_toml(definition))
+    else:
+        run = open_run(path)
+        if as_json:
+            typer.echo(json.dumps(run_json(run, path), indent=2))
+        else:
+            typer.echo(run.title)
+            console().print(verdict_table(run))
+            typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
+            for reason in run.reasons if run.verdict == "NO-GO" else ():
+                typer.echo(f"NO-GO: {reason}")
+            typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))
+            for event in run.events:
+                typer.echo(f"  {event.time:10.4f} s  {event.text}")

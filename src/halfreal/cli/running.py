@@ -1,0 +1,140 @@
+"""``halfreal run``, ``resume`` and ``rig``: tests on a rig behind a link, and the simulated rig itself."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from .answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read
+
+if TYPE_CHECKING:
+    from ..live.session import Session
+
+
+def run(
+    path: DefinitionFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.run.h5 if left out.")
+    ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")] = False,
+    with_rig: Annotated[
+        bool, typer.Option("--with-rig", help="Start the definition's simulated rig too, as a process of its own.")
+    ] = False,
+    without_go: Annotated[
+        str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
+    ] = "",
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Run the test on the rig behind its link: in real time, or slowly."""
+    definition, text = read(path)
+    from ..live.console import beside, check_operator
+    from ..live.session import Session
+
+    target = free(output or path.with_suffix(".run.h5"), force)
+    check_operator(start)
+    session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
+    with beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
+        _run_session(session, target, start, as_json)
+
+
+def resume(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="RUN.h5", help="The record of a slow test that was interrupted.", show_default=False),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; RUN.resumed.h5 if left out.")
+    ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Go on at once, without asking the operator.")] = False,
+    without_go: Annotated[
+        str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
+    ] = "",
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Go on with a slow test where its record ends; the rig is not moved before the operator says so."""
+    before = open_run(path)
+    from ..definition.definition import Definition
+    from ..definition.load import from_json
+    from ..live.console import check_operator
+    from ..live.session import Session
+
+    target = free(output or path.with_suffix(".resumed.h5"), force)
+    check_operator(start)
+    session = Session(
+        from_json(Definition, before.definition),
+        target,
+        text=before.definition_text,
+        without_go=without_go,
+        overwrite=force,
+        after=before,
+    )
+    assert session.resumption is not None
+    ticks, step = session.resumption.ticks, before.step
+    typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
+    _run_session(session, target, start, as_json)
+
+
+def _run_session(session: Session, target: Path, start: bool, as_json: bool) -> NoReturn:
+    """Check, run and tell about a test on a rig."""
+    from ..live.console import run_test
+    from ..live.session import NoGoError
+
+    title = session.definition.title
+    try:
+        answer = with_progress(session.check, quiet=as_json)
+        if not as_json:
+            tell(answer, title)
+        done = run_test(session, start=start, say=lambda line: typer.echo(f"  {line}", err=as_json))
+    except NoGoError as error:
+        if as_json:
+            typer.echo(json.dumps(finite(check_json(error.answer)), indent=2))
+        else:
+            tell(error.answer, title)
+        typer.echo("the rig is not armed; --without-go REASON runs it all the same, and is recorded", err=True)
+        raise typer.Exit(NO) from None
+    finally:
+        session.close()
+    if as_json:
+        typer.echo(json.dumps(run_json(done, target), indent=2))
+    else:
+        console().print(verdict_table(done))
+        for event in done.events:
+            typer.echo(f"  {event.time:10.4f} s  {event.text}")
+        typer.echo(f"run file: {target}")
+    raise typer.Exit(OK if done.outcome == "completed" else NO)
+
+
+def rig(
+    path: DefinitionFile,
+    in_step: Annotated[
+        bool, typer.Option("--in-step", help="One step for each command of the loop, instead of a clock of its own.")
+    ] = False,
+    at: Annotated[
+        str, typer.Option(metavar="DISPLACEMENT", help="Where it stands at first, such as '3 mm', or '1 mm, 2 deg'.")
+    ] = "",
+    once: Annotated[bool, typer.Option("--once", help="End after one session.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RIG.h5", help="The rig's own record of the last session.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Be the rig: simulate actuator, specimen and sensors behind the definition's link."""
+    definition, _ = read(path)
+    from ..live.rig import serve
+
+    if output is not None:
+        free(output, force)
+    stands = definition.interface.read(at, "m") if at else None
+    serve(definition, in_step=in_step, at=stands, once=once, output=output, say=_say)
+
+
+def _say(line: str) -> None:
+    with suppress(BrokenPipeError):  # whoever listened has gone; the rig goes on
+        print(line, flush=True)

@@ -1,0 +1,83 @@
+"""``halfreal tune``: the couplings that apply to a test, tuned and ranked; or a shaking table made ready for it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from .answers import console, finite
+from .options import NO, OK, AsJson, DefinitionFile, Force, as_toml, free, read, stop, write_picture, write_text
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
+
+
+def tune(
+    path: DefinitionFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="BEST.toml", help="Definition; TEST.tuned.toml if left out."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=0, help="Samples of what is uncertain.")] = 20,
+    workers: Annotated[int | None, typer.Option(min=1, help="Rehearsals at a time; one for each processor.")] = None,
+    bandwidth: Annotated[
+        str, typer.Option(metavar="FREQUENCY", help="Shaking table: tune its controllers for this, such as '25 Hz'.")
+    ] = "",
+    amplitude: Annotated[
+        str, typer.Option(metavar="RMS", help="Shaking table: of the target that measures an axis; 0.2 mm if left out.")
+    ] = "",
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Try the couplings that apply to a test, tune and rank them, and write the best definition.
+
+    For a shaking table: measure, invert and predict each axis, and draw them beside it.
+    """
+    definition, _ = read(path)
+    target = free(output or path.with_suffix(".tuned.toml"), force)
+    if definition.rig.kind == "shaking table":
+        _table(definition, target, bandwidth, amplitude, as_json, force)
+    if bandwidth or amplitude:
+        kind = definition.rig.kind
+        stop(f"--bandwidth and --amplitude are for shaking tables, and this rig is of kind '{kind}'; leave them out")
+    from ..studies.tune import tune as search
+    from ..studies.tune_words import as_numbers, in_words
+
+    with console(error=True).status("") as status:
+        found = search(definition, samples=samples, workers=workers or len(os.sched_getaffinity(0)), said=status.update)
+    if found.best is not None:
+        write_text(target, as_toml(found.best), force)
+    if as_json:
+        typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
+    else:
+        typer.echo("\n".join([definition.title, *in_words(found)]))
+        if found.best is not None:
+            typer.echo(f"best definition: {target}; next: halfreal check {target}")
+    raise typer.Exit(OK if found.best is not None else NO)
+
+
+def _table(
+    definition: Definition, target: Path, bandwidth: str, amplitude: str, as_json: bool, force: bool
+) -> NoReturn:
+    """Make a shaking table ready."""
+    picture = free(target.with_suffix(".png"), force)
+    from ..studies.tune_table import RMS, tune_table
+    from ..studies.tune_table_words import as_numbers, figure, in_words
+    from ..units import parse
+
+    band = parse(bandwidth, "Hz") if bandwidth else None
+    rms = parse(amplitude, "m") if amplitude else RMS
+    with console(error=True).status("") as status:
+        found = tune_table(definition, bandwidth_hz=band, rms=rms, said=status.update)
+    write_text(target, as_toml(found.best), force)
+    write_picture(figure(found), picture, force)
+    if as_json:
+        typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
+    else:
+        typer.echo("\n".join([definition.title, *in_words(found)]))
+        typer.echo(f"picture: {picture}\nbest definition: {target}; next: halfreal check {target}")
+    raise typer.Exit(OK if found.tried[0].linearisation.stable else NO)

@@ -1,0 +1,266 @@
+"""Frequency responses and modes of the assembled structure, virtual and physical, from a recorded hybrid test.
+
+What the virtual excitation does to the responses of both parts is what it would do to the whole structure.  How the
+responses are told follows from the excitation that the run's definition names, x of it and y of a response:
+
+============  ==========================================================================================================
+random        H = Σ X*Y/Σ X*X over whole periods after the first, without a window, at the lines it excites; coherence
+              |Σ X*Y|²/(Σ X*X Σ Y*Y), of noise and nonlinearity from period to period
+stepped sine  at its frequencies, after a part of each dwell (``frf.stepped_sine``)
+pulse         Y/X of the whole record, which must have come to rest, below the first 1/duration of the pulse, where its
+              spectrum is above half its largest value; its free decay too
+============  ==========================================================================================================
+
+::
+
+    found = frf_of_run(halfreal.load_run("run.h5"))
+    print(modes_of(found, highest_hz=26.0).summary())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+import numpy as np
+
+from ..errors import HalfrealError
+from ..runs.run import Run
+from .experiment import excitation_end
+from .frf import Estimate, stepped_sine
+from .lscf import LEAST_LINES_PER_ORDER, lscf
+from .poles import Poles
+
+KINDS = ("random", "stepped sine", "pulse")
+AT_REST = 0.02
+"""RMS of the last tenth of a response to a pulse over its largest value, at most."""
+USUAL_ORDER = 30
+
+
+@dataclass(frozen=True)
+class AssembledFRF:
+    """Responses (outputs, lines) to one input, in units of the output over that of the input, lines in Hz."""
+
+    frequency_hz: np.ndarray
+    values: np.ndarray
+    coherence: np.ndarray
+    """Likewise; not a number where one measurement alone cannot tell it."""
+    outputs: tuple[str, ...]
+    input: str
+    units: tuple[str, ...]
+    kind: str
+    averages: int = 1
+    decays: np.ndarray | None = None
+    """Free motions after a pulse, (outputs, samples), for ``lsce``."""
+    step: float = 0.0
+    """Between samples [s]."""
+
+    def estimate(self, output: str) -> Estimate:
+        """One response by its channel's name."""
+        if output not in self.outputs:
+            raise HalfrealError(f"no response '{output}'; there are {', '.join(self.outputs)}")
+        i = self.outputs.index(output)
+        return Estimate(self.frequency_hz, self.values[i], self.coherence[i], self.averages, self.units[i])
+
+    def between(self, low_hz: float, high_hz: float) -> AssembledFRF:
+        """The lines within a band."""
+        kept = (self.frequency_hz >= low_hz) & (self.frequency_hz <= high_hz)
+        return replace(
+            self,
+            frequency_hz=self.frequency_hz[kept],
+            values=self.values[:, kept],
+            coherence=self.coherence[:, kept],
+        )
+
+
+def frf_of_run(
+    run: Run, outputs: Sequence[str] | None = None, *, input: str = "excitation.virtual", settle: float = 0.75
+) -> AssembledFRF:
+    """Frequency responses of the assembled structure from a run that came to its end.
+
+    Parameters
+    ----------
+    outputs
+        Channels; if left out, all responses that the definition names of the virtual substructure and of the specimen,
+        or the measured displacements of the interface if it names none.
+    input
+        The channel of the excitation, as it was recorded.
+    settle
+        Part of each dwell of a stepped sine that is left out.
+    """
+    if run.outcome != "completed":
+        raise HalfrealError(f"the run {run.outcome}: {run.reason}; responses are told by runs that came to their end")
+    excitation = (run.definition.get("excitation") or {}).get("virtual")
+    kind = excitation["kind"] if excitation else "none"
+    if excitation is None or kind not in KINDS:
+        raise HalfrealError(
+            f"the run's virtual excitation is of the kind '{kind}'; responses are told from {', '.join(KINDS)}, and "
+            "from other records by halfreal.identification.frf.estimate"
+        )
+    names = tuple(outputs) if outputs is not None else response_channels(run)
+    missing = [name for name in (input, *names) if name not in run.signals]
+    if missing or not names:
+        raise HalfrealError(
+            f"{', '.join(missing) or 'no response'} is not in the record; record it (record.channels), or name others "
+            f"of {', '.join(run.signals)}"
+        )
+    during = (run.time > -0.5 * run.step) & (run.time < excitation_end(run))
+    time = run.time[during]
+    step = _even(time)
+    x = run.signals[input].values[during]
+    y = np.array([run.signals[name].values[during] for name in names])
+    if not np.any(x):
+        raise HalfrealError(f"'{input}' is zero throughout; name the channel that excites")
+    if kind == "random":
+        found = _random(x, y, step, excitation)
+    elif kind == "pulse":
+        found = _pulse(x, y, step, excitation, names, _delay(run))
+    else:
+        found = _stepped(time, x, y, excitation, settle)
+    told = tuple(f"{run.signals[name].unit}/{run.signals[input].unit}" for name in names)
+    return AssembledFRF(outputs=names, input=input, units=told, kind=kind, step=step, **found)
+
+
+def modes_of(
+    found: AssembledFRF, *, lowest_hz: float | None = None, highest_hz: float | None = None, order: int | None = None
+) -> Poles:
+    """Modes within a band by ``lscf``, with what ``band_of`` takes for what is left out; residues as the outputs."""
+    return lscf(found.frequency_hz, found.values, **band_of(found, lowest_hz, highest_hz, order))
+
+
+class Band(TypedDict):
+    """What ``lscf`` is asked for."""
+
+    lowest_hz: float
+    highest_hz: float
+    order: int
+
+
+def band_of(
+    found: AssembledFRF, lowest_hz: float | None = None, highest_hz: float | None = None, order: int | None = None
+) -> Band:
+    """A band, of all lines if left out, and the highest number of modes tried there: 30, or as many as it bears."""
+    if found.kind == "stepped sine":
+        raise HalfrealError(
+            f"{len(found.frequency_hz)} frequencies of a stepped sine; modes are told from evenly spaced lines, of a "
+            "random force or a pulse"
+        )
+    hz = found.frequency_hz[found.frequency_hz > 0.0]
+    low, high = float(hz[0]) if lowest_hz is None else lowest_hz, float(hz[-1]) if highest_hz is None else highest_hz
+    if not low < high:
+        raise HalfrealError(f"a band from {low:g} to {high:g} Hz; let it rise, within {hz[0]:g} to {hz[-1]:g} Hz")
+    lines = int(((hz >= low) & (hz <= high)).sum())
+    tried = min(USUAL_ORDER, lines // LEAST_LINES_PER_ORDER) if order is None else order
+    return {"lowest_hz": low, "highest_hz": high, "order": tried}
+
+
+def response_channels(run: Run) -> tuple[str, ...]:
+    """Channels of the responses that the run's definition names, or of the interface's displacement."""
+    virtual, rig = run.definition.get("virtual") or {}, run.definition.get("rig") or {}
+    specimen = rig.get("specimen") or {}
+    named = [f"virtual.{name}" for name in virtual.get("responses") or {}]
+    named += [f"rig.{name}" for name in specimen.get("responses") or {}]
+    found = tuple(name for name in named if name in run.signals)
+    return found or tuple(name for name in run.signals if f"{name}.".startswith("measured.displacement."))
+
+
+def _random(x: np.ndarray, y: np.ndarray, step: float, excitation: Mapping[str, Any]) -> dict[str, Any]:
+    period = float(excitation["period"])
+    length = round(period / step)
+    if abs(length * step / period - 1.0) > 1e-9:
+        raise HalfrealError(
+            f"the excitation's period of {period:g} s is {period / step:.6g} samples; choose one of whole samples, or "
+            "use halfreal.identification.frf.estimate"
+        )
+    periods = x.size // length
+    if periods < 2:
+        raise HalfrealError(
+            f"the record holds {x.size / length:.3g} periods of {period:g} s; the first one settles, so record two or "
+            "more"
+        )
+    if float(excitation["ramp"]) > period:
+        raise HalfrealError(
+            f"the excitation rises for {excitation['ramp']:g} s, longer than its period of {period:g} s"
+        )
+    hz = np.fft.rfftfreq(length, step)
+    within = (hz > float(excitation["frequency"]) - 0.5 / period) & (hz < float(excitation["to"]) + 0.5 / period)
+    kept = slice(length, periods * length)
+    spectrum = np.fft.rfft(x[kept].reshape(periods - 1, length))[:, within]
+    spectra = np.fft.rfft(y[:, kept].reshape(len(y), periods - 1, length))[:, :, within]
+    cross, own = (spectrum.conj() * spectra).sum(axis=1), (np.abs(spectrum) ** 2).sum(axis=0)
+    out = (np.abs(spectra) ** 2).sum(axis=1)
+    coherence = np.abs(cross) ** 2 / np.maximum(own * out, np.finfo(float).tiny)
+    return {
+        "frequency_hz": hz[within],
+        "values": cross / own,
+        "coherence": coherence if periods > 2 else np.full(cross.shape, np.nan),
+        "averages": periods - 1,
+    }
+
+
+def _stepped(
+    time: np.ndarray, x: np.ndarray, y: np.ndarray, excitation: Mapping[str, Any], settle: float
+) -> dict[str, Any]:
+    hz = np.atleast_1d(np.asarray(excitation["frequencies"], dtype=float))
+    dwell = excitation["dwell"] or float(time[-1] - time[0])
+    found = [stepped_sine(time, x, one, hz, dwell, settle=settle * dwell) for one in y]
+    return {
+        "frequency_hz": hz,
+        "values": np.array([one.response for one in found]),
+        "coherence": np.array([one.coherence for one in found]),
+    }
+
+
+def _pulse(
+    x: np.ndarray, y: np.ndarray, step: float, excitation: Mapping[str, Any], names: Sequence[str], delay: float
+) -> dict[str, Any]:
+    duration = float(excitation["duration"])
+    size = np.abs(y).max(axis=1)
+    left = np.sqrt(np.mean(y[:, -max(y.shape[1] // 10, 1) :] ** 2, axis=1)) / np.where(size > 0.0, size, 1.0)
+    worst = int(np.argmax(left))
+    if left[worst] > AT_REST:
+        raise HalfrealError(
+            f"'{names[worst]}' still moves at {100 * left[worst]:.2g} % of its largest value at the end of the record, "
+            f"where {100 * AT_REST:g} % count as rest; record longer, or use lsce on the decay"
+        )
+    hz = np.fft.rfftfreq(x.size, step)
+    inside = (hz > 0.0) & (hz < (1.0 - 1e-9) / duration)
+    ratio = np.fft.rfft(y)[:, inside] / np.fft.rfft(x)[inside]
+    free = round((duration + delay) / step) + 1
+    return {
+        "frequency_hz": hz[inside],
+        "values": ratio,
+        "coherence": np.full(ratio.shape, np.nan),
+        "decays": y[:, free:],
+    }
+
+
+def _delay(run: Run) -> float:
+    """Of rig, actuators and the slowest sensor, as far as the definition tells them [s].
+
+    So long is what the pulse did still on its way through the loop.
+    """
+    rig = run.definition.get("rig") or {}
+    sensors = rig.get("sensors") or {}
+    late = max((_told(one) for one in sensors.values()), default=0.0) if isinstance(sensors, Mapping) else 0.0
+    return _told(rig) + _told(rig.get("actuator")) + late
+
+
+def _told(part: Any) -> float:
+    delay = part.get("delay") if isinstance(part, Mapping) else None
+    return float(np.max(delay)) if isinstance(delay, (int, float, list, tuple, np.ndarray)) else 0.0
+
+
+def _even(time: np.ndarray) -> float:
+    """The step of a record without gaps."""
+    gaps = np.diff(time)
+    if gaps.size < 2:
+        raise HalfrealError(f"{time.size} sample(s) of the test proper are in the record; record a longer test")
+    step = float(np.median(gaps))
+    if np.abs(gaps - step).max() > 1e-3 * step:
+        raise HalfrealError(
+            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses are told from samples "
+            "evenly apart, without gaps"
+        )
+    return step

@@ -1,0 +1,157 @@
+"""Modal parameters of the assembled structure from the record of a hybrid test, and how well they are determined.
+
+Responses to the virtual excitation (``identification/assembled_frf.py``), poles they have in common by least-squares
+complex frequency (``lscf.py``), and, beside each mode, what speaks for or against it:
+
+- how its frequency and damping change when one response after another is left out, as a standard deviation (the
+  jackknife: B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans, SIAM 1982),
+
+      σ² = (n − 1)/n Σ_i (θ_i − θ̄)²,      θ_i of the other n − 1 responses;
+
+  which knows nothing of errors that all responses share, such as the bias that noise gives the estimator; with fewer
+  than three responses, the standard deviation over models of the ten highest orders, which errs to the small side;
+- whether it is in all of these models: a pole of noise is missing from some (``stabilisation.py``);
+- the coherence within its half-power bandwidth, where several periods were recorded;
+- after a pulse, the pole that least-squares complex exponentials (``lsce.py``) find in the free decay;
+- the pole of the linearised loop next to it, as the record tells it: that is what the test had, with the delay that
+  its compensation left, and the estimator should find no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..identification.assembled_frf import AssembledFRF, Band, band_of, frf_of_run
+from ..identification.lsce import lsce_supported
+from ..identification.lscf import candidates, chosen, lscf
+from ..identification.poles import ModalError, Poles
+from ..identification.stabilisation import Spread, Stabilisation
+from ..runs.run import Run
+
+LEAST_OUTPUTS = 3
+"""Of a jackknife."""
+NEXT = 0.03
+"""Part of its frequency within which a pole found otherwise is told beside a mode."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One mode, and what is known of it from elsewhere: (Hz, damping ratio), or None."""
+
+    frequency_hz: float
+    damping: float
+    spread: Spread
+    """When responses are left out; or over orders, if they are too few."""
+    orders: float
+    """Share of the ten highest orders that have it."""
+    coherence: float | None
+    from_decay: tuple[float, float] | None
+    of_loop: tuple[float, float] | None
+
+    @property
+    def doubtful(self) -> bool:
+        """Not in all models: those of the highest orders, and those that leave a response out."""
+        return self.orders < 1.0 or self.spread.share < 1.0
+
+
+@dataclass(frozen=True)
+class ModalAnalysis:
+    """Responses, poles with shapes, and the modes as they are told."""
+
+    title: str
+    responses: AssembledFRF
+    lowest_hz: float
+    highest_hz: float
+    poles: Poles
+    stabilisation: Stabilisation
+    modes: tuple[Mode, ...]
+    notes: tuple[str, ...]
+
+
+def modal_analysis(
+    run: Run,
+    outputs: Sequence[str] | None = None,
+    *,
+    lowest_hz: float | None = None,
+    highest_hz: float | None = None,
+    order: int | None = None,
+) -> ModalAnalysis:
+    """Modes from a recorded run: all its responses and all its lines, if no others are named."""
+    found = frf_of_run(run, outputs)
+    band = band_of(found, lowest_hz, highest_hz, order)
+    low, high = band["lowest_hz"], band["highest_hz"]
+    orders = candidates(found.frequency_hz, found.values, **band)
+    poles = chosen(orders, found.frequency_hz, found.values, lowest_hz=low, highest_hz=high)
+    diagram = Stabilisation.of(orders)
+    decay, notes = _from_decay(found, len(poles.poles), high)
+    spreads = [diagram.spread(complex(pole)) for pole in poles.poles]
+    left_out = jackknife(found, poles, band) if len(found.outputs) >= LEAST_OUTPUTS else spreads
+    loop = None
+    if run.stability is not None:
+        loop = np.column_stack([run.stability.frequency_hz, run.stability.damping])
+    modes = tuple(
+        Mode(
+            float(frequency),
+            float(ratio),
+            left_out[i],
+            spreads[i].share,
+            _coherence(found, float(frequency), float(ratio)),
+            _next(decay, float(frequency), float(ratio)),
+            _next(loop, float(frequency), float(ratio)),
+        )
+        for i, (frequency, ratio) in enumerate(zip(poles.frequency_hz, poles.damping, strict=True))
+    )
+    return ModalAnalysis(run.title, found, low, high, poles, diagram, modes, tuple(notes))
+
+
+def jackknife(found: AssembledFRF, poles: Poles, band: Band) -> list[Spread]:
+    """How poles are spread when one response after another is left out, and in which share of these they are."""
+    n = len(found.outputs)
+    sets = []
+    for i in range(n):
+        with suppress(ModalError):  # nothing stays: none of the modes is found
+            sets.append(lscf(found.frequency_hz, np.delete(found.values, i, axis=0), **band).poles)
+    spreads = []
+    for pole in poles.poles:
+        same = np.array([one for one in Stabilisation((), tuple(sets)).same(complex(pole)) if one is not None])
+        if same.size < 2:
+            spreads.append(Spread(np.nan, np.nan, same.size / n))
+            continue
+        factor = np.sqrt(same.size - 1.0)
+        frequency, damping = np.std(np.abs(same)) / (2 * np.pi), np.std(-same.real / np.abs(same))
+        spreads.append(Spread(float(factor * frequency), float(factor * damping), same.size / n))
+    return spreads
+
+
+def _from_decay(found: AssembledFRF, count: int, highest_hz: float) -> tuple[np.ndarray | None, list[str]]:
+    """Poles of the free decay after a pulse, and why there are none, or fewer."""
+    if found.decays is None:
+        return None, []
+    try:
+        poles = lsce_supported(found.decays, found.step, count, highest_hz=highest_hz)
+    except ModalError as error:
+        return None, [f"no poles from the free decay: {error}"]
+    fewer = len(poles.poles) < count
+    notes = [f"the free decay supports {len(poles.poles)} of {count} modes; its others are too weak for it"] * fewer
+    return np.column_stack([poles.frequency_hz, poles.damping]), notes
+
+
+def _coherence(found: AssembledFRF, frequency_hz: float, damping: float) -> float | None:
+    """Mean of the outputs within the half-power bandwidth, at least on the line next to the mode."""
+    if np.all(np.isnan(found.coherence)):
+        return None
+    away = np.abs(found.frequency_hz - frequency_hz)
+    return float(np.nanmean(found.coherence[:, away <= max(abs(damping) * frequency_hz, away.min())]))
+
+
+def _next(poles: np.ndarray | None, frequency_hz: float, damping: float) -> tuple[float, float] | None:
+    """The row (Hz, ratio) nearest to a mode in frequency and damping, if its frequency is near."""
+    if poles is None or not len(poles):
+        return None
+    far = np.hypot(poles[:, 0] / frequency_hz - 1.0, poles[:, 1] - damping)
+    row = poles[int(np.argmin(far))]
+    return (float(row[0]), float(row[1])) if abs(row[0] / frequency_hz - 1.0) <= NEXT else None

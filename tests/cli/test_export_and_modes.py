@@ -1,0 +1,58 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import halfreal
+from halfreal.cli import app
+from two_modes import FREQUENCY, recorded
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    halfreal.save(recorded(), tmp_path / "run.h5")
+    return tmp_path
+
+
+def test_channels_are_exported_and_nothing_is_overwritten_unless_asked(folder):
+    answer = run("export", "run.h5", "--to", "out.csv", "--channels", "virtual.*", "--channels", "rig.nose")
+    assert answer.exit_code == 0, answer.output
+    assert "3 channels, 16000 samples" in answer.output
+    first = Path("out.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert first == "time [s],virtual.tip [m],virtual.mid [m],rig.nose [m]"
+    again = run("export", "run.h5", "--to", "out.csv")
+    assert again.exit_code == 2 and "--force" in again.output
+    assert run("export", "run.h5", "--to", "out.csv", "--force").exit_code == 0
+    for words, told in (
+        (("--to", "out.xls"), ".csv, .mat or .uff"),
+        (("--to", "other.csv", "--channels", "rig.nos"), "did you mean 'rig.nose'"),
+        (("--to", "no/such/out.csv"), "does not exist"),
+    ):
+        answer = run("export", "run.h5", *words)
+        assert answer.exit_code == 2 and told in answer.output, answer.output
+        assert "Traceback" not in answer.output
+
+
+def test_modes_are_told_drawn_and_written_for_others(folder):
+    answer = run("modes", "run.h5", "--band", "2 Hz .. 18 Hz", "--to", "modes.csv")
+    assert answer.exit_code == 0, answer.output
+    assert "5.000 Hz" in answer.output and "3.00 %" in answer.output
+    assert Path("run.modes.png").stat().st_size > 10_000
+    assert Path("modes.csv").is_file() and Path("modes.responses.csv").is_file()
+    numbers = json.loads(run("modes", "run.h5", "--force", "--band", "2 Hz .. 18 Hz", "--json").output)
+    assert [mode["frequency_hz"] for mode in numbers["modes"]] == pytest.approx(FREQUENCY, rel=1e-4)
+    for words, told in (
+        ((), "run.modes.png"),
+        (("--force", "--band", "2 Hz"), "no band"),
+        (("--force", "--band", "2 Hz .. 18 Hz", "--to", "modes.uff"), "--place"),
+        (("--force", "--to", "modes.xls"), ".uff"),
+        (("--force", "--place", "13:z"), "is no place"),
+    ):
+        answer = run("modes", "run.h5", *words)
+        assert answer.exit_code == 2 and told in answer.output, answer.output

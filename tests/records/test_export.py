@@ -1,0 +1,96 @@
+import csv
+
+import numpy as np
+import pytest
+import pyuff
+from scipy.io import loadmat
+
+from halfreal.identification.assembled_frf import frf_of_run, modes_of
+from halfreal.records.exchange_formats import ExchangeError, Place, read_mat, read_modes_csv, read_responses_csv
+from halfreal.records.export import export, field_names
+from halfreal.records.modal_export import contents, read_places, write
+from halfreal.records.universal_file import read_uff
+from halfreal.runs.run import Signal
+from two_modes import OUTPUTS, STEP, recorded
+
+
+def test_csv_holds_names_units_and_every_digit(tmp_path):
+    run = recorded(noise=1e-3)
+    assert export(run, tmp_path / "out.csv", ["rig.*", "excitation.virtual"]) == ("rig.nose", "excitation.virtual")
+    with (tmp_path / "out.csv").open(encoding="utf-8") as file:
+        heading, *rows = list(csv.reader(file))
+    assert heading == ["time [s]", "rig.nose [m]", "excitation.virtual [N]"]
+    values = np.array(rows, dtype=float)
+    np.testing.assert_array_equal(values[:, 0], run.time)
+    np.testing.assert_array_equal(values[:, 1], run.signals["rig.nose"].values)
+
+
+def test_mat_holds_a_field_for_each_channel(tmp_path):
+    run = recorded()
+    export(run, tmp_path / "out.mat")
+    found = loadmat(tmp_path / "out.mat", simplify_cells=True)
+    np.testing.assert_array_equal(found["channels"]["virtual_tip"], run.signals["virtual.tip"].values)
+    assert dict(zip(found["names"], found["units"], strict=True)) == {
+        name: signal.unit for name, signal in run.signals.items()
+    }
+    assert found["title"] == run.title
+    names = field_names(["a.b", "a b", "2 m", "x" * 80, "x" * 79 + "y"])
+    assert names[:3] == ["a_b", "a_b_2", "c2_m"]
+    assert len(set(names)) == 5 and max(map(len, names)) <= 63
+
+
+def test_universal_file_holds_time_records_of_twelve_digits(tmp_path):
+    run = recorded(noise=1e-3)
+    run.signals["measured.force.rz"] = Signal("N m", run.signals["virtual.tip"].values)
+    export(run, tmp_path / "out.uff", ["virtual.tip", "excitation.virtual", "measured.force.rz"])
+    file = pyuff.UFF(str(tmp_path / "out.uff"))
+    tip, force, moment = (one for one in file.read_sets() if one["type"] == 58)
+    assert (tip["func_type"], tip["id1"], tip["ordinate_axis_units_lab"]) == (1, "virtual.tip", "m")
+    assert (tip["ordinate_spec_data_type"], force["ordinate_spec_data_type"]) == (8, 13)
+    assert (tip["rsp_dir"], moment["rsp_dir"], moment["ordinate_spec_data_type"]) == (0, 6, 13)
+    assert tip["abscissa_inc"] == STEP
+    np.testing.assert_allclose(tip["data"], run.signals["virtual.tip"].values, rtol=1e-11)
+
+
+def test_what_cannot_be_exported_is_told_with_a_remedy(tmp_path):
+    run = recorded()
+    for name, channels, told in (
+        ("out.csv", ["virtual.tpi"], "did you mean 'virtual.tip'"),
+        ("out.csv", ["virtual"], "'virtual.mid'"),
+        ("out.xls", [], "'.xls'"),
+    ):
+        with pytest.raises(ExchangeError, match=told):
+            export(run, tmp_path / name, channels)
+    run.time[100:] += STEP
+    with pytest.raises(ExchangeError, match="one step apart"):
+        export(run, tmp_path / "out.uff")
+    assert not list(tmp_path.iterdir())
+
+
+def test_responses_and_modes_come_back_from_every_format(tmp_path):
+    found = frf_of_run(recorded())
+    modes = modes_of(found, highest_hz=18.0)
+    texts = ("virtual.tip = 13:z", "virtual.mid = 6:z", "rig.nose = 101:-y", "excitation.virtual = 13:z")
+    what = contents(found, modes, read_places(texts))
+    for ending, rtol in ((".mat", 0.0), (".csv", 0.0), (".uff", 1e-4)):
+        files = write(tmp_path / f"modes{ending}", what)
+        if ending == ".csv":
+            responses, shapes = read_responses_csv(files[1]), read_modes_csv(files[0])
+        else:
+            again = (read_mat if ending == ".mat" else read_uff)(files[0])
+            responses, shapes = again.responses, again.modes
+        np.testing.assert_allclose(responses.values[:, 0], found.values, rtol=max(rtol, 1e-15))
+        np.testing.assert_allclose(shapes.poles, modes.poles, rtol=max(rtol, 1e-15))
+        # told along the axis, though measured against it
+        nose = shapes.shapes[shapes.places.index(Place(101, "y"))]
+        np.testing.assert_allclose(nose, -modes.residues[OUTPUTS.index("rig.nose")], rtol=max(rtol, 1e-15))
+
+
+def test_shapes_without_places_are_refused_by_a_universal_file_only(tmp_path):
+    found = frf_of_run(recorded())
+    what = contents(found, modes_of(found, highest_hz=18.0))
+    with pytest.raises(ExchangeError, match=r"--place 'virtual\.tip = 1:z'"):
+        write(tmp_path / "modes.uff", what)
+    write(tmp_path / "modes.mat", what)
+    with pytest.raises(ExchangeError, match=r"'virtual.tpi', which is none of"):
+        contents(found, modes_of(found, highest_hz=18.0), read_places(["virtual.tpi = 1:z"]))

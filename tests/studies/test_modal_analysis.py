@@ -1,0 +1,67 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from halfreal.identification import lscf
+from halfreal.identification.assembled_frf import frf_of_run
+from halfreal.identification.poles import Poles
+from halfreal.studies.modal_analysis import _from_decay, jackknife, modal_analysis
+from halfreal.studies.modal_words import as_numbers, figure, in_words
+from two_modes import FREQUENCY, OUTPUTS, STEP, poles, receptance, recorded
+
+
+def test_modes_of_a_known_structure_are_found_with_their_shapes():
+    found = modal_analysis(recorded(), highest_hz=18.0)
+    np.testing.assert_allclose(found.poles.poles, poles(), rtol=1e-5)
+    np.testing.assert_allclose(found.responses.values, receptance(found.responses.frequency_hz), rtol=1e-6)
+    assert found.responses.outputs == OUTPUTS
+    ratio = found.poles.residues[1] / found.poles.residues[0]
+    np.testing.assert_allclose(ratio, [0.6, -0.8], atol=1e-4)
+
+
+def test_poles_of_noise_are_told_as_doubtful_and_those_of_the_structure_are_not():
+    spurious = 0
+    for seed in (16, 21, 25):
+        for mode in modal_analysis(recorded(0.03, seed), highest_hz=18.0).modes:
+            own = np.abs(FREQUENCY - mode.frequency_hz).min() < 0.1
+            assert mode.doubtful != own
+            assert mode.coherence is not None and mode.coherence < 1.0
+            spurious += not own
+    assert spurious  # there was something to doubt
+
+
+def test_the_jackknife_of_three_responses_is_that_of_its_formula(monkeypatch):
+    """Frequencies of 5.00, 5.01 and 5.02 Hz when one is left out: σ² = 2/3 · 2 · (0.01 Hz)²; the other misses once."""
+    found = modal_analysis(recorded(), highest_hz=18.0)
+    hz = iter([[5.0, 12.0], [5.01, 12.0], [5.02]])
+    made = (Poles(2j * np.pi * np.array(one), np.zeros((2, len(one))), 0.0) for one in hz)
+    monkeypatch.setattr("halfreal.studies.modal_analysis.lscf", lambda *words, **named: next(made))
+    first, second = jackknife(found.responses, found.poles, {"lowest_hz": 1.0, "highest_hz": 18.0, "order": 30})
+    assert first.frequency_hz == pytest.approx(0.02 / np.sqrt(3))
+    assert (first.share, second.share) == (1.0, pytest.approx(2 / 3))
+
+
+def test_the_estimator_runs_once_and_once_without_each_response(monkeypatch):
+    calls, estimator = [], lscf._estimator
+    monkeypatch.setattr(lscf, "_estimator", lambda: calls.append(1) or estimator())
+    modal_analysis(recorded(), highest_hz=18.0)
+    assert len(calls) == 1 + len(OUTPUTS)
+
+
+def test_a_free_decay_tells_the_modes_that_it_supports():
+    """Of two modes, a decay that holds the second alone."""
+    decays = np.exp(np.outer(poles()[1:], STEP * np.arange(2000))).real
+    rows, notes = _from_decay(replace(frf_of_run(recorded()), decays=decays), 2, 18.0)
+    np.testing.assert_allclose(rows, [[12.0, 0.03]], rtol=1e-6)
+    assert "supports 1 of 2 modes" in notes[0]
+
+
+def test_a_pole_of_the_loop_is_told_beside_a_mode_only_if_it_is_near():
+    found = modal_analysis(recorded(), highest_hz=18.0)
+    assert found.modes[0].of_loop == (5.0, 0.02)
+    assert found.modes[1].of_loop is None
+    lines = in_words(found)
+    assert "5.000 Hz 2.00 %" in lines[3] and lines[4].endswith("—")
+    assert [one["frequency_hz"] for one in as_numbers(found)["modes"]] == pytest.approx(FREQUENCY, rel=1e-4)
+    assert len(figure(found).axes) == len(OUTPUTS) + 2  # the diagram has a second scale

@@ -1,0 +1,75 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import halfreal
+from examples.shaking_table_rod import study
+from examples.wallace2005 import GALLERY
+from halfreal.cli import app
+from halfreal.errors import HalfrealError
+from halfreal.identification.feed_forward import delay_from_phase
+from halfreal.rigs.table_tuning import axis_response
+from halfreal.studies.tune_table import follows, own_band, tune_table
+from halfreal.studies.tune_table_words import in_words
+
+ROD = study.HERE / "rod.toml"
+SIX_AXES = study.HERE.parent / "shaking_table_six_axes" / "six_axes.toml"
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_table_is_tuned_and_written_as_a_definition(tmp_path):
+    target = tmp_path / "best.toml"
+    answer = run("tune", ROD, "--bandwidth", "30 Hz", "-o", target, "--json")
+    assert answer.exit_code == 0, answer.output
+    numbers = json.loads(answer.stdout)
+    (axis,) = numbers["axes"]
+    best = halfreal.load(target)
+    assert (tmp_path / "best.png").stat().st_size > 10_000
+    # the gains that the folder's own study finds
+    assert best.rig.controller.proportional == pytest.approx(159, abs=0.5)
+    # as it follows: the model of the table, which is continuous, and half a tick of its sampled measurement
+    hz = np.linspace(0.5, 30.0, 100)
+    modelled = delay_from_phase(hz, axis_response(best.rig, "x", hz))
+    assert axis["delay_before_s"] == pytest.approx(modelled, abs=best.timing.step)
+    # behind the inverse: flat, and later by the low-pass less the table, as the measured axis and the filter have it
+    assert 0.99 < axis["least_amplitude"] < axis["largest_amplitude"] < 1.05
+    assert axis["delay_s"] == pytest.approx(axis["delay_behind_inverse_s"], abs=2e-5)
+    assert axis["delay_s"] < 0.7 * axis["delay_before_s"]
+    assert numbers["stable"]
+
+
+def test_the_most_accurate_prediction_counts_that_leaves_the_loop_stable():
+    """A mass of 12.5 kg at the tip of a light rod: every prediction amplifies more than the loop bears."""
+    found = tune_table(study.definition(), bandwidth_hz=30.0, shapes=((3, 12), (2, 12)))
+    assert not np.any(found.coupling.prediction)
+    assert found.tried[0].linearisation.stable
+    assert [one.linearisation.stable for one in found.tried[1:]] == [False, False]
+    assert found.tried[1].left < found.tried[0].left
+    assert any("unstable" in line for line in in_words(found))
+
+
+def test_without_a_bandwidth_the_band_is_that_of_the_table():
+    """Its lag in slow motion, 8.1 ms, turns the phase by a fifth at 24 Hz; of slow controllers the amplitude tells."""
+    rig = study.definition().rig
+    assert own_band(rig) == pytest.approx(24.0, abs=1.0)
+    slow = rig.model_copy(update={"controller": study.Pid()})
+    band = own_band(slow)
+    assert abs(axis_response(slow, "x", np.array([band]))[0]) == pytest.approx(0.9, abs=0.02)
+
+
+def test_an_amplitude_that_an_axis_does_not_bear_is_told_in_its_unit():
+    with pytest.raises(HalfrealError, match="the measurement of axis 5 with 500 mrad rms"):
+        follows(halfreal.load(SIX_AXES), 5, 50.0, 0.5)
+
+
+def test_options_of_tables_are_refused_elsewhere_and_too_much_bandwidth_is_told(tmp_path):
+    other = run("tune", GALLERY / "uncompensated.toml", "--bandwidth", "25 Hz", "-o", tmp_path / "x.toml")
+    assert other.exit_code == 2 and "for shaking tables" in other.output
+    for given, told in (("70 Hz", "55.6 Hz or less"), ("1 Hz", "2 Hz or more"), ("25 mm", "where Hz is expected")):
+        answer = run("tune", ROD, "--bandwidth", given, "-o", tmp_path / "x.toml")
+        assert answer.exit_code == 2 and told in answer.output, answer.output
