@@ -1,4 +1,4 @@
-"""Draw the figures of this folder's README, and print the rows of its tables of modes and of errors.
+"""Draw the figures of this folder's README, and print the rows of its tables of axes, modes and errors.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
 """
@@ -76,6 +76,16 @@ def shapes(largest: float = LARGEST) -> list[tuple[dict[str, complex], dict[str,
     return pairs
 
 
+def axis_rows() -> list[str]:
+    """Table of axes: delays of the tuned table, behind the inverse filters, and with prediction."""
+    names = (f"delay, tuned for {study.BAND:g} Hz", "behind the inverse")
+    rows = [[name, *(f"{1e3 * one.delays[k]:.1f} ms" for one in study.axes())] for k, name in enumerate(names)]
+    rows.append(["with prediction", *(f"{1e6 * one.delays[2]:.0f} µs" for one in study.axes())])
+    sizes = [f"{one.amplitudes[1]:.2f}" for one in study.axes()]
+    rows.append([f"its largest amplitude up to {study.BAND:g} Hz", *sizes])
+    return [f"| {' | '.join(row)} |".replace("-", "−") for row in rows]
+
+
 def mode_rows() -> list[str]:
     """Table of modes: true values, those of each test with their errors, and the MAC with all compensation."""
     tables = [study.table(study.couplings()[name], modes_of_test(name)) for name in TOLD]
@@ -139,9 +149,9 @@ def axes_follow() -> Figure:
     for axes in (left, right):
         axes.axvspan(study.BAND, 30, color="0.95", zorder=0)
         axes.set(xlabel="frequency [Hz]", xlim=(0, 30))
-    left.set(ylabel="amplitude [m/m, rad/rad]", ylim=(0.9, 1.5), title="How the table's axes follow their targets")
-    left.annotate(f"grey: beyond {study.BAND:g} Hz", (29.8, 0.91), color="0.4", ha="right")
-    right.set(ylabel="phase lag as a delay [ms]", ylim=(-1.5, 10), title="and how late (below 0: early)")
+    left.set(ylabel="amplitude [m/m, rad/rad]", ylim=(0.9, 1.15), title="How the table's axes follow their targets")
+    left.annotate(f"grey: beyond {study.BAND:g} Hz", (29.8, 0.905), color="0.4", ha="right")
+    right.set(ylabel="phase lag as a delay [ms]", ylim=(-1, 10), title="and how late (below 0: early)")
     left.legend([Line2D([], [], color=f"C{i}") for i in range(6)], AXES, loc="upper left", ncols=3)
     handles = [Line2D([], [], color="0.3", linestyle=line) for line in styles.values()]
     right.legend(handles, styles, loc="center left", bbox_to_anchor=(0.02, 0.3))
@@ -330,7 +340,7 @@ def main(folder: Path) -> None:
         print(file)
     animate(folder / "modes.gif")
     print(folder / "modes.gif")
-    print("\n".join([*mode_rows(), *error_rows()]))
+    print("\n".join([*axis_rows(), *mode_rows(), *error_rows()]))
 
 
 if __name__ == "__main__":

@@ -45,11 +45,14 @@ def test_modes_are_told_drawn_and_written_for_others(folder):
     assert "5.000 Hz" in answer.output and "3.00 %" in answer.output
     assert Path("run.modes.png").stat().st_size > 10_000
     assert Path("modes.csv").is_file() and Path("modes.responses.csv").is_file()
+    again = run("modes", "run.h5", "--band", "2 Hz .. 18 Hz", "--to", "modes.mat")
+    assert again.exit_code == 0 and "run.modes.png is left as it was" in again.output
     numbers = json.loads(run("modes", "run.h5", "--force", "--band", "2 Hz .. 18 Hz", "--json").output)
     assert [mode["frequency_hz"] for mode in numbers["modes"]] == pytest.approx(FREQUENCY, rel=1e-4)
     for words, told in (
         ((), "run.modes.png"),
         (("--force", "--band", "2 Hz"), "no band"),
+        (("--force", "--band", "2 Hz .. 2 kHz"), "from 1 to 20 Hz"),
         (("--force", "--band", "2 Hz .. 18 Hz", "--to", "modes.uff"), "--place"),
         (("--force", "--to", "modes.xls"), ".uff"),
         (("--force", "--place", "13:z"), "is no place"),

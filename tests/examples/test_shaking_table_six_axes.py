@@ -65,7 +65,7 @@ def test_compensation_takes_the_bias_of_the_delay_away():
     worst = {name: np.abs(ratios / true - 1).max() for name, ratios in found.items()}
     assert worst["none"] > 0.7
     assert worst["inverse"] > 0.5
-    assert worst["inverse and prediction"] < 0.12
+    assert worst["inverse and prediction"] < 0.006
 
 
 @pytest.mark.parametrize(("name", "agrees"), [("none", False), ("inverse and prediction", True)])
@@ -93,7 +93,7 @@ def test_other_programs_are_given_what_was_found(tmp_path, monkeypatch):
     assert found.responses.values.shape == (8, 1, given.responses.frequency_hz.size)
     assert Place(13, "ry") in found.modes.places
     np.testing.assert_allclose(found.modes.poles, given.modes.poles, rtol=1e-5)
-    np.testing.assert_allclose(np.abs(found.modes.poles), np.abs(study.true_poles()[0]), rtol=5e-3)
+    np.testing.assert_allclose(np.abs(found.modes.poles), np.abs(study.true_poles()[0]), rtol=3e-3)
     again = study.modal(found.responses.frequency_hz, found.responses.values[:, 0])
     np.testing.assert_allclose(again.poles, given.modes.poles, rtol=1e-3)
 
@@ -106,16 +106,20 @@ def test_stepped_sine_tells_how_far_the_test_is_from_the_assembled_structure():
         np.abs(study.by_stepped_sine(study.couplings()[name], hz) - true).max(axis=0) / np.abs(true).max(axis=0)
         for name in ("inverse and prediction", "none")
     )
-    np.testing.assert_allclose(found, [0.006, 0.012, 0.083, 0.178], atol=0.005)
+    np.testing.assert_allclose(found, [0.006, 0.008, 0.044, 0.017], atol=0.001)
     np.testing.assert_allclose(without, [0.14, 0.33, 0.90, 0.73], atol=0.005)
 
 
-def test_axes_are_compensated_to_the_delays_that_are_predicted():
+def test_axes_are_compensated_to_the_delays_that_are_predicted_and_then_follow():
+    """Up to 25 Hz, of y, the worst axis, and of a rotation."""
     test = study.definition()
     inverse = test.model_copy(update={"coupling": study.couplings()["inverse"]})
-    for axis in (1, 5):
+    for axis in (2, 5):
         left = delay(study.response(inverse, axis), study.BAND)
         assert left == pytest.approx(test.coupling.prediction[axis - 1], abs=0.05e-3)
+        whole = study.response(test, axis)
+        assert abs(delay(whole, study.BAND)) < 0.05e-3
+        assert np.abs(whole.between(0.5, study.BAND).response - 1).max() < 0.035
 
 
 def test_a_further_delay_takes_damping_from_a_mode_of_the_uncompensated_test():
@@ -132,4 +136,6 @@ def test_the_check_says_go_and_every_axis_moves():
     short = short.model_copy(update={"timing": short.timing.model_copy(update={"duration": 1.0})})
     found = halfreal.check(short)
     assert found.verdict == "GO"
+    assert found.stability.margin.gain_margin_db == pytest.approx(5.3, abs=0.05)
+    assert found.stability.margin.critical_delay == pytest.approx(77e-3, abs=0.5e-3)
     assert np.all(np.abs(found.rehearsal.vector("target")).max(axis=0) > 1e-6)

@@ -1,11 +1,13 @@
 """Responses and modes from records of a linear system whose response is known in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.signal import freqz, lfilter
 
 from halfreal.errors import HalfrealError
-from halfreal.identification.assembled_frf import frf_of_run, modes_of
+from halfreal.identification.assembled_frf import band_of, frf_of_run, modes_of
 from halfreal.identification.lsce import lsce
 from halfreal.runs.run import Run, Signal
 
@@ -95,6 +97,48 @@ def test_modes_are_those_of_the_system(excitation, seconds):
         np.testing.assert_allclose(lsce(found.decays, found.step, 2, highest_hz=15.0).poles, POLES, rtol=1e-6)
 
 
+def test_modes_of_velocities_and_accelerations_are_those_of_the_displacements():
+    """Shapes grow by the pole and its square; modes far above, a constant of displacements, are no longer one."""
+    found = frf_of_run(recorded(RANDOM, 32.0)).between(0.0, 18.0)
+    found = replace(found, values=found.values + 0.2 * np.abs(found.values).max())
+    plain = modes_of(found, highest_hz=15.0)
+    s = 2j * np.pi * found.frequency_hz
+    moving = replace(found, values=found.values * np.array([s, s**2]), derivatives=(1, 2))
+    modes = modes_of(moving, highest_hz=15.0)
+    np.testing.assert_allclose(modes.poles, POLES, rtol=1e-3)
+    np.testing.assert_allclose(modes.residues, plain.residues * np.array([POLES, POLES**2]), rtol=1e-3)
+    assert modes.misfit < 1e-4
+    assert modes_of(replace(moving, derivatives=()), highest_hz=15.0).misfit > 0.01
+
+
+def test_derivatives_follow_from_units_and_faint_responses_are_left_out_unless_named():
+    run = recorded(RANDOM, 16.0)
+    tip = run.signals["virtual.tip"].values
+    signals = run.signals | {"virtual.tip": Signal("m/s^2", tip)}
+    assert frf_of_run(recorded(RANDOM, 16.0, signals=signals)).derivatives == (2, 0)
+    signals = run.signals | {"rig.nose": Signal("m", 1e-4 * tip)}
+    found = frf_of_run(recorded(RANDOM, 16.0, signals=signals))
+    assert found.outputs == ("virtual.tip",) and "'rig.nose'" in found.notes[0]
+    found = frf_of_run(recorded(RANDOM, 16.0, signals=signals), ["virtual.tip", "rig.nose"])
+    assert len(found.outputs) == 2 and not found.notes
+
+
+def test_a_channel_of_noise_is_told_with_those_that_do_without_it():
+    run = recorded(PULSE, 16.0)
+    noise = np.random.default_rng(4).standard_normal(run.time.size)
+    signals = run.signals | {"rig.nose": Signal("m", 1e-3 * noise)}
+    with pytest.raises(HalfrealError, match=r"'rig.nose' has noise of .* leave out .*: --channels 'virtual.tip'$"):
+        frf_of_run(recorded(PULSE, 16.0, signals=signals))
+
+
+def test_bands_beyond_the_lines_are_refused_and_round_ones_at_their_end_are_not():
+    found = frf_of_run(recorded(RANDOM, 16.0))
+    for low, high in ((2.0, 2000.0), (0.5, 15.0)):
+        with pytest.raises(HalfrealError, match="lines of the record are from 1 to 20 Hz"):
+            modes_of(found, lowest_hz=low, highest_hz=high)
+    assert band_of(found, 0.9, 20.1)["highest_hz"] == found.frequency_hz[-1]
+
+
 def test_a_free_decay_begins_when_the_pulse_has_passed_the_loop():
     """10 samples of the pulse, 1 of the rig's delay, 7 of the actuator's, 3 of the slower sensor's; then the next."""
     sensors = {"displacement": {"delay": STEP}, "force": {"delay": 3 * STEP}, "moment": {}}
@@ -132,6 +176,11 @@ def test_without_named_responses_the_interface_is_told():
         (recorded(RANDOM, 16.0, definition={"excitation": {"virtual": {"kind": "sine"}}}), {}, "of the kind 'sine'"),
         (recorded(RANDOM, 16.0, definition={"excitation": {}}), {}, "of the kind 'none'"),
         (recorded(PULSE, 1.0), {}, "'virtual.tip' still moves at .* 2 % count as rest"),
+        (
+            recorded(PULSE, 16.0, noise=0.02),
+            {},
+            "'virtual.tip' has noise of .* % of the largest value .* 2 % are allowed: too noisy; excite harder",
+        ),
         (recorded({**RANDOM, "period": 8.001}, 24.0), {}, "period of 8.001 s is 4000.5 samples"),
     ],
 )

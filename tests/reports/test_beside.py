@@ -68,6 +68,12 @@ def test_figures_of_both_stand_beside_their_difference(off: Run, rehearsed: Run)
     assert limits == {"gap": ("75.0 %", "25.0 %", "+50.0 pp"), "energy error": ("20.0 %", "—", "—")}
 
 
+def test_peaks_of_displacements_and_rotations_are_told_apart(two_axes: Run) -> None:
+    signals = {n: Signal("rad" if n == "target.2" else s.unit, s.values) for n, s in two_axes.signals.items()}
+    names = [row.name for row in beside.figures(replace(two_axes, signals=signals), two_axes)]
+    assert "Peak target (displacements)" in names and "Peak target (rotations)" in names and "Peak command" in names
+
+
 def test_agreement_is_that_of_the_test_alone(off: Run, rehearsed: Run) -> None:
     found = {one.signal: one for one in beside.agreements(off, rehearsed)}
     assert found["command"].identical and found["command"].samples == 5000

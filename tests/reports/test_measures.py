@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from halfreal.models.axes import Axes
 from halfreal.reports.measures import (
+    counted,
     energy_error,
     frequency_evaluation,
     key_figures,
@@ -83,6 +85,17 @@ def test_noise_of_the_sensor_averages_out() -> None:
     tolerance = 5 * (5e-4 / (5e-3 / np.sqrt(2))) * np.sqrt(35 / 18 / len(TIME))
     assert found.amplitude == pytest.approx(AMPLITUDE, abs=tolerance)
     assert found.delay == pytest.approx(DELAY, abs=tolerance / (2 * np.pi * 1.4983))
+
+
+@pytest.mark.parametrize("slow", [0.12, 0.5])
+def test_a_pulse_that_dies_out_counts_from_its_first_sample(slow: float) -> None:
+    """FEI of e^{−bt} sin ωt against e^{−at} sin ωt, from rest: ∫e^{−(a+b)t} / ∫e^{−2at} = 2a/(a + b), up to a/ω."""
+    fast, omega = 3 * slow, 2 * np.pi * 4
+    reference, signal = (np.exp(-rate * TIME) * np.sin(omega * TIME) for rate in (slow, fast))
+    found = frequency_evaluation(reference, signal, STEP)
+    assert found.amplitude == pytest.approx(2 * slow / (slow + fast), abs=2 * slow / omega)
+    late = np.where(TIME < DELAY, 0.0, np.exp(-slow * (TIME - DELAY)) * np.sin(omega * (TIME - DELAY)))
+    assert frequency_evaluation(reference, AMPLITUDE * late, STEP).delay == pytest.approx(DELAY, rel=0.02)
 
 
 def test_nrmse_of_a_delayed_sine_in_closed_form() -> None:
@@ -171,9 +184,28 @@ def test_key_figures_are_those_of_the_worst_axis(two_axes: Run) -> None:
         "Outcome": "completed",
         "Spectral radius": "0.996863",
         "Peak target": "5 mm",
-        "Synchronisation error": "2.51 %",  # 2 sin(φ/2), φ = 2π · 2 Hz · 2 ms; the second axis has none
-        "Remaining delay": "2 ms",
+        "Synchronisation error": "2.51 % (axis 1)",  # 2 sin(φ/2), φ = 2π · 2 Hz · 2 ms; the second axis has none
+        "Remaining delay": "2 ms (axis 1)",
         "Amplitude error": figures["Amplitude error"],
-        "Fidelity error": "0.99 %",
+        "Fidelity error": "0.99 % (axis 1)",
     }
     assert "0.00" in figures["Amplitude error"]
+
+
+@pytest.mark.parametrize(
+    ("small", "turn", "moves"), [(0.8e-2, 1.0, [1, 3]), (1.2e-2, 1.0, [1, 2, 3]), (1.0, 9e-4, [1, 2])]
+)
+def test_an_axis_that_hardly_moves_is_told_but_makes_no_key_figure(small: float, turn: float, moves: list[int]) -> None:
+    noise = 1e-3 * np.random.default_rng(5).normal(size=len(TIME))
+    sizes = {"x": 1.0, "z": small, "ry": turn}
+    signals = {f"target.{axis}": size * SINE(TIME) for axis, size in sizes.items()}
+    signals |= {f"measured.displacement.{axis}": size * SINE(TIME) + noise for axis, size in sizes.items()}
+    run = make_run(signals, interface=Axes(tuple(sizes)))
+    run = replace(
+        run, signals={name: Signal("rad" if ".ry" in name else "m", s.values) for name, s in run.signals.items()}
+    )
+    rows = measures(run)
+    assert [row.axis for row in rows] == list(sizes), "all of them stand in the table"
+    assert [row.dof for row in rows if row.moves] == [row.dof for row in counted(rows, "synchronisation")] == moves
+    worst = max((row for row in rows if row.moves), key=lambda row: row.nrmse)
+    assert dict(key_figures(run))["Synchronisation error"].endswith(f" (axis {worst.axis})")

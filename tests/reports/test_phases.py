@@ -80,7 +80,7 @@ def test_the_gap_is_drawn_as_large_as_it_is_in_the_test(real: Run) -> None:
 
 def test_the_energy_error_stands_below_the_gap_with_its_limits(real: Run) -> None:
     energy = plots.time_history(real).axes[2]
-    assert energy.get_title(loc="left") == "Energy error: warn at 5 %, trip at 20 %"
+    assert energy.get_title(loc="left") == "Running energy error: warn at 5 %, trip at 20 %"
     levels = {line.get_ydata()[0] for line in energy.lines if len(line.get_ydata()) == 2 and line.get_xdata()[0] == 0}
     assert {5.0, 20.0} <= levels
     limits = {"energy": {"trip": [0.1, 0.3]}, "gap": {"trip": [1e-3]}, "rotation": {"gap": {"trip": [2e-3]}}}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfreal.reports import plots, series
-from halfreal.reports.style import as_png, as_svg
+from halfreal.reports.style import PURE_DELAY, as_png, as_svg
 from halfreal.runs.run import Run, Signal, Stability
 
 EACH = [
@@ -149,6 +149,22 @@ def test_long_noisy_records_make_small_pictures(steady: Run) -> None:
     run = replace(steady, time=time, signals=noisy, step=1e-4)
     for plot in (plots.time_history, plots.synchronisation):
         assert len(as_svg(plot(run), "", "p")) < 600_000
+
+
+def test_a_pure_delay_does_not_cover_motion_of_many_frequencies(steady: Run) -> None:
+    rng = np.random.default_rng(1)
+    noise, target = 2e-3 * rng.normal(size=len(steady.time)), steady.signals["target"].values
+
+    def drawn(z: np.ndarray, x: np.ndarray) -> list[int]:
+        signals = {"target": Signal("m", z), "measured.displacement": Signal("m", x)}
+        axes = plots.synchronisation(replace(steady, signals=signals), 1, 5e-3).axes[1]
+        return [
+            len(line.get_xdata()) for line in axes.lines if line.get_color() == PURE_DELAY and len(line.get_xdata())
+        ]
+
+    assert drawn(target, target) == [5000], "all of it, behind the measurement"
+    assert drawn(target, target + noise) == [501], "one cycle of 2 Hz on top of one that fills the plane"
+    assert drawn(noise, noise) == []
 
 
 def test_a_channel_called_like_a_formula_is_shown_as_it_is(steady: Run) -> None:

@@ -1,13 +1,20 @@
 """The go/no-go answer: margins of the loop that runs, limits in the rehearsal, remedies that work."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 import halfreal
-from examples.wallace2005 import DELAY, GALLERY, KS, critical_delay, definition, linearised
+from examples.shaking_table_rod import study
+from examples.wallace2005 import DELAY, GALLERY, KS, M, critical_delay, definition, linearised
 from halfreal.definition.paths import with_values
+from halfreal.studies.advice import sampling, strokes
+from halfreal.studies.check import little_gain
 
+ROD = study.HERE / "rod.toml"
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
 
 
@@ -163,6 +170,46 @@ def test_nonlinear_checks_of_tests_that_trip_at_once_or_last_three_ticks_are_ans
 def test_what_no_computer_bears_is_refused_at_once(more, told):
     with pytest.raises(ValidationError, match=told):
         definition(**more)
+
+
+def test_a_small_gain_margin_is_told_below_its_limit_and_by_what_the_coupling_does():
+    margin = halfreal.check(definition(coupling=PREDICTED)).stability.margin
+    near = replace(margin, gains=np.array([10 ** (2.9996 / 20)]))
+    (told,) = little_gain(definition(coupling=PREDICTED), near)
+    assert "a gain margin of 2.99 dB, below 3 dB" in told and "less prediction" in told
+    (told,) = little_gain(definition(), near)
+    assert "predict" not in told and "a lighter or softer specimen" in told
+
+
+def test_where_nothing_else_helps_the_size_of_the_specimen_is_told():
+    """A mass twice as heavy as the virtual one: unstable with any delay, and stable with the share of it told."""
+
+    def with_mass(mass):
+        actuator = {"delay": 1e-3, "reconstruction": "cubic"}
+        return definition(rig={"actuator": actuator, "specimen": {"stiffness": 0.0, "mass": mass}})
+
+    answer = halfreal.check(with_mass(2 * M))
+    assert answer.verdict == "NO-GO"
+    (told,) = answer.remedies
+    share = float(re.search(r"a specimen of ([\d.]+) % of the mass", told)[1]) / 100
+    for factor, stable in ((1.0, True), (1.0 / 0.85, False)):
+        assert linearised(with_mass(2 * M * factor * share)).stable == stable
+
+
+def test_excitations_that_the_step_does_not_carry_and_limits_beyond_a_stroke_are_told():
+    def warned(**random):
+        kind = {"kind": "random", "displacement": 0.01, "frequency": 1.0, "to": 40.0, "period": 1.0, **random}
+        return sampling(definition(excitation={"virtual": kind}))
+
+    assert warned() == []
+    assert "16.0004 s, which is 16000.4 steps" in warned(period=16.0004)[0]
+    assert "goes up to 600 Hz, and a step of 1 ms carries less than 500 Hz" in warned(to=600.0)[0]
+    with pytest.raises(ValidationError, match=r"9584 lines .* end at 63.5 Hz or below, or repeat after 1.669 s"):
+        warned(to=600.0, period=16.0)
+    table = halfreal.load(ROD)
+    assert strokes(table) == []
+    (told,) = strokes(with_values(table, {"limits.command.trip": 0.3}))
+    assert "axis x go to 300 mm" in told and "end stop (50 mm) at 50 mm" in told
 
 
 def test_a_motion_that_the_rig_cannot_make_is_no_go():

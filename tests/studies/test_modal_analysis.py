@@ -6,7 +6,8 @@ import pytest
 from halfreal.identification import lscf
 from halfreal.identification.assembled_frf import frf_of_run
 from halfreal.identification.poles import Poles
-from halfreal.studies.modal_analysis import _from_decay, jackknife, modal_analysis
+from halfreal.identification.stabilisation import Spread
+from halfreal.studies.modal_analysis import Mode, _from_decay, jackknife, modal_analysis, told_apart
 from halfreal.studies.modal_words import as_numbers, figure, in_words
 from two_modes import FREQUENCY, OUTPUTS, STEP, poles, receptance, recorded
 
@@ -55,6 +56,24 @@ def test_a_free_decay_tells_the_modes_that_it_supports():
     rows, notes = _from_decay(replace(frf_of_run(recorded()), decays=decays), 2, 18.0)
     np.testing.assert_allclose(rows, [[12.0, 0.03]], rtol=1e-6)
     assert "supports 1 of 2 modes" in notes[0]
+
+
+def test_poles_made_of_others_are_doubtful_unless_the_loop_has_them():
+    """s₁ + s₂, 2 s₁ and s₂ + s̄₁ of two modes of the loop; one that is none of these; 2 s₂, which the loop has too."""
+    first, second = poles()
+    every = np.array([second + first.conjugate(), first, 2 * first, second, first + second, 18j - 1, 2 * second])
+    of_loop = [None, (5.0, 0.02), None, (12.0, 0.03), None, None, (24.0, 0.03)]
+    modes = tuple(Mode(1.0, 0.0, Spread(0.0, 0.0, 1.0), 1.0, None, None, one) for one in of_loop)
+    found = told_apart(modes, every)
+    assert [one.made_of for one in found] == [(2, 4), (), (2,), (), (2, 4), (), ()]
+    assert [one.doubtful for one in found] == [bool(one.made_of) for one in found]
+
+
+def test_without_three_responses_no_standard_deviation_is_told():
+    found = modal_analysis(recorded(), OUTPUTS[:2], highest_hz=18.0)
+    assert all(np.isnan(one.spread.frequency_hz) and not one.doubtful for one in found.modes)
+    lines = in_words(found)
+    assert lines[3].split()[3] == "—" and "±: none, with fewer than 3 responses" in lines[6]
 
 
 def test_a_pole_of_the_loop_is_told_beside_a_mode_only_if_it_is_near():

@@ -8,10 +8,13 @@ import halfreal
 from examples.shaking_table_rod import study
 from examples.wallace2005 import GALLERY
 from halfreal.cli import app
+from halfreal.cli.options import as_toml
+from halfreal.couplings.axis_filters import AxisFilters
 from halfreal.errors import HalfrealError
 from halfreal.identification.feed_forward import delay_from_phase
+from halfreal.identification.frf import Estimate
 from halfreal.rigs.table_tuning import axis_response
-from halfreal.studies.tune_table import follows, own_band, tune_table
+from halfreal.studies.tune_table import ALIKE, follows, own_band, predictions, tune_table
 from halfreal.studies.tune_table_words import in_words
 
 ROD = study.HERE / "rod.toml"
@@ -49,8 +52,48 @@ def test_the_most_accurate_prediction_counts_that_leaves_the_loop_stable():
     assert not np.any(found.coupling.prediction)
     assert found.tried[0].linearisation.stable
     assert [one.linearisation.stable for one in found.tried[1:]] == [False, False]
-    assert found.tried[1].left < found.tried[0].left
+    assert min(one.left for one in found.tried) < found.tried[0].left
     assert any("unstable" in line for line in in_words(found))
+
+
+def heavy(mass: float):
+    """The rod's test with another mass on the table."""
+    test = study.definition()
+    specimen = test.rig.specimen.model_copy(update={"mass": np.array([[mass]])})
+    return test.model_copy(update={"rig": test.rig.model_copy(update={"specimen": specimen})})
+
+
+def test_where_no_prediction_is_stable_that_is_told_and_nothing_is_written(tmp_path):
+    """A mass of 40 kg is more than the rod's first two modes have at its tip, 1/(1/53.8 + 1/52) = 26 kg."""
+    test, target = tmp_path / "heavy.toml", tmp_path / "best.toml"
+    test.write_text(as_toml(heavy(40.0)))
+    answer = run("tune", test, "--bandwidth", "30 Hz", "-o", target)
+    assert answer.exit_code == 1 and "no prediction makes this loop stable" in answer.output, answer.output
+    assert f"next: halfreal check {test}" in answer.output
+    assert not target.exists() and not target.with_suffix(".png").exists()
+    radii = [float(line.split()[-1]) for line in answer.output.splitlines() if "unstable, spectral radius" in line]
+    assert len(radii) > 5 and radii == sorted(radii)
+
+
+def test_of_predictions_that_err_alike_the_one_with_the_most_margin_counts():
+    """An axis that is late by five ticks, and a mass that is light enough for every prediction."""
+    late, hz = np.array([5e-3]), np.arange(0.5, 50.0, 0.125)
+    axis = Estimate(hz, np.exp(-2j * np.pi * hz * late[0]), np.ones_like(hz))
+    plain = AxisFilters(kind="feed-forward filters")
+    first, *others = predictions(heavy(1.0), plain, [axis], late, 20.0, ((3, 4), (4, 8), (2, 12)))
+    alike = [one for one in (first, *others) if one.left <= ALIKE]
+    assert len(alike) == 2 and first.left > min(one.left for one in others)
+    assert first.margin.gain_margin_db == max(one.margin.gain_margin_db for one in alike)
+    assert [one.left for one in others] == sorted(one.left for one in others)
+
+
+def test_an_axis_that_noise_hides_is_told_with_the_amplitude():
+    test = study.definition()
+    noise = test.rig.sensors.displacement.model_copy(update={"noise": 2e-3})
+    sensors = test.rig.sensors.model_copy(update={"displacement": noise})
+    noisy = test.model_copy(update={"rig": test.rig.model_copy(update={"sensors": sensors})})
+    with pytest.raises(HalfrealError, match=r"axis x is hidden by noise: measured with 200 µm rms.*--amplitude"):
+        tune_table(noisy)
 
 
 def test_without_a_bandwidth_the_band_is_that_of_the_table():
@@ -63,7 +106,7 @@ def test_without_a_bandwidth_the_band_is_that_of_the_table():
 
 
 def test_an_amplitude_that_an_axis_does_not_bear_is_told_in_its_unit():
-    with pytest.raises(HalfrealError, match="the measurement of axis 5 with 500 mrad rms"):
+    with pytest.raises(HalfrealError, match="with 500 mrad rms up to 60 Hz tripped"):
         follows(halfreal.load(SIX_AXES), 5, 50.0, 0.5)
 
 

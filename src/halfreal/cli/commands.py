@@ -51,7 +51,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
             sys.stdout.flush()
         except BrokenPipeError:
             try:
-                sys.stdout.flush()  # what could not be written is still there
+                print(flush=True)  # was it this pipe?
             except BrokenPipeError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing to tell at the exit either
                 raise typer.Exit(READER_GONE) from None

@@ -45,7 +45,10 @@ def modes(
     from ..studies.modal_analysis import modal_analysis
     from ..studies.modal_words import as_numbers, figure, in_words
 
-    picture = free(output or path.with_suffix(".modes.png"), force)
+    picture = output or path.with_suffix(".modes.png")
+    drawn = to is None or output is not None or force or not picture.exists()  # --to alone leaves a picture as it is
+    if drawn:
+        free(picture, force)
     for one in () if to is None else files(to):
         free(one, force, "--to")
     places = read_places(place or ())
@@ -53,12 +56,13 @@ def modes(
     names = tuple(chosen(run.signals, channels)) if channels else None
     found = modal_analysis(run, names, lowest_hz=low, highest_hz=high, order=order)
     written = () if to is None else write(to, contents(found.responses, found.poles, places), force)
-    write_picture(figure(found), picture, force)
+    if drawn:
+        write_picture(figure(found), picture, force)
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
         return
     typer.echo("\n".join([run.title, *in_words(found)]))
-    typer.echo(f"picture: {picture}")
+    typer.echo(f"picture: {picture}" if drawn else f"picture: {picture} is left as it was; --force draws it anew")
     for one in written:
         typer.echo(f"for other programs: {one}")
 

@@ -28,7 +28,10 @@ def tune(
         str, typer.Option(metavar="FREQUENCY", help="Shaking table: tune its controllers for this, such as '25 Hz'.")
     ] = "",
     amplitude: Annotated[
-        str, typer.Option(metavar="RMS", help="Shaking table: of the target that measures an axis; 0.2 mm if left out.")
+        str,
+        typer.Option(
+            metavar="RMS", help="Shaking table: of the target that measures an axis, and as many mrad; 0.2 mm."
+        ),
     ] = "",
     as_json: AsJson = False,
     force: Force = False,
@@ -40,7 +43,7 @@ def tune(
     definition, _ = read(path)
     target = free(output or path.with_suffix(".tuned.toml"), force)
     if definition.rig.kind == "shaking table":
-        _table(definition, target, bandwidth, amplitude, as_json, force)
+        _table(path, definition, target, bandwidth, amplitude, as_json, force)
     if bandwidth or amplitude:
         kind = definition.rig.kind
         stop(f"--bandwidth and --amplitude are for shaking tables, and this rig is of kind '{kind}'; leave them out")
@@ -61,7 +64,7 @@ def tune(
 
 
 def _table(
-    definition: Definition, target: Path, bandwidth: str, amplitude: str, as_json: bool, force: bool
+    path: Path, definition: Definition, target: Path, bandwidth: str, amplitude: str, as_json: bool, force: bool
 ) -> NoReturn:
     """Make a shaking table ready."""
     picture = free(target.with_suffix(".png"), force)
@@ -73,11 +76,15 @@ def _table(
     rms = parse(amplitude, "m") if amplitude else RMS
     with console(error=True).status("") as status:
         found = tune_table(definition, bandwidth_hz=band, rms=rms, said=status.update)
-    write_text(target, as_toml(found.best), force)
-    write_picture(figure(found), picture, force)
+    if found.stable:
+        write_text(target, as_toml(found.best), force)
+        write_picture(figure(found), picture, force)
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
     else:
         typer.echo("\n".join([definition.title, *in_words(found)]))
-        typer.echo(f"picture: {picture}\nbest definition: {target}; next: halfreal check {target}")
-    raise typer.Exit(OK if found.tried[0].linearisation.stable else NO)
+        if found.stable:
+            typer.echo(f"picture: {picture}\nbest definition: {target}; next: halfreal check {target}")
+        else:
+            typer.echo(f"nothing is written; next: halfreal check {path}")
+    raise typer.Exit(OK if found.stable else NO)

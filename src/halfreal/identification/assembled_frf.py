@@ -11,6 +11,9 @@ pulse         Y/X of the whole record, which must have come to rest, below the f
               spectrum is above half its largest value; its free decay too
 ============  ==========================================================================================================
 
+Modes are told from displacements, whose terms for the modes outside the band are L/ω² + U: a velocity is divided by jω
+for it, an acceleration by (jω)², and shapes R are given back as R s and R s², s the pole.
+
 ::
 
     found = frf_of_run(halfreal.load_run("run.h5"))
@@ -29,13 +32,19 @@ from ..errors import HalfrealError
 from ..runs.run import Run
 from .experiment import excitation_end
 from .frf import Estimate, stepped_sine
-from .lscf import LEAST_LINES_PER_ORDER, lscf
+from .lscf import LEAST_LINES_PER_ORDER, LEAST_ORDER, lscf
 from .poles import Poles
 
 KINDS = ("random", "stepped sine", "pulse")
 AT_REST = 0.02
 """RMS of the last tenth of a response to a pulse over its largest value, at most."""
+MOSTLY_NOISE = 0.5
+"""Part of what a response ends with from which on it is told as noise: that of sample to sample."""
+FAINT = 3e-4
+"""RMS of a response over the largest of its unit, below which it is left out unless it is asked for: 70 dB."""
 USUAL_ORDER = 30
+DERIVATIVE = {"m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2}
+"""Of a displacement or rotation, by the unit of a response."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,27 @@ class AssembledFRF:
     """Free motions after a pulse, (outputs, samples), for ``lsce``."""
     step: float = 0.0
     """Between samples [s]."""
+    derivatives: tuple[int, ...] = ()
+    """1 of an output that is a velocity, 2 of an acceleration; none if left out."""
+    notes: tuple[str, ...] = ()
+
+    def motion(self) -> np.ndarray:
+        """(jω)ᵏ of each output and line, k its derivative: its factor on a displacement."""
+        s = np.where(self.frequency_hz > 0.0, 2j * np.pi * self.frequency_hz, 1.0)
+        return np.asarray(s ** np.array(self.derivatives or [0] * len(self.outputs))[:, None])
+
+    def displacements(self) -> AssembledFRF:
+        """The responses as displacements, for the estimator."""
+        return replace(self, values=self.values / self.motion(), derivatives=()) if any(self.derivatives) else self
+
+    def as_measured(self, of_displacements: Poles) -> Poles:
+        """Poles with residues of the outputs as they are, from those of their displacements."""
+        if not any(self.derivatives):
+            return of_displacements
+        poles = of_displacements.poles
+        return replace(
+            of_displacements, residues=of_displacements.residues * poles ** np.array(self.derivatives)[:, None]
+        )
 
     def estimate(self, output: str) -> Estimate:
         """One response by its channel's name."""
@@ -83,7 +113,7 @@ def frf_of_run(
     ----------
     outputs
         Channels; if left out, all responses that the definition names of the virtual substructure and of the specimen,
-        or the measured displacements of the interface if it names none.
+        or the measured displacements of the interface if it names none; without those that hardly move.
     input
         The channel of the excitation, as it was recorded.
     settle
@@ -95,8 +125,8 @@ def frf_of_run(
     kind = excitation["kind"] if excitation else "none"
     if excitation is None or kind not in KINDS:
         raise HalfrealError(
-            f"the run's virtual excitation is of the kind '{kind}'; responses are told from {', '.join(KINDS)}, and "
-            "from other records by halfreal.identification.frf.estimate"
+            f"the run's virtual excitation is of the kind '{kind}'; responses are told from {', '.join(KINDS)}: give "
+            "the test one of these (excitation.virtual)"
         )
     names = tuple(outputs) if outputs is not None else response_channels(run)
     missing = [name for name in (input, *names) if name not in run.signals]
@@ -110,6 +140,11 @@ def frf_of_run(
     step = _even(time)
     x = run.signals[input].values[during]
     y = np.array([run.signals[name].values[during] for name in names])
+    notes: tuple[str, ...] = ()
+    if outputs is None:
+        faint = _faint(y, [run.signals[name].unit for name in names])
+        notes = _left_out([name for name, one in zip(names, faint, strict=True) if one])
+        names, y = tuple(name for name, one in zip(names, faint, strict=True) if not one), y[~faint]
     if not np.any(x):
         raise HalfrealError(f"'{input}' is zero throughout; name the channel that excites")
     if kind == "random":
@@ -119,14 +154,18 @@ def frf_of_run(
     else:
         found = _stepped(time, x, y, excitation, settle)
     told = tuple(f"{run.signals[name].unit}/{run.signals[input].unit}" for name in names)
-    return AssembledFRF(outputs=names, input=input, units=told, kind=kind, step=step, **found)
+    derivatives = tuple(DERIVATIVE.get(run.signals[name].unit, 0) for name in names)
+    return AssembledFRF(
+        outputs=names, input=input, units=told, kind=kind, step=step, derivatives=derivatives, notes=notes, **found
+    )
 
 
 def modes_of(
     found: AssembledFRF, *, lowest_hz: float | None = None, highest_hz: float | None = None, order: int | None = None
 ) -> Poles:
     """Modes within a band by ``lscf``, with what ``band_of`` takes for what is left out; residues as the outputs."""
-    return lscf(found.frequency_hz, found.values, **band_of(found, lowest_hz, highest_hz, order))
+    band = band_of(found, lowest_hz, highest_hz, order)
+    return found.as_measured(lscf(found.frequency_hz, found.displacements().values, **band))
 
 
 class Band(TypedDict):
@@ -150,8 +189,15 @@ def band_of(
     low, high = float(hz[0]) if lowest_hz is None else lowest_hz, float(hz[-1]) if highest_hz is None else highest_hz
     if not low < high:
         raise HalfrealError(f"a band from {low:g} to {high:g} Hz; let it rise, within {hz[0]:g} to {hz[-1]:g} Hz")
+    apart = float(hz[-1] - hz[0]) / max(hz.size - 1, 1)
+    if low < hz[0] - apart or high > hz[-1] + apart:  # a round number just beyond is meant as all lines
+        raise HalfrealError(
+            f"a band from {low:g} to {high:g} Hz, and the lines of the record are from {hz[0]:.4g} to {hz[-1]:.4g} Hz; "
+            "stay within, or let the excitation reach further"
+        )
+    low, high = max(low, float(hz[0])), min(high, float(hz[-1]))
     lines = int(((hz >= low) & (hz <= high)).sum())
-    tried = min(USUAL_ORDER, lines // LEAST_LINES_PER_ORDER) if order is None else order
+    tried = max(LEAST_ORDER, min(USUAL_ORDER, lines // LEAST_LINES_PER_ORDER)) if order is None else order
     return {"lowest_hz": low, "highest_hz": high, "order": tried}
 
 
@@ -170,8 +216,7 @@ def _random(x: np.ndarray, y: np.ndarray, step: float, excitation: Mapping[str, 
     length = round(period / step)
     if abs(length * step / period - 1.0) > 1e-9:
         raise HalfrealError(
-            f"the excitation's period of {period:g} s is {period / step:.6g} samples; choose one of whole samples, or "
-            "use halfreal.identification.frf.estimate"
+            f"the excitation's period of {period:g} s is {period / step:.6g} samples; choose one of whole samples"
         )
     periods = x.size // length
     if periods < 2:
@@ -216,14 +261,7 @@ def _pulse(
     x: np.ndarray, y: np.ndarray, step: float, excitation: Mapping[str, Any], names: Sequence[str], delay: float
 ) -> dict[str, Any]:
     duration = float(excitation["duration"])
-    size = np.abs(y).max(axis=1)
-    left = np.sqrt(np.mean(y[:, -max(y.shape[1] // 10, 1) :] ** 2, axis=1)) / np.where(size > 0.0, size, 1.0)
-    worst = int(np.argmax(left))
-    if left[worst] > AT_REST:
-        raise HalfrealError(
-            f"'{names[worst]}' still moves at {100 * left[worst]:.2g} % of its largest value at the end of the record, "
-            f"where {100 * AT_REST:g} % count as rest; record longer, or use lsce on the decay"
-        )
+    _check_at_rest(y, names)
     hz = np.fft.rfftfreq(x.size, step)
     inside = (hz > 0.0) & (hz < (1.0 - 1e-9) / duration)
     ratio = np.fft.rfft(y)[:, inside] / np.fft.rfft(x)[inside]
@@ -234,6 +272,46 @@ def _pulse(
         "coherence": np.full(ratio.shape, np.nan),
         "decays": y[:, free:],
     }
+
+
+def _check_at_rest(y: np.ndarray, names: Sequence[str]) -> None:
+    """Refuse responses to a pulse that end with more than rest: motion, or noise, which longer records do not mend."""
+    end = y[:, -max(y.shape[1] // 10, 8) :]
+    size = np.abs(y).max(axis=1)
+    size = np.where(size > 0.0, size, 1.0)
+    rms = np.sqrt(np.mean(end**2, axis=1))
+    # fourth differences hold little of slow motions, and 1² + 4² + 6² + 4² + 1² times the variance of noise
+    noise = np.std(np.diff(end, 4, axis=1), axis=1) / np.sqrt(70.0)
+    left, noisy = rms / size, noise >= MOSTLY_NOISE * rms
+    restless = left > AT_REST
+    if not restless.any():
+        return
+    told = []
+    limit = f"{100 * AT_REST:g} %"
+    average = "excite harder, or average several periods of a random force"
+    for which, does, remedy in (
+        (restless & ~noisy, "still moves at", f"{limit} count as rest; record longer"),
+        (restless & noisy, "has noise of", f"{limit} are allowed: too noisy; {average}"),
+    ):
+        if which.any():
+            each = ", ".join(f"'{names[i]}' {does} {100 * left[i]:.2g} %" for i in np.flatnonzero(which).tolist())
+            told.append(f"{each} of the largest value at the end of the record, where {remedy}")
+    kept = " ".join(f"--channels '{name}'" for name, one in zip(names, restless, strict=True) if not one)
+    raise HalfrealError("; ".join([*told, *[f"or leave out what is named here: {kept}"] * bool(kept)]))
+
+
+def _faint(y: np.ndarray, units: Sequence[str]) -> np.ndarray:
+    """Which responses move far less than the largest of their unit: what is not linear may be all they show."""
+    size = y.std(axis=1)
+    largest = np.array([max(size[i] for i, other in enumerate(units) if other == unit) for unit in units])
+    return np.asarray(size < FAINT * largest)
+
+
+def _left_out(names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    told = ", ".join(f"'{name}'" for name in names)
+    return (f"left out, as below {FAINT:g} of the largest of the same unit: {told}; --channels keeps what it names",)
 
 
 def _delay(run: Run) -> float:

@@ -28,8 +28,8 @@ from ..errors import HalfrealError
 from .poles import ModalError, Poles, part_left, stabilised
 
 LEAST_LINES_PER_ORDER = 4
-LEAST_NOISE = 1e-4
-"""Part of a response's RMS below which its noise counts no less: no model fits it better."""
+LEAST_NOISE = 1e-3
+"""Part of a response's RMS below which its noise counts no less, as models leave that much anyway."""
 LEAST_ORDER = 5
 """A pole that stays is found by four orders after the first that has it."""
 

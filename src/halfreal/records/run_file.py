@@ -319,7 +319,8 @@ def _read(file: Any, rows: int | None = None) -> Run:
 def _axes(head: Any) -> Axes:
     if int(head["format_version"]) == 1:
         return Axes.numbered(int(head["interface"]))
-    return Axes(tuple(head["axes"]), bool(head["drives"]), tuple(bool(one) for one in head["rotations"]))
+    turning = tuple(bool(one) for one in head["rotations"]) if "rotations" in head else None
+    return Axes(tuple(head["axes"]), bool(head["drives"]), turning)
 
 
 def _events(group: Any) -> tuple[Event, ...]:

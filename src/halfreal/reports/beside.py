@@ -82,8 +82,12 @@ def figures(first: Run, second: Run, from_time: float = 0.0) -> list[Row]:
         units = dict.fromkeys((*peaks[0], *peaks[1]))
         for unit in units:
             found = [one.get(unit, np.nan) for one in peaks]
-            kind = f" ({KINDS.get(unit, unit)})" if len(units) > 1 else ""
-            rows.append(_row(f"Peak {name}{kind}", found, lambda value, unit=unit: in_unit(value, unit)))  # type: ignore[misc]
+            told = f"Peak {name}"
+            if unit in ("rad", "N m"):
+                told = told.replace("displacement", "rotation").replace("force", "moment")
+            if len(units) > 1 and not name.startswith("measured"):
+                told += f" ({KINDS.get(unit, unit)})"
+            rows.append(_row(told, found, lambda value, unit=unit: in_unit(value, unit)))  # type: ignore[misc]
     of = [{(row.comparison, row.dof): row for row in errors.measures(run, from_time)} for run in (first, second)]
     for key in dict.fromkeys((*of[0], *of[1])):
         comparison, dof = key

@@ -174,7 +174,7 @@ def look_title(run: Run) -> str:
 
 
 def energy_limits(axes: Axes, run: Run, dof: int, titled: bool) -> None:
-    """Name the limits of the running energy error (not that of the whole test, ``measures.energy_error``), and draw those that the signal comes near."""
+    """Name the limits of the running energy error, not that of the whole test, and draw those it comes near."""
     known = {which: series.limit(run, "energy", dof, which) for which in ("warn", "trip")}
     if titled:
         told = [f"{which} at {100 * limit:g} %" for which, limit in known.items() if limit is not None]
@@ -208,8 +208,8 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     """The synchronisation subspace: measured against target, and the gap against the target.
 
     Perfect synchronisation is the 45° line; a delay opens it to an ellipse, a wrong amplitude turns it.  With ``delay``
-    [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison, unless the motion has many
-    frequencies: its curves fill the plane and would only cover the measurement.
+    [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison; where the measurement fills the
+    plane only its largest cycle, and nothing where the motion has many frequencies: it would cover the measurement.
     """
     kept = _kept(run, from_time)
     of, target = series.compared(run, dof), needed(run, "target", dof)
@@ -224,8 +224,9 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     opened.axhline(0, color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)))
     _in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
     blot = _in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
-    if delay is not None and series.is_narrow(z):
-        late = np.interp(run.time - delay, run.time, np.nan_to_num(target))[kept]
+    cycle = series.largest_cycle(z) if blot else slice(None)
+    if delay is not None and cycle is not None:
+        late, z = np.interp(run.time - delay, run.time, np.nan_to_num(target))[kept][cycle], z[cycle]
         look: dict[str, Any] = (
             {"linewidth": 1.2, "alpha": 1.0} if blot else {"linewidth": 3.0, "alpha": 0.4, "zorder": 1}
         )

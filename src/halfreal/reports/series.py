@@ -230,15 +230,19 @@ def last_cycles(
     return first, last
 
 
-def is_narrow(values: np.ndarray) -> bool:
-    """Whether a motion has nearly all of its power about one frequency, such as a sine, also one that decays slowly."""
+def largest_cycle(values: np.ndarray) -> slice | None:
+    """Which samples are the largest cycle of a motion about one frequency, such as a sine; None if it has many."""
     part = np.nan_to_num(drawable(values))
     if len(part) < 16:
-        return True
+        return None
     power = np.abs(np.fft.rfft(np.hanning(len(part)) * (part - part.mean()))) ** 2
-    top = int(np.argmax(power))
+    top = max(1, int(np.argmax(power)))
     near = power[int(top / NARROW) : int(top * NARROW) + 2]
-    return float(near.sum()) >= MOSTLY * float(power.sum())
+    if near.sum() < MOSTLY * power.sum():
+        return None
+    middle, half = int(np.argmax(np.abs(part))), len(part) / top / 2
+    first = max(0, min(round(middle - half), len(part) - round(2 * half)))
+    return slice(first, first + round(2 * half) + 1)
 
 
 def excitations(run: Run) -> list[str]:

@@ -24,9 +24,9 @@ def sampling(definition: Definition) -> list[str]:
         highest, half = top_hz(excitation), 0.5 / step
         if highest >= half:
             told.append(
-                f"warning: excitation.{name} goes up to {highest:.6g} Hz, and a step of {units.text(step, 's')} carries "
-                f"less than {half:.6g} Hz, half its sampling rate: what is above acts as a lower frequency; choose a "
-                "lower one, or a shorter timing.step"
+                f"warning: excitation.{name} goes up to {highest:.6g} Hz, and a step of {units.text(step, 's')} "
+                f"carries less than {half:.6g} Hz, half its sampling rate: what is above acts as a lower frequency; "
+                "choose a lower one, or a shorter timing.step"
             )
         if isinstance(excitation, Random):
             count = round(excitation.period / step)
@@ -68,6 +68,6 @@ def strokes(definition: Definition) -> list[str]:
     has, may = (units.text(float(value), unit) for value in (trips[axis], trips[axis] / worst))
     stroke = units.text(rig.actuators[actuator].stroke, "m")
     return [
-        f"warning: {key} lets axis {axes.names[axis]} go to {has}, and the table's actuator {actuator + 1} meets its end "
-        f"stop ({stroke}) at {may}; set the limit below that"
+        f"warning: {key} lets axis {axes.names[axis]} go to {has}, and the table's actuator {actuator + 1} meets its "
+        f"end stop ({stroke}) at {may}; set the limit below that"
     ]

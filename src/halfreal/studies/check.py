@@ -23,6 +23,7 @@ from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
 from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.servo_hydraulic import ServoHydraulic
+from ..rigs.shaking_table import ShakingTable
 from ..rigs.specimen import Specimen
 from ..runs.build import choice, plant
 from ..runs.loop_stability import DELAY, LoopStability, finite, linearised, loop_stability
@@ -172,8 +173,8 @@ def little_gain(definition: Definition, margin: DelayMargin) -> list[str]:
         return []
     down = np.floor(100.0 * margin.gain_margin_db) / 100.0  # never rounded up to the limit that it is below
     return [
-        f"warning: a gain margin of {down:.2f} dB, below {LEAST_GAIN_DB:g} dB, is little: a specimen {100 * more:.0f} % "
-        f"stiffer or heavier makes the loop unstable; {calmer(definition)}"
+        f"warning: a gain margin of {down:.2f} dB, below {LEAST_GAIN_DB:g} dB, is little: a specimen "
+        f"{100 * more:.0f} % stiffer or heavier makes the loop unstable; {calmer(definition)}"
     ]
 
 
@@ -256,7 +257,9 @@ def remedies_for(definition: Definition, stability: LoopStability, run: Run, rob
 def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
     """A smaller specimen against the virtual part, where nothing else helps: it scales the gain of the loop."""
     margin, specimen = stability.margin, getattr(definition.rig, "specimen", None)
-    if margin is None or not isinstance(specimen, Specimen | FlexibleSpecimen) or getattr(specimen, "elements", ()):
+    if margin is None or not isinstance(specimen, Specimen | FlexibleSpecimen):
+        return []
+    if isinstance(specimen, Specimen) and specimen.elements:
         return []
     crossed = np.flatnonzero((margin.gains > 0.0) & (margin.gains < 1.0))  # none is below one if the gain is not known
     for place in sorted(crossed, key=lambda i: float(margin.gains[i])):
@@ -266,10 +269,12 @@ def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
         rig = definition.rig.model_copy(update={"specimen": smaller})
         if linearised(definition.model_copy(update={"rig": rig})).stable:
             hz = margin.gain_omega[place] / (2.0 * np.pi)
+            plain = isinstance(definition.coupling, Direct) and isinstance(definition.rig, ShakingTable)
+            more = "; a table that is compensated (halfreal tune) may bear a larger one" if plain else ""
             return [
-                f"a specimen of {100 * share:.2g} % of the mass and stiffness, or a virtual part about {1.0 / share:.2g} "
-                f"times as heavy and stiff: what decides is the loop gain near {hz:.3g} Hz, by the specimen's mass and "
-                "stiffness against those of the virtual part"
+                f"a specimen of {100 * share:.2g} % of the mass and stiffness, or a virtual part about "
+                f"{1.0 / share:.2g} times as heavy and stiff: what decides is the loop gain near {hz:.3g} Hz, by the "
+                f"specimen's mass and stiffness against those of the virtual part{more}"
             ]
     return []
 

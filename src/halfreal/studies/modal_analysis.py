@@ -9,24 +9,27 @@ complex frequency (``lscf.py``), and, beside each mode, what speaks for or again
       σ² = (n − 1)/n Σ_i (θ_i − θ̄)²,      θ_i of the other n − 1 responses;
 
   which knows nothing of errors that all responses share, such as the bias that noise gives the estimator; with fewer
-  than three responses, the standard deviation over models of the ten highest orders, which errs to the small side;
+  than three responses it is not told: what is spread over orders would be far too small;
 - whether it is in all of these models: a pole of noise is missing from some (``stabilisation.py``);
 - the coherence within its half-power bandwidth, where several periods were recorded;
 - after a pulse, the pole that least-squares complex exponentials (``lsce.py``) find in the free decay;
 - the pole of the linearised loop next to it, as the record tells it: that is what the test had, with the delay that
-  its compensation left, and the estimator should find no other.
+  its compensation left, and the estimator should find no other;
+- whether a pole that the loop has not is made of others: what is quadratic in the motion, such as finite rotations, has
+  in a decay of poles s_i and s_j the poles s_i + s_j and s_i + s̄_j; what is cubic, 3 s_i among others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from ..identification.assembled_frf import AssembledFRF, Band, band_of, frf_of_run
-from ..identification.lsce import lsce_supported
+from ..identification.lsce import lsce
 from ..identification.lscf import candidates, chosen, lscf
 from ..identification.poles import ModalError, Poles
 from ..identification.stabilisation import Spread, Stabilisation
@@ -37,6 +40,11 @@ LEAST_OUTPUTS = 3
 NEXT = 0.03
 """Part of its frequency within which a pole found otherwise is told beside a mode."""
 
+MADE_OF = 0.01
+"""Part of its size within which a pole is one made of others."""
+DECAY_ORDERS = (None, 24, 40)
+"""Of the recurrence of a free decay: the usual one, and higher ones, which bear more noise."""
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -45,17 +53,23 @@ class Mode:
     frequency_hz: float
     damping: float
     spread: Spread
-    """When responses are left out; or over orders, if they are too few."""
+    """When responses are left out; not told if they are too few."""
     orders: float
     """Share of the ten highest orders that have it."""
     coherence: float | None
     from_decay: tuple[float, float] | None
     of_loop: tuple[float, float] | None
+    made_of: tuple[int, ...] = ()
+    """Numbers, from 1, of the modes whose sum, difference or multiple it is, if the loop has no such pole."""
+
+    @property
+    def stays(self) -> bool:
+        """In all models: those of the highest orders, and those that leave a response out."""
+        return self.orders >= 1.0 and self.spread.share >= 1.0
 
     @property
     def doubtful(self) -> bool:
-        """Not in all models: those of the highest orders, and those that leave a response out."""
-        return self.orders < 1.0 or self.spread.share < 1.0
+        return not self.stays or bool(self.made_of)
 
 
 @dataclass(frozen=True)
@@ -84,12 +98,16 @@ def modal_analysis(
     found = frf_of_run(run, outputs)
     band = band_of(found, lowest_hz, highest_hz, order)
     low, high = band["lowest_hz"], band["highest_hz"]
-    orders = candidates(found.frequency_hz, found.values, **band)
-    poles = chosen(orders, found.frequency_hz, found.values, lowest_hz=low, highest_hz=high)
+    fitted = found.displacements()
+    orders = candidates(fitted.frequency_hz, fitted.values, **band)
+    poles = found.as_measured(chosen(orders, fitted.frequency_hz, fitted.values, lowest_hz=low, highest_hz=high))
     diagram = Stabilisation.of(orders)
     decay, notes = _from_decay(found, len(poles.poles), high)
     spreads = [diagram.spread(complex(pole)) for pole in poles.poles]
-    left_out = jackknife(found, poles, band) if len(found.outputs) >= LEAST_OUTPUTS else spreads
+    if len(found.outputs) >= LEAST_OUTPUTS:
+        left_out = jackknife(fitted, poles, band)
+    else:
+        left_out = [replace(one, frequency_hz=np.nan, damping=np.nan) for one in spreads]
     loop = None
     if run.stability is not None:
         loop = np.column_stack([run.stability.frequency_hz, run.stability.damping])
@@ -105,7 +123,30 @@ def modal_analysis(
         )
         for i, (frequency, ratio) in enumerate(zip(poles.frequency_hz, poles.damping, strict=True))
     )
-    return ModalAnalysis(run.title, found, low, high, poles, diagram, modes, tuple(notes))
+    modes = told_apart(modes, poles.poles)
+    return ModalAnalysis(run.title, found, low, high, poles, diagram, modes, (*found.notes, *notes))
+
+
+def told_apart(modes: tuple[Mode, ...], poles: np.ndarray) -> tuple[Mode, ...]:
+    """The modes, with what those are made of that the loop has not, of others that stay."""
+    known = any(one.of_loop is not None for one in modes)
+    own = [i for i, one in enumerate(modes) if one.stays and (one.of_loop is not None or not known)]
+    made: list[tuple[tuple[int, ...], complex]] = [((i,), 3 * poles[i]) for i in own]
+    for i, j in combinations_with_replacement(own, 2):
+        made.append(((i, j), poles[i] + poles[j]))
+        if i != j:
+            made.append(((i, j), poles[j] + poles[i].conjugate()))
+    found = []
+    for k, one in enumerate(modes):
+        near = [
+            (abs(pole - poles[k]), of)
+            for of, pole in made
+            if k not in of and abs(pole - poles[k]) <= MADE_OF * abs(poles[k])
+        ]
+        if one.of_loop is None and near:
+            one = replace(one, made_of=tuple(sorted({1 + i for i in min(near)[1]})))
+        found.append(one)
+    return tuple(found)
 
 
 def jackknife(found: AssembledFRF, poles: Poles, band: Band) -> list[Spread]:
@@ -128,16 +169,23 @@ def jackknife(found: AssembledFRF, poles: Poles, band: Band) -> list[Spread]:
 
 
 def _from_decay(found: AssembledFRF, count: int, highest_hz: float) -> tuple[np.ndarray | None, list[str]]:
-    """Poles of the free decay after a pulse, and why there are none, or fewer."""
+    """Poles of the free decay after a pulse: as many as it supports, up to ``count``; and what is to be said."""
     if found.decays is None:
         return None, []
-    try:
-        poles = lsce_supported(found.decays, found.step, count, highest_hz=highest_hz)
-    except ModalError as error:
-        return None, [f"no poles from the free decay: {error}"]
-    fewer = len(poles.poles) < count
-    notes = [f"the free decay supports {len(poles.poles)} of {count} modes; its others are too weak for it"] * fewer
-    return np.column_stack([poles.frequency_hz, poles.damping]), notes
+    for modes in range(count, 0, -1):
+        for order in DECAY_ORDERS:
+            if order is not None and order < 2 * modes:
+                continue
+            with suppress(ModalError):  # fewer modes, or a higher order, may do
+                poles = lsce(found.decays, found.step, modes, order=order, highest_hz=highest_hz)
+                rows = np.column_stack([poles.frequency_hz, poles.damping])
+                fewer = f"the free decay supports {modes} of {count} modes; the others are too weak in it"
+                return rows, [fewer] * (modes < count)
+    seconds = found.decays.shape[1] * found.step
+    return None, [
+        f"the free decay of {seconds:.3g} s supports none of {count} modes: it is too short, or a channel too noisy; "
+        "record longer, excite harder, or choose channels that move well (--channels)"
+    ]
 
 
 def _coherence(found: AssembledFRF, frequency_hz: float, damping: float) -> float | None:

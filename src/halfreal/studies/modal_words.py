@@ -29,16 +29,25 @@ def in_words(found: ModalAnalysis) -> list[str]:
     widths = [max(len(row[i]) for row in [heads, *rows]) + 2 for i in range(len(heads))]
     lines = ["".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in [heads, *rows]]
     few = len(responses.outputs) < LEAST_OUTPUTS
-    how = "spread over the ten highest orders" if few else "standard deviation by leaving responses out"
+    least = f"none, with fewer than {LEAST_OUTPUTS} responses"
+    how = least if few else "standard deviation by leaving responses out"
+    of = "responses, as displacements," if any(responses.derivatives) else "responses"
     averages = f", {responses.averages} averages" if responses.averages > 1 else ""
-    doubtful = ["?: missing from some of these models, and perhaps noise."] * any(one.doubtful for one in found.modes)
+    doubtful = ["?: missing from some of these models, and perhaps noise."] * any(not one.stays for one in found.modes)
+    made = [number for number, one in enumerate(found.modes, start=1) if one.made_of]
+    if made:
+        of_modes = sorted({number for one in found.modes for number in one.made_of})
+        doubtful.append(
+            f"? {', '.join(map(str, made))}: sum or multiple of modes {', '.join(map(str, of_modes))} (or their "
+            "difference), where no pole of the linearised loop is near: perhaps of what is not linear."
+        )
     return [
         f"{len(responses.outputs)} response(s) to {responses.input} ({responses.kind}{averages}), "
         f"{found.lowest_hz:.4g} to {found.highest_hz:.4g} Hz",
         "",
         *lines,
         "",
-        f"{100 * found.poles.misfit:.3g} % of the responses left unexplained. ±: {how}. Orders:",
+        f"{100 * found.poles.misfit:.3g} % of the {of} left unexplained. ±: {how}. Orders:",
         "share of the ten highest that have the mode. Linearised loop: its nearest pole, as the record tells it.",
         *doubtful,
         *(f"note: {text}" for text in found.notes),
@@ -91,6 +100,7 @@ def as_numbers(found: ModalAnalysis) -> dict[str, Any]:
                 "damping_spread": one.spread.damping,
                 "share_of_orders": one.orders,
                 "doubtful": one.doubtful,
+                "made_of_modes": list(one.made_of),
                 "coherence": one.coherence,
                 "free_decay": one.from_decay,
                 "linearised_loop": one.of_loop,
@@ -112,7 +122,7 @@ def figure(found: ModalAnalysis) -> Figure:
     drawn = new_figure(9, 1.9 * rows + 3.4)
     grid = drawn.add_gridspec(rows + 1, columns, height_ratios=[*[1.0] * rows, 1.7])
     hz = responses.frequency_hz
-    fitted = synthesised(hz, responses.values, found.poles.poles)
+    fitted = synthesised(hz, responses.displacements().values, found.poles.poles) * responses.motion()
     for i in range(shown):
         axes = drawn.add_subplot(grid[i // columns, i % columns])
         axes.semilogy(hz, np.abs(responses.values[i]), color=TARGET, label="measured")

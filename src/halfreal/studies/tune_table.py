@@ -17,7 +17,10 @@ where that may cost the loop of the test its stability.  Of several, the one cou
     e = max |P(f) W(f) H(f) − 1|        over all axes and f ≤ f_b; P prediction, W inverse with low-pass, H axis
 
 among those with which the loop keeps a gain margin of 3 dB and bears one more tick of delay, the inverse without any
-prediction being one of them.
+prediction being one of them.  Errors up to 5 % count as alike: among these, the one with the largest gain margin
+counts.  All predict by the whole of τ: with less, e and the margin may be better for an order, but slow motion comes
+late, and the damping of low modes is wrong.  If the loop is stable with none, the one with which it grows least comes
+first.
 
 What comes out is the definition with that coupling, "feed-forward filters", and every axis as it follows through it,
 measured again.  All on the definition's simulated table: on a real one, the programmes of step 2 run with
@@ -68,8 +71,16 @@ SHARE = 0.2
 """Of the sampling rate that the low-pass may reach."""
 TURN = 0.2
 """Turns of the phase up to which a table is compensated if no bandwidth is asked for."""
-SHAPES = ((2, 4), (2, 6), (2, 12), (3, 8), (3, 12), (3, 16), (4, 12), (4, 16))
-"""Orders and points of the predictions that are tried."""
+SHAPES = (
+    *((2, 4), (2, 6), (2, 12)),
+    *((3, 4), (3, 5), (3, 8), (3, 12), (3, 16)),
+    *((4, 5), (4, 6), (4, 8), (4, 12), (4, 16)),
+)
+"""Orders and points of the predictions that are tried; fewer points than 12 err less, more of them suit short steps."""
+ALIKE = 0.05
+"""Errors e up to which predictions count as alike."""
+LEAST_COHERENCE = 0.8
+"""Of an axis's measurement, in the median over the lines of its fit: less, and noise is fitted instead of the axis."""
 LEAST_BAND = 4.0
 """Times the lowest frequency measured."""
 DIGITS = 6
@@ -144,6 +155,11 @@ class TableTuning:
     def coupling(self) -> AxisFilters:
         return self.tried[0].coupling
 
+    @property
+    def stable(self) -> bool:
+        """Whether the loop of the test is stable with the best of the predictions."""
+        return self.tried[0].linearisation.stable
+
 
 def tune_table(
     definition: Definition,
@@ -186,6 +202,7 @@ def tune_table(
     for number, name in enumerate(names, start=1):
         said(f"axis {name}")
         measured.append(follows(tuned, number, FITTED * band, rms))
+        _check_coherence(measured[-1], name, units.text(rms, definition.interface.units("m")[number - 1]))
     fits, filters = zip(*(inverse(one, band) for one in measured), strict=True)
     plain = AxisFilters(kind="feed-forward filters", filters=filters)
     inverted = [_through(plain, i, one, step) for i, one in enumerate(measured)]
@@ -222,7 +239,10 @@ def predictions(
     band_hz: float,
     shapes: Sequence[tuple[int, int]],
 ) -> tuple[Tried, ...]:
-    """Inverse filters with predictions by ``late`` [s], and without: that which counts, then by what they leave."""
+    """Inverse filters with predictions by ``late`` [s], and without: that which counts, then by what they leave.
+
+    Those with which the loop is unstable come last, by how fast it grows.
+    """
     found = []
     for shape in (*shapes, None):
         changes: dict[str, Any] = {"prediction": np.zeros(1)}
@@ -232,15 +252,27 @@ def predictions(
         behind = [_through(coupling, i, one, definition.timing.step) for i, one in enumerate(measured)]
         left = max(float(np.abs(one.between(LOWEST_HZ, band_hz).response - 1.0).max()) for one in behind)
         found.append(Tried(coupling, left, linearised(definition.model_copy(update={"coupling": coupling}))))
-    found.sort(key=lambda one: (not one.linearisation.stable, one.left))
-    for i, one in enumerate(found):
-        if not one.linearisation.stable:
+    stable = sorted((one for one in found if one.linearisation.stable), key=lambda one: one.left)
+    unstable = sorted((one for one in found if not one.linearisation.stable), key=_radius)
+    kept: list[int] = []
+    for i, one in enumerate(stable):
+        if kept and one.left > ALIKE:
             break
         with suppress(HalfrealError):  # margins that are not known are not kept
-            found[i] = replace(one, margin=margin_of(definition.model_copy(update={"coupling": one.coupling})))
-        if found[i].keeps(definition.timing.step):
-            return (found[i], *found[:i], *found[i + 1 :])
-    return tuple(found)
+            stable[i] = replace(one, margin=margin_of(definition.model_copy(update={"coupling": one.coupling})))
+        if stable[i].keeps(definition.timing.step):
+            kept.append(i)
+    if kept:
+        stable.insert(0, stable.pop(max(kept, key=lambda i: _gain(stable[i]))))
+    return (*stable, *unstable)
+
+
+def _radius(one: Tried) -> float:
+    return one.linearisation.spectral_radius
+
+
+def _gain(one: Tried) -> float:
+    return -np.inf if one.margin is None else one.margin.gain_margin_db
 
 
 def follows(definition: Definition, axis: int, highest_hz: float, rms: float = RMS) -> Estimate:
@@ -260,8 +292,8 @@ def follows(definition: Definition, axis: int, highest_hz: float, rms: float = R
     if outcome != "completed":
         amplitude = units.text(rms, definition.interface.units("m")[axis - 1])
         raise HalfrealError(
-            f"the measurement of axis {axis} with {amplitude} rms up to {top:.3g} Hz {outcome}: {reason}; "
-            "choose a smaller amplitude, or a wider limit if table and specimen bear it"
+            f"the measurement of axis {definition.interface.names[axis - 1]} with {amplitude} rms up to {top:.3g} Hz "
+            f"{outcome}: {reason}; choose a smaller amplitude, or a wider limit if table and specimen bear it"
         )
     _, target, moved = stretch.log[round(period / timing.step) :].T
     return estimate(target, moved, timing.step, window=period).between(LOWEST_HZ, highest_hz)
@@ -300,6 +332,17 @@ def _check(definition: Definition, band_hz: float) -> None:
             f"a bandwidth of {band_hz:.3g} Hz with a step of {units.text(step, 's')}: the filters' low-pass at "
             f"{FILTERED:g} times that would be above {SHARE:g} of the sampling rate; ask for {most:.3g} Hz or less, or "
             "take a shorter timing.step"
+        )
+
+
+def _check_coherence(response: Estimate, name: str, amplitude: str) -> None:
+    """Refuse a measurement that noise hides."""
+    seen = float(np.median(response.coherence))
+    if seen < LEAST_COHERENCE:
+        raise HalfrealError(
+            f"axis {name} is hidden by noise: measured with {amplitude} rms, the coherence of target and motion is "
+            f"{seen:.2f} in the median, and {LEAST_COHERENCE:g} is needed; measure with a larger --amplitude (rms), as "
+            "large as table and limits bear, or with quieter sensors"
         )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from .. import units
 from ..figures import QUIET, new_figure, styled
 from ..rigs.interface_geometry import AXES
+from ..rigs.table_tuning import FLAT
 from .check import LEAST_GAIN_DB
-from .tune_table import AxisFollowing, TableTuning, Tried
+from .tune_table import ALIKE, AxisFollowing, TableTuning, Tried
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,14 +48,51 @@ def in_words(tuning: TableTuning) -> list[str]:
         f"{'prediction':<24}{'largest error up to ' + units.text(tuning.band_hz, 'Hz', 3):>28}   loop of the test",
         *(f"{_shape(one):<24}{100 * one.left:>26.3g} %   {_stability(one)}" for one in tuning.tried),
     ]
-    if not tuning.tried[0].keeps(tuning.best.timing.step):
+    keeps = tuning.tried[0].keeps(tuning.best.timing.step)
+    if keeps:
+        lines.append(
+            f"first: of those with which the loop keeps a gain margin of {LEAST_GAIN_DB:g} dB and bears one step more, "
+            f"the most accurate; up to {100 * ALIKE:g} % they count as alike, and the one with the most margin comes "
+            "first. Then the others, by their error"
+        )
+        lines += uneven(tuning)
+    elif not tuning.stable:
+        lines += hopeless(tuning)
+    else:
         lines.append(
             f"warning: with none of these the loop has a gain margin of {LEAST_GAIN_DB:g} dB and bears one step more; "
             "the most accurate that is stable counts. A lighter specimen, or fewer modes of the virtual part, helps"
         )
+        lines += uneven(tuning)
     if tuning.best.uncertainty:
         lines.append("note: judged for the table as described; 'halfreal check' judges what is uncertain in it")
     return lines
+
+
+def uneven(tuning: TableTuning) -> list[str]:
+    """A warning for axes whose amplitude is not flat within the bandwidth."""
+    far = [one for one in tuning.axes if max(abs(size - 1.0) for size in one.amplitudes) > FLAT]
+    if not far:
+        return []
+    low, high = min(one.amplitudes[0] for one in far), max(one.amplitudes[1] for one in far)
+    within = f"{100 * FLAT:.0f} % below {units.text(tuning.band_hz, 'Hz', 3)}"
+    return [
+        f"warning: through the coupling the amplitude of {', '.join(one.name for one in far)} leaves {within}: "
+        f"{low:.3f} … {high:.3f}, and modes near there come out wrong. What is flatter costs the loop its margin; a "
+        "bandwidth above what the test needs, or a lighter specimen, helps"
+    ]
+
+
+def hopeless(tuning: TableTuning) -> list[str]:
+    """What there is to say if the loop is unstable with every prediction."""
+    plain = next(one for one in tuning.tried if not np.any(one.coupling.prediction))
+    return [
+        "no prediction makes this loop stable. Without any, behind the inverse filters alone, it is "
+        f"{plain.linearisation.summary()}",
+        "'halfreal check' of the definition tells what decides. What helps is a lighter or better damped specimen, "
+        "mass and stiffness on the virtual side of the interface, fewer modes of the virtual part, or another "
+        "bandwidth",
+    ]
 
 
 def _predictions(tuning: TableTuning) -> np.ndarray:
@@ -86,7 +124,7 @@ def _shape(one: Tried) -> str:
 
 def _stability(one: Tried) -> str:
     if not one.linearisation.stable:
-        return f"unstable, spectral radius {one.linearisation.spectral_radius:.4g}"
+        return f"unstable, spectral radius {one.linearisation.spectral_radius:.6g}"
     if one.margin is None:
         return "stable"
     further, gain = one.margin.critical_delay, one.margin.gain_margin_db
@@ -103,7 +141,7 @@ def as_numbers(tuning: TableTuning) -> dict[str, Any]:
         "coupling": tuning.coupling.model_dump(mode="json"),
         "largest_error": tuning.tried[0].left,
         "axes": [_numbers(one) for one in tuning.axes],
-        "stable": tuning.tried[0].linearisation.stable,
+        "stable": tuning.stable,
         "delay_margin_s": None if margin is None else margin.critical_delay,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,
     }
