@@ -94,7 +94,7 @@ def with_clock(definition: Definition, *, waits: bool = True) -> Loop:
     rest = np.asarray(definition.virtual.initial_target(), dtype=float)
     inner, sensors = simulated(definition, rig, n, rest, numbered("command", n))
     clock = pace(definition.timing.step, definition.real_time.spin, "count", waits=waits)
-    return build(definition, endless=True, link=[*inner, sensors, clock])
+    return build(definition, endless=True, link=[*inner, *sensors, clock])
 
 
 @contextlib.contextmanager
