@@ -3,10 +3,12 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+from numba import njit
 
 from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.compile import CompilationError
+from halfreal.kernels.compile import CompilationError, kernel
 from halfreal.kernels.loop import Loop
 
 PROGRAM = """
@@ -44,6 +46,26 @@ def test_cached_block_follows_an_edited_constant_of_the_same_size_and_time(tmp_p
     path.write_text(source.replace("8.0", "5.0"))
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert run_block(path, tmp_path) == "5.0"
+
+
+@kernel
+def total(x):
+    found = 0.0
+    for i in range(x.size):
+        found += x[i]
+    return found
+
+
+@njit
+def totals(p):
+    return total(p.two) + total(p.three)
+
+
+def test_a_helper_is_compiled_once_for_fields_of_any_shape():
+    record = np.zeros(1, dtype=[("two", float, 2), ("three", float, 3)])
+    record["two"], record["three"] = [1.0, 2.0], [10.0, 20.0, 30.0]
+    assert totals(record[0]) == 63.0
+    assert len(total.signatures) == 1
 
 
 def unknown_field_step(p, s, t, u, y):
