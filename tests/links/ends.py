@@ -16,15 +16,17 @@ from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import TRIPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.pace import pace
-from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.rig_end import OwnLimits, RigEnd, RigSession
 from halfreal.links.settings import Link, SharedMemory, Udp
-from halfreal.links.wires import MailboxWire, UdpWire
+from halfreal.links.wires import MailboxWire, UdpWire, Wire
 
 STEP = 1e-3
 KEY = 0xFEDC_BA98_7654_3210
 STIFFNESS = 1000.0
 LONG = 1000.0
 """A lease or an age [s] that no test sees the end of."""
+LEASE = 5.0
+"""What rigs of sessions grant [s]."""
 SOON = 1e-6
 _numbers = itertools.count()
 _kept = ExitStack()
@@ -87,6 +89,16 @@ def rig_loop(
     return Loop([command], outer=[spring(), end.answer_block(session)], dt=STEP)
 
 
+def rig_end(wire: Wire, step: float = STEP, limits: OwnLimits | None = None) -> RigEnd:
+    """A rig's end of one axis, without limits of its own if left out."""
+    return RigEnd(1, step, wire, "", LONG, limits)
+
+
+def offer_of(displacement: float = 0.0, force: float = 0.0) -> Offer:
+    """What a rig of one axis without limits of its own offers."""
+    return Offer(KEY, np.array([displacement]), np.array([force]), *(np.array([np.inf]) for _ in range(3)))
+
+
 def value(loop: Loop, name: str) -> float:
     return float(loop.vector[loop.index[name]])
 
@@ -94,8 +106,8 @@ def value(loop: Loop, name: str) -> float:
 def link(medium: str) -> Link:
     """A link of its own for a rig in this process: any free port, or a name of its own."""
     if medium == "udp":
-        return Udp(kind="udp", rig="127.0.0.1:0")
-    return SharedMemory(kind="shared memory", name=f"test-{os.getpid()}-{next(_numbers)}")
+        return Udp(kind="udp", rig="127.0.0.1:0", lease=LEASE)
+    return SharedMemory(kind="shared memory", name=f"test-{os.getpid()}-{next(_numbers)}", lease=LEASE)
 
 
 def reach(link: Link, rig: RigEnd) -> ControllerEnd:
@@ -107,14 +119,14 @@ def loops_of_both_ends() -> dict[str, Loop]:
     """For counting allocations: what one end sends the other hears, and those that wait do so for a microsecond."""
     near, far = _kept.enter_context(sockets())
     far_wire = UdpWire(far, "the near end")
-    controller, offer = ControllerEnd(near), Offer(KEY, np.zeros(1), np.zeros(1))
-    rig, session = RigEnd(1, SOON, far_wire, ""), RigSession(KEY, LONG, far_wire)
+    controller, offer = ControllerEnd(near), offer_of()
+    rig, session = rig_end(far_wire, SOON), RigSession(KEY, LONG, far_wire)
     commands, limits = ("command",), {"stale_warn": None, "stale_trip": None}
     send, receive = controller.blocks(commands, SOON, waits=False, offer=offer, **limits)
     waiting = controller.blocks(commands, SOON, waits=True, offer=offer, **limits)
     in_step = rig.command_block(replace(session, lease=SOON), np.zeros(1), waits=True, returns=True, return_time=LONG)
     return {
-        "controller": Loop([ramp()], outer=[send, pace(SOON, 0.0, "count", waits=True), receive], dt=SOON),
+        "controller": Loop([ramp()], outer=[send, pace(SOON, 0.0, "hold", waits=True), receive], dt=SOON),
         "rig": rig_loop(rig, session, waits=False),
         "controller paced by its rig": Loop(
             [ramp(TRIPPED)], outer=[*waiting, pace(SOON, 0.0, "hold", waits=False, idle=("link.idle",))], dt=SOON

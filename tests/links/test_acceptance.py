@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import STOPPED
-from halfreal.links.controller_end import ControllerEnd, Offer
-from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.controller_end import ControllerEnd
+from halfreal.links.rig_end import RigSession
 from halfreal.links.wires import Wire
-from links.by_hand import ARM, ARMED, COMMAND, HEADER, IDLE, MAGIC, MEASUREMENT, STOP, Datagram
-from links.ends import KEY, LONG, STEP, controller_loop, mailboxes, rig_loop, sockets, value
+from links.by_hand import ARM, ARMED, COMMAND, HEADER, IDLE, MAGIC, MEASUREMENT, STOP, VERSION, Datagram
+from links.ends import KEY, LONG, controller_loop, mailboxes, offer_of, rig_end, rig_loop, sockets, value
 
+FAR = 10**9
+"""Stands for as far ahead of the newest as a sequence may be."""
 COUNTED = ("lost", "duplicated", "reordered", "corrupted", "truncated", "foreign", "replayed")
 
 
@@ -32,6 +34,7 @@ class Model:
     count: int
     newest: int
     accepted: tuple[float, ...]
+    ahead: int
     came: set[int] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
     stopped: bool = False
@@ -45,13 +48,18 @@ class Model:
         if len(data) < 60 or len(data) != 60 + 8 * struct.unpack_from("<H", data, 6)[0]:
             return "truncated"
         magic, version, kind, count, key, sequence, *_ = HEADER.unpack_from(data)
-        if (magic, version, key) != (MAGIC, 1, KEY) or not self.belongs(kind, count, sequence):
+        if (magic, version, key) != (MAGIC, VERSION, KEY) or not self.belongs(kind, count, sequence):
+            return "foreign"
+        if kind != STOP and sequence > self.newest + self.ahead:
             return "foreign"
         channels = struct.unpack_from(f"<{count}d", data, 56)
         if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
             return "corrupted"
         if kind == COMMAND and not all(map(math.isfinite, channels)):
             return "corrupted"
+        if kind == STOP and not self.newest < sequence <= self.newest + self.ahead:
+            self.stopped = True  # valid whatever its sequence
+            return ""
         if self.newest - sequence >= 64:
             return "replayed"
         if sequence in self.came:
@@ -97,7 +105,8 @@ class End:
             pass
         self.loop.state(self.block)["taken"][:] = self.wire.taken()
         resting = (0.0,) * len(self.outputs)
-        return Model(self.sends.kind, len(self.outputs), self.first, resting, {self.first})
+        ahead = int(self.loop.parameter(self.block)["ahead"])
+        return Model(self.sends.kind, len(self.outputs), self.first, resting, ahead, {self.first})
 
     def agrees_with(self, model: Model) -> None:
         assert {name: value(self.loop, f"link.{name}") for name in COUNTED} == model.counts
@@ -118,13 +127,13 @@ def side(request: pytest.FixtureRequest) -> Iterator[End]:
 
 
 def controller(wire: Wire, tell: Callable[[bytes], object], queues: bool) -> End:
-    loop = controller_loop(ControllerEnd(wire), Offer(KEY, np.zeros(1), np.zeros(1)), waits=False)
+    loop = controller_loop(ControllerEnd(wire), offer_of(), waits=False)
     sends = Datagram(MEASUREMENT, KEY, channels=(1.0, 2.0), state=ARMED)
     return End(loop, "link.receive", wire, tell, sends, ("measured.displacement", "measured.force"), 0, queues)
 
 
 def rig(wire: Wire, tell: Callable[[bytes], object], queues: bool) -> End:
-    loop = rig_loop(RigEnd(1, STEP, wire, ""), RigSession(KEY, LONG, wire), waits=False)
+    loop = rig_loop(rig_end(wire), RigSession(KEY, LONG, wire), waits=False)
     return End(loop, "link.command", wire, tell, Datagram(COMMAND, KEY, channels=(1.0,)), ("command",), 1, queues)
 
 
@@ -142,10 +151,8 @@ mutations = st.one_of(
     st.just(("stop", 0)),
     st.just(("arm", 0)),
 )
-events = st.lists(
-    st.tuples(st.one_of(st.just(1), st.integers(-70, 5), st.integers(60, 70)), st.floats(-1e3, 1e3), mutations),
-    max_size=4,
-)
+steps = st.one_of(st.just(1), st.integers(-70, 5), st.integers(60, 70), st.integers(FAR - 70, FAR + 70))
+events = st.lists(st.tuples(steps, st.floats(-1e3, 1e3), mutations), max_size=4)
 
 
 def changed(datagram: Datagram, how: str, by: float) -> bytes:
@@ -177,8 +184,8 @@ def test_any_sequence_of_good_and_bad_datagrams_is_judged_as_the_page_says(side:
     for tick in ticks:
         said = []
         for ahead, number, (how, by) in tick:
-            sequence = max(newest + ahead, 2)
-            newest = max(newest, sequence)
+            sequence = max(newest + (ahead if ahead < FAR / 2 else ahead - FAR + model.ahead), 2)
+            newest = sequence if newest < sequence <= newest + model.ahead else newest
             values = tuple(number + i for i in range(len(side.outputs)))
             said.append(changed(replace(side.sends, sequence=sequence, channels=values), how, by))
         for data in said if side.queues else said[-1:]:
@@ -211,7 +218,9 @@ def test_every_bit_that_turns_and_every_cut_is_counted_and_changes_nothing(side:
         data = bytearray(whole)
         data[bit // 8] ^= 1 << bit % 8
         at = bit // 8
-        expected["foreign" if at < 6 or 8 <= at < 16 else "truncated" if at < 8 else "corrupted"] += 1
+        ahead = 16 <= at < 24 and 1 << (bit - 8 * 16) > model.ahead  # the sequence, which is 4
+        foreign = at < 6 or 8 <= at < 16 or ahead
+        expected["foreign" if foreign else "truncated" if at < 8 else "corrupted"] += 1
         side.tell(bytes(data))
         side.loop.run(1)
     for length in range(len(whole)):
@@ -241,9 +250,11 @@ def test_what_is_longer_than_any_datagram_is_counted_once_and_changes_nothing(si
 
 
 def test_sequences_of_another_world_change_no_output_that_older_ones_do(side: End) -> None:
-    """The largest that the loop counts exactly is new; every one before it is then old."""
+    """One as far ahead as may be is new, and every one before it is then old; one further ahead is foreign."""
     model = heard_anew(side)
-    for sequence, number in ((2**53, 5.0), (4, 7.0), (0, 7.0), (2**53 - 64, 7.0), (2**53 - 63, 7.0), (2**53, 7.0)):
+    new, far = 3 + model.ahead, (4 + model.ahead, 2**53, 2**63 - 1, 2**64 - 1)
+    said = [*((sequence, 7.0) for sequence in far), (new, 5.0)]
+    for sequence, number in [*said, *((sequence, 7.0) for sequence in (4, 0, new - 64, new - 63, new, *far[1:]))]:
         data = replace(side.sends, sequence=sequence, channels=tuple(number for _ in side.outputs)).packed()
         side.tell(data)
         model.hear(data)

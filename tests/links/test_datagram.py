@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from halfreal.kernels.compile import kernel
 from halfreal.kernels.datagram import BUFFER, HEADER, ROOM, crc32, seal, store_double, write_header
-from halfreal.links.controller_end import ControllerEnd, Offer, halves
+from halfreal.links.controller_end import ControllerEnd, halves
 from halfreal.links.datagram import Datagram, decode
-from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.rig_end import RigSession
 from links import by_hand
-from links.ends import KEY, LONG, STEP, controller_loop, rig_loop, sockets
+from links.ends import KEY, LONG, STEP, controller_loop, offer_of, rig_end, rig_loop, sockets
 
 WHOLE = st.integers(0, 2**64 - 1)
 HALF = st.integers(0, 2**32 - 1)
@@ -105,15 +105,15 @@ def test_no_part_of_a_datagram_nor_one_with_more_behind_it_passes_for_one(channe
 
 
 def test_what_is_whole_and_of_another_kind_of_link_is_no_datagram():
-    for strange in (by_hand.Datagram(5, magic=0x4C524649), by_hand.Datagram(5, version=2)):
+    for strange in (by_hand.Datagram(5, magic=0x4C524649), by_hand.Datagram(5, version=1)):
         assert decode(strange.packed()) is None
-    assert decode(by_hand.Datagram(5, channels=(0.0,) * 129).packed()) is None
-    assert decode(by_hand.Datagram(5, channels=(0.0,) * 128).packed()) is not None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 321).packed()) is None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 320).packed()) is not None
 
 
 def test_commands_of_the_loop_are_those_of_the_page():
     with sockets() as (wire, far):
-        loop = controller_loop(ControllerEnd(wire), Offer(KEY, np.zeros(1), np.zeros(1)), waits=False, mode=4.0)
+        loop = controller_loop(ControllerEnd(wire), offer_of(), waits=False, mode=4.0)
         loop.vector[0] = -2.0  # the tick
         before = -math.inf
         for tick, sequence in ((-2, 2), (-1, 3), (0, 4), (1, 5)):
@@ -130,7 +130,7 @@ def test_commands_of_the_loop_are_those_of_the_page():
 
 def test_measurements_of_the_loop_are_those_of_the_page():
     with sockets() as (wire, far):
-        loop = rig_loop(RigEnd(1, STEP, wire, ""), RigSession(KEY, LONG, wire), waits=False)
+        loop = rig_loop(rig_end(wire), RigSession(KEY, LONG, wire), waits=False)
         for sequence, tick, position in ((2, 40, 0.5), (3, 41, -0.25), (7, 45, 1e-9)):
             far.send(by_hand.Datagram(by_hand.COMMAND, KEY, sequence, (position,), tick=tick).packed())
             loop.run(1)
@@ -146,7 +146,7 @@ def test_measurements_of_the_loop_are_those_of_the_page():
 def test_the_largest_and_smallest_numbers_go_through_unchanged():
     """Channels are eight bytes, whatever they stand for."""
     with sockets() as (wire, far):
-        loop = rig_loop(RigEnd(1, STEP, wire, ""), RigSession(KEY, LONG, wire), waits=False)
+        loop = rig_loop(rig_end(wire), RigSession(KEY, LONG, wire), waits=False)
         for sequence, number in enumerate((5e-324, 1.7976931348623157e308, -0.0), start=2):
             far.send(by_hand.Datagram(by_hand.COMMAND, KEY, sequence, (number,)).packed())
             loop.run(1)

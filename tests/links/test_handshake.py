@@ -51,7 +51,7 @@ class Answering(NoWire):
         return self.waiting.pop(0) if self.waiting else None
 
 
-def offered(hello: Datagram, key: int = KEY, channels: tuple[float, ...] = (0.25, 250.0)) -> Datagram:
+def offered(hello: Datagram, key: int = KEY, channels: tuple[float, ...] = (0.25, 250.0, 0.5, 0.2, 0.01)) -> Datagram:
     return Datagram(OFFER, key, 0, channels, hello.sequence, state=IDLE)
 
 
@@ -76,6 +76,7 @@ def test_hello_says_step_axes_and_lease():
     said = wire.said[0]
     assert (said.kind, said.key, said.channels) == (HELLO, 0, (STEP, 1.0, LEASE))
     assert (offer.key, offer.displacement[0], offer.force[0]) == (KEY, 0.25, 250.0)
+    assert (offer.largest[0], offer.fastest[0], offer.furthest[0]) == (0.5, 0.2, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_refusal_without_channels_is_one_all_the_same():
         lambda d: Datagram(REFUSAL, answers=d.sequence ^ 1, code=1),
         lambda d: offered(d, key=0),
         lambda d: offered(d, key=7, channels=(0.25,)),
-        lambda d: offered(d, key=7, channels=(0.0,) * 4),
+        lambda d: offered(d, key=7, channels=(0.0,) * 10),
         lambda d: Datagram(MEASUREMENT, 7, 5, (0.25, 250.0), d.sequence),
         lambda d: Datagram(HELLO, 7, d.sequence, (0.25, 250.0), d.sequence),
     ],
@@ -116,10 +117,21 @@ def test_what_does_not_answer_the_question_is_not_heard(other):
     assert hello(lambda d: [other(d), offered(d)]).key == KEY
 
 
-@pytest.mark.parametrize("channels", [(math.nan, 250.0), (0.25, math.inf)])
+@pytest.mark.parametrize("channels", [(math.nan, 250.0, 1.0, 1.0, 1.0), (0.25, math.inf, 1.0, 1.0, 1.0)])
 def test_a_rig_whose_sensors_tell_nothing_is_not_armed(channels):
     with pytest.raises(LinkError, match=r"measures .*(nan|inf).*must be finite: check its sensors"):
         hello(lambda d: [offered(d, channels=channels)])
+
+
+@pytest.mark.parametrize("limits", [(0.0, 1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, math.nan)])
+def test_a_rig_whose_own_limits_make_no_sense_is_not_armed(limits):
+    with pytest.raises(LinkError, match=r"offers .* as its own limits .*must be greater than 0: check its settings"):
+        hello(lambda d: [offered(d, channels=(0.25, 250.0, *limits))])
+
+
+def test_a_rig_of_another_version_is_refused_at_once():
+    with pytest.raises(LinkError, match=r"speaks version 1 of the protocol and this program version 2"):
+        hello(lambda d: [replace(offered(d), version=1)])
 
 
 def test_only_the_offer_that_the_rig_made_last_is_taken(monkeypatch):

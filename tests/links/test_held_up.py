@@ -9,11 +9,12 @@ import pytest
 
 from halfreal.kernels.wire import MOST
 from halfreal.links import controller_end, rig_end
-from halfreal.links.controller_end import ControllerEnd, Offer
-from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.controller_end import ControllerEnd
+from halfreal.links.rig_end import RigSession
 from halfreal.links.wires import NoWire
+from links import ends
 from links.by_hand import ARM, ARMED, COMMAND, MEASUREMENT, NO_COMMAND, SAFE, STOP, Datagram, unpacked
-from links.ends import KEY, STEP
+from links.ends import KEY, STEP, offer_of
 from links.scripted import Scripted
 
 LEASE = 100.0
@@ -25,7 +26,7 @@ FOREIGN = Datagram(COMMAND, KEY ^ 1, 5, (0.7,)).packed()
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch):
     def build(*, waits: bool) -> Scripted:
-        end = RigEnd(1, STEP, NoWire(), "")
+        end = ends.rig_end(NoWire())
         session = RigSession(KEY, 1e-3 * LEASE, NoWire())
         block = end.command_block(session, np.array([0.25]), waits=waits, returns=False, return_time=0.01)
         return Scripted(block, rig_end, monkeypatch)
@@ -36,7 +37,7 @@ def rig(monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def controller(monkeypatch: pytest.MonkeyPatch):
     def build(*, waits: bool, trip: float) -> Scripted:
-        offer = Offer(KEY, np.zeros(1), np.zeros(1))
+        offer = offer_of()
         end = ControllerEnd(NoWire())
         blocks = end.blocks(("command",), STEP, waits=waits, stale_warn=None, stale_trip=1e-3 * trip, offer=offer)
         return Scripted(blocks[1], controller_end, monkeypatch)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import RUNNING, TRIPPED
 from halfreal.links import pace as module
 from halfreal.links.pace import BINS, MISSED, PER_OCTAVE, TOO_LATE, pace, percentiles
 from links.ends import ramp, value
@@ -25,9 +24,7 @@ WORK = st.lists(st.one_of(st.integers(0, PERIOD), st.integers(0, 5 * PERIOD), st
 
 
 def scripted(overrun: str, monkeypatch: pytest.MonkeyPatch, *, waits: bool = True, **more: object) -> Scripted:
-    end = Scripted(pace(TICK, 0.0, overrun, waits=waits, **more), module, monkeypatch, look=0)
-    end.u[0] = RUNNING
-    return end
+    return Scripted(pace(TICK, 0.0, overrun, waits=waits, **more), module, monkeypatch, look=0)
 
 
 def called_after(end: Scripted, work: int) -> int:
@@ -45,10 +42,10 @@ def test_the_first_tick_begins_a_period_after_the_first_call(monkeypatch):
     assert end["pace.lateness"] == end["pace.execution"] == end["pace.overruns"] == 0.0
 
 
-@pytest.mark.parametrize("overrun", ["count", "hold", "trip"])
+@pytest.mark.parametrize("overrun", ["hold", "trip"])
 @given(work=WORK)
 def test_ticks_wait_for_their_deadlines_and_missed_ones_are_dealt_with(overrun, work):
-    """Counting keeps deadline k at k periods from the first call; holding moves on to the next one not yet gone."""
+    """Deadlines are whole periods from the first call; one that is gone is passed over."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         end = scripted(overrun, monkeypatch)
         begin = end.time
@@ -61,7 +58,7 @@ def test_ticks_wait_for_their_deadlines_and_missed_ones_are_dealt_with(overrun, 
             missed = called > due
             overruns += missed
             lateness.append(max(called - due, 0))
-            if missed and overrun != "count":
+            if missed:
                 due = PERIOD * -(-called // PERIOD)
             assert end.time - begin == max(called, due)
             assert end["pace.lateness"] == pytest.approx(1e-9 * lateness[-1], abs=1e-15)
@@ -75,11 +72,10 @@ def test_ticks_wait_for_their_deadlines_and_missed_ones_are_dealt_with(overrun, 
         assert end.s["execution_histogram"].sum() == len(work)
 
 
-def test_after_a_trip_the_way_home_is_not_hurried(monkeypatch):
-    end = scripted("count", monkeypatch)
+def test_ticks_that_were_missed_are_not_made_up_for(monkeypatch):
+    end = scripted("hold", monkeypatch)
     begin = end.time
     called_after(end, 0)
-    end.u[0] = TRIPPED
     for _ in range(3):
         before = end.time
         called_after(end, 7 * PERIOD // 2)
@@ -87,12 +83,11 @@ def test_after_a_trip_the_way_home_is_not_hurried(monkeypatch):
     assert end.time - begin == 13 * PERIOD
 
 
-@pytest.mark.parametrize("overrun", ["count", "hold"])
-def test_a_tick_later_than_the_limit_is_a_fault(monkeypatch, overrun):
-    end = scripted(overrun, monkeypatch, lateness=2.0 * TICK)
+def test_a_tick_later_than_the_limit_is_a_fault(monkeypatch):
+    end = scripted("hold", monkeypatch, lateness=2.0 * TICK)
     called_after(end, 0)
     assert called_after(end, 3 * PERIOD) == 0  # late by two periods: as late as may be
-    end = scripted(overrun, monkeypatch, lateness=2.0 * TICK)
+    end = scripted("hold", monkeypatch, lateness=2.0 * TICK)
     called_after(end, 0)
     assert called_after(end, 3 * PERIOD + 1) == TOO_LATE
 
@@ -104,7 +99,7 @@ def test_paced_by_its_rig_it_waits_for_nothing_and_idle_time_is_no_work(work, id
         assert called_after(end, 0) == 0
         overruns = 0
         for busy, waited in zip(work, idle, strict=False):
-            end.u[1] = 1e-9 * waited
+            end.u[0] = 1e-9 * waited
             before = end.time
             status = called_after(end, busy + waited)
             assert end.time == before + busy + waited
@@ -121,7 +116,7 @@ def test_paced_by_its_rig_it_waits_for_nothing_and_idle_time_is_no_work(work, id
 
 def test_no_tick_begins_before_it_is_due_and_the_histogram_tells_how_late_they_were():
     period = 2e-5
-    loop = Loop([ramp()], outer=[pace(period, 0.0, "count", waits=True)], dt=period)
+    loop = Loop([ramp()], outer=[pace(period, 0.0, "hold", waits=True)], dt=period)
     names = ["pace.lateness", "pace.execution"]
     log = loop.run(301, record=names).log[1:, 1:]  # a row has the times of the tick before it
     lateness, execution = np.vstack([log, [value(loop, name) for name in names]]).T

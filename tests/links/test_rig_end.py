@@ -14,11 +14,11 @@ import pytest
 from halfreal.kernels.control import EMERGENCY_STOP, REQUEST, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, STOPPED
-from halfreal.links.rig_end import AFTER, RigEnd, RigSession
+from halfreal.links.rig_end import AFTER, RigSession
 from halfreal.links.wires import UdpWire
 from links.by_hand import ARMED, COMMAND, IDLE, NO_COMMAND, SAFE, STOP, Datagram, unpacked
 from links.by_hand import EMERGENCY_STOP as EMERGENCY_STOPPED
-from links.ends import KEY, LONG, STEP, rig_loop, sockets, value
+from links.ends import KEY, LONG, STEP, rig_end, rig_loop, sockets, value
 
 RETURN = 10 * STEP
 
@@ -30,9 +30,7 @@ def ends() -> Iterator[tuple[UdpWire, socket.socket]]:
 
 
 def serving(wire: UdpWire, *, waits: bool = False, returns: bool = False) -> Loop:
-    return rig_loop(
-        RigEnd(1, STEP, wire, ""), RigSession(KEY, LONG, wire), waits=waits, returns=returns, return_time=RETURN
-    )
+    return rig_loop(rig_end(wire), RigSession(KEY, LONG, wire), waits=waits, returns=returns, return_time=RETURN)
 
 
 def say(far: socket.socket, sequence: int, position: float | None = None, tick: int = 0) -> None:

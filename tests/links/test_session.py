@@ -19,10 +19,9 @@ from halfreal.links.rig_end import RigEnd, RigSession
 from halfreal.links.wires import LinkError
 from links import by_hand
 from links.by_hand import ARM, ARMED, COMMAND, HELLO, IDLE, MEASUREMENT, OFFER, OWN_LIMIT, SAFE
-from links.ends import LONG, STEP, controller_loop, link, reach, rig_loop, value
+from links.ends import LEASE, STEP, controller_loop, link, reach, rig_loop, value
 
 PATIENCE = 20.0
-LEASE = LONG / 200
 AT = (np.array([0.25]), np.array([250.0]))
 MEDIA = pytest.mark.parametrize("medium", ["udp", "shared memory"])
 
@@ -242,7 +241,7 @@ def test_a_controller_written_by_hand_from_the_page_is_served():
     with both_ends("udp") as (rig, _), by_hand.Controller(port(rig)) as controller:
         for first in (-3, 5):
             with in_background(follow(rig, waits=True)):
-                assert controller.arm(LEASE).channels == (0.25, 250.0)
+                assert controller.arm(LEASE).channels == (0.25, 250.0, math.inf, math.inf, math.inf)
                 for tick in range(first, first + 20):
                     got = controller.command(1e-3 * tick, tick=tick)
                     assert (got.state, got.code) == (ARMED, 0)

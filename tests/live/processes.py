@@ -135,7 +135,7 @@ class Rig(Process):
 
     def __init__(self, folder: Path, *options: str, changes: Mapping[str, object] | None = None) -> None:
         self.path = folder / "rig.h5"
-        file = written(folder / "rig.toml", changes or {})
+        file = written(folder / "rig.toml", {"link.lease": "10 s"}, changes or {})  # the longest that it grants
         super().__init__(folder, "rig", "rig", str(file), "--output", str(self.path), *options)
         self.port = int(self.until(r"listening on \S+?:(\d+)|listening on shared memory")[1] or 0)
 
@@ -144,17 +144,19 @@ class Rig(Process):
         self.until("record: ")
         return halfreal.load_run(self.path)
 
-    def go_home(self) -> None:
-        """Bring it back to 0 by hand, whatever the last test has done; what it has said until then is forgotten."""
+    def go_home(self, home: float = 0.0) -> None:
+        """Bring it back by hand, whatever the last test has done; what it has said until then is forgotten."""
         self.signal(signal.SIGCONT)
         with Controller(self.port) as by_hand:
             answer = wait_for(lambda: (heard := by_hand.hello()).kind == OFFER and heard, "the rig to be free")
-            if answer.channels[0] != 0.0:
+            if answer.channels[0] != home:
                 said = self.said.count("record: ")
                 by_hand.arm()
-                by_hand.send(by_hand.next(COMMAND, (0.0,)))
-                while by_hand.measurement().channels[0] != 0.0:
-                    pass
+                at = now = answer.channels[0]
+                while now != home:  # in small steps: a rig does not follow a first command that is far away
+                    at += float(np.clip(home - at, -1e-4, 1e-4))
+                    by_hand.send(by_hand.next(COMMAND, (at,)))
+                    now = by_hand.measurement().channels[0]
                 by_hand.stop()
                 wait_for(lambda: self.said.count("record: ") > said, "its record")
         self._said_before += len(self.said)

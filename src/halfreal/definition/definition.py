@@ -354,6 +354,8 @@ class Definition(Settings):
         if rig is not None and virtual is not None:
             limits.check_commands(commands_of(rig), targets_of(virtual))
             limits.check_axes(axes_of(info.data.get("axes"), virtual, rig))
+            if commands_of(rig) == "displacement":
+                limits.check_safe_position(axes_of(info.data.get("axes"), virtual, rig))
         timing, slow = info.data.get("timing"), info.data.get("slow")
         step = slow.period if slow is not None else timing.step if timing is not None else 0.0
         if limits.stale.trip is not None and limits.stale.trip < 2 * step:

@@ -149,14 +149,13 @@ class RealTime(Settings):
     """How ``halfreal run`` keeps time.
 
     ``pacing``: by this machine's clock, or by the rig, one tick for each of its measurements.  ``overrun``, when a tick
-    is not done before the next is due: "count" runs the ticks missed at once and keeps up with the clock; "hold" lets
-    the test's time stand still while its command is held; "trip" ends the test.  The loop sleeps until ``spin`` before
-    a tick is due, and watches the clock from there.  ``priority`` (of SCHED_FIFO) and ``cpu`` (its number) are used
-    where the system permits.
+    is not done before the next is due: "hold" lets the test's time stand still while its command is held; "trip" ends
+    the test.  Lost time is never made up for.  The loop sleeps until ``spin`` before a tick is due, and watches the
+    clock from there.  ``priority`` (of SCHED_FIFO) and ``cpu`` (its number) are used where the system permits.
     """
 
     pacing: Literal["clock", "rig"] = "clock"
-    overrun: Literal["count", "hold", "trip"] = "count"
+    overrun: Literal["hold", "trip"] = "hold"
     spin: Annotated[float, Number("s", least=0)] = SPIN
     priority: Annotated[int, Field(ge=1, le=99)] = 80
     cpu: Annotated[int, Field(ge=0)] | None = None

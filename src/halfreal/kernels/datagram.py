@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from numba.extending import intrinsic
 
 from .compile import kernel
 
-MAGIC, VERSION = 0x4C524648, 1
+MAGIC, VERSION = 0x4C524648, 2
 HELLO, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP = 1, 2, 3, 4, 5, 6, 7
 IDLE, ARMED_RIG, SAFE = 1.0, 2.0, 3.0
 """States of the rig."""
@@ -20,12 +21,21 @@ LEASE_OVER, OWN_LIMIT, OWN_STOP = 1.0, 2.0, 3.0
 """Why a rig has made itself safe."""
 
 HEADER, CRC = 56, 4
-MOST_CHANNELS = 128
-ROOM = HEADER + 8 * MOST_CHANNELS + CRC
+MOST_CHANNELS = 320
+LONGEST = HEADER + 8 * MOST_CHANNELS + CRC
+"""Bytes of the longest datagram, an OFFER of 64 axes."""
+ROOM = HEADER + 8 * 128 + CRC
+"""Bytes of the longest datagram within a session, a MEASUREMENT of 64 axes."""
 BUFFER = (ROOM + 7) // 8 + 2
-"""Doubles of a buffer that holds any datagram."""
+"""Doubles of a buffer that holds any datagram within a session."""
 WINDOW = 64
 """Sequences behind the newest for which it is known whether they came."""
+
+
+def furthest_ahead(lease: float, step: float) -> float:
+    """How far a sequence may be ahead of the newest accepted: within a lease no more datagrams can have been lost."""
+    return float(2 * math.ceil(lease / step) + WINDOW)
+
 
 NEW, TRUNCATED, FOREIGN, CORRUPTED, REPLAYED, DUPLICATED, REORDERED = -1, 0, 1, 2, 3, 4, 5
 """What a datagram turns out to be; from 0 on its place among the counters."""
@@ -144,24 +154,33 @@ def ours(buffer, key, kind, count, other):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def judge(buffer, length, key, kind, count, other, counts, newest, seen):  # type: ignore[no-untyped-def]
+def judge(buffer, length, key, kind, count, other, ahead, counts, newest, seen):  # type: ignore[no-untyped-def]
     """What a datagram of a session is: NEW, or why it is forgotten; it is counted, and a new one accepted.
 
-    Expected are ``kind`` with ``count`` channels, or ``other`` (0: none) without any.  ``newest`` holds the newest
-    sequence accepted, ``seen[q % WINDOW]`` the last one accepted in that place.
+    Expected are ``kind`` with ``count`` channels, or ``other`` (0: none) without any, which is STOP and valid whatever
+    its sequence.  ``newest`` holds the newest sequence accepted, ``seen[q % WINDOW]`` the last one accepted in that
+    place; one that is more than ``ahead`` of the newest is none of the other end's.
     """
     verdict = NEW
+    sequence = 0.0
     if length < HEADER + CRC or length != HEADER + 8 * load16(buffer + 6) + CRC:
         verdict = TRUNCATED
     elif length > ROOM or not ours(buffer, key, kind, count, other):
         verdict = FOREIGN
-    elif load32(buffer + length - CRC) != crc32(buffer, length - CRC):
-        verdict = CORRUPTED
-    elif load8(buffer + 5) == COMMAND:
-        for i in range(count):
-            if not np.isfinite(load_double(buffer + HEADER + 8 * i)):
-                verdict = CORRUPTED
-    sequence = float(load64(buffer + 16))
+    else:
+        sequence = float(load64(buffer + 16))
+        stops = other != 0 and load8(buffer + 5) == other
+        beyond = sequence > newest[0] + ahead or sequence < 0.0  # an unsigned number, read as a signed one
+        if beyond and not stops:
+            verdict = FOREIGN
+        elif load32(buffer + length - CRC) != crc32(buffer, length - CRC):
+            verdict = CORRUPTED
+        elif stops and (beyond or sequence <= newest[0]):
+            return NEW
+        elif load8(buffer + 5) == COMMAND:
+            for i in range(count):
+                if not np.isfinite(load_double(buffer + HEADER + 8 * i)):
+                    verdict = CORRUPTED
     if verdict == NEW and sequence <= newest[0]:
         if sequence <= newest[0] - WINDOW:
             verdict = REPLAYED

@@ -19,6 +19,7 @@ from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
+RIG_FAULT_CHANNEL = Channel("loop.rig_fault", "1")
 GUARD_MODE = "guard.mode"
 LOOP_FAULTS = {compiled.RING_FULL: "the record found no room: the recorder has not kept up"}
 
@@ -91,8 +92,9 @@ class Loop:
         self.index: dict[str, int] = {
             FAULT_CHANNEL.name: compiled.FAULT,
             REQUEST_CHANNEL.name: compiled.REQUESTED,
+            RIG_FAULT_CHANNEL.name: compiled.RIG_FAULT,
         }
-        self.channels: list[Channel] = [FAULT_CHANNEL, REQUEST_CHANNEL]
+        self.channels: list[Channel] = [FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL]
         position = compiled.SCRATCH + scratch
         self._outputs_at: list[int] = []
         for block in self.blocks:
@@ -198,7 +200,7 @@ class Loop:
         for block in self.blocks:
             carried |= {self.index[name] for name in block.inputs if name not in written}
             written |= {channel.name for channel in block.outputs}
-        carried -= {compiled.FAULT, compiled.REQUESTED}
+        carried -= {compiled.FAULT, compiled.REQUESTED, compiled.RIG_FAULT}
         for row, block in enumerate(self.blocks):
             position = int(self._state_at[row])
             for key, value in block.state.items():

@@ -7,8 +7,9 @@ in ``wires``, how many they are, and where its outputs begin in ``vector``.  The
 controller's (the last of them is the guard), the rig's inner rows, run ``substeps`` times a tick on the rig's own finer
 step, and the rig's outer rows, run once (sensors, or the link to a rig elsewhere).
 
-``vector`` is everything that changes: ``[tick, fault, request, input scratch | bus | states | last values of watched
-channels]``.
+``vector`` is everything that changes: ``[tick, fault, request, rig's fault, input scratch | bus | states | last values
+of watched channels]``.  The fault is the first one that any row has returned, and stays; the rig's is 1 if one of the
+rig's rows has returned any in the tick before.
 
 A test begins at tick 0 and has ``end`` ticks.  Before and after them, while the guard brings the rig to where the test
 begins and home again, and after a trip, the rows before the guard rest: the virtual substructure stands still.
@@ -33,8 +34,8 @@ from .atomic import load_word, store_word
 from .compile import OPTIONS, STEP, cacheable
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 
-TICK, FAULT, REQUESTED = 0, 1, 2
-SCRATCH = 3
+TICK, FAULT, REQUESTED, RIG_FAULT = 0, 1, 2, 3
+SCRATCH = 4
 RAISED = 999
 """Fault code of a block that raised an exception."""
 RING_FULL = 1
@@ -159,11 +160,14 @@ def _run(  # type: ignore[no-untyped-def]
                 control[ROWS_DROPPED] += 1
                 if vector[FAULT] == 0.0:
                     vector[FAULT] = RING_FULL
+        vector[RIG_FAULT] = 0.0
         for i in range(substeps):
             for row in range(groups[0], inner_end):
-                call_row(table, wires, vector, base, row, t + (i + 1) * fine)
+                if call_row(table, wires, vector, base, row, t + (i + 1) * fine) != 1:
+                    vector[RIG_FAULT] = 1.0
         for row in range(inner_end, rows):
-            call_row(table, wires, vector, base, row, t + dt)
+            if call_row(table, wires, vector, base, row, t + dt) != 1:
+                vector[RIG_FAULT] = 1.0
         if done_with_it:
             vector[TICK] = tick + 1.0
             done += 1

@@ -30,7 +30,9 @@ from ..kernels.datagram import (
     ROOM,
     SAFE,
     STOP,
+    VERSION,
     WINDOW,
+    furthest_ahead,
     judge,
     load32,
     load64,
@@ -40,10 +42,11 @@ from ..kernels.datagram import (
     write_header,
 )
 from ..kernels.loop import Loop
+from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..kernels.tick import FINISHED, STOPPED_AT_REST, TRIPPED
 from ..kernels.wire import MOST, REFUSED, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
-from .datagram import Datagram, decode
+from .datagram import Datagram, decode, version_of
 from .settings import Link
 from .wires import LinkError, Wire, to_rig
 
@@ -53,7 +56,7 @@ SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
 SLICE = 5e6
 """Nanoseconds of waiting for a measurement between two looks at what the operator asks."""
-STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_GONE = 1, 2, 3, 4, 5, 6
+STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_GONE, RIG_UNKNOWN = 1, 2, 3, 4, 5, 6, 7
 REFUSALS = {
     1: "it is busy with another session",
     2: "its step is {step:g} s and the definition's {wanted_step:g} s; give both the same",
@@ -69,6 +72,10 @@ class Offer:
     key: int
     displacement: np.ndarray
     force: np.ndarray
+    largest: np.ndarray
+    """Its own limits on a command: magnitude, rate and distance from the one before; infinite where it has none."""
+    fastest: np.ndarray
+    furthest: np.ndarray
 
 
 def halves(key: int) -> np.ndarray:
@@ -98,6 +105,8 @@ class ControllerEnd:
             while time.monotonic() < answer_by:
                 data = self.wire.receive(max(answer_by - time.monotonic(), 0.0))
                 answer = None if data is None else decode(data)
+                if data is not None and answer is None:
+                    self._check_version(data)
                 if answer is None or answer.answers != nonce:
                     continue
                 if answer.kind == REFUSAL:
@@ -106,20 +115,37 @@ class ControllerEnd:
                         step=own[0], axes=own[1], wanted_step=step, wanted_axes=axes, lease=lease
                     )
                     raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
-                if answer.kind == OFFER and len(answer.channels) == 2 * axes and answer.key != 0:
+                if answer.kind == OFFER and len(answer.channels) == 5 * axes and answer.key != 0:
                     self._key, self._lease = answer.key, lease
-                    values = np.array(answer.channels)
-                    if not np.all(np.isfinite(values)):
-                        told = ", ".join(f"{x:g}" for x in values)
-                        raise LinkError(
-                            f"the rig at {self.wire.address} measures {told} (displacements [m], then forces [N]); "
-                            "they must be finite: check its sensors"
-                        )
-                    return Offer(answer.key, values[:axes], values[axes:])
+                    return self._offer(answer.key, np.array(answer.channels).reshape(5, axes))
         raise LinkError(
             f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
             "one is started with halfreal rig"
         )
+
+    def _check_version(self, data: bytes) -> None:
+        version = version_of(data)
+        if version not in (None, VERSION):
+            raise LinkError(
+                f"the rig at {self.wire.address} speaks version {version} of the protocol and this program version "
+                f"{VERSION} (docs/link.md); update the older one"
+            )
+
+    def _offer(self, key: int, values: np.ndarray) -> Offer:
+        measured, limits = values[:2], values[2:]
+        if not np.all(np.isfinite(measured)):
+            read = ", ".join(f"{x:g}" for x in measured.ravel())
+            raise LinkError(
+                f"the rig at {self.wire.address} measures {read} (displacements [m], then forces [N]); "
+                "they must be finite: check its sensors"
+            )
+        if not np.all(limits > 0.0):  # written so that NaN is refused too
+            read = ", ".join(f"{x:g}" for x in limits.ravel())
+            raise LinkError(
+                f"the rig at {self.wire.address} offers {read} as its own limits (largest command, rate and step); "
+                "they must be greater than 0: check its settings"
+            )
+        return Offer(key, *values)
 
     def arm(self, position: np.ndarray, patience: float) -> int:
         """Take the rig over, to hold where it stands; return the sequence of its first measurement."""
@@ -167,6 +193,9 @@ class ControllerEnd:
         period: float,
         *,
         step: float | None = None,
+        rate: np.ndarray | None = None,
+        stands: np.ndarray | None = None,
+        spin: float = 0.0,
         waits: bool,
         stale_warn: float | None,
         stale_trip: float | None,
@@ -174,7 +203,9 @@ class ControllerEnd:
     ) -> tuple[Block, Block]:
         """Blocks "link.send" and "link.receive", which ``waits`` for a measurement if the rig sets the pace.
 
-        ``period`` is that of the commands; ``step`` that of the test, which is another in a slow one.
+        ``period`` is that of the commands; ``step`` that of the test, which is another in a slow one.  ``rate`` is the
+        limit of the command's rate, which holds in wall time: "link.send" waits until a command may go, and watches the
+        clock for the last ``spin`` [s] of it.  ``stands`` is the command under which the rig stands.
 
         Once the rig is armed, ``begin`` must tell "link.receive" where its measurements start.
         """
@@ -185,9 +216,22 @@ class ControllerEnd:
             step=send_step,
             inputs=(*commands, "guard.mode", "link.newest"),
             outputs=(Channel("link.sent", "1"),),
-            parameters={"way": way, "key": key, "dt": period if step is None else step},
-            state={"buffer": np.zeros(BUFFER), "sequence": 1.0},
-            frozen=("buffer", "sequence"),
+            parameters={
+                "way": way,
+                "key": key,
+                "dt": period if step is None else step,
+                "period": 1e9 * period,
+                "rate": np.full(n, UNLIMITED) if rate is None else rate,
+                "spin": 1e9 * min(spin, 0.5 * period),
+                "origin": float(time.monotonic_ns()),
+            },
+            state={
+                "buffer": np.zeros(BUFFER),
+                "sequence": 1.0,
+                "turn": FIRST_TURN,
+                "last": np.zeros(n) if stands is None else stands,
+            },
+            frozen=("buffer", "sequence", "turn", "last"),
         )
         trip = UNLIMITED if stale_trip is None else stale_trip
         state: dict[str, Value] = {
@@ -200,6 +244,7 @@ class ControllerEnd:
             "answers": 0.0,
             "rig": ARMED_RIG,
             "code": 0.0,
+            "heard": 0.0,
             "measured": np.concatenate([offer.displacement, offer.force]),
         }
         receive = Block(
@@ -225,6 +270,7 @@ class ControllerEnd:
                 "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
                 "trip": min(1e9 * trip, UNLIMITED),
                 "lease": 1e9 * self._lease,
+                "ahead": furthest_ahead(self._lease, period),
                 "request": 0.0,  # address of the word with the operator's request, where there is one
                 "origin": float(time.monotonic_ns()),
             },
@@ -237,6 +283,7 @@ class ControllerEnd:
                 RIG_STOP: "the rig has made itself safe: its own emergency stop",
                 RIG_IDLE: "the rig has ended the session",
                 RIG_GONE: "the rig's port is closed: nobody is there any more",
+                RIG_UNKNOWN: "the rig is in a state that docs/link.md does not know: it does not count as armed",
             },
             watched=("link.stale", "rig.state"),
             initial=(*offer.displacement, *offer.force),
@@ -252,13 +299,19 @@ def begin(loop: Loop, first: int, wire: Wire) -> None:
 
 def send_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = u.size - 2
-    buffer = s.buffer.ctypes.data
+    buffer, origin = s.buffer.ctypes.data, int(p.origin)
+    needed = 0.0
+    for i in range(n):
+        needed = max(needed, 1e9 * abs(u[i] - s.last[i]) / p.rate[i])
+        s.last[i] = u[i]
+    await_turn(s.turn, p.period, needed, origin, int(p.spin))
     s.sequence += 1.0
     tick = round(t / p.dt) - 1  # a block of the rig is called with the time of the next tick
     write_header(buffer, COMMAND, n, p.key, s.sequence, u[n + 1], tick, now(), u[n], 0.0)
     for i in range(n):
         store_double(buffer + HEADER + 8 * i, u[i])
     wire_send(p.way, buffer, seal(buffer, n))
+    take_turn(s.turn, p.period, origin)
     y[0] = s.sequence
     return 0
 
@@ -280,7 +333,7 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         gone = gone or length == REFUSED
         if length >= 0:
             looked += 1
-            if judge(buffer, length, p.key, MEASUREMENT, m, 0, s.counts, s.newest, s.seen) == NEW:
+            if judge(buffer, length, p.key, MEASUREMENT, m, 0, p.ahead, s.counts, s.newest, s.seen) == NEW:
                 fresh = True
                 for i in range(m):
                     s.measured[i] = load_double(buffer + HEADER + 8 * i)
@@ -289,11 +342,13 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         elif p.waits == 0.0 or fresh or gone or float(now() - origin) >= limit:
             break
         else:
-            # in slices: an operator's stop ends the waiting
-            if p.request != 0.0 and load_word(int(p.request)) != 0:
+            # in slices: a new request of the operator ends the waiting, once, so that every tick is paced
+            if p.request != 0.0 and float(load_word(int(p.request))) != s.heard:
                 break
             wire_wait(p.way, s.taken, origin + int(min(limit, float(now() - origin) + SLICE)), int(SPIN))
     time = float(now() - origin)
+    if p.request != 0.0:
+        s.heard = float(load_word(int(p.request)))
     if fresh:
         s.arrived = time
     else:
@@ -313,8 +368,8 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if s.code == OWN_LIMIT:
             return RIG_LIMIT
         return RIG_STOP if s.code == OWN_STOP else RIG_LEASE
-    if s.rig == IDLE:
-        return RIG_IDLE
+    if s.rig != ARMED_RIG:
+        return RIG_IDLE if s.rig == IDLE else RIG_UNKNOWN
     if gone and not fresh:
         return RIG_GONE
     return STALE if age >= p.trip else 0

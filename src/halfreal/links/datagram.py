@@ -51,3 +51,8 @@ def decode(data: bytes) -> Datagram | None:
         return None
     channels = struct.unpack_from(f"<{count}d", data, _HEADER.size)
     return Datagram(kind, key, sequence, answers, tick, stamp, state, code, channels)
+
+
+def version_of(data: bytes) -> int | None:
+    """The version of the protocol that a datagram is of, or None if it is no datagram of this protocol."""
+    return data[4] if len(data) > 4 and data[:4] == struct.pack("<I", MAGIC) else None

@@ -7,11 +7,9 @@ Deadlines are absolute: tick k is due at origin + k · period, so that lateness 
     execution   from the wake-up until this block is called again: the work of a tick, with recording and sending
     overrun     the work was not done before the next deadline
 
-An overrun is counted, and then, as the test's definition says:
-
-- ``count``  the ticks that were missed run at once, one after another: the test keeps up with the clock;
-- ``hold``   deadlines move on by the whole periods missed: the test's time stands still while its command is held;
-- ``trip``   as hold, and the test ends.
+An overrun is counted, and deadlines move on by the whole periods missed: the test's time stands still while its command
+is held, and ticks that were missed are never run at once, which would move the rig faster than the test does.  With
+``overrun = "trip"`` the test ends as well.
 
 A loop that is paced by its rig does not wait here: lateness is then how much longer than a period the last tick was,
 and an overrun a tick longer than two.
@@ -29,14 +27,11 @@ import numpy as np
 from ..kernels.block import Block, Channel, Value
 from ..kernels.clock import now, wait_until
 from ..kernels.compile import kernel
-from ..kernels.tick import TRIPPED
 from ..safety.limits import UNLIMITED
 
 BINS = 512
 PER_OCTAVE = 16
 """Bins of a histogram for each doubling, from one nanosecond on."""
-COUNT, HOLD, TRIP = 0.0, 1.0, 2.0
-POLICIES = {"count": COUNT, "hold": HOLD, "trip": TRIP}
 MISSED, TOO_LATE = 1, 2
 
 
@@ -53,7 +48,7 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if s.ticks == 0.0:
         s.deadline = s.woke = called
     else:
-        execution = called - s.woke - (1e9 * u[1] if u.size > 1 else 0.0)
+        execution = called - s.woke - (1e9 * u[0] if u.size > 0 else 0.0)
         s.execution_sum += execution
         s.execution_max = max(s.execution_max, execution)
         note(s.execution_histogram, execution)
@@ -62,12 +57,11 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if p.waits != 0.0:
         s.deadline += p.period
         overrun = late > 0.0
-        # after a trip the way home is not hurried to catch up with the clock
-        if overrun and (p.policy != COUNT or u[0] == TRIPPED):
+        if overrun:
             s.deadline += p.period * math.ceil(late / p.period)
         woke = float(wait_until(origin + int(s.deadline), int(p.spin)) - origin)
         lateness = late if overrun else woke - s.deadline
-        if p.policy == TRIP and lateness > p.period:  # already: the next tick's command would be late too
+        if p.trips != 0.0 and lateness > p.period:  # already: the next tick's command would be late too
             status = MISSED
     else:
         overrun = s.ticks > 0.0 and late > p.period
@@ -80,7 +74,7 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     note(s.lateness_histogram, lateness)
     if overrun:
         y[2] += 1.0
-        if p.policy == TRIP:
+        if p.trips != 0.0:
             status = MISSED
     if lateness > p.limit:
         status = TOO_LATE
@@ -91,7 +85,7 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 def pace(
     period: float,
     spin: float,
-    overrun: Literal["count", "hold", "trip"],
+    overrun: Literal["hold", "trip"],
     *,
     waits: bool,
     lateness: float | None = None,
@@ -117,14 +111,14 @@ def pace(
     return Block(
         name="pace",
         step=pace_step,
-        inputs=("guard.mode", *idle),
+        inputs=idle,
         outputs=(Channel("pace.lateness", "s"), Channel("pace.execution", "s"), Channel("pace.overruns", "1")),
         parameters={
             # nanoseconds as a float are whole numbers, and differences from them exact, whatever the clock shows
             "origin": float(time.monotonic_ns()),
             "period": 1e9 * period,
             "spin": 1e9 * min(spin, 0.5 * period),  # a loop that never sleeps is throttled
-            "policy": POLICIES[overrun],
+            "trips": float(overrun == "trip"),
             "waits": float(waits),
             "limit": limit,
         },

@@ -1,8 +1,11 @@
 """The rig's end of a link: the handshake, and the blocks that give a rig's loop its commands and send its answers.
 
-"link.command" is the guard of a rig's loop.  Armed, its command is the newest valid one; when none has come for the
-lease, or the rig's own operator stops it, it makes the rig safe: it holds, or returns along a half cosine to where the
-rig stood when armed, and obeys no further command of the session.
+"link.command" is the guard of a rig's loop.  Armed, it follows the newest valid command, no faster than its own rate
+limit, in wall time: in a step the command applied changes by at most the rate times the time since the last step, a
+step's at most.  A command beyond its own limit, or further from the one applied than its longest step, is not followed:
+the rig makes itself safe.  So it does when none has come for the lease, or its own operator stops it.  Safe, it holds,
+or returns along a half cosine to where it stood when armed, no faster than its rate limit, and obeys no further command
+of the session.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np
 
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.clock import now
+from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP
 from ..kernels.datagram import (
     ARM,
@@ -34,15 +38,18 @@ from ..kernels.datagram import (
     IDLE,
     LATE,
     LEASE_OVER,
+    LONGEST,
     MEASUREMENT,
     NEW,
     OFFER,
+    OWN_LIMIT,
     OWN_STOP,
     REFUSAL,
     ROOM,
     SAFE,
     STOP,
     WINDOW,
+    furthest_ahead,
     judge,
     load8,
     load64,
@@ -52,11 +59,13 @@ from ..kernels.datagram import (
     write_header,
 )
 from ..kernels.loop import REQUEST_CHANNEL
+from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..kernels.tick import FINISHED, RUNNING
 from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
+from ..safety.limits import UNLIMITED
 from .controller_end import halves
 from .datagram import Datagram, decode
-from .settings import LONGEST_LEASE, Link, Udp
+from .settings import Link, Udp
 from .wires import LinkError, MailboxWire, UdpWire, Wire, reason, roomy
 
 BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = 1, 2, 3, 4
@@ -64,6 +73,8 @@ SPIN = 30_000.0
 """Nanoseconds of watching for a command before sleeping."""
 AFTER = 0.05
 """Seconds for which a rig that is safe and at rest goes on saying so."""
+FOLLOWED = 1.0 + 1e-9
+"""A command within its rate limit but for rounding is followed as it is."""
 Measured = Callable[[], tuple[np.ndarray, np.ndarray]]
 
 
@@ -76,11 +87,38 @@ class RigSession:
     wire: Wire
 
 
-class RigEnd:
-    """Listens for controllers, one session at a time."""
+@dataclass(frozen=True)
+class OwnLimits:
+    """What a rig allows a command, on each axis: its magnitude, its rate, and its distance from the one applied."""
 
-    def __init__(self, axes: int, step: float, listener: Wire, address: str) -> None:
-        self.axes, self.step = axes, step
+    largest: np.ndarray
+    fastest: np.ndarray
+    furthest: np.ndarray
+    first: np.ndarray
+    """Distance of a session's first command from where the rig stands."""
+
+    @classmethod
+    def none(cls, axes: int) -> OwnLimits:
+        return cls(*(np.full(axes, UNLIMITED) for _ in range(4)))
+
+    def offered(self) -> tuple[float, ...]:
+        """The channels of an OFFER: infinite where there is no limit."""
+        return tuple(open_ended(np.concatenate([self.largest, self.fastest, self.furthest])).tolist())
+
+
+def open_ended(limit: np.ndarray) -> np.ndarray:
+    """A limit that is infinite where there is none."""
+    return np.where(limit < UNLIMITED, limit, np.inf)
+
+
+class RigEnd:
+    """Listens for controllers, one session at a time; grants leases up to ``lease`` [s]."""
+
+    def __init__(
+        self, axes: int, step: float, listener: Wire, address: str, lease: float, limits: OwnLimits | None = None
+    ) -> None:
+        self.axes, self.step, self.lease = axes, step, lease
+        self.limits = OwnLimits.none(axes) if limits is None else limits
         self.address = address
         self.counters = tuple(f"link.{name}" for name in COUNTERS)
         self._listener = listener
@@ -89,12 +127,9 @@ class RigEnd:
         self._measured = (0.0,) * (2 * axes)
 
     @classmethod
-    def listen(cls, link: Link, axes: int, step: float) -> RigEnd:
-        if not isinstance(link, Udp):
-            wire = MailboxWire(link.name, rig=True)
-            return cls(axes, step, wire, wire.address)
-        listener = UdpListener(link.address)
-        return cls(axes, step, listener, listener.address)
+    def listen(cls, link: Link, axes: int, step: float, limits: OwnLimits | None = None) -> RigEnd:
+        listener = UdpListener(link.address) if isinstance(link, Udp) else MailboxWire(link.name, rig=True)
+        return cls(axes, step, listener, listener.address, link.lease, limits)
 
     def await_session(self, measured: Measured, stop: Callable[[], bool]) -> RigSession | None:
         """Answer HELLOs until one is followed by ARM; None if told to stop."""
@@ -113,7 +148,7 @@ class RigEnd:
                 key, lease, asker = secrets.randbits(64) | 1, asked.channels[2], self._listener.speaker
                 self._measured = tuple(float(x) for part in measured() for x in part)
                 offer = Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code)
-                self._answer(replace(offer, channels=self._measured))
+                self._answer(replace(offer, channels=(*self._measured, *self.limits.offered())))
             elif self._opens(asked, key) and self._listener.speaker == asker:
                 wire = self._listener.private() if isinstance(self._listener, UdpListener) else self._listener
                 self._session = RigSession(key, lease, wire)
@@ -130,7 +165,7 @@ class RigEnd:
             return OTHER_STEP
         if asked.channels[1] != self.axes:
             return OTHER_AXES
-        return 0 if 0.0 < asked.channels[2] <= LONGEST_LEASE else LEASE_TOO_LONG
+        return 0 if 0.0 < asked.channels[2] <= self.lease else LEASE_TOO_LONG
 
     def _answer(self, datagram: Datagram) -> None:
         self._listener.send(datagram.encode())
@@ -199,6 +234,11 @@ class RigEnd:
             "state": ARMED_RIG,
             "code": 0.0,
             "elapsed": 0.0,
+            "returns_for": 0.0,
+            "slowed": 0.0,
+            "any": 0.0,
+            "turn": FIRST_TURN,
+            "wanted": np.array(stands, dtype=float),
             "command": np.array(stands, dtype=float),
             "held": np.array(stands, dtype=float),
         }
@@ -215,6 +255,8 @@ class RigEnd:
                 Channel("link.tick", "1"),
                 Channel("link.newest", "1"),
                 *(Channel(name, "1") for name in self.counters),
+                Channel("rig.slowed", "1"),
+                Channel("rig.clock", "s"),
             ),
             parameters={
                 "way": session.wire.way(),
@@ -222,6 +264,11 @@ class RigEnd:
                 "dt": self.step,
                 "waits": float(waits),
                 "lease": 1e9 * session.lease,
+                "ahead": furthest_ahead(session.lease, self.step),
+                "largest": open_ended(self.limits.largest),
+                "fastest": open_ended(self.limits.fastest),
+                "furthest": open_ended(self.limits.furthest),
+                "first_step": open_ended(self.limits.first),
                 "returns": float(returns),
                 "return_time": return_time,
                 "home": np.array(stands if home is None else home, dtype=float),
@@ -249,21 +296,60 @@ class RigEnd:
         )
 
 
+@kernel
+def make_safe(p, s, code):  # type: ignore[no-untyped-def]
+    """Follow no further command: hold, or return no faster than a command may be; after an emergency stop hold."""
+    s.state, s.code, s.elapsed = SAFE, code, 0.0
+    s.returns_for = p.return_time if p.returns != 0.0 and code != OWN_STOP else 0.0
+    for i in range(s.command.size):
+        s.held[i] = s.command[i]
+        if s.returns_for > 0.0:
+            s.returns_for = max(s.returns_for, 0.5 * math.pi * abs(s.held[i] - p.home[i]) / p.fastest[i])
+
+
+@kernel
+def allowed(p, s):  # type: ignore[no-untyped-def]
+    """Whether the rig may follow the command that has come."""
+    for i in range(s.wanted.size):
+        furthest = p.furthest[i] if s.any != 0.0 else min(p.first_step[i], p.furthest[i])
+        # written so that a value that is not a number is not allowed
+        if not (abs(s.wanted[i]) <= p.largest[i] and abs(s.wanted[i] - s.command[i]) <= furthest):
+            return False
+    return True
+
+
+@kernel
+def follow(p, s, seconds):  # type: ignore[no-untyped-def]
+    """Go towards the command wanted, as far as the rate limit allows in so many seconds."""
+    slowed = False
+    for i in range(s.command.size):
+        way, most = s.wanted[i] - s.command[i], p.fastest[i] * seconds
+        if abs(way) <= most * FOLLOWED:
+            s.command[i] = s.wanted[i]
+        else:
+            s.command[i] += math.copysign(most, way)
+            slowed = True
+    if slowed:
+        s.slowed += 1.0
+
+
 def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = s.command.size
     buffer, origin = s.buffer.ctypes.data, int(p.origin)
     called = float(now() - origin)
     if s.arrived == 0.0:
         s.arrived = called
-    if s.state == ARMED_RIG and (called - s.arrived >= p.lease or u[0] == EMERGENCY_STOP):
+    if s.state == ARMED_RIG and u[0] == EMERGENCY_STOP:
+        make_safe(p, s, OWN_STOP)
+    elif s.state == ARMED_RIG and called - s.arrived >= p.lease:
         # before anything else: what has queued up while this process was held up does not renew the lease
-        s.state, s.code, s.elapsed = SAFE, OWN_STOP if u[0] == EMERGENCY_STOP else LEASE_OVER, 0.0
-        for i in range(n):
-            s.held[i] = s.command[i]
+        make_safe(p, s, LEASE_OVER)
     elif s.state == SAFE:
         s.elapsed += p.dt
-        if p.returns != 0.0 and s.code != OWN_STOP:  # after an emergency stop nothing may move
-            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / p.return_time, 1.0)))
+        if u[0] == EMERGENCY_STOP and s.elapsed < s.returns_for:  # on its way: then it goes no further
+            s.returns_for, s.code = s.elapsed, OWN_STOP
+        elif s.returns_for > 0.0 and s.code != OWN_STOP:
+            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / s.returns_for, 1.0)))
             for i in range(n):
                 s.command[i] = p.home[i] + share * (s.held[i] - p.home[i])
     in_step = p.waits != 0.0 and s.state == ARMED_RIG  # a safe rig has its own clock
@@ -276,7 +362,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         length = wire_receive(p.way, s.taken, buffer, ROOM)
         if length >= 0:
             looked += 1
-            verdict = judge(buffer, length, p.key, COMMAND, n, STOP, s.counts, s.newest, s.seen)
+            verdict = judge(buffer, length, p.key, COMMAND, n, STOP, p.ahead, s.counts, s.newest, s.seen)
             if verdict == DUPLICATED and s.newest[0] == 1.0 and in_step:
                 # ARM once more: the answer to it was lost, and the same is given again
                 wire_send(p.way, p.first.ctypes.data, int(p.first_length))
@@ -288,7 +374,10 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     s.arrived = time
                     s.tick = float(load64(buffer + 32))
                     for i in range(n):
-                        s.command[i] = load_double(buffer + HEADER + 8 * i)
+                        s.wanted[i] = load_double(buffer + HEADER + 8 * i)
+                    if not allowed(p, s):
+                        make_safe(p, s, OWN_LIMIT)
+                    s.any = 1.0
                 if in_step:  # one command, one step
                     break
         elif p.waits == 0.0:
@@ -300,8 +389,14 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if s.state != IDLE:  # else it was STOP that came
             s.counts[LATE] += 1.0
         s.tick += 1.0
+    period = 1e9 * p.dt
+    await_turn(s.turn, period, 0.0, origin, int(SPIN))
+    since = min(take_turn(s.turn, period, origin), period)
+    if s.state == ARMED_RIG or (s.state == IDLE and fresh):  # STOP may have come with it
+        follow(p, s, 1e-9 * since)
+    time = float(now() - origin)
     age = time - s.arrived
-    rested = s.state == SAFE and s.elapsed >= (p.return_time if p.returns != 0.0 else 0.0) + AFTER
+    rested = s.state == SAFE and s.elapsed >= s.returns_for + AFTER
     for i in range(n):
         y[i] = s.command[i]
     y[n] = FINISHED if rested or s.state == IDLE else RUNNING
@@ -309,6 +404,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     y[n + 5] = s.newest[0]
     for i in range(s.counts.size):
         y[n + 6 + i] = s.counts[i]
+    y[n + 6 + s.counts.size], y[n + 7 + s.counts.size] = s.slowed, 1e-9 * time
     return 0
 
 
@@ -375,7 +471,7 @@ class UdpListener:
         if not select.select([self._socket], [], [], seconds)[0]:
             return None
         try:
-            data, self.speaker = self._socket.recvfrom(ROOM + 1)
+            data, self.speaker = self._socket.recvfrom(LONGEST + 1)
         except OSError:
             return None
         return data

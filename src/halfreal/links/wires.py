@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import HalfrealError
-from ..kernels.datagram import ROOM
+from ..kernels.datagram import LONGEST
 from ..kernels.wire import CONTENT, MAILBOX, UDP
 from .settings import Link, Udp
 
@@ -89,7 +89,7 @@ class UdpWire:
             ready = select.select([self.socket], [], [], max(left, 0.0))[0]
             if ready:
                 with contextlib.suppress(OSError):
-                    return self.socket.recv(ROOM + 1)
+                    return self.socket.recv(LONGEST + 1)
             if left <= 0.0:
                 return None
 
@@ -166,7 +166,7 @@ class MailboxWire:
             counter = int(self._words[box])
             if counter % 2 == 0 and counter != self._taken:
                 start = self._in + CONTENT
-                data = bytes(self._map[start : start + int(np.clip(self._words[box + 1], 0, ROOM))])
+                data = bytes(self._map[start : start + int(np.clip(self._words[box + 1], 0, LONGEST))])
                 if int(self._words[box]) == counter:
                     self._taken = counter
                     return data

@@ -6,15 +6,19 @@ import math
 
 import numpy as np
 
+from .. import units
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.pace import pace
+from ..links.wires import LinkError
 from ..rigs.force_controlled import ForceControlled
 from ..rigs.sensors import Sensors
 from ..runs.build import build, initial_displacement, numbered
+from ..safety.limits import UNLIMITED
 from .resumption import Resumption
 
+ROUNDING = 1e-9
 STEADY = 6.0
 """A rig within so many times its sensors' noise of where the test begins stands there."""
 
@@ -24,10 +28,14 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
     n = definition.virtual.axes
     timing, limits, real_time = definition.timing, definition.limits, definition.real_time
     rig_paced = real_time.pacing == "rig"
+    stands = where_it_stands(definition, offer.displacement, offer.force)
     send, receive = end.blocks(
         numbered("command", n),
         definition.period,
         step=timing.step,
+        rate=limits.watched(definition.interface, definition.commands)[1].trip,
+        stands=stands,
+        spin=real_time.spin,
         waits=rig_paced,
         stale_warn=limits.stale.warn,
         stale_trip=limits.stale.trip,
@@ -42,7 +50,6 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         idle=("link.idle",) if rig_paced else (),
     )
     blocks = [send, receive, paced] if rig_paced else [send, paced, receive]
-    stands = where_it_stands(definition, offer.displacement, offer.force)
     begins = initial_command(definition)
     loop = build(definition, link=blocks, ticks_before=ticks_before(definition, stands - begins))
     guard = loop.state("guard")
@@ -57,6 +64,20 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         if resumption is not None:
             resumption.into(loop)
     return loop
+
+
+def check_own_limits(definition: Definition, offer: Offer) -> None:
+    """Refuse a test whose limits on the command are wider than those that the rig itself has."""
+    axes, watched = definition.interface, definition.limits.watched(definition.interface, definition.commands)
+    key = "drive" if definition.commands == "force" else "command"
+    for name, own, ours in ((key, offer.largest, watched[0]), (f"{key}_rate", offer.fastest, watched[1])):
+        for i in np.flatnonzero((ours.trip < UNLIMITED) & (ours.trip > (1.0 + ROUNDING) * own)):
+            turns = bool(definition.limits.turns(name, axes)[i])
+            unit, place = ours.units[i], f"limits.{'rotation.' if turns else ''}{name}.trip"
+            raise LinkError(
+                f"{place} is {units.text(float(ours.trip[i]), unit)} on axis {axes.names[i]}, and the rig's own limit "
+                f"is {units.text(float(own[i]), unit)}: the rig would stop before the test trips; tighten {place}"
+            )
 
 
 def where_it_stands(definition: Definition, displacement: np.ndarray, force: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ WITHIN_TICKS = ("motion.state", "guard.warning")
 """Channels of a slow test that change and change back while a tick lasts, of which a row shows the end alone."""
 IN_NO_ROW = (*WITHIN_TICKS, "recorder")
 """Channels of events that cannot be seen in the rows of a record."""
-GUARDED = ("command", "", "command", "measured.displacement", "measured.force", "gap", "", "", "energy.error")
+GUARDED = ("command", "", "command", "measured.displacement", "measured.force", "gap", "", "", "energy.error", "", "")
 """What a slow test records of the signals that its guard watches, in the guard's order."""
 
 
@@ -75,7 +75,7 @@ class Resumption:
         np.maximum(peaks, self.peaks(), out=peaks)
 
     def peaks(self) -> np.ndarray:
-        """Largest values of the guard's signals so far, (9 n,); of those that no row shows, such as rates, zero."""
+        """Largest values of the guard's signals so far, (11 n,); of those that no row shows, such as rates, zero."""
         found = np.zeros((len(GUARDED), len(self.run.interface)))
         for row, signal in enumerate(GUARDED):
             for axis, name in enumerate(self.run.interface.channels(signal)):

@@ -25,7 +25,7 @@ from ..kernels.control import EMERGENCY_STOP, REQUEST, ROWS, TICKS, WORDS
 from ..kernels.loop import Loop
 from ..kernels.tick import compiled_run
 from ..links.pace import pace
-from ..links.rig_end import RigEnd, RigSession
+from ..links.rig_end import OwnLimits, RigEnd, RigSession
 from ..links.wires import NoWire
 from ..models.axes import Axes
 from ..records import run_file
@@ -34,10 +34,13 @@ from ..rigs.user import UserRig
 from ..runs.build import initial_displacement, numbered, simulated
 from ..runs.rehearse import host, versions
 from ..runs.run import Run, Signal
+from ..safety.limits import UNLIMITED
 from .preparation import where_it_stands
 from .privileges import prioritise
 from .resumption import take_over
 
+FIRST = 1e-3
+"""A session's first command may be so far [m or rad] from where the rig stands: some may have been lost before it."""
 ELSEWHERE = 1e-6
 """A displacement [m] that is not where the rig stands."""
 LARGEST_LOG = 4e8
@@ -86,7 +89,7 @@ class VirtualRig:
         begins = initial_displacement(definition.virtual)
         self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
         self.force = np.zeros(self.axes)
-        self.end = RigEnd.listen(definition.link, self.axes, definition.period)
+        self.end = RigEnd.listen(definition.link, self.axes, definition.period, own_limits(definition))
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
@@ -215,6 +218,19 @@ class VirtualRig:
 
     def close(self) -> None:
         self.end.close()
+
+
+def own_limits(definition: Definition) -> OwnLimits:
+    """What the rig of a definition allows a command, whatever its controller was promised: the limits given there.
+
+    The longest step is what the command can have changed by while as many commands were lost as its lease allows.
+    """
+    assert definition.link is not None
+    commands = definition.commands
+    largest, fastest = (limit.trip for limit in definition.limits.watched(definition.interface, commands)[:2])
+    furthest = np.minimum(fastest * min(definition.link.lease, 1.0), UNLIMITED)
+    first = FIRST if commands == "displacement" else UNLIMITED
+    return OwnLimits(largest, fastest, furthest, np.full(largest.size, first))
 
 
 def serve(

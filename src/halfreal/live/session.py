@@ -32,7 +32,7 @@ from ..runs.reference import EmulationError
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Run, Signal
 from ..studies.check import Check, check
-from .preparation import prepare
+from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory
 from .recording import Recording
 from .resumption import BEFORE, RESUMED, WITHIN_TICKS, resume
@@ -149,6 +149,7 @@ class Session(SlowOperator):
         link = self.definition.link
         assert link is not None
         self.offer = self._end.hello(self.definition.virtual.axes, self.definition.period, link.lease, PATIENCE)
+        check_own_limits(self.definition, self.offer)
         return self.offer
 
     def arm(self, *, wait: bool = False) -> None:
@@ -157,6 +158,7 @@ class Session(SlowOperator):
             raise RefusedError("the test has not been checked; call check() first: a rig is armed on a GO only")
         if self.running or self._ended is not None:
             raise RefusedError(f"this test is {self.state}; a new one is a new session")
+        self._check_not_stopped()
         offer = self.connect()
         assert self._end is not None
         self.loop = loop = prepare(self.definition, self._end, offer, self.resumption)
@@ -169,8 +171,6 @@ class Session(SlowOperator):
         loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
         if self.definition.slow is not None:
             loop.parameter("motion")["words"] = float(words.ctypes.data)
-        if self._stop_at_once:  # asked for since, when there was no loop yet to hear it
-            words[REQUEST] = EMERGENCY_STOP
         self._make_file(loop)
         recording.start()
         if self.resumption is not None:
@@ -196,10 +196,14 @@ class Session(SlowOperator):
             self._words()[REQUEST] = STOP
 
     def emergency_stop(self) -> None:
-        """Trip, within one tick; before there is a loop, in its first one."""
+        """Trip, within one tick; before the rig is armed, it is not armed any more."""
         self._stop_at_once = True
         if self._recording is not None:
             self._recording.words[REQUEST] = EMERGENCY_STOP
+
+    def _check_not_stopped(self) -> None:
+        if self._stop_at_once:
+            raise RefusedError("emergency stop by the operator before the rig was armed; it was not armed")
 
     @property
     def waiting_rows(self) -> int:
@@ -268,6 +272,7 @@ class Session(SlowOperator):
         try:
             self.privileges.update(prioritise(real_time.priority, real_time.cpu))
             names = [channel.name for channel in loop.channels]
+            self._check_not_stopped()
             begin(loop, self._end.arm(offer.displacement, PATIENCE), self._end.wire)
             ready.set()
             rows, words = recording.ring.rows, recording.words

@@ -38,6 +38,7 @@ from ..rigs.assembled import AssembledRig
 from ..rigs.electrodynamic import Electrodynamic
 from ..rigs.force_actuated import ForceActuated
 from ..rigs.force_controlled import ForceControlled
+from ..rigs.sensors import Sensors
 from ..rigs.servo_hydraulic import ServoHydraulic
 from ..rigs.shaking_table import ShakingTable
 from ..rigs.specimen import EXCITATION, Specimen
@@ -148,6 +149,7 @@ def build(
             step=step,
             begin=begin,
             axes=axes,
+            noisy=None if quiet or ideal or cut else noisy_sensors(definition),
         )
     )
     if cut:
@@ -234,6 +236,19 @@ def filtered_coupling(definition: Definition, unit: str) -> list[Block]:
         used.block(definition.timing.step, "m", measured, numbered("command", n)),
         replace(coupling, inputs=inputs),
     ]
+
+
+def noisy_sensors(definition: Definition) -> np.ndarray:
+    """Which sensors of the interface are known to vary, displacements first: their noise is not lost in rounding."""
+    rig, axes = definition.rig, definition.interface
+    sensors = getattr(rig, "sensors", None)
+    if not isinstance(sensors, Sensors):
+        return np.zeros(2 * len(axes))
+    parts = [*sensors.of_motion(axes), *sensors.of_force(axes)]
+    found = np.array([part.noise > 0.0 and part.noise >= 0.5 * part.resolution for part in parts], dtype=float)
+    if getattr(rig, "camera", None) is not None:  # a frame stands until the next one
+        found[: len(axes)] = 0.0
+    return found
 
 
 def soft_stop(definition: Definition) -> float:

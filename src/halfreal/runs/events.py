@@ -50,10 +50,12 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
     }
     causes = {cause: f"{name} beyond its limit" for cause, name in names.items()}
     warnings = {cause: f"warning: {name} beyond its warning limit" for cause, name in names.items()}
+    stops = {**causes, BLOCK_FAULT: "a fault of the rig", BY_OPERATOR: OF_LOOP[BY_OPERATOR]}
     return {
         "guard.mode": {**STATES, TRIPPED: "", FINISHED: ""},
         "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
         "guard.warning": {0.0: "", **warnings},
+        "guard.halted": {0.0: "", **{code: f"return stopped, and held: {text}" for code, text in stops.items()}},
         "start_up.mode": dict(MODES),
         "coupling.mode": dict(HARMONIC_MODES),
         "coupling.order": {float(order): f"prediction order {order}" for order in range(10)},

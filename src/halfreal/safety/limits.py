@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import ValidationInfo, field_validator
 
+from .. import units
 from ..models.axes import Axes, units_on
 from ..settings import Number, Settings, Vector, fault
 
@@ -30,6 +31,7 @@ UNITS = {
     "velocity": "m/s",
     "acceleration": "m/s^2",
     "energy": "1",
+    "frozen": "s",
 }
 """Of the limits, on axes that are displacements."""
 
@@ -133,6 +135,15 @@ class TimeLimit(Settings):
         return trip
 
 
+class FrozenLimit(TimeLimit):
+    """How long a sensor that is known to vary may repeat itself bit for bit."""
+
+    def values(self, which: Literal["warn", "trip"], n: int) -> np.ndarray:
+        """The limit of each of n axes."""
+        given: float | None = getattr(self, which)
+        return np.full(n, UNLIMITED if given is None else given)
+
+
 class RotationLimits(Settings):
     """Of those axes of the interface that are rotations: what the limits of the same names are for the others."""
 
@@ -179,8 +190,10 @@ class Limits(Settings):
     energy: EnergyLimit = EnergyLimit()
     smoothing: Annotated[float, Number("s", least=0)] = 0.0
     """Time constant of the low-pass on the measured velocity and acceleration, which are differences."""
+    frozen: FrozenLimit = FrozenLimit(warn=0.1, trip=0.25)
+    """Of the time for which a measured displacement or force has not changed by a bit, if its sensor has noise."""
     stale: TimeLimit = TimeLimit(trip=0.1)
-    lateness: TimeLimit = TimeLimit()
+    lateness: TimeLimit = TimeLimit(trip=0.1)
     on_trip: Literal["hold", "return"] = "hold"
     return_time: Annotated[float, Number("s", above=0)] = 1.0
     after_trip: Annotated[float, Number("s", least=0)] = 0.5
@@ -205,6 +218,8 @@ class Limits(Settings):
             ("measured velocity", "velocity"),
             ("measured acceleration", "acceleration"),
             ("energy error", "energy"),
+            ("time without change of measured.displacement", "frozen"),
+            ("time without change of measured.force", "frozen"),
         )
         return tuple(
             Watched(
@@ -238,6 +253,26 @@ class Limits(Settings):
         if self.rotation.safe_position is not None:
             found[turns] = self.rotation.safe_position
         return found
+
+    def check_safe_position(self, axes: Axes) -> None:
+        """Refuse a safe position beyond the limits of a rig commanded in displacement: it could not be reached."""
+        for key in ("command", "displacement"):
+            trip, found = self.values(key, "trip", axes), units_on(axes.rotations, UNITS[key])
+            for turns, given, within in (
+                (False, self.safe_position, ()),
+                (True, self.rotation.safe_position, ("rotation",)),
+            ):
+                on = np.flatnonzero(axes.rotations == turns)
+                for i, position in zip(on, np.broadcast_to(np.nan if given is None else given, on.shape), strict=True):
+                    if abs(position) > trip[i]:
+                        place = ".".join(("limits", *within, key, "trip"))
+                        raise fault(
+                            f"{units.text(float(position), found[i])} on axis {axes.names[i]} is beyond {place}, "
+                            f"{units.text(float(trip[i]), found[i])}: the rig would trip on its way there; move it "
+                            "inside the limit",
+                            *within,
+                            "safe_position",
+                        )
 
     def check_axes(self, axes: Axes) -> None:
         """Refuse limits of another number of axes than the interface has, or for one kind of its axes only."""
@@ -274,11 +309,11 @@ class Limits(Settings):
             of_targets = {"force_gap": "gap"}
         for instead, what, kind in ((of_commands, "rig is commanded", commands), (of_targets, "targets are", targets)):
             for key, right in instead.items():
-                for limits, within, units in ((self, (), "mN"), (self.rotation, ("rotation",), ("rad", "N m"))):
+                for limits, within, unit in ((self, (), "mN"), (self.rotation, ("rotation",), ("rad", "N m"))):
                     limit = getattr(limits, key)
                     if limit.warn is not None or limit.trip is not None:
                         place = ".".join(("limits", *within, right))
-                        raise fault(f"the {what} in {units[kind == 'force']}; give {place} instead", *within, key)
+                        raise fault(f"the {what} in {unit[kind == 'force']}; give {place} instead", *within, key)
 
     def used(
         self, axes: Axes, peaks: np.ndarray, commands: Commands = "displacement", targets: Commands = "displacement"
@@ -289,7 +324,7 @@ class Limits(Settings):
         return {
             one.name: float((row / one.trip).max())
             for one, row in zip(watched, largest, strict=True)
-            if (one.trip < UNLIMITED).any()
+            if (one.trip < UNLIMITED).any() and not (one.units[0] == "s" and row.max() == 0.0)
         }
 
 

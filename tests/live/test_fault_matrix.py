@@ -1,0 +1,227 @@
+"""Whatever happens in whichever state: the rig stays within its limits in wall time, and the test ends as promised.
+
+    state × event × pacing × on_trip
+
+Real processes: the controller's loop and recorder, the rig on a clock of its own, and a proxy between them that loses
+and falsifies.  The witnesses are the rig's own record, by its own clock, and the times at which commands left the
+controller.  What is expected is the table of docs/safety.md, written out in ``expected``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import halfreal
+from halfreal.kernels.control import RECORD_FAILS, REQUEST
+from halfreal.kernels.tick import ARMED, RAMP_DOWN, RAMPING, RUNNING, TRIPPED
+from halfreal.runs.run import Run
+from halfreal.studies.check import Check
+from live.processes import STEP, Rig, armed, column, definition, wait_for
+from live.proxy import COMMAND, MEASUREMENT, Datagram, Proxy
+
+RATE, FORCE, AWAY, STALL = 0.2, 200.0, 3e-3, 0.06
+"""Limits [m/s] and [N], where the rig stands at first [m], and how long things are held up [s]."""
+LIMITS: dict[str, object] = {
+    "limits.command.trip": "20 mm",
+    "limits.command_rate.trip": f"{RATE} m/s",
+    "limits.force.trip": f"{FORCE} N",
+    "limits.return_time": "0.15 s",
+}
+TEST: dict[str, object] = {
+    **LIMITS,
+    "timing.duration": "0.3 s",
+    "timing.soft_start": "0.15 s",
+    "timing.soft_stop": "0.15 s",
+    "limits.after_trip": "0.01 s",
+    # so long that only what a cell does, and no hiccup of the machine, ends a test
+    "limits.stale.trip": "5 s",
+    "limits.lateness.trip": "5 s",
+    "link.lease": "5 s",
+}
+STATES = {"armed": ARMED, "ramping": RAMPING, "running": RUNNING, "ramp-down": RAMP_DOWN, "tripped": TRIPPED}
+EVENTS = (
+    "stop", "emergency stop", "controller held up", "rig held up", "datagrams lost", "not a number", "force",
+    "record fails",
+)  # fmt: skip
+OPERATOR, RECORD = "emergency stop by the operator", "the record can no longer be written"
+NOT_FINITE, BEYOND = (
+    "measured.force was nan, not a finite number",
+    "measured.force was 500 N, beyond its limit of 200 N",
+)
+
+
+@dataclass
+class Line:
+    """What the proxy does to datagrams at the moment."""
+
+    loses: bool = False
+    force: float | None = None
+
+    def commands(self, datagram: Datagram) -> list[bytes]:
+        return [] if self.loses and datagram.kind == COMMAND else [datagram.data]
+
+    def measurements(self, datagram: Datagram) -> list[bytes]:
+        if datagram.kind != MEASUREMENT:
+            return [datagram.data]
+        if self.force is not None:
+            return [datagram.with_channels((datagram.channels[0], self.force))]
+        return [] if self.loses else [datagram.data]
+
+
+def expected(state: str, event: str, on_trip: str) -> tuple[str, str, str]:
+    """Outcome, reason (its beginning) and where the rig ends: "held" or "home"."""
+    after_a_trip = "home" if on_trip == "return" else "held"
+    if state == "tripped":  # by a record that fails, before the event: that stays the reason
+        halted = event in ("emergency stop", "not a number", "force")
+        return "tripped", RECORD, "held" if halted else after_a_trip
+    if event == "stop":
+        if state == "armed":
+            return "stopped", "by the operator", "held"
+        return ("completed", "", "home") if state == "ramp-down" else ("stopped", "by the operator", "home")
+    if event == "emergency stop":
+        return "tripped", OPERATOR, "held"
+    if event == "not a number":  # a return would be blind
+        return "tripped", NOT_FINITE, "held"
+    if event == "force":
+        return "tripped", BEYOND, after_a_trip
+    if event == "record fails":
+        return "tripped", RECORD, after_a_trip
+    return "completed", "", "home"  # held up, or lost: it goes on
+
+
+@pytest.fixture(scope="module")
+def rigs_of_the_matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rig]]:
+    found: dict[str, Rig] = {}
+    yield found
+    for rig in found.values():
+        rig.__exit__()
+
+
+@pytest.fixture(scope="module")
+def checks() -> dict[str, Check]:
+    """The verdict on each definition: whether it is a GO is not what is tried here."""
+    return {}
+
+
+def held_up(pid: int, seconds: float) -> None:
+    """Stop a process, by another one: it may be this."""
+    subprocess.run(["sh", "-c", f"kill -STOP {pid}; sleep {seconds}; kill -CONT {pid}"], check=True)
+
+
+def happen(event: str, session: halfreal.Session, rig: Rig, line: Line) -> None:
+    if event == "stop":
+        session.stop()
+    elif event == "emergency stop":
+        session.emergency_stop()
+    elif event == "controller held up":
+        held_up(os.getpid(), STALL)
+    elif event == "rig held up":
+        held_up(rig.pid, STALL)
+    elif event == "datagrams lost":
+        line.loses = True
+        before = session.loop.vector[session.loop.index["link.age"]]  # type: ignore[union-attr]
+        wait_for(lambda: ended(session) or age(session) > before + STALL, "measurements to be old")
+        line.loses = False
+    elif event == "not a number":
+        line.force = math.nan
+    elif event == "force":
+        line.force = 500.0
+    else:
+        session._words()[REQUEST] = RECORD_FAILS
+
+
+def age(session: halfreal.Session) -> float:
+    assert session.loop is not None
+    return float(session.loop.vector[session.loop.index["link.age"]])
+
+
+def mode(session: halfreal.Session) -> float:
+    assert session.loop is not None
+    return float(session.loop.vector[session.loop.index["guard.mode"]])
+
+
+def ended(session: halfreal.Session) -> bool:
+    return not session.running
+
+
+def reach(state: str, session: halfreal.Session) -> None:
+    """Bring an armed session, which waits, into a state of the test."""
+    if state == "armed":
+        return
+    session.start()
+    if state == "tripped":
+        wait_for(lambda: mode(session) == RUNNING, "the test to run")
+        session._words()[REQUEST] = RECORD_FAILS
+    wait_for(lambda: mode(session) == STATES[state] or ended(session), state)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("on_trip", ["hold", "return"])
+@pytest.mark.parametrize("pacing", ["clock", "rig"])
+def test_the_rig_moves_within_its_limits_and_the_test_ends_as_promised(
+    tmp_path: Path, rigs_of_the_matrix, checks, tmp_path_factory, pacing: str, on_trip: str, state: str, event: str
+) -> None:
+    how = {"limits.on_trip": on_trip}
+    if on_trip not in rigs_of_the_matrix:
+        rigs_of_the_matrix[on_trip] = Rig(tmp_path_factory.mktemp("rig"), changes=LIMITS | how)
+    rig, line = rigs_of_the_matrix[on_trip], Line()
+    rig.go_home(AWAY)
+    with Proxy(rig.port, line.commands, line.measurements) as proxy:
+        given = definition(tmp_path, proxy.port, TEST, how, {"real_time.pacing": pacing})
+        session = halfreal.Session(given, tmp_path / "run.h5")
+        if pacing + on_trip not in checks:
+            checks[pacing + on_trip] = session.check()
+        session.checked = checks[pacing + on_trip]
+        with armed_as_checked(session):
+            reach(state, session)
+            happen(event, session, rig, line)
+            if state == "armed" and event in ("controller held up", "rig held up", "datagrams lost"):
+                session.start()
+            session.wait()
+            run = session.finish()
+        record = rig.record()
+    outcome, reason, ends = expected(state, event, on_trip)
+    assert run.outcome == outcome and run.reason.startswith(reason), run.reason
+    assert_within_limits(record, proxy)
+    if ends == "home":
+        assert column(record, "command")[-1] == pytest.approx(0.0, abs=1e-12)
+    else:
+        assert_held(run, record)
+
+
+def armed_as_checked(session: halfreal.Session):
+    session.check = lambda progress=None: session.checked  # type: ignore[method-assign]
+    return armed(session, wait=True)
+
+
+def assert_within_limits(record: Run, proxy: Proxy) -> None:
+    command, clock = column(record, "command"), column(record, "rig.clock")
+    moved, apart = np.abs(np.diff(command)), np.diff(clock)
+    assert np.all(moved <= RATE * STEP * (1.0 + 1e-9)), "a step at the rig"
+    assert np.all(moved <= RATE * apart * (1.0 + 1e-9)), "a speed at the rig, by its own clock"
+    sent = [(one.timestamp, one.channels[0]) for one in proxy.heard if one.kind == COMMAND]
+    times, commands = np.array(sent).T
+    moved, apart = np.abs(np.diff(commands)), 1e-9 * np.diff(times)
+    assert np.all(apart >= 0.899 * STEP), "commands that were sent at once"
+    assert np.all(moved <= RATE * apart * (1.0 + 1e-6)), "a speed at which commands left the controller"
+
+
+def assert_held(run: Run, record: Run) -> None:
+    """From the event on, which no tick comes after but those of the hold, the command stays."""
+    command, modes = column(run, "command"), column(run, "guard.mode")
+    if np.any(modes == TRIPPED):
+        halted = np.flatnonzero(column(run, "guard.halted"))
+        first = halted[0] if halted.size else np.flatnonzero(modes == TRIPPED)[0]
+        assert np.all(command[first:] == command[first])
+    else:
+        assert np.all(command == command[0]) and command[0] == AWAY
+    assert column(record, "command")[-1] == command[-1]
