@@ -3,20 +3,26 @@
  * docs/link.md is the protocol.  To build and run (Linux, C11, nothing but the C library):
  *
  *     cc -O2 -Wall -Wextra -Werror -std=gnu11 rig.c -o rig -lm
- *     ./rig PORT [--step SECONDS] [--axes N] [--stiffness N/m] [--return SECONDS] [--lease SECONDS] [--in-step]
+ *     ./rig PORT [OPTIONS]
  *
- *     PORT         to listen on; 0 takes a free one.  The first line printed tells it.
- *     --step       of the rig's clock [0.001 s]; the controller's must be the same
- *     --axes       number of interface axes [1]
- *     --stiffness  of the simulated specimen, each axis [100000 N/m]
- *     --return     when safe, return within this time to where the rig stood when armed [0: hold]
- *     --lease      longest lease it grants [1 s]
- *     --in-step    one step and one measurement for each new command, instead of a clock of its own
+ *     PORT            to listen on; 0 takes a free one, which is in the first line printed
+ *     --step          of the rig's clock [0.001 s]; the controller's must be the same
+ *     --axes          number of interface axes [1]
+ *     --stiffness     of the simulated specimen, each axis [100000 N/m]
+ *     --stroke        largest position to either side, each axis [0.250 m]
+ *     --rate          fastest change of the position, each axis [0.5 m/s]
+ *     --largest-step  of a command from the position applied, each axis [0.005 m]
+ *     --return        when safe, return in this time to where the rig stood when armed [0: hold]; no faster than --rate
+ *     --lease         longest lease it grants [1 s]
+ *     --in-step       one step and one measurement for each new command, instead of a clock of its own
  *
  * It prints a line at each change of state, and ends on SIGTERM or SIGINT with its counters as a line of JSON.
  *
- * Four parts: 1 datagrams, 2 the hardware, 3 the session, 4 the loop.  A laboratory replaces part 2 (here a simulated
- * actuator and spring), ADDRESS, and the constants below it, and starts it with a real-time priority: chrt -f 80 ./rig
+ * Five parts: 1 datagrams, 2 the hardware, 3 the limits, 4 the session, 5 the loop.  A laboratory replaces part 2 (here
+ * a simulated actuator and spring), ADDRESS, and the constants below it, sets its limits, and starts it with a
+ * real-time priority: chrt -f 80 ./rig
+ *
+ * The rig protects itself: whatever the controller asks for, at whatever pace, part 3 is all that reaches the hardware.
  *
  * One thread, no dynamic memory.  Nothing that comes from the network is used before it has passed every check in
  * hear(), and nothing but the network is ever waited for: not the controller, not whoever reads the printed lines.
@@ -40,12 +46,11 @@
 
 #define ADDRESS INADDR_LOOPBACK /* a laboratory: the address of the network card that leads to the controller */
 #define TIME_CONSTANT 0.010     /* of the simulated actuator [s] */
-#define STROKE 0.250            /* of the simulated actuator to either side [m]: its own limit */
 #define SETTLING 0.1            /* once its safe position is reached, the rig counts as at rest after this time [s] */
 
 #define NANO INT64_C(1000000000)
 
-enum { CHANNELS = 128, AXES = CHANNELS / 2, HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
+enum { CHANNELS = 320, AXES = CHANNELS / 5, HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
 enum { HELLO = 1, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP };  /* kinds */
 enum { IDLE = 1, ARMED, SAFE };                                       /* states */
 enum { NO_COMMAND = 1, OWN_LIMIT, EMERGENCY_STOP };                   /* codes when safe */
@@ -61,9 +66,11 @@ static uint64_t counter[COUNTERS];
 
 static struct {
     double step, stiffness, return_time, longest_lease; /* [s], [N/m], [s], [s] */
+    double stroke, rate, largest_step;                  /* [m], [m/s], [m] */
     uint16_t axes;
     bool in_step;
-} settings = {.step = 0.001, .stiffness = 1e5, .return_time = 0.0, .longest_lease = 1.0, .axes = 1, .in_step = false};
+} settings = {.step = 0.001, .stiffness = 1e5, .return_time = 0.0, .longest_lease = 1.0,
+              .stroke = 0.250, .rate = 0.5, .largest_step = 0.005, .axes = 1, .in_step = false};
 
 _Static_assert(sizeof(double) == 8, "channels are IEEE 754 doubles");
 
@@ -94,7 +101,7 @@ static void report(const char *text) {
 /* ---- 1. Datagrams ------------------------------------------------------------------------------------------------ */
 
 static const uint32_t MAGIC = UINT32_C(0x4C524648);
-static const uint8_t VERSION = 1;
+static const uint8_t VERSION = 2;
 
 typedef struct {
     uint8_t kind;
@@ -182,8 +189,6 @@ static double simulated[AXES]; /* where the simulated actuators are [m] */
  * make itself safe: OWN_LIMIT, EMERGENCY_STOP.  Here: an actuator that follows with a lag of first order. */
 static uint32_t actuate(const double position[]) {
     for (int i = 0; i < settings.axes; i++)
-        if (!(fabs(position[i]) <= STROKE)) return OWN_LIMIT; /* written so that NaN is beyond the limit too */
-    for (int i = 0; i < settings.axes; i++)
         simulated[i] += (1.0 - exp(-settings.step / TIME_CONSTANT)) * (position[i] - simulated[i]);
     return 0;
 }
@@ -197,7 +202,54 @@ static void measure(double displacement[], double force[]) {
     }
 }
 
-/* ---- 3. The session ---------------------------------------------------------------------------------------------- */
+/* ---- 3. The limits: nothing moves the hardware but what passes here ---------------------------------------------- */
+
+static struct {
+    double position[AXES]; /* that the hardware was last given [m] */
+    int64_t time;          /* of the last step [ns] */
+} applied;
+
+static void hold_where_it_stands(void) {
+    double force[AXES];
+    measure(applied.position, force);
+}
+
+/* Whether a command may be followed; if not, why not.  Written so that NaN may not. */
+static bool is_allowed(const double command[], char *why, size_t room) {
+    for (int i = 0; i < settings.axes; i++) {
+        const double step = fabs(command[i] - applied.position[i]);
+        if (!(fabs(command[i]) <= settings.stroke)) {
+            (void)snprintf(why, room, "own limit, axis %d: command %g m, stroke %g m", i + 1, command[i],
+                           settings.stroke);
+            return false;
+        }
+        if (!(step <= settings.largest_step)) {
+            (void)snprintf(why, room, "own limit, axis %d: command %g m, %g m from the position applied, largest %g m",
+                           i + 1, command[i], step, settings.largest_step);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Wall time for which the rig may move in this step [s]: an early step has less of it, a late one no more than any. */
+static double time_of_step(int64_t now) {
+    const double passed = (double)(now - applied.time) / 1e9;
+    applied.time = now;
+    return fmin(passed, settings.step);
+}
+
+/* Go towards the goal, no faster than the rate. */
+static uint32_t follow(const double goal[], double seconds) {
+    const double most = settings.rate * seconds;
+    for (int i = 0; i < settings.axes; i++) {
+        const double way = goal[i] - applied.position[i];
+        applied.position[i] = fabs(way) <= most ? goal[i] : applied.position[i] + copysign(most, way);
+    }
+    return actuate(applied.position);
+}
+
+/* ---- 4. The session ---------------------------------------------------------------------------------------------- */
 
 static int socket_fd;
 
@@ -207,17 +259,18 @@ static struct {
     bool open;               /* the session with this key has been armed */
     struct sockaddr_in peer; /* who asked for the offer; nobody else is heard in the session */
     uint64_t newest, seen;   /* newest sequence accepted; bit i: newest - i has come */
+    double most_ahead;       /* of the newest that a sequence may be */
     uint64_t sent;           /* sequence of our newest measurement */
     int64_t tick;            /* of the newest command */
     int64_t lease, expires;  /* [ns] */
-    double position[AXES];   /* what the actuators are told */
-    double home[AXES];       /* where the rig stood when armed */
+    double goal[AXES];       /* where it is to go: the newest command, or the next point of its way to safety */
+    double home[AXES];       /* where it stood when armed */
     double from[AXES], to[AXES];
-    uint64_t safe_step, return_steps, last_safe_step; /* of the way from .. to; after the last it is at rest */
-    int64_t next_step;                                /* [ns] */
+    double way_time, way_end; /* spent on the way from .. to, and in all [s]; SETTLING after its end it is at rest */
+    int64_t next_step;        /* [ns] */
 } rig = {.state = IDLE};
 
-static bool is_moving_to_safety(void) { return rig.state == SAFE && rig.safe_step < rig.last_safe_step; }
+static bool is_moving_to_safety(void) { return rig.state == SAFE && rig.way_time < rig.way_end + SETTLING; }
 
 /* A datagram that cannot be sent is lost like any other: counted, never tried again. */
 static void transmit(const Datagram *d, const struct sockaddr_in *to) {
@@ -235,41 +288,50 @@ static void send_measurement(void) {
     transmit(&d, &rig.peer);
 }
 
-static void hold_where_it_stands(void) {
-    double force[AXES];
-    measure(rig.position, force);
+static void hold(void) {
+    hold_where_it_stands();
+    memcpy(rig.goal, applied.position, sizeof rig.goal);
 }
 
-static void make_safe(uint32_t code) {
+/* The fastest point of the way to safety is at 1.875 times its mean speed: it lasts long enough to keep to the rate. */
+static double return_time(void) {
+    double longest = settings.return_time;
+    for (int i = 0; i < settings.axes; i++)
+        longest = fmax(longest, 1.875 * fabs(rig.to[i] - rig.from[i]) / settings.rate);
+    return longest;
+}
+
+static void make_safe(uint32_t code, const char *why) {
     rig.state = SAFE;
     rig.code = code;
-    hold_where_it_stands();
-    memcpy(rig.from, rig.position, sizeof rig.from);
+    hold();
+    memcpy(rig.from, rig.goal, sizeof rig.from);
     const bool returns = settings.return_time > 0.0 && code != EMERGENCY_STOP; /* after which nothing may move */
     memcpy(rig.to, returns ? rig.home : rig.from, sizeof rig.to);
-    rig.return_steps = (uint64_t)fmax(1.0, floor(settings.return_time / settings.step));
-    rig.last_safe_step = rig.return_steps + (uint64_t)ceil(SETTLING / settings.step);
-    rig.safe_step = 0;
+    rig.way_time = 0.0;
+    rig.way_end = return_time();
     if (settings.in_step) rig.next_step = clock_ns(); /* from here on its own clock leads it */
-    char silence[64] = "";
-    (void)snprintf(silence, sizeof silence, "safe: no valid command for %.3f s ", (double)rig.lease / 1e9);
-    report(code == NO_COMMAND ? silence : code == OWN_LIMIT ? "safe: own limit " : "safe: emergency stop ");
+    char text[160];
+    (void)snprintf(text, sizeof text, "safe: %s ", why);
+    report(text);
 }
 
-/* The next position on the way to safety: velocity and acceleration are zero at both ends.  The way is counted in
- * steps, not in time: a step that the computer missed makes it longer, but never makes it jump. */
-static void advance_to_safety(void) {
-    rig.safe_step++;
-    const double x = fmin(1.0, (double)rig.safe_step / (double)rig.return_steps);
+/* The next point of the way to safety: velocity and acceleration are zero at both ends.  Its time is that of the steps:
+ * one that the computer missed makes the way longer, but never makes it jump. */
+static void advance_to_safety(double seconds) {
+    rig.way_time += seconds;
+    const double x = rig.way_time < rig.way_end ? rig.way_time / rig.way_end : 1.0;
     const double done = x * x * x * (10.0 + x * (6.0 * x - 15.0));
-    for (int i = 0; i < settings.axes; i++) rig.position[i] = rig.from[i] + done * (rig.to[i] - rig.from[i]);
+    for (int i = 0; i < settings.axes; i++)
+        rig.goal[i] = x < 1.0 ? rig.from[i] + done * (rig.to[i] - rig.from[i]) : rig.to[i];
 }
 
-static void take_step(void) {
+static void take_step(int64_t now) {
     const bool moving = is_moving_to_safety();
-    if (moving) advance_to_safety();
-    const uint32_t code = actuate(rig.position);
-    if (code != 0 && rig.state == ARMED) make_safe(code);
+    const double seconds = time_of_step(now);
+    if (moving) advance_to_safety(seconds);
+    const uint32_t code = follow(rig.goal, seconds);
+    if (code != 0 && rig.state == ARMED) make_safe(code, code == OWN_LIMIT ? "own limit" : "emergency stop");
     if (rig.state == ARMED || moving || is_moving_to_safety()) send_measurement();
     if (moving && !is_moving_to_safety()) report("safe: at rest ");
 }
@@ -295,17 +357,23 @@ static void greet(const Datagram *hello, const struct sockaddr_in *from) {
         rig.open = false;
         rig.peer = *from;
         rig.lease = (int64_t)(hello->channel[2] * 1e9);
+        rig.most_ahead = 2.0 * hello->channel[2] / settings.step + 64.0;
         d.kind = OFFER;
-        d.count = (uint16_t)(2 * settings.axes);
+        d.count = (uint16_t)(5 * settings.axes);
         d.key = key;
         d.code = rig.state == SAFE ? rig.code : 0;
         measure(d.channel, d.channel + settings.axes);
+        for (int i = 0; i < settings.axes; i++) {
+            d.channel[2 * settings.axes + i] = settings.stroke;
+            d.channel[3 * settings.axes + i] = settings.rate;
+            d.channel[4 * settings.axes + i] = settings.largest_step;
+        }
     }
     transmit(&d, from);
 }
 
 /* Arming moves nothing, whatever position ARM names: the rig goes on holding where it stands.  A first measurement
- * tells the controller that it may begin, also if the rig works in step. */
+ * lets the controller begin, also if the rig works in step. */
 static void arm(const Datagram *d, int64_t now) {
     counter[ACCEPTED]++;
     rig.state = ARMED;
@@ -315,15 +383,15 @@ static void arm(const Datagram *d, int64_t now) {
     rig.sent = 0;
     rig.tick = d->tick;
     rig.expires = now + rig.lease;
-    hold_where_it_stands();
-    memcpy(rig.home, rig.position, sizeof rig.home);
+    hold();
+    memcpy(rig.home, rig.goal, sizeof rig.home);
     send_measurement();
     report("armed ");
 }
 
 static void stop(void) {
     rig.state = IDLE;
-    hold_where_it_stands();
+    hold();
     send_measurement();
     rig.key = 0;
     rig.open = false;
@@ -353,20 +421,45 @@ static bool is_new(uint64_t sequence) {
     return false;
 }
 
-/* HELLO belongs to no session, so anyone may say it at any time: who finds the rig busy is to be told.  ARM is the
- * first datagram of a session and stays welcome there: a second copy of it is a duplicate, not a stranger. */
+static bool is_too_far_ahead(uint64_t sequence) {
+    return sequence > rig.newest && (double)(sequence - rig.newest) > rig.most_ahead;
+}
+
+/* HELLO belongs to no session, so anyone may say it at any time: who finds the rig busy gets an answer.  ARM is the
+ * first datagram of a session and stays welcome there: a second copy of it is a duplicate, not a stranger.  A command
+ * from far ahead was never sent by the controller: accepted, it would make replays of all that the controller sends. */
 static bool belongs(const Datagram *d, const struct sockaddr_in *from) {
     if (d->kind == HELLO) return d->key == 0 && d->count == 3;
     if (rig.key == 0 || d->key != rig.key) return false;
     if (from->sin_addr.s_addr != rig.peer.sin_addr.s_addr || from->sin_port != rig.peer.sin_port) return false;
     if (d->kind == ARM) return d->sequence == 1 && d->count == settings.axes;
-    return rig.open && ((d->kind == COMMAND && d->count == settings.axes) || (d->kind == STOP && d->count == 0));
+    if (!rig.open) return false;
+    if (d->kind == STOP) return d->count == 0;
+    return d->kind == COMMAND && d->count == settings.axes && !is_too_far_ahead(d->sequence);
 }
 
 static bool is_finite(const Datagram *d) {
     for (int i = 0; i < d->count; i++)
         if (!isfinite(d->channel[i])) return false;
     return true;
+}
+
+/* STOP counts whatever its sequence: nothing that came before it may keep the controller from stopping the rig.  If the
+ * rig is safe, its answer says so. */
+static void obey_stop(const Datagram *d) {
+    if (d->sequence > rig.newest && !is_too_far_ahead(d->sequence)) (void)is_new(d->sequence);
+    else counter[ACCEPTED]++;
+    if (rig.state == ARMED) stop();
+    else send_measurement();
+}
+
+static void obey_command(const Datagram *d, int64_t now) {
+    char why[128];
+    rig.tick = d->tick;
+    rig.expires = now + rig.lease;
+    if (!is_allowed(d->channel, why, sizeof why)) { make_safe(OWN_LIMIT, why); return; }
+    memcpy(rig.goal, d->channel, settings.axes * sizeof rig.goal[0]);
+    if (settings.in_step) take_step(now);
 }
 
 /* Everything that comes from the network passes here, in the order that the protocol prescribes. */
@@ -380,21 +473,11 @@ static void hear(const uint8_t *bytes, size_t length, const struct sockaddr_in *
     if (d.kind == HELLO) { greet(&d, from); return; }
     if (!is_finite(&d)) { counter[CORRUPTED]++; return; }
     if (!rig.open) { arm(&d, now); return; } /* belongs() let nothing but ARM come here */
-    if (!is_new(d.sequence)) return;
-
-    if (rig.state == SAFE) { /* It obeys nothing more of this session; who says STOP is told that it is safe. */
-        if (d.kind == STOP) send_measurement();
-    } else if (d.kind == STOP) {
-        stop();
-    } else {
-        memcpy(rig.position, d.channel, settings.axes * sizeof rig.position[0]);
-        rig.tick = d.tick;
-        rig.expires = now + rig.lease;
-        if (settings.in_step) take_step();
-    }
+    if (d.kind == STOP) { obey_stop(&d); return; }
+    if (is_new(d.sequence) && rig.state == ARMED) obey_command(&d, now); /* safe, it obeys no more of this session */
 }
 
-/* ---- 4. The loop ------------------------------------------------------------------------------------------------- */
+/* ---- 5. The loop ------------------------------------------------------------------------------------------------- */
 
 static void receive(int64_t now) {
     uint8_t bytes[LONGEST] = {0};
@@ -422,9 +505,13 @@ static void run(int signal_fd) {
         const int64_t now = clock_ns();
 
         /* First the lease: a command that comes after its end must not renew it. */
-        if (rig.state == ARMED && now >= rig.expires) make_safe(NO_COMMAND);
+        if (rig.state == ARMED && now >= rig.expires) {
+            char why[64];
+            (void)snprintf(why, sizeof why, "no valid command for %.3f s", (double)rig.lease / 1e9);
+            make_safe(NO_COMMAND, why);
+        }
         if ((!settings.in_step || is_moving_to_safety()) && now >= rig.next_step) {
-            take_step();
+            take_step(now);
             rig.next_step += period;
             if (rig.next_step <= now) { /* steps that the computer slept through are counted, not made up for */
                 const int64_t missed = (now - rig.next_step) / period + 1;
@@ -448,12 +535,23 @@ static double number(const char *text, double low, double high, bool whole, cons
     return value;
 }
 
+static double positive(const char *text, const char *what) {
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0.0 && isfinite(value))) {
+        fprintf(stderr, "rig: %s is %s, but must be a finite number above 0\n", what, text);
+        exit(2);
+    }
+    return value;
+}
+
 static uint16_t read_settings(int argc, char **argv) {
     static const struct option options[] = {
         {"step", required_argument, NULL, 's'},      {"axes", required_argument, NULL, 'a'},
         {"stiffness", required_argument, NULL, 'k'}, {"return", required_argument, NULL, 'r'},
         {"lease", required_argument, NULL, 'l'},     {"in-step", no_argument, NULL, 'i'},
-        {NULL, 0, NULL, 0}};
+        {"stroke", required_argument, NULL, 'p'},    {"rate", required_argument, NULL, 'v'},
+        {"largest-step", required_argument, NULL, 'd'}, {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (option) {
         case 's': settings.step = number(optarg, 1e-5, 10.0, false, "--step [s]"); break;
@@ -462,12 +560,15 @@ static uint16_t read_settings(int argc, char **argv) {
         case 'r': settings.return_time = number(optarg, 0.0, 3600.0, false, "--return [s]"); break;
         case 'l': settings.longest_lease = number(optarg, 1e-3, 3600.0, false, "--lease [s]"); break;
         case 'i': settings.in_step = true; break;
+        case 'p': settings.stroke = positive(optarg, "--stroke [m]"); break;
+        case 'v': settings.rate = positive(optarg, "--rate [m/s]"); break;
+        case 'd': settings.largest_step = positive(optarg, "--largest-step [m]"); break;
         default: exit(2); /* getopt has said why */
         }
     }
     if (optind != argc - 1) {
-        fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--stiffness N/m] [--return SECONDS] "
-                        "[--lease SECONDS] [--in-step]\n");
+        fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--stiffness N/m] [--stroke M] [--rate M/S] "
+                        "[--largest-step M] [--return SECONDS] [--lease SECONDS] [--in-step]\n");
         exit(2);
     }
     return (uint16_t)number(argv[optind], 0, 65535, true, "PORT");
@@ -496,11 +597,12 @@ int main(int argc, char **argv) {
     if (printf("listening on %s:%u\n", address, (unsigned)ntohs(here.sin_port)) < 0 || fflush(stdout) != 0)
         fail("rig: standard output");
 
-    hold_where_it_stands();
+    applied.time = clock_ns();
+    hold();
     run(signal_fd);
 
     if (rig.state == ARMED) { /* the operator ends the rig: the controller is to know */
-        make_safe(EMERGENCY_STOP);
+        make_safe(EMERGENCY_STOP, "emergency stop");
         send_measurement();
     }
     report("");

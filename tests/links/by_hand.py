@@ -16,7 +16,7 @@ NO_COMMAND, OWN_LIMIT, EMERGENCY_STOP = range(1, 4)
 BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = range(1, 5)
 
 HEADER = struct.Struct("<IBBHQQQqQII")
-MAGIC = 0x4C524648
+MAGIC, VERSION = 0x4C524648, 2
 BOUND = 20.0  # seconds after which a datagram that must come is said to be missing
 
 
@@ -32,7 +32,7 @@ class Datagram:
     state: int = 0
     code: int = 0
     magic: int = MAGIC
-    version: int = 1
+    version: int = VERSION
 
     def packed(self, count: int | None = None, crc: int | None = None) -> bytes:
         """The bytes on the wire; a wrong count or CRC if one is given."""
@@ -48,7 +48,7 @@ def unpacked(data: bytes) -> Datagram:
     """A datagram of a rig: anything wrong with it is the rig's fault."""
     magic, version, kind, count, key, sequence, answers, tick, timestamp, state, code = HEADER.unpack_from(data)
     assert len(data) == 60 + 8 * count
-    assert (magic, version) == (MAGIC, 1)
+    assert (magic, version) == (MAGIC, VERSION)
     assert struct.unpack_from("<I", data, len(data) - 4) == (zlib.crc32(data[:-4]),)
     channels = struct.unpack_from(f"<{count}d", data, HEADER.size)
     return Datagram(kind, key, sequence, channels, answers, tick, timestamp, state, code, magic, version)
@@ -95,7 +95,12 @@ class Controller:
         self.key, self.sequence, self.heard = offer.key, 0, 0
         self.send(self.next(ARM, offer.channels[: self.axes]))
         first = self.measurement()
-        assert (first.state, first.code, first.answers, first.channels) == (ARMED, 0, 1, offer.channels)
+        assert (first.state, first.code, first.answers, first.channels) == (
+            ARMED,
+            0,
+            1,
+            offer.channels[: 2 * self.axes],
+        )
         return offer
 
     def next(self, kind: int, channels: Sequence[float] = (), tick: int = 0) -> Datagram:

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from .compile import kernel
 
-MAGIC, VERSION = 0x4C524648, 1
+MAGIC, VERSION = 0x4C524648, 2
 HELLO, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP = 1, 2, 3, 4, 5, 6, 7
 IDLE, ARMED_RIG, SAFE = 1.0, 2.0, 3.0
 """States of the rig."""
