@@ -21,11 +21,11 @@ from halfreal.live.resumption import Resumption, resume
 from halfreal.live.slow_operator import RefusedError
 from halfreal.records import run_file
 from halfreal.runs.run import Run, Signal
-from live.processes import Process, column, kill
+from live.processes import Process, column, definition, kill
 from live.proxy import At, Proxy
-from live.slow import PERIOD, SPRING, SlowRig, assert_same_test, completed, recorded, slow_definition, slow_file
+from live.slow import PERIOD, SLOW, SPRING, SlowRig, assert_same_test, completed, recorded, slow_definition, slow_file
+from live.test_agreement import TWO_AXES
 
-STIFFNESS = 2250.0
 RATE = 0.5
 LIMITS = {"limits.command.trip": "50 mm", "limits.command_rate.trip": f"{RATE} m/s", "limits.force.trip": "150 N"}
 REFERENCE = {"reference.substeps": 8}
@@ -92,8 +92,7 @@ def test_a_rig_that_was_moved_is_refused_whatever_start_says_and_taken_with_a_re
     assert speeds.max() <= RATE
     assert commands[0] + 0.020 < 1e-4 and commands.max() > 0.004
     assert speeds[: int(0.020 / RATE / PERIOD)].max() > 0.8 * RATE, "it did go a long way at once"
-    definition = halfreal.Definition.model_validate(before.definition)
-    assert_same_test(run, halfreal.rehearse(definition))
+    assert_same_test(run, halfreal.rehearse(halfreal.Definition.model_validate(before.definition)))
 
 
 def test_a_rig_within_the_tolerance_of_its_way_is_taken_and_nothing_is_noted(
@@ -141,8 +140,8 @@ AT_REST = {"slow.settle.displacement": "0.1 mm"}
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[halfreal.Definition, Resumption]:
-    definition = slow_definition(tmp_path_factory.mktemp("interrupted"), 1, SPRING, AT_REST)
-    return definition, resume(definition, cut(halfreal.rehearse(definition), TICKS))
+    test = slow_definition(tmp_path_factory.mktemp("interrupted"), 1, SPRING, AT_REST)
+    return test, resume(test, cut(halfreal.rehearse(test), TICKS))
 
 
 def cut(run: Run, ticks: int) -> Run:
@@ -150,8 +149,8 @@ def cut(run: Run, ticks: int) -> Run:
     return dataclasses.replace(run, kind="run", outcome="failed", time=run.time[:ticks], signals=signals)
 
 
-def changed(definition: halfreal.Definition, **tolerances: float) -> halfreal.Definition:
-    data = definition.model_dump(mode="json")
+def changed(test: halfreal.Definition, **tolerances: float) -> halfreal.Definition:
+    data = test.model_dump(mode="json")
     data["slow"]["resume"] = tolerances
     return halfreal.Definition.model_validate(data)
 
@@ -161,9 +160,9 @@ def offer(displacement: float, force: float) -> Offer:
 
 
 def test_the_next_command_is_what_the_rehearsal_asks_for_next(interrupted) -> None:
-    definition, found = interrupted
-    assert found.next_command.tolist() == [column(halfreal.rehearse(definition), "command.asked")[TICKS]]
-    again = resume(definition, found.run)
+    test, found = interrupted
+    assert found.next_command.tolist() == [column(halfreal.rehearse(test), "command.asked")[TICKS]]
+    again = resume(test, found.run)
     again.before_the_rig.run(1)  # looking ahead has left no trace
     index = again.before_the_rig.index["command.asked"]
     assert again.before_the_rig.vector[index] == found.next_command[0]
@@ -175,30 +174,28 @@ def test_the_next_command_is_what_the_rehearsal_asks_for_next(interrupted) -> No
     tolerance=st.floats(1e-6, 1e-3),
 )
 def test_the_displacement_must_lie_on_the_way_widened_by_the_tolerance(interrupted, where, beyond, tolerance) -> None:
-    definition, found = interrupted
-    definition = changed(definition, displacement=tolerance, force=1e6)
+    test, found = interrupted
+    test = changed(test, displacement=tolerance, force=1e6)
     last, goal = column(found.run, "measured.displacement")[-1], found.next_command[0]
     if 0.0 <= where <= 1.0:
-        assert differences(definition, found, offer(last + where * (goal - last), 0.0)) == []
+        assert differences(test, found, offer(last + where * (goal - last), 0.0)) == []
     end = last if where < 0.5 else goal
     outwards = (end - (goal if end == last else last)) / abs(goal - last)
-    assert bool(differences(definition, found, offer(end + outwards * abs(beyond) * tolerance, 0.0))) == (
-        abs(beyond) > 1.0
-    )
+    assert bool(differences(test, found, offer(end + outwards * abs(beyond) * tolerance, 0.0))) == (abs(beyond) > 1.0)
 
 
 @given(force=st.floats(-3.0, 3.0).filter(lambda x: abs(abs(x) - 1.0) > 1e-6), tolerance=st.floats(1e-3, 10.0))
 def test_at_the_last_tick_the_force_must_be_the_last_one_within_the_tolerance(interrupted, force, tolerance) -> None:
-    definition, found = interrupted
-    definition = changed(definition, force=tolerance)
+    test, found = interrupted
+    test = changed(test, force=tolerance)
     last = column(found.run, "measured.displacement")[-1]
     held = column(found.run, "measured.force")[-1] + force * tolerance
-    assert bool(differences(definition, found, offer(last, held))) == (abs(force) > 1.0)
+    assert bool(differences(test, found, offer(last, held))) == (abs(force) > 1.0)
 
 
 def test_on_its_way_the_force_may_have_changed_by_that_share_of_a_ticks_change(interrupted) -> None:
-    definition, found = interrupted
-    definition = changed(definition, displacement=1e-9, force=1e-3)
+    test, found = interrupted
+    test = changed(test, displacement=1e-9, force=1e-3)
     last, goal = column(found.run, "measured.displacement")[-1], found.next_command[0]
     forces = np.concatenate([[0.0], column(found.run, "measured.force")])
     change = np.abs(np.diff(forces)).max()
@@ -206,15 +203,15 @@ def test_on_its_way_the_force_may_have_changed_by_that_share_of_a_ticks_change(i
     for beyond, refused in ((0.49, False), (0.51, True)):
         for sign in (-1.0, 1.0):
             at = offer(half, forces[-1] + sign * beyond * change)
-            assert bool(differences(definition, found, at)) == refused
+            assert bool(differences(test, found, at)) == refused
 
 
 def test_tolerances_left_out_come_from_settling_the_sensors_and_the_record(interrupted, tmp_path: Path) -> None:
-    definition, found = interrupted
+    test, found = interrupted
     largest = {name: np.abs(column(found.run, f"measured.{name}")).max() for name in ("displacement", "force")}
     assert 0.01 * largest["displacement"] < 1e-4  # so that of slow.settle is the largest
-    assert tolerances(definition, found, "displacement").tolist() == [1e-4]
-    assert tolerances(definition, found, "force") == pytest.approx([0.1 * largest["force"]])
+    assert tolerances(test, found, "displacement").tolist() == [1e-4]
+    assert tolerances(test, found, "force") == pytest.approx([0.1 * largest["force"]])
     sensors = {
         "rig.sensors.displacement.noise": "0.1 mm",
         "rig.sensors.displacement.resolution": "20 um",
@@ -227,18 +224,18 @@ def test_tolerances_left_out_come_from_settling_the_sensors_and_the_record(inter
 
 
 def test_without_a_completed_tick_it_must_stand_where_the_test_begins(interrupted) -> None:
-    definition, found = interrupted
-    nothing = resume(definition, cut(found.run, 0))
-    assert differences(definition, nothing, offer(0.0, 0.0)) == []
-    assert differences(definition, nothing, offer(-1.1e-4, 0.0)) != []
-    assert differences(definition, nothing, offer(0.0, 0.1)) == ["force 100 mN, in the record 0 N, tolerance 0 N"]
+    test, found = interrupted
+    nothing = resume(test, cut(found.run, 0))
+    assert differences(test, nothing, offer(0.0, 0.0)) == []
+    assert differences(test, nothing, offer(-1.1e-4, 0.0)) != []
+    assert differences(test, nothing, offer(0.0, 0.1)) == ["force 100 mN, in the record 0 N, tolerance 0 N"]
 
 
 def test_the_refusal_gives_what_is_measured_the_record_the_tolerance_and_the_remedy(interrupted) -> None:
-    definition, found = interrupted
+    test, found = interrupted
     last, force = (column(found.run, f"measured.{name}")[-1] for name in ("displacement", "force"))
     with pytest.raises(RefusedError) as refused:
-        compare(definition, found, offer(0.03, force), "")
+        compare(test, found, offer(0.03, force), "")
     text = str(refused.value)
     assert (
         "displacement 30 mm, in the record " in text
@@ -247,10 +244,23 @@ def test_the_refusal_gives_what_is_measured_the_record_the_tolerance_and_the_rem
     )
     assert f"{1e3 * last:.4g} mm" in text and f"{1e3 * found.next_command[0]:.4g} mm" in text
     assert "bring it back there" in text and "slow.resume" in text
-    assert compare(definition, found, offer(last, force), "not needed") == ()
+    assert compare(test, found, offer(last, force), "not needed") == ()
     for bad in (offer(np.nan, force), offer(last, np.nan)):
         with pytest.raises(RefusedError, match="the rig is not where the record ends"):
-            compare(definition, found, bad, "")
+            compare(test, found, bad, "")
+
+
+def test_of_several_axes_each_is_compared_with_its_own_tolerance_and_named(tmp_path: Path) -> None:
+    moved = {name: value for name, value in SLOW.items() if name.startswith(("slow.", "virtual.scheme", "timing"))}
+    both = {"axes": ["y", "rz"], "slow.settle.rotation": "1 urad", "slow.resume.force": "1 N"}
+    test = definition(tmp_path, 1, TWO_AXES, moved, both, {"slow.resume.moment": "2 N m"})
+    found = resume(test, cut(halfreal.rehearse(test), TICKS))
+    last, force = (found.measured(name)[-1] for name in ("displacement", "force"))
+    assert differences(test, found, Offer(1, last, force + np.array([0.9, -1.9]))) == []
+    (first,) = differences(test, found, Offer(1, last, force + np.array([1.1, 1.9])))
+    assert first.startswith("axis y: force ") and first.endswith("tolerance 1 N")
+    (second,) = differences(test, found, Offer(1, last, force - np.array([0.9, 2.1])))
+    assert second.startswith("axis rz: moment ") and second.endswith("tolerance 2 N m")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from ..definition.definition import Definition
 from ..links.controller_end import Offer
 from ..runs.run import Event
 from ..safety.limits import Commands
-from ..safety.slow_motion import on_axes
+from ..safety.slow_motion import TOLERANCES, on_axes
 from .preparation import sensor_noise
 from .resumption import RESUMED, Resumption
 from .slow_operator import RefusedError
@@ -92,9 +92,10 @@ def _beyond(
         ends = [float(values[i]) for values in between]
         if not min(ends) - tolerance[i] <= stands[i] <= max(ends) + tolerance[i]:
             where = f"axis {axes.names[i]}: " if len(axes) > 1 else ""
-            further = "".join(f", {name} {units.text(end, unit)}" for name, end in zip(names, ends[1:], strict=True))
+            name = TOLERANCES[quantity][int(axes.rotations[i])]
+            further = "".join(f", {end} {units.text(value, unit)}" for end, value in zip(names, ends[1:], strict=True))
             found.append(
-                f"{where}{quantity} {units.text(float(stands[i]), unit)}, in the record "
+                f"{where}{name} {units.text(float(stands[i]), unit)}, in the record "
                 f"{units.text(ends[0], unit)}{further}, tolerance {units.text(float(tolerance[i]), unit)}"
             )
     return found
