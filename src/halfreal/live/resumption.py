@@ -157,19 +157,19 @@ def resume(definition: Definition, run: Run) -> Resumption:
         np.column_stack([run.signals[name].values[rows] for name in measured]) if rows.size else np.zeros((0, 2 * n))
     )
     was_asked = np.column_stack([run.signals[name].values[rows] for name in asked]) if rows.size else np.zeros((0, n))
-    at, told = [loop.index[name] for name in measured], [loop.index[name] for name in asked]
+    at, asks = [loop.index[name] for name in measured], [loop.index[name] for name in asked]
     loop.vector[at] = begins
     for tick in range(rows.size):
         loop.run(1)
-        if not np.array_equal(loop.vector[told], was_asked[tick]):
+        if not np.array_equal(loop.vector[asks], was_asked[tick]):
             raise ResumptionError(
-                f"at {tick * definition.timing.step:g} s the test asks for {loop.vector[told]} and the record has "
+                f"at {tick * definition.timing.step:g} s the test asks for {loop.vector[asks]} and the record has "
                 f"{was_asked[tick]}: definition or program are not those of the record; resume it with those"
             )
         loop.vector[at] = values[tick]
     checkpoint = loop.vector.copy()
     loop.run(1)
-    next_command = loop.vector[told]
+    next_command = loop.vector[asks]
     loop.vector[:] = checkpoint
     return Resumption(run, rows, loop, begins, next_command)
 
