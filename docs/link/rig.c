@@ -209,9 +209,12 @@ static struct {
     int64_t time;          /* of the last step [ns] */
 } applied;
 
+/* An axis whose sensor gives no number stays at the position last applied. */
 static void hold_where_it_stands(void) {
-    double force[AXES];
-    measure(applied.position, force);
+    double stands[AXES], force[AXES];
+    measure(stands, force);
+    for (int i = 0; i < settings.axes; i++)
+        if (isfinite(stands[i])) applied.position[i] = stands[i];
 }
 
 /* Whether a command may be followed; if not, why not.  Written so that NaN may not. */

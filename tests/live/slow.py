@@ -55,10 +55,13 @@ def slow_definition(folder: Path, port: int | None, law: str, *changes: Mapping[
 class SlowRig(Rig):
     """``halfreal rig --in-step`` of the slow test; it serves any number of sessions with one and the same specimen."""
 
-    def __init__(self, folder: Path, law: str) -> None:
+    def __init__(
+        self, folder: Path, law: str, *changes: Mapping[str, object], port: int | None = None, at: str = ""
+    ) -> None:
         self.path = folder / "rig.h5"
-        file = slow_file(folder / "rig.toml", None, law)
-        Process.__init__(self, folder, "rig", "rig", str(file), "--in-step", "--output", str(self.path))
+        file = slow_file(folder / "rig.toml", port, law, *changes)
+        options = ["--in-step", "--output", str(self.path), "--force", *(["--at", at] if at else [])]
+        Process.__init__(self, folder, "rig", "rig", str(file), *options)
         self.port = int(self.until(r"listening on \S+?:(\d+)")[1])
 
     def records(self, count: int) -> Run:

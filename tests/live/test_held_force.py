@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import halfreal
+from halfreal.links.controller_end import Offer
+from halfreal.live.comparison import differences, tolerances
+from halfreal.live.resumption import resume
 from halfreal.live.rig import Served, VirtualRig
+from halfreal.runs.run import Run
 from live.processes import ANYWHERE, armed, column, ticks, wait_for
 
 BAR = Path(__file__).parents[2] / "examples" / "force_controlled_bar" / "index_one.toml"
@@ -26,6 +30,19 @@ def bar(where: str) -> halfreal.Definition:
     data["limits"]["stale"]["trip"] = "20 s"
     data["link"].update(rig=where, lease="10 s")
     return halfreal.Definition.model_validate(data)
+
+
+def assert_compared(given: halfreal.Definition, before: Run, rig: VirtualRig) -> None:
+    """Its force must lie between the last and the next, its displacement must be the last one."""
+    found = resume(given, before)
+    where, last = rig.displacement, found.measured("force")[-1]
+    way = found.next_command - last
+    tolerance = tolerances(given, found, "force") * np.sign(way)
+    for force, refused in ((last - 0.9 * tolerance, False), (last + way, False), (last - 1.1 * tolerance, True)):
+        assert bool(differences(given, found, Offer(1, where, force))) == refused
+    off = 1.1 * tolerances(given, found, "displacement")
+    said = differences(given, found, Offer(1, where + off, last))
+    assert len(said) == 1 and said[0].startswith("displacement ") and "next command" not in said[0]
 
 
 def test_a_rig_that_holds_a_force_keeps_it_until_the_operator_agrees(tmp_path: Path) -> None:
@@ -54,6 +71,7 @@ def test_a_rig_that_holds_a_force_keeps_it_until_the_operator_agrees(tmp_path: P
         wait_for(lambda: served, "the rig to be safe")
         held = float(rig.force[0])
         assert held == pytest.approx(column(before, "command")[BEFORE - 1], abs=0.2) and held > 50.0
+        assert_compared(given, before, rig)
         with armed(halfreal.Session(given, tmp_path / "on.h5", after=before), wait=True) as session:
             sends = session.loop.index["link.sent"]
             wait_for(lambda: session.loop.vector[sends] > 50, "the loop to hold the rig")

@@ -55,6 +55,14 @@ def resume(
     without_go: Annotated[
         str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
     ] = "",
+    stands_elsewhere: Annotated[
+        str,
+        typer.Option(
+            "--stands-elsewhere",
+            metavar="REASON",
+            help="Go on although the rig is not where the record ends; the reason is recorded.",
+        ),
+    ] = "",
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -74,6 +82,7 @@ def resume(
         without_go=without_go,
         overwrite=force,
         after=before,
+        stands_elsewhere=stands_elsewhere,
     )
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step

@@ -15,7 +15,7 @@ from ..links.wires import LinkError
 from ..rigs.force_controlled import ForceControlled
 from ..rigs.sensors import Sensors
 from ..runs.build import build, initial_displacement, numbered
-from ..safety.limits import UNLIMITED
+from ..safety.limits import UNLIMITED, Commands
 from .resumption import Resumption
 
 ROUNDING = 1e-9
@@ -101,19 +101,23 @@ def initial_command(definition: Definition) -> np.ndarray:
     return rig.stiffness(displacement.size) @ displacement if isinstance(rig, ForceControlled) else 0.0 * displacement
 
 
+def sensor_noise(definition: Definition, quantity: Commands) -> np.ndarray:
+    """How far apart two measurements of a quantity at rest may be on each axis, by the definition's sensors."""
+    sensors, axes = getattr(definition.rig, "sensors", None), definition.interface
+    if not isinstance(sensors, Sensors):
+        return np.zeros(len(axes))
+    used = sensors.of_motion(axes) if quantity == "displacement" else sensors.of_force(axes)
+    return np.array([STEADY * sensor.noise + sensor.resolution for sensor in used])
+
+
 def ticks_before(definition: Definition, distance: np.ndarray) -> int:
     """Ticks in which the rig can come smoothly to where the test begins."""
-    timing, limits, rig = definition.timing, definition.limits, definition.rig
+    timing, limits = definition.timing, definition.limits
     if definition.slow is not None:  # its own motion brings it there
         return 0
-    noise = np.zeros(distance.size)
-    sensors, axes = getattr(rig, "sensors", None), definition.interface
-    if isinstance(sensors, Sensors):
-        used = sensors.of_motion(axes) if definition.commands == "displacement" else sensors.of_force(axes)
-        noise = np.array([STEADY * sensor.noise + sensor.resolution for sensor in used])
-    if np.all(np.abs(distance) <= noise):
+    if np.all(np.abs(distance) <= sensor_noise(definition, definition.commands)):
         return timing.ticks_before
-    rate = limits.watched(axes, definition.commands)[1].trip
+    rate = limits.watched(definition.interface, definition.commands)[1].trip
     shortest = float((0.5 * math.pi * np.abs(distance) / rate).max()) * 1.01
     wished = timing.soft_start or limits.return_time
     return math.ceil(max(wished, shortest) / timing.step - 1e-9)

@@ -20,6 +20,7 @@ from ..kernels.tick import RUNNING, TICK
 from ..models.axes import Axes
 from ..runs.build import build, needed_to_resume
 from ..runs.run import Event, Run
+from ..safety.limits import Commands
 
 BEFORE, RESUMED = "before", "resumed"
 """Channels of events of earlier sessions, and of a resumption."""
@@ -43,6 +44,10 @@ class Resumption:
     rows: np.ndarray
     """Of the record that are kept: those of completed ticks."""
     before_the_rig: Loop
+    begins: np.ndarray
+    """Displacements and forces with which the test begins, (2 n,)."""
+    next_command: np.ndarray
+    """What the tick asks for that was interrupted, (n,)."""
 
     @property
     def ticks(self) -> int:
@@ -82,6 +87,13 @@ class Resumption:
                 if self.ticks and name in self.run.signals:
                     found[row, axis] = np.abs(self.run.signals[name].values[self.rows]).max()
         return found.ravel()
+
+    def measured(self, quantity: Commands) -> np.ndarray:
+        """A quantity as the test begins, and as measured in each completed tick, (1 + ticks, n)."""
+        axes = self.run.interface
+        columns = [self.run.signals[name].values[self.rows] for name in axes.channels(f"measured.{quantity}")]
+        half = 0 if quantity == "displacement" else 1
+        return np.vstack([self.begins.reshape(2, -1)[half], np.column_stack(columns)])
 
     def limits_used(self, now: dict[str, float]) -> dict[str, float]:
         """Shares of the limits used before or ``now``; of a controller that was lost, before, only what rows show."""
@@ -140,22 +152,26 @@ def resume(definition: Definition, run: Run) -> Resumption:
     )
     loop = build(definition, link=[replayed], endless=True, replayed=True)
     first = build(definition, link=[replayed], endless=True)  # as the slow test begins
-    for name in measured:
-        loop.vector[loop.index[name]] = first.vector[first.index[name]]
+    begins = np.array([first.vector[first.index[name]] for name in measured])
     values = (
         np.column_stack([run.signals[name].values[rows] for name in measured]) if rows.size else np.zeros((0, 2 * n))
     )
     was_asked = np.column_stack([run.signals[name].values[rows] for name in asked]) if rows.size else np.zeros((0, n))
-    at, told = [loop.index[name] for name in measured], [loop.index[name] for name in asked]
+    at, asks = [loop.index[name] for name in measured], [loop.index[name] for name in asked]
+    loop.vector[at] = begins
     for tick in range(rows.size):
         loop.run(1)
-        if not np.array_equal(loop.vector[told], was_asked[tick]):
+        if not np.array_equal(loop.vector[asks], was_asked[tick]):
             raise ResumptionError(
-                f"at {tick * definition.timing.step:g} s the test asks for {loop.vector[told]} and the record has "
+                f"at {tick * definition.timing.step:g} s the test asks for {loop.vector[asks]} and the record has "
                 f"{was_asked[tick]}: definition or program are not those of the record; resume it with those"
             )
         loop.vector[at] = values[tick]
-    return Resumption(run, rows, loop)
+    checkpoint = loop.vector.copy()
+    loop.run(1)
+    next_command = loop.vector[asks]
+    loop.vector[:] = checkpoint
+    return Resumption(run, rows, loop, begins, next_command)
 
 
 def completed(run: Run, step: float) -> np.ndarray:

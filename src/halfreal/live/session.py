@@ -32,6 +32,7 @@ from ..runs.reference import EmulationError
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Run, Signal
 from ..studies.check import Check, check
+from .comparison import compare
 from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory
 from .recording import Recording
@@ -74,6 +75,8 @@ class Session(SlowOperator):
         The reason for running in spite of a NO-GO; it is recorded.
     after
         The record of a slow test that was interrupted, to be gone on with.
+    stands_elsewhere
+        The reason for going on with it on a rig that is not where the record ends; it is recorded.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Session(SlowOperator):
         without_go: str = "",
         overwrite: bool = False,
         after: Run | None = None,
+        stands_elsewhere: str = "",
     ) -> None:
         if definition.link is None:
             raise RefusedError(
@@ -98,6 +102,8 @@ class Session(SlowOperator):
             raise RefusedError(f"'{self.output}' exists; choose another name, or let it be overwritten")
         self._definition, self._without_go, self._after = definition, without_go, after
         self.resumption = None if after is None else resume(definition, after)
+        self._stands_elsewhere = stands_elsewhere.strip()
+        self._moved: tuple[Event, ...] = ()
         self._text = to_toml(definition) if text is None else text
         self.checked: Check | None = None
         self.offer: Offer | None = None
@@ -161,6 +167,8 @@ class Session(SlowOperator):
         self._check_not_stopped()
         offer = self.connect()
         assert self._end is not None
+        if self.resumption is not None:
+            self._moved = compare(self.definition, self.resumption, offer, self._stands_elsewhere)
         self.loop = loop = prepare(self.definition, self._end, offer, self.resumption)
         step = self.definition.timing.step
         self._recording = recording = Recording(
@@ -237,7 +245,7 @@ class Session(SlowOperator):
             kind="run",
             time=np.zeros(0),
             signals={name: Signal(units_of[name], np.zeros(0)) for name in keep},
-            events=() if self.resumption is None else self.resumption.events,
+            events=() if self.resumption is None else (*self.resumption.events, *self._moved),
             outcome="failed",
             reason="",
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

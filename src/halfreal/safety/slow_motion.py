@@ -57,6 +57,21 @@ TOLERANCES: dict[Commands, tuple[str, str]] = {
 """Keys of the tolerances on displacements and on rotations, by what a rig is commanded in."""
 
 
+def kinds(quantity: Commands, axes: Axes) -> tuple[tuple[str, np.ndarray], ...]:
+    """The keys of a quantity's tolerances, and the axes that each is for."""
+    return tuple(zip(TOLERANCES[quantity], (~axes.rotations, axes.rotations), strict=True))
+
+
+def on_axes(section: Settings, quantity: Commands, axes: Axes, default: np.ndarray) -> np.ndarray:
+    """The tolerances that a section gives for a quantity, on each axis; the default where it gives none."""
+    found = default.copy()
+    for key, on in kinds(quantity, axes):
+        given = getattr(section, key)
+        if given is not None:
+            found[on] = given
+    return found
+
+
 class Settle(Settings):
     """When a rig has settled: within the tolerance of its command for ``time``."""
 
@@ -83,6 +98,16 @@ class Settle(Settings):
         return time_out
 
 
+class Resume(Settings):
+    """How far from where the record ends a rig may stand for its test to be resumed; see ``live/comparison.py``."""
+
+    displacement: Annotated[np.ndarray, Vector("m", above=0)] | None = None
+    """The comparison has defaults for what is left out."""
+    rotation: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
+    force: Annotated[np.ndarray, Vector("N", above=0)] | None = None
+    moment: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
+
+
 class Slow(Settings):
     """A slow test: how the rig is moved from tick to tick, on a clock of its own with this ``period``."""
 
@@ -90,14 +115,10 @@ class Slow(Settings):
     ramp: Annotated[float, Number("s", above=0)]
     settle: Settle = Field(default=Settle())
     average: Annotated[float, Number("s", least=0)] = 0.0
+    resume: Resume = Field(default=Resume())
 
     def tolerance(self, commands: Commands, axes: Axes) -> np.ndarray:
-        found = np.full(len(axes), UNLIMITED)
-        for key, on in zip(TOLERANCES[commands], (~axes.rotations, axes.rotations), strict=True):
-            given = getattr(self.settle, key)
-            if given is not None:
-                found[on] = given
-        return found
+        return on_axes(self.settle, commands, axes, np.full(len(axes), UNLIMITED))
 
     def check(self, commands: Commands, axes: Axes) -> None:
         """Refuse tolerances of another kind, or for another number of axes, than the rig has."""
@@ -105,10 +126,11 @@ class Slow(Settings):
         for given, other in zip(TOLERANCES[commands], others, strict=True):
             if getattr(self.settle, other) is not None:
                 raise fault(f"the rig is commanded in {commands}; give slow.settle.{given} instead", "settle", other)
-        for key, n in zip(TOLERANCES[commands], ((~axes.rotations).sum(), axes.rotations.sum()), strict=True):
-            tolerance = getattr(self.settle, key)
-            if tolerance is not None and (n == 0 or tolerance.size not in (1, n)):
-                raise fault(f"{tolerance.size} values for {n} axis(es); give one, or one for each", "settle", key)
+        for section, quantity in (("settle", commands), ("resume", "displacement"), ("resume", "force")):
+            for key, on in kinds(quantity, axes):
+                tolerance, n = getattr(getattr(self, section), key), on.sum()
+                if tolerance is not None and (n == 0 or tolerance.size not in (1, n)):
+                    raise fault(f"{tolerance.size} values for {n} axis(es); give one, or one for each", section, key)
         missing = [key for key in TOLERANCES[commands] if getattr(self.settle, key) is None]
         if axes.rotations.any() and not axes.rotations.all() and len(missing) == 1:
             raise fault(f"some axes have a tolerance, and others none; give slow.settle.{missing[0]} too", "settle")
