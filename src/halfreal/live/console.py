@@ -97,6 +97,7 @@ def run_test(session: Session, *, start: bool, say: Say, show: Show = lambda vie
                 _tell_waiting(session, say)
         finally:
             show(None)
+        session.conclude()  # still here: no signal can take the outcome from the record
     return session.finish()
 
 

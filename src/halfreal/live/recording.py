@@ -11,12 +11,15 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..kernels.control import ENDED, NONE, RECORD_FAILS, RECORDER_BEAT, RECORDER_ERROR, REQUEST, ROWS, ROWS_READ, STOP
-from ..records import recorder
+from ..records import live_file, recorder, rescue, run_file
+from ..records.kept_file import CHANGED, HAPPENED, KeptFile
 from ..records.ring import Ring
+from ..runs.run import Run
 
 RING_SECONDS = 6.0
 """A recorder may be away for so long before a row finds no room."""
@@ -45,6 +48,7 @@ class Recording:
         self, output: Path, columns: int, step: float, *, restarts: int, silence: float, told: Callable[[str], None]
     ) -> None:
         self.output = output
+        self.kept: KeptFile | None = None
         self.ring = Ring.create(int(np.clip(RING_SECONDS / step, LEAST_ROWS, MOST_ROWS)), columns)
         self._most, self._silence, self._told = restarts, silence, told
         self._process: subprocess.Popen[bytes] | None = None
@@ -60,9 +64,10 @@ class Recording:
         """Rows in the ring that are not yet in the file."""
         return int(self.words[ROWS] - self.words[ROWS_READ])
 
-    def start(self) -> None:
+    def start(self, kept: KeptFile) -> None:
         """Start the recorder of a file that has been made; return once it is at work."""
-        self._process = recorder.start(self.ring, self.output)
+        self.kept = kept
+        self._process = recorder.start(self.ring, kept)
         recorder.wait_until_ready(self._process, self.ring)
 
     def put(self, rows: np.ndarray, every: float = 0.01) -> None:
@@ -80,7 +85,10 @@ class Recording:
         """Look after the recorder; to be called some ten times a second."""
         if self._process is None:
             return
+        assert self.kept is not None
         words, now = self.words, time.monotonic()
+        if words[RECORDER_ERROR]:
+            self._fail()
         beat = int(words[RECORDER_BEAT])
         if beat != self._beat[0]:
             self._beat = (beat, now)
@@ -94,9 +102,14 @@ class Recording:
             self._restarts += 1
             self._told(f"the recorder died (exit code {code}) and was started again; nothing was lost")
             self._beat = (-1, now)
-            self._process = recorder.start(self.ring, self.output)
-        elif words[REQUEST] in (NONE, STOP):
-            words[REQUEST] = RECORD_FAILS
+            self._process = recorder.start(self.ring, self.kept)
+        else:
+            self._fail()
+
+    def _fail(self) -> None:
+        """Have the loop trip; an emergency stop stays one."""
+        if self.words[REQUEST] in (NONE, STOP):
+            self.words[REQUEST] = RECORD_FAILS
 
     def empty(self, every: float) -> None:
         """After the loop's end: wait until its last rows are in the file."""
@@ -107,6 +120,7 @@ class Recording:
             if (rows := int(self.words[ROWS_READ])) != written:  # a slow disk is waited for as long as it goes on
                 written, deadline = rows, time.monotonic() + LAST_ROWS
             if time.monotonic() > deadline:
+                self._process.kill()  # what it has not written by now it does not write after the end either
                 break
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(every)
@@ -119,5 +133,44 @@ class Recording:
         code = self._process.poll()
         return code is None or (code != 0 and self.words[RECORDER_ERROR] == 0 and self._restarts < self._most)
 
+    # --- after the end ----------------------------------------------------------------------------------------------
+
+    def happened(self) -> int:
+        """0, or what happened to the file (records/kept_file.py)."""
+        assert self.kept is not None
+        return CHANGED if self.words[RECORDER_ERROR] == CHANGED else self.kept.lost()
+
+    def conclude(self, **known: Any) -> None:
+        """Write into the file, in place, what is known of the end; arguments of ``live_file.finish``."""
+        assert self.kept is not None
+        if self.happened() != CHANGED:
+            live_file.finish(self.kept.by_descriptor, **known)
+
+    def load(self) -> Run | None:
+        """The recorded run, under whatever name it is; None if the file was overwritten."""
+        assert self.kept is not None
+        return None if self.happened() == CHANGED else run_file.load(self.kept.by_descriptor)
+
+    def pack(self, run: Run) -> str:
+        """Let a packed file with all of ``run`` take the place of the recorded one, or say why it cannot.
+
+        Only ours is replaced: a file that has taken its name is left alone, and the run saved under another.
+        """
+        assert self.kept is not None
+        if self.words[RECORDER_ERROR] > 0:
+            return ""  # the disk has no room for more, and the record says so itself
+        if self.happened() == 0:
+            try:
+                run_file.save(run, self.kept.path, overwrite=True, instead_of=self.kept.identity)
+                return ""
+            except (OSError, MemoryError) as error:
+                if self.happened() == 0:
+                    return f"the record was not packed ({error}); it is whole, and larger than it would be"
+        what = HAPPENED[self.happened()]
+        self.output = rescue.save_elsewhere(run, self.kept.path)
+        return f"'{self.kept.path.name}' {what}; the record is in '{self.output}'"
+
     def close(self) -> None:
+        if self.kept is not None:
+            self.kept.close()
         self.ring.close()

@@ -68,12 +68,15 @@ class RunFileError(HalfrealError):
     """A file that holds no run this version can read, or a run that cannot be written."""
 
 
-def save(run: Run, path: str | Path, overwrite: bool = False) -> None:
-    """Write ``run`` to a new file, whole or not at all; an existing file is replaced only if ``overwrite``."""
+def save(run: Run, path: str | Path, overwrite: bool = False, instead_of: tuple[int, int] | None = None) -> None:
+    """Write ``run`` to a new file, whole or not at all; an existing file is replaced only if ``overwrite``.
+
+    ``instead_of``: the identity of the one file that may be replaced.
+    """
     import h5py
 
     _check(run)
-    with whole_file(path, overwrite) as temporary, h5py.File(temporary, "x") as file:
+    with whole_file(path, overwrite, instead_of) as temporary, h5py.File(temporary, "x") as file:
         try:
             write_header(run, file)
             _write_data(run, file)

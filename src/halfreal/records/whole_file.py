@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .kept_file import identity
+
 
 @contextmanager
-def whole_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+def whole_file(path: str | Path, overwrite: bool = False, instead_of: tuple[int, int] | None = None) -> Iterator[Path]:
     """Give a temporary name in ``path``'s folder to write to; rename it to ``path`` at the end.
 
     If the writing fails, nothing is left behind and a file that stood under ``path`` is untouched.  Without
-    ``overwrite`` an existing file is an error, found before anything is written.  What a killed process left in the
-    folder is removed.
+    ``overwrite`` an existing file is an error, found before anything is written.  With the identity of a file in
+    ``instead_of``, that one and no other is replaced.  What a killed process left in the folder is removed.
     """
     path = Path(path)
     if not path.parent.is_dir():
@@ -34,6 +36,8 @@ def whole_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         _refuse_existing(path, overwrite)  # it may have appeared while we wrote
+        if instead_of is not None and not (path.exists() and identity(path.stat()) == instead_of):
+            raise FileExistsError(errno.EEXIST, "it was removed, or another file took its place", str(path))
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
