@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -136,13 +136,10 @@ def rig(
     """Be the rig: simulate actuator, specimen and sensors behind the definition's link."""
     definition, _ = read(path)
     from ..live.rig import serve
+    from ..live.terminal import Terminal
 
     if output is not None:
         free(output, force)
     stands = definition.interface.read(at, "m") if at else None
-    serve(definition, in_step=in_step, at=stands, once=once, output=output, say=_say)
-
-
-def _say(line: str) -> None:
-    with suppress(BrokenPipeError):  # whoever listened has gone; the rig goes on
-        print(line, flush=True)
+    with Terminal() as terminal:  # one that is blocked, or gone, must not keep the rig from making itself safe
+        serve(definition, in_step=in_step, at=stands, once=once, output=output, say=terminal.say)

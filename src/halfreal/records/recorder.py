@@ -95,17 +95,26 @@ def wait_until_ready(process: subprocess.Popen[bytes], ring: Ring, seconds: floa
     while int(ring.words[RECORDER_BEAT]) == before:
         if process.poll() is not None:
             error = int(ring.words[RECORDER_ERROR])
-            cause = HAPPENED.get(error) or (os.strerror(error) if error else "its message is above")
+            cause = in_words(error) if error else "its message is above"
             raise RecorderError(f"the recorder ended with code {process.returncode} ({cause}) before its first row")
         if time.monotonic() > deadline:
             raise RecorderError(f"the recorder did not start within {seconds:g} s; is the machine or its disk blocked?")
         time.sleep(0.005)
 
 
+def in_words(error: int) -> str:
+    """What a value of RECORDER_ERROR other than 0 says."""
+    return f"its file {HAPPENED[error]}" if error in HAPPENED else os.strerror(error)
+
+
 # --- in the recorder's process --------------------------------------------------------------------------------------
 
 
-def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool]) -> int:
+def complain(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool], say: Callable[[str], None] = complain) -> int:
     """Put rows into the file until the loop has ended or its process is gone; return the exit code."""
     words = ring.words
     writer = None
@@ -148,7 +157,7 @@ def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool]) -> int:
         except OSError as second:  # then the file says "recording", and nobody is at it
             also = f"; nor could it be written into the file: {second}"
         words[RECORDER_ERROR] = number or errno.EIO  # before anything is said, to a terminal that may be blocked
-        print(f"the recorder of '{kept.path}' failed: {error}{also}", file=sys.stderr)
+        say(f"the recorder of '{kept.path}' failed: {error}{also}")
         return FAILED
 
 
