@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.control import RECORDER_ERROR, ROWS, ROWS_DROPPED, ROWS_READ
 from ..records import live_file, rescue, run_file
-from ..records.kept_file import CHANGED, HAPPENED, KeptFile
+from ..records.kept_file import CHANGED, HAPPENED, MOVED, KeptFile
 from ..records.ring import Ring
 from ..runs.run import Run
 
@@ -23,7 +23,8 @@ class Record:
     """Ring and file of one test; ``columns`` are the channels in a row, without the time."""
 
     def __init__(self, output: Path, columns: int, step: float) -> None:
-        self.output = output
+        self.output, self._name = output, output.name
+        self._happened = 0
         self.kept: KeptFile | None = None
         self.ring = Ring.create(int(np.clip(RING_SECONDS / step, LEAST_ROWS, MOST_ROWS)), columns)
 
@@ -44,37 +45,55 @@ class Record:
     def happened(self) -> int:
         """0, or what happened to the file (records/kept_file.py)."""
         assert self.kept is not None
-        return CHANGED if self.words[RECORDER_ERROR] == CHANGED else self.kept.lost()
+        if self._happened == 0:
+            self._happened = CHANGED if self.words[RECORDER_ERROR] == CHANGED else self.kept.lost()
+        return self._happened
 
     def conclude(self, **known: Any) -> None:
         """Write into the file, in place, what is known of the end; arguments of ``live_file.finish``."""
         assert self.kept is not None
-        if self.happened() != CHANGED:
+        if self.happened() == CHANGED:
+            return
+        if self.happened() == MOVED:  # wherever it is now, it says how it ended
             live_file.finish(self.kept.by_descriptor, **known)
+        live_file.finish(self._named(), **known)
+
+    def _named(self) -> Path:
+        """The file by its descriptor; one that has lost its name is copied to a free one, and that is the record."""
+        assert self.kept is not None
+        if self.happened() and self.kept.lost():
+            lost = self.kept
+            self.output = rescue.put_elsewhere(lost.path, lambda target: rescue.copy(lost, target))
+            self.kept = KeptFile.open(self.output)
+            lost.close()
+        return self.kept.by_descriptor
 
     def load(self) -> Run | None:
-        """The recorded run, under whatever name it is; None if the file was overwritten."""
-        assert self.kept is not None
-        return None if self.happened() == CHANGED else run_file.load(self.kept.by_descriptor)
+        """The record, under whatever name it is; None if the file was overwritten."""
+        return None if self.happened() == CHANGED else run_file.load(self._named())
 
     def pack(self, run: Run) -> str:
-        """Let a packed file with all of ``run`` take the place of the recorded one, or say why it cannot.
+        """Let a packed file with all of ``run`` take the place of the recorded one; return what there is to say.
 
         Only ours is replaced: a file that has taken its name is left alone, and the run saved under another.
         """
         assert self.kept is not None
+        said = ""
         if self.words[RECORDER_ERROR] > 0:
-            return ""  # the disk has no room for more, and the record says so itself
-        if self.happened() == 0:
-            try:
-                run_file.save(run, self.kept.path, overwrite=True, instead_of=self.kept.identity)
-                return ""
-            except (OSError, MemoryError) as error:
-                if self.happened() == 0:
-                    return f"the record was not packed ({error}); it is whole, and larger than it would be"
-        what = HAPPENED[self.happened()]
-        self.output = rescue.save_elsewhere(run, self.kept.path)
-        return f"'{self.kept.path.name}' {what}; the record is in '{self.output}'"
+            return said  # the disk has no room for more, and the record says so itself
+        try:
+            if self.happened() == CHANGED:
+                raise FileNotFoundError
+            run_file.save(run, self.kept.path, overwrite=True, instead_of=self.kept.identity)
+        except (OSError, MemoryError) as error:
+            if self.happened() != CHANGED and self.kept.lost() == 0:
+                said = f"the record was not packed ({error}); it is whole, and larger than it would be"
+            else:
+                self._happened = self._happened or self.kept.lost()
+                self.output = rescue.put_elsewhere(self.kept.path, lambda target: run_file.save(run, target))
+        if self._happened:
+            said = f"'{self._name}' {HAPPENED[self._happened]}; the record is in '{self.output}'"
+        return said
 
     def close(self) -> None:
         if self.kept is not None:

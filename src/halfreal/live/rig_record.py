@@ -65,6 +65,8 @@ class RigRecord(Record):
         said = self._said
         if self.lost_rows:
             said.append(f"{self.lost_rows} rows of the session are not in the record: {self._why()}")
+        if self.words[RECORDER_ERROR] > 0:  # the file says so itself, and this process cannot open it again
+            return [*said, f"record: {self.output}"]
         self.conclude(outcome=outcome, reason=reason)
         if self.happened() or self.kept.by_descriptor.stat().st_size <= LARGEST_PACKED:
             run = self.load() or rescue.from_ring(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import numpy as np
 
 from ..runs.run import Run, Signal
 from . import live_layout as layout
+from .kept_file import KeptFile
 from .recorder import changes
 from .ring import Ring
-from .run_file import RunFileError, save
+from .run_file import RunFileError
+from .whole_file import whole_file
 
 MOST_NAMES = 1000
 
@@ -40,23 +43,32 @@ def from_ring(
     return replace(header, time=block[0][chosen], signals=signals, events=header.events + events)
 
 
-def save_elsewhere(run: Run, path: Path) -> Path:
-    """Save a run under a free name beside ``path``, or where there is a folder to write to; return its name."""
+def copy(lost: KeptFile, target: Path) -> None:
+    """Copy a file that may have no name any more: HDF5 opens none without."""
+    with whole_file(target) as temporary, lost.by_descriptor.open("rb") as source, temporary.open("xb") as copied:
+        shutil.copyfileobj(source, copied, 1 << 20)
+
+
+def put_elsewhere(path: Path, write: Callable[[Path], None]) -> Path:
+    """Write a file under a free name next to ``path``, or in another folder if need be; return its name.
+
+    ``write`` makes the file that it is given, and refuses to overwrite one.
+    """
     faults = []
     for folder in dict.fromkeys((path.parent, Path.cwd(), Path(tempfile.gettempdir()))):
         try:
-            return _save_free(run, folder, path)
+            return _put_free(folder, path, write)
         except OSError as error:
             faults.append(f"'{folder}': {error.strerror or error}")
     raise RunFileError(f"the record of '{path}' cannot be saved anywhere ({'; '.join(faults)}); make room for the next")
 
 
-def _save_free(run: Run, folder: Path, path: Path) -> Path:
+def _put_free(folder: Path, path: Path, write: Callable[[Path], None]) -> Path:
     for number in range(1, MOST_NAMES):
         target = folder / f"{path.stem}.recovered{'' if number == 1 else f'-{number}'}{path.suffix}"
         try:
-            save(run, target)
+            write(target)
             return target
         except FileExistsError:
             continue
-    raise FileExistsError(errno.EEXIST, f"it has {MOST_NAMES} recovered records already; remove some", str(path))
+    raise FileExistsError(errno.EEXIST, f"there are {MOST_NAMES} recovered records already; remove some", str(path))
