@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -19,7 +20,7 @@ PATIENCE = 1.0
 class Keyboard:
     """While entered, ``obey`` is called with every key, whatever other threads wait for; never without a terminal.
 
-    ``lost`` is called once if the terminal is gone, and no key can be heard any more.
+    ``lost`` is called once if the terminal is gone, or ``obey`` has failed: no key is heard any more.
 
     Nothing here waits for the terminal's output, which may be blocked: its settings change at once (TCSANOW).
     """
@@ -50,7 +51,8 @@ class Keyboard:
         for end in self._wake:
             os.close(end)
         if self._before is not None:
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, self._before)
+            with contextlib.suppress(termios.error):  # the terminal is gone
+                termios.tcsetattr(sys.stdin, termios.TCSANOW, self._before)
 
     def _listen(self) -> None:
         keys, wake = sys.stdin.fileno(), self._wake[0]
@@ -63,5 +65,9 @@ class Keyboard:
             if not pressed:
                 self._lost()
                 return
-            for key in pressed:
-                self._obey(key)
+            try:
+                for key in pressed:
+                    self._obey(key)
+            except BaseException:  # a keyboard that fails is a reason to stop
+                self._lost()
+                raise

@@ -102,9 +102,10 @@ class Recording(Record):
                 written, deadline = rows, time.monotonic() + LAST_ROWS
             if time.monotonic() > deadline:
                 self._process.kill()  # what it has not written by now it does not write after the end either
-                break
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(every)
+            if time.monotonic() > deadline:
+                break
             self.tend()
 
     def _at_work(self) -> bool:

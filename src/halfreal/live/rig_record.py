@@ -51,7 +51,9 @@ class RigRecord(Record):
         self._columns = [channel.name for channel in loop.channels]
         self.kept = live_file.create(self._header, output, columns=self._columns, overwrite=True)
         self._said: list[str] = []
-        self._thread = threading.Thread(target=self._record, args=(self.kept,), name="halfreal rig's record")
+        self._thread = threading.Thread(
+            target=self._record, args=(self.kept,), name="halfreal rig's record", daemon=True
+        )
         self._thread.start()
 
     def _record(self, kept: KeptFile) -> None:
@@ -65,14 +67,13 @@ class RigRecord(Record):
         said = self._said
         if self.lost_rows:
             said.append(f"{self.lost_rows} rows of the session are not in the record: {self._why()}")
-        if self.words[RECORDER_ERROR] > 0:  # the file says so itself, and this process cannot open it again
-            return [*said, f"record: {self.output}"]
-        self.conclude(outcome=outcome, reason=reason)
-        if self.happened() or self.kept.by_descriptor.stat().st_size <= LARGEST_PACKED:
-            run = self.load() or rescue.from_ring(
-                self._header, self.ring, columns=self._columns, every=1, watched=(), texts={}
-            )
-            said.append(self.pack(run))
+        if self.words[RECORDER_ERROR] <= 0:  # else the file says so itself, and this process cannot open it again
+            self.conclude(outcome=outcome, reason=reason)
+            if self.happened() or self.kept.by_descriptor.stat().st_size <= LARGEST_PACKED:
+                run = self.load() or rescue.from_ring(
+                    self._header, self.ring, columns=self._columns, every=1, watched=(), texts={}
+                )
+                said.append(self.pack(run))
         said.append(f"record: {self.output}")
         self.close()
         return [line for line in said if line]
