@@ -117,6 +117,23 @@ def test_the_command_line_says_where_the_record_went_and_its_exit_code_is_no(tmp
     assert (tmp_path / "run.recovered.h5").read_bytes() == OTHER
 
 
+def test_a_file_that_is_truncated_after_the_last_row_is_replaced_by_the_rows_of_the_ring(
+    tmp_path: Path, rig_in_step: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conclude = halfreal.Session.conclude
+
+    def late(session: halfreal.Session) -> None:
+        truncated(tmp_path / "run.h5")
+        conclude(session)
+
+    monkeypatch.setattr(halfreal.Session, "conclude", late)
+    run = halfreal.run(definition(tmp_path, rig_in_step.port, IN_STEP), tmp_path / "run.h5")
+    assert run.outcome == "completed" and "'run.h5' can no longer be read or written" in run.events[-1].text
+    saved = halfreal.load_run(tmp_path / "run.recovered.h5")
+    assert (saved.outcome, len(saved.time)) == ("completed", 401)
+    assert (tmp_path / "run.h5").stat().st_size == 0
+
+
 # --- the end of a test ----------------------------------------------------------------------------------------------
 
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..kernels.control import RECORDER_ERROR, ROWS, ROWS_DROPPED, ROWS_READ
 from ..records import live_file, rescue, run_file
-from ..records.kept_file import CHANGED, HAPPENED, MOVED, KeptFile
+from ..records.kept_file import BEYOND_REACH, CHANGED, HAPPENED, MOVED, UNREADABLE, KeptFile
 from ..records.ring import Ring
+from ..records.run_file import RunFileError
 from ..runs.run import Run
 
 RING_SECONDS = 6.0
-"""A recorder may be away for so long before a row finds no room."""
+"""Seconds that a recorder may be away before a row finds no room."""
 LEAST_ROWS, MOST_ROWS = 65_536, 262_144
 """Of a ring; never small: a loop paced by a simulated rig in step is far faster than its step."""
 
@@ -52,11 +53,14 @@ class Record:
     def conclude(self, **known: Any) -> None:
         """Write into the file, in place, what is known of the end; arguments of ``live_file.finish``."""
         assert self.kept is not None
-        if self.happened() == CHANGED:
+        if self.happened() in BEYOND_REACH:
             return
-        if self.happened() == MOVED:  # wherever it is now, it says how it ended
-            live_file.finish(self.kept.by_descriptor, **known)
-        live_file.finish(self._named(), **known)
+        try:
+            if self.happened() == MOVED:  # wherever it is now, it says how it ended
+                live_file.finish(self.kept.by_descriptor, **known)
+            live_file.finish(self._named(), **known)
+        except (OSError, RunFileError):  # the newest rows are still in the ring
+            self._happened = UNREADABLE
 
     def _named(self) -> Path:
         """The file by its descriptor; one that has lost its name is copied to a free one, and that is the record."""
@@ -69,8 +73,14 @@ class Record:
         return self.kept.by_descriptor
 
     def load(self) -> Run | None:
-        """The record, under whatever name it is; None if the file was overwritten."""
-        return None if self.happened() == CHANGED else run_file.load(self._named())
+        """The record, under whatever name it is; None if the file cannot be read any more."""
+        if self.happened() in BEYOND_REACH:
+            return None
+        try:
+            return run_file.load(self._named())
+        except (OSError, RunFileError):
+            self._happened = UNREADABLE
+            return None
 
     def pack(self, run: Run) -> str:
         """Let a packed file with all of ``run`` take the place of the recorded one; return what there is to say.
@@ -78,19 +88,16 @@ class Record:
         Only ours is replaced: a file that has taken its name is left alone, and the run saved under another.
         """
         assert self.kept is not None
-        said = ""
-        if self.words[RECORDER_ERROR] > 0:
-            return said  # the disk has no room for more, and the record says so itself
-        try:
-            if self.happened() == CHANGED:
-                raise FileNotFoundError
-            run_file.save(run, self.kept.path, overwrite=True, instead_of=self.kept.identity)
-        except (OSError, MemoryError) as error:
-            if self.happened() != CHANGED and self.kept.lost() == 0:
+        said, elsewhere = "", self.happened() in BEYOND_REACH
+        if not elsewhere and self.words[RECORDER_ERROR] <= 0:  # else the disk has no room, and the record says so
+            try:
+                run_file.save(run, self.kept.path, overwrite=True, instead_of=self.kept.identity)
+            except (OSError, MemoryError) as error:
                 said = f"the record was not packed ({error}); it is whole, and larger than it would be"
-            else:
-                self._happened = self._happened or self.kept.lost()
-                self.output = rescue.put_elsewhere(self.kept.path, lambda target: run_file.save(run, target))
+                elsewhere = self.kept.lost() != 0
+        if elsewhere:
+            self._happened = self._happened or self.kept.lost()
+            self.output = rescue.put_elsewhere(self.kept.path, lambda target: run_file.save(run, target))
         if self._happened:
             said = f"'{self._name}' {HAPPENED[self._happened]}; the record is in '{self.output}'"
         return said

@@ -6,14 +6,16 @@ import contextlib
 import os
 from pathlib import Path
 
-REMOVED, MOVED, REPLACED, CHANGED = -1, -2, -3, -4
+REMOVED, MOVED, REPLACED, CHANGED, UNREADABLE = -1, -2, -3, -4, -5
 """What may happen to a record; negative, as RECORDER_ERROR has an errno otherwise.  The first three happen to its name
 only; of a file that was CHANGED, by another program that truncated or overwrote it, nothing is believed any more."""
+BEYOND_REACH = (CHANGED, UNREADABLE)
 HAPPENED = {
     REMOVED: "was removed",
     MOVED: "was moved or renamed",
     REPLACED: "was replaced by another file",
     CHANGED: "was truncated or overwritten by another program",
+    UNREADABLE: "can no longer be read or written",
 }
 
 

@@ -156,7 +156,7 @@ def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool], say: Callab
                 writer.abandon({**_ending(ring, kind), "message": os.strerror(number) if number else str(error)})
         except OSError as second:  # then the file says "recording", and nobody is at it
             also = f"; nor could it be written into the file: {second}"
-        words[RECORDER_ERROR] = number or errno.EIO  # before anything is said, to a terminal that may be blocked
+        words[RECORDER_ERROR] = number or errno.EIO  # first: the terminal may be blocked
         say(f"the recorder of '{kept.path}' failed: {error}{also}")
         return FAILED
 
