@@ -14,8 +14,6 @@ import pytest
 
 import halfreal
 from halfreal.kernels.control import ROWS
-from halfreal.links.rig_end import RigSession
-from halfreal.links.wires import NoWire
 from halfreal.live.rig import VirtualRig
 from halfreal.live.rig_record import RigRecord
 from halfreal.records import recorder, run_file
@@ -202,7 +200,8 @@ def test_rows_that_the_rigs_own_record_lacks_are_counted(tmp_path: Path, monkeyp
     monkeypatch.setattr(recorder, "take", full)
     rig = VirtualRig(definition(tmp_path, 0, {"link.rig": ANYWHERE}), in_step=True)
     try:
-        record = RigRecord(rig.definition, rig._loop(RigSession(1, 1.0, NoWire())), tmp_path / "rig.h5")
+        record = RigRecord(rig.definition, rig._channels, tmp_path / "rig.h5")
+        record.begin()
         rows = record.ring.rows
         rows[:150] = 0.0
         rows[:150, 0] = 1e-3 * np.arange(150)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from .answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read, stop
 
 if TYPE_CHECKING:
     from ..live.session import Session
@@ -138,8 +138,8 @@ def rig(
     from ..live.rig import serve
     from ..live.terminal import Terminal
 
-    if output is not None:
-        free(output, force)
+    if output is not None and not free(output, force).absolute().parent.is_dir():
+        stop(f"the folder '{output.parent}' does not exist; make it first")
     stands = definition.interface.read(at, "m") if at else None
     with Terminal() as terminal:  # one that is blocked, or gone, must not keep the rig from making itself safe
         serve(definition, in_step=in_step, at=stands, once=once, output=output, say=terminal.say)

@@ -78,6 +78,7 @@ class VirtualRig:
         self.end = RigEnd.listen(definition.link, self.axes, definition.period)
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
+        self._channels = prepared.channels
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
         simulated(definition, definition.rig, self.axes, self.displacement + ELSEWHERE, numbered("command", self.axes))
         self.force = np.array(
@@ -127,6 +128,7 @@ class VirtualRig:
 
         ``output`` is where the rig's own record of the session goes.
         """
+        record = None if output is None else RigRecord(self.definition, self._channels, output)
         session = self.end.await_session(lambda: (self.displacement, self.force), stop)
         if session is None:
             return None
@@ -135,7 +137,6 @@ class VirtualRig:
             self._stay(self._last, loop)
         self._last = loop
         names = [channel.name for channel in loop.channels]
-        record = None if output is None else RigRecord(self.definition, loop, output)
         rows = np.zeros((0, len(names) + 1)) if record is None else record.ring.rows
         words = np.zeros(WORDS, dtype=np.int64) if record is None else record.words
 
@@ -149,6 +150,8 @@ class VirtualRig:
         self.end.ready(session, (self.displacement, self.force))
         thread.start()
         try:
+            if record is not None:
+                record.begin()
             told("armed")
             while thread.is_alive():
                 thread.join(0.02)
