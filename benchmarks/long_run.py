@@ -21,6 +21,7 @@ from halfreal.definition.definition import Definition
 from halfreal.definition.load import to_toml
 from halfreal.kernels.control import ENDED, ROWS, ROWS_DROPPED, ROWS_READ
 from halfreal.records import live_file, recorder
+from halfreal.records.kept_file import KeptFile
 from halfreal.records.ring import Ring
 from halfreal.records.run_file import escaped
 from halfreal.runs.run import Run, Signal
@@ -76,7 +77,7 @@ def recorded(definition: Definition, ticks: int, folder: Path) -> tuple[Lateness
     ring = Ring.create(round(RING_SECONDS * RATE), len(ours.names))
     ended = threading.Event()
     watcher = threading.Thread(target=show_progress, args=(ring, ticks, ended))
-    process = recorder.start(ring, path)
+    process = recorder.start(ring, KeptFile.open(path))
     try:
         recorder.wait_until_ready(process, ring)
         watcher.start()

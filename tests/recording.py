@@ -12,6 +12,7 @@ import numpy as np
 
 from halfreal.kernels.control import ROWS, ROWS_READ
 from halfreal.records import live_file
+from halfreal.records.kept_file import KeptFile
 from halfreal.records.ring import Ring
 from halfreal.runs.run import Run, Signal
 
@@ -49,8 +50,8 @@ def rows(count: int, channels: int, step: float = 1e-4, first: int = 0) -> np.nd
     return found
 
 
-def create(path: Path, channels: int, **options: Any) -> None:
-    live_file.create(header(names(channels)), path, columns=names(channels), **options)
+def create(path: Path, channels: int, **options: Any) -> KeptFile:
+    return live_file.create(header(names(channels)), path, columns=names(channels), **options)
 
 
 def put(ring: Ring, data: np.ndarray, upto: int, ahead: int | None = None) -> None:

@@ -4,10 +4,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 from typer.testing import CliRunner
 
 from examples.wallace2005 import GALLERY
 from halfreal.cli import app
+from halfreal.cli.answers import console
 
 GOOD = GALLERY / "forward_prediction.toml"
 BAD = """
@@ -210,3 +212,28 @@ def test_worst_case_of_an_uncertain_test_is_written_as_a_definition(folder):
     told = json.loads(run("info", "worst.toml", "--json").output)
     assert told["rig"]["actuator"]["delay"] == pytest.approx(0.02)
     assert run("rehearse", "worst.toml").exit_code == 1
+
+
+def test_text_of_users_is_no_markup(folder):
+    text = GOOD.read_text()
+    title = next(line for line in text.splitlines() if line.startswith("title"))
+    (folder / "test.toml").write_text(text.replace(title, 'title = "test [/x] of [red]"'))
+    for words in (("check", "test.toml"), ("rehearse", "test.toml"), ("info", "test.h5"), ("report", "test.h5")):
+        answer = run(*words)
+        assert answer.exit_code == 0, answer.output
+        assert "test [/x] of [red]" in answer.output or words[0] in ("rehearse", "report")
+    table = Table("a", title="[/x]", caption="[/y]")
+    table.add_row("[/z] :warning:")
+    screen = console()
+    with screen.capture() as shown:
+        screen.print(table)
+    assert all(word in shown.get() for word in ("[/x]", "[/y]", "[/z] :warning:"))
+
+
+def test_a_soft_stop_counts_in_the_size_of_a_record(folder):
+    text = GOOD.read_text().replace("[timing]", '[timing]\nsoft_stop = "600 s"')
+    step = next(line for line in text.splitlines() if line.startswith("step"))
+    (folder / "test.toml").write_text(text.replace(step, 'step = "10 us"'))
+    answer = run("rehearse", "test.toml")
+    assert answer.exit_code == 2
+    assert "GB, more than 4 GB; record every so many ticks" in answer.output

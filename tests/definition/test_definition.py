@@ -53,6 +53,8 @@ def test_stored_definition_with_a_record_that_is_gone_can_still_be_read(tmp_path
         ({"excitation": {"specimen": {"kind": "step", "displacement": 1.0}}}, "only a force acts on the specimen"),
         ({"excitation": {"virtual": {"kind": "step", "displacement": 1.0, "force": 1.0}}}, "exactly one of"),
         ({"timing": {"step": 1e-3, "duration": 1e-4}}, "shorter than one step"),
+        ({"timing": {"step": 1e-3, "duration": 1.0, "soft_start": 1e9}}, "must be at most 600 s"),
+        ({"timing": {"step": 1e-3, "duration": 1.0, "soft_stop": 600.1}}, "must be at most 600 s"),
         ({"rig": {"specimen": {"stiffness": 1.0, "excited_axis": 2}}}, "axis 2"),
     ],
 )

@@ -133,10 +133,12 @@ class Process:
 class Rig(Process):
     """``halfreal rig``: BASE with the changes, on a port that the system chose."""
 
-    def __init__(self, folder: Path, *options: str, changes: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *options: str, changes: Mapping[str, object] | None = None, **streams: Any
+    ) -> None:
         self.path = folder / "rig.h5"
         file = written(folder / "rig.toml", {"link.lease": "10 s"}, changes or {})  # the longest that it grants
-        super().__init__(folder, "rig", "rig", str(file), "--output", str(self.path), *options)
+        super().__init__(folder, "rig", "rig", str(file), "--output", str(self.path), *options, **streams)
         self.port = int(self.until(r"listening on \S+?:(\d+)|listening on shared memory")[1] or 0)
 
     def record(self) -> Run:
@@ -187,6 +189,11 @@ def ticks(session: halfreal.Session) -> float:
     """How far the test has come; negative before it begins."""
     assert session.loop is not None
     return float(session.loop.vector[0])
+
+
+def begun(path: Path) -> bool:
+    """Whether a test has got somewhere, as its record says."""
+    return path.exists() and len(halfreal.load_run(path).time) > 100
 
 
 def recorder_of(pid: int) -> int:

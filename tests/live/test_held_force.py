@@ -53,7 +53,7 @@ def test_a_rig_that_holds_a_force_keeps_it_until_the_operator_agrees(tmp_path: P
 
     def serve() -> None:
         for stop in (stopped, ended):
-            served.append(rig.serve(stop.is_set, told=lambda text: None))
+            served.append(rig.serve(stop.is_set, told=lambda text: None, output=tmp_path / "rig.h5"))
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -85,11 +85,8 @@ def test_a_rig_that_holds_a_force_keeps_it_until_the_operator_agrees(tmp_path: P
         thread.join()
         rig.close()
     assert run.outcome == "completed"
-    resumed = served[1]
-    assert resumed is not None
-    newest, command, force = (
-        resumed.log[:, 1 + resumed.names.index(name)] for name in ("link.newest", "command", "rig.force")
-    )
+    resumed = halfreal.load_run(tmp_path / "rig.h5")
+    newest, command, force = (column(resumed, name) for name in ("link.newest", "command", "rig.force"))
     before_enter = newest <= waited
     assert np.count_nonzero(before_enter) > 40 and np.all(command[before_enter] == held)
     np.testing.assert_allclose(force[before_enter], held, rtol=1e-9)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import signal
 import socket
@@ -21,32 +19,27 @@ from live.processes import (
     IDLE,
     IN_STEP,
     STEP,
-    Process,
     Rig,
     armed,
     assert_every_tick,
     assert_held_after_trip,
     assert_obeyed,
+    begun,
     column,
     controller,
     definition,
     sent,
     ticks,
     wait_for,
-    written,
 )
 from live.proxy import ARM, Proxy
+from live.terminal import Terminal
 
 RAMP_DOWN = 5.0
 """Mode of the guard."""
 PLACE = -1e-3
 LONG = {"timing.duration": "60 s"}
 SOFT = {"timing.soft_start": "0.1 s", "timing.soft_stop": "0.2 s"}
-
-
-def begun(path: Path) -> bool:
-    """Whether a test has got somewhere, as its record says."""
-    return path.exists() and len(halfreal.load_run(path).time) > 100
 
 
 def assert_stopped_by_operator(run: Run, rig: Run) -> None:
@@ -220,47 +213,6 @@ def test_a_rig_that_cannot_be_armed_leaves_a_file_that_says_so(
 
 
 # --- at a terminal --------------------------------------------------------------------------------------------------
-
-
-class Terminal(Process):
-    """``halfreal run`` at a terminal of its own; what it shows is read as it comes."""
-
-    # a terminal opened by the first process of a session is the one whose closing tells it to hang up
-    code = f"import os; os.open(os.ttyname(0), os.O_RDWR); {Process.code}"
-
-    def __init__(self, folder: Path, port: int, *changes: dict[str, object]) -> None:
-        self.master, slave = pty.openpty()
-        os.set_blocking(self.master, False)
-        self._shown = b""
-        file = written(folder / "test.toml", {"link.rig": f"127.0.0.1:{port}"}, *changes)
-        streams = {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
-        super().__init__(folder, "run", "run", str(file), "--output", str(folder / "run.h5"), **streams)
-        os.close(slave)
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self.hang_up()
-
-    @property
-    def said(self) -> str:
-        try:
-            while self.master >= 0 and (data := os.read(self.master, 65536)):
-                self._shown += data
-        except OSError:  # nothing new, or the other end has closed it
-            pass
-        return self._shown.decode(errors="replace")
-
-    def ends(self) -> int:
-        wait_for(lambda: self.said is not None and self.process.poll() is not None, "it to end")
-        return self.process.returncode
-
-    def press(self, key: str) -> None:
-        os.write(self.master, key.encode())
-
-    def hang_up(self) -> None:
-        if self.master >= 0:
-            os.close(self.master)
-            self.master = -1
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import pytest
 
 from halfreal.kernels.control import ENDED, RECORDER_BEAT, RECORDER_ERROR, ROWS, ROWS_DROPPED, ROWS_READ
 from halfreal.records import live_file, load, recorder
+from halfreal.records.kept_file import KeptFile
 from halfreal.records.ring import Ring
 from halfreal.runs.run import Event
 from recording import PATIENCE, create, header, holds, names, plain_lengths, put, rows, wait_for
@@ -34,7 +35,7 @@ def recording(path: Path, capacity: int = 8192) -> Iterator[tuple[Ring, subproce
     """A ring of 50 channels with a recorder at work."""
     create(path, CHANNELS)
     ring = Ring.create(capacity, CHANNELS)
-    process = recorder.start(ring, path)
+    process = recorder.start(ring, KeptFile.open(path))
     try:
         recorder.wait_until_ready(process, ring)
         yield ring, process
@@ -45,7 +46,7 @@ def recording(path: Path, capacity: int = 8192) -> Iterator[tuple[Ring, subproce
 
 
 def restarted(ring: Ring, path: Path) -> subprocess.Popen[bytes]:
-    process = recorder.start(ring, path)
+    process = recorder.start(ring, KeptFile.open(path))
     recorder.wait_until_ready(process, ring)
     return process
 
@@ -92,9 +93,10 @@ def test_a_killed_recorder_is_followed_by_another_without_loss(tmp_path: Path) -
 PARENT = """if True:
     import sys, time
     from halfreal.records import recorder
+    from halfreal.records.kept_file import KeptFile
     from halfreal.records.ring import Ring
     ring = Ring.attach(int(sys.argv[1]))
-    process = recorder.start(ring, sys.argv[2])
+    process = recorder.start(ring, KeptFile.open(sys.argv[2]))
     recorder.wait_until_ready(process, ring)
     print(process.pid, flush=True)
     time.sleep(600)
@@ -239,7 +241,7 @@ def drained(path: Path, data: np.ndarray) -> int:
     ring = Ring.create(len(data), data.shape[1] - 1)
     ring.rows[:] = data
     ring.words[ROWS], ring.words[ENDED] = len(data), 1
-    code = recorder.record(path, ring, lambda: False)
+    code = recorder.record(KeptFile.open(path), ring, lambda: False)
     ring.close()
     return code
 
@@ -276,7 +278,7 @@ def test_dropped_rows_are_told(tmp_path: Path) -> None:
     create(tmp_path / "run.h5", 3)
     ring = Ring.create(10, 3)
     ring.words[ROWS_DROPPED], ring.words[ENDED] = 4, 1
-    assert recorder.record(tmp_path / "run.h5", ring, lambda: False) == recorder.DONE
+    assert recorder.record(KeptFile.open(tmp_path / "run.h5"), ring, lambda: False) == recorder.DONE
     assert load(tmp_path / "run.h5").events[0].text.startswith("4 rows found no room")
     ring.close()
 
@@ -290,11 +292,12 @@ def test_a_ring_of_another_test_is_refused(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_recorder_that_cannot_start_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "none.h5").write_text("no run file")
     ring = Ring.create(10, 3)
-    process = recorder.start(ring, tmp_path / "none.h5")
-    with pytest.raises(recorder.RecorderError, match="No such file or directory"):
+    process = recorder.start(ring, KeptFile.open(tmp_path / "none.h5"))
+    with pytest.raises(recorder.RecorderError, match="Input/output error"):
         recorder.wait_until_ready(process, ring, PATIENCE)
-    assert process.returncode == recorder.FAILED and ring.words[RECORDER_ERROR] == errno.ENOENT
+    assert process.returncode == recorder.FAILED and ring.words[RECORDER_ERROR] == errno.EIO
     assert ring.words[RECORDER_BEAT] == 0
     ring.close()
 

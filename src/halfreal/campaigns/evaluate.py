@@ -10,13 +10,11 @@ Whatever goes wrong at a point is that point's result.  A worker keeps nothing a
 from __future__ import annotations
 
 import math
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +22,7 @@ from ..definition.definition import Definition
 from ..definition.load import from_json
 from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
-from ..records.run_file import save
+from ..records import run_file
 from ..runs.build import build
 from ..runs.events import describe, how_it_ended, limits_used
 from ..runs.loop_stability import linearised, loop_stability
@@ -94,7 +92,7 @@ def _evaluate(job: Job, number: int, values: Sequence[float]) -> PointResult:
     try:
         found = _find(job, _points(job).at(values))
         scores = score(job.scores, found, job.from_time)
-        content = _run_file(found.run) if job.keep_runs else None
+        content = run_file.content(found.run) if job.keep_runs else None
     except HalfrealError as error:
         return PointResult(number, "failed", reason=str(error), seconds=time.perf_counter() - began)
     except Exception as error:  # not foreseen, and still no reason to stop the others
@@ -153,11 +151,3 @@ def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
         interface=definition.interface,
         limits_used=limits_used(definition, loop),
     )
-
-
-def _run_file(run: Run) -> bytes:
-    """A run file's content: the campaign's own process puts it where it belongs."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.h5"
-        save(run, path)
-        return path.read_bytes()

@@ -121,7 +121,7 @@ def _start() -> subprocess.Popen[bytes]:
     # Small matrices are fastest with one thread, above all side by side; what this process can import, that one can.
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(
-        [sys.executable, "-m", "halfreal.campaigns.worker"],
+        [sys.executable, "-m", "halfreal.campaigns.worker", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def console(error: bool = False) -> Any:
+    """A terminal that shows text as it is: titles and names of users are no markup."""
     from rich.console import Console
 
-    return Console(stderr=error)
+    return Console(stderr=error, markup=False, emoji=False)
 
 
 def with_progress(work: Any, *, quiet: bool) -> Any:

@@ -10,6 +10,7 @@ from typing import ParamSpec
 
 import typer
 
+from ..orphans import Ended, raise_when_ended
 from .benchmark import benchmark
 from .charts import chart
 from .check import check
@@ -68,4 +69,8 @@ def main() -> None:
     """Run the command line; errors the user can mend come without a traceback."""
     # Matrices here are small: threads of a linear-algebra library would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    app()
+    raise_when_ended()
+    try:
+        app()
+    except Ended as ended:
+        os._exit(128 + ended.number)  # all is cleared away; a terminal that takes nothing must not keep us

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from .answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read, stop
 
 if TYPE_CHECKING:
     from ..live.session import Session
+    from ..runs.run import Run
 
 
 def run(
@@ -40,7 +41,8 @@ def run(
     check_operator(start)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
     with beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
-        _run_session(session, target, start, as_json)
+        done = _run_session(session, start, as_json)
+    _tell_end(done, session.output, target, as_json)
 
 
 def resume(
@@ -87,20 +89,22 @@ def resume(
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step
     typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
-    _run_session(session, target, start, as_json)
+    _tell_end(_run_session(session, start, as_json), session.output, target, as_json)
 
 
-def _run_session(session: Session, target: Path, start: bool, as_json: bool) -> NoReturn:
-    """Check, run and tell about a test on a rig."""
+def _run_session(session: Session, start: bool, as_json: bool) -> Run:
+    """Check a test and run it on its rig."""
     from ..live.console import run_test
     from ..live.session import NoGoError
+    from ..live.terminal import Terminal
 
     title = session.definition.title
     try:
         answer = with_progress(session.check, quiet=as_json)
         if not as_json:
             tell(answer, title)
-        done = run_test(session, start=start, say=lambda line: typer.echo(f"  {line}", err=as_json))
+        with Terminal(lines=2 if as_json else 1) as terminal:
+            return run_test(session, start=start, say=lambda line: terminal.say(f"  {line}"), show=terminal.show)
     except NoGoError as error:
         if as_json:
             typer.echo(json.dumps(finite(check_json(error.answer)), indent=2))
@@ -110,14 +114,18 @@ def _run_session(session: Session, target: Path, start: bool, as_json: bool) -> 
         raise typer.Exit(NO) from None
     finally:
         session.close()
+
+
+def _tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
+    """How the test ended, and where its record is; the rig is safe by now, and a blocked terminal may be waited for."""
     if as_json:
-        typer.echo(json.dumps(run_json(done, target), indent=2))
+        typer.echo(json.dumps(run_json(done, kept), indent=2))
     else:
         console().print(verdict_table(done))
         for event in done.events:
             typer.echo(f"  {event.time:10.4f} s  {event.text}")
-        typer.echo(f"run file: {target}")
-    raise typer.Exit(OK if done.outcome == "completed" else NO)
+        typer.echo(f"run file: {kept}")
+    raise typer.Exit(OK if done.outcome == "completed" and kept == wanted else NO)
 
 
 def rig(
@@ -137,13 +145,10 @@ def rig(
     """Be the rig: simulate actuator, specimen and sensors behind the definition's link."""
     definition, _ = read(path)
     from ..live.rig import serve
+    from ..live.terminal import Terminal
 
-    if output is not None:
-        free(output, force)
+    if output is not None and not free(output, force).absolute().parent.is_dir():
+        stop(f"the folder '{output.parent}' does not exist; make it first")
     stands = definition.interface.read(at, "m") if at else None
-    serve(definition, in_step=in_step, at=stands, once=once, output=output, say=_say)
-
-
-def _say(line: str) -> None:
-    with suppress(BrokenPipeError):  # whoever listened has gone; the rig goes on
-        print(line, flush=True)
+    with Terminal() as terminal:  # one that is blocked, or gone, must not keep the rig from making itself safe
+        serve(definition, in_step=in_step, at=stands, once=once, output=output, say=terminal.say)

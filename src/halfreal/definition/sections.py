@@ -82,6 +82,8 @@ KnownSpecimen = Annotated[Specimen | FlexibleSpecimen, Field(discriminator="kind
 
 MOST_TICKS = 1e9
 SPIN = 60e-6
+LONGEST_SOFT = 600.0
+"""Seconds of a soft start or stop: every tick of it is rehearsed and recorded."""
 LONGEST_DELAY = 2000
 """In steps: the loop is linearised with every sample of it."""
 
@@ -95,8 +97,8 @@ class Timing(Settings):
 
     step: Annotated[float, Number("s", above=0)]
     duration: Annotated[float, Number("s", above=0)]
-    soft_start: Annotated[float, Number("s", least=0)] = 0.0
-    soft_stop: Annotated[float, Number("s", least=0)] = 0.0
+    soft_start: Annotated[float, Number("s", least=0, most=LONGEST_SOFT)] = 0.0
+    soft_stop: Annotated[float, Number("s", least=0, most=LONGEST_SOFT)] = 0.0
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @field_validator("duration")

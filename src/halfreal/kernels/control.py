@@ -24,7 +24,7 @@ ENDED = 8
 RECORDER_BEAT = 9
 """Counts the recorder's rounds."""
 RECORDER_ERROR = 10
-"""errno of what stopped the recorder; 0 while all is well."""
+"""errno of what stopped the recorder; below 0, what happened to its file (records/kept_file.py); 0: all is well."""
 PAUSE = 11
 """Of a slow test: 0, or one more than the tick from which on it is paused."""
 SPEED = 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from .slow_operator import FASTEST, SLOWEST, WAITING, RefusedError
 from .view import status, table
 
 Say = Callable[[str], None]
+Show = Callable[[Any], None]
 REFRESH = 10
 """Times a second that the view is drawn anew."""
 FASTER = 1.25
@@ -43,11 +45,16 @@ def stopped_by_signals(session: Session) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def rig_command(path: Path) -> list[str]:
+    """``halfreal rig`` for a process that ends with this one: it is then asked to end, and makes itself safe first."""
+    follow = f"from halfreal.orphans import end_with_parent; end_with_parent({os.getpid()}, {int(signal.SIGTERM)})"
+    return [sys.executable, "-c", f"{follow}; from halfreal.cli import main; main()", "rig", str(path)]
+
+
 @contextlib.contextmanager
 def beside(path: Path, say: Say) -> Iterator[None]:
     """The simulated rig of a definition's file in a process of its own, for as long as this lasts."""
-    command = [sys.executable, "-c", "from halfreal.cli import main; main()", "rig", str(path)]
-    rig = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    rig = subprocess.Popen(rig_command(path), stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert rig.stdout is not None
     try:
         heard = rig.stdout.readline().strip()
@@ -68,22 +75,29 @@ def check_operator(start: bool) -> bool:
     return terminal
 
 
-def run_test(session: Session, *, start: bool, say: Say) -> Run:
+def run_test(session: Session, *, start: bool, say: Say, show: Show = lambda view: None) -> Run:
     """Arm the rig of a checked session, run the test and give its record.
 
     On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must.
+    ``say`` and ``show`` are called while the rig is armed, and must return at once (``Terminal``).
     """
     terminal = check_operator(start)
     offer = session.connect()
     say(f"the rig stands at {stands_at(offer, session.definition.interface)}")
-    with stopped_by_signals(session), Keyboard() as keyboard:
+    operator = Operator(session)
+    with stopped_by_signals(session), Keyboard(operator.press, session.emergency_stop):
         session.arm(wait=not start)
+        operator.asked = not start
         for key, text in session.privileges.items():
             say(f"{key.removeprefix('realtime ')}: {text}")
-        if terminal:
-            _watch(session, keyboard, waits=not start)
-        else:
-            _tell_waiting(session, say)
+        try:
+            if terminal:
+                session.wait(lambda: show(operator.view()), every=1.0 / REFRESH)
+            else:
+                _tell_waiting(session, say)
+        finally:
+            show(None)
+        session.conclude()  # still here: no signal can take the outcome from the record
     return session.finish()
 
 
@@ -113,29 +127,28 @@ def slow_key(session: Session, key: str) -> None:
         session.set_speed(min(max(factor, SLOWEST), FASTEST))
 
 
-def _watch(session: Session, keyboard: Keyboard, *, waits: bool) -> None:
-    """Show the test until it has ended, and obey the operator's keys."""
-    from rich.console import Console
-    from rich.live import Live
+class Operator:
+    """Whoever sits at the terminal: what the keys do, and what there is to see."""
 
-    title = session.definition.title
-    if waits:
-        title += "\n[yellow]armed, and holding: Enter starts the test[/]"
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.asked = False
+        """Whether Enter starts the test: before the operator was asked, it does not."""
 
-    with Live(console=Console(stderr=True), refresh_per_second=REFRESH, transient=True) as live:
+    def press(self, key: str) -> None:
+        """Do what a key means; called by the thread that listens to the keyboard."""
+        if key in " \x1b":
+            self.session.emergency_stop()
+            return
+        with contextlib.suppress(RefusedError):  # not yet armed, or over already
+            if key in "\r\n" and self.asked:
+                self.session.start()
+                self.asked = False
+            elif key in "sS":
+                self.session.stop()
+            elif self.session.definition.slow is not None:
+                slow_key(self.session, key)
 
-        def look() -> None:
-            nonlocal title
-            for key in keyboard.pressed():
-                if key in "\r\n":
-                    session.start()
-                    title = session.definition.title
-                elif key in " \x1b":
-                    session.emergency_stop()
-                elif key in "sS":
-                    session.stop()
-                elif session.definition.slow is not None:
-                    slow_key(session, key)
-            live.update(table(status(session), title))
-
-        session.wait(look, every=1.0 / REFRESH)
+    def view(self) -> Any:
+        question = "armed, and holding: Enter starts the test" if self.asked else ""
+        return table(status(self.session), self.session.definition.title, question)

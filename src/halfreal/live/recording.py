@@ -16,23 +16,18 @@ import numpy as np
 
 from ..kernels.control import ENDED, NONE, RECORD_FAILS, RECORDER_BEAT, RECORDER_ERROR, REQUEST, ROWS, ROWS_READ, STOP
 from ..records import recorder
-from ..records.ring import Ring
+from ..records.kept_file import KeptFile
+from .record import Record
 
-RING_SECONDS = 6.0
-"""A recorder may be away for so long before a row finds no room."""
-LEAST_ROWS, MOST_ROWS = 65_536, 262_144
-"""Of a ring; never small: a loop paced by a simulated rig in step is far faster than its step."""
 LAST_ROWS = 10.0
 """Seconds without a further row in the file, after a test, after which no more are waited for."""
 
 
-class Recording:
-    """Ring and recorder of one test.
+class Recording(Record):
+    """The record of one test with a recorder process.
 
     Parameters
     ----------
-    columns
-        Channels in a row, beside the time.
     restarts
         So often a recorder that died is started again.
     silence
@@ -44,25 +39,16 @@ class Recording:
     def __init__(
         self, output: Path, columns: int, step: float, *, restarts: int, silence: float, told: Callable[[str], None]
     ) -> None:
-        self.output = output
-        self.ring = Ring.create(int(np.clip(RING_SECONDS / step, LEAST_ROWS, MOST_ROWS)), columns)
+        super().__init__(output, columns, step)
         self._most, self._silence, self._told = restarts, silence, told
         self._process: subprocess.Popen[bytes] | None = None
         self._restarts = 0
         self._beat = (-1, 0.0)
 
-    @property
-    def words(self) -> np.ndarray:
-        return self.ring.words
-
-    @property
-    def waiting_rows(self) -> int:
-        """Rows in the ring that are not yet in the file."""
-        return int(self.words[ROWS] - self.words[ROWS_READ])
-
-    def start(self) -> None:
+    def start(self, kept: KeptFile) -> None:
         """Start the recorder of a file that has been made; return once it is at work."""
-        self._process = recorder.start(self.ring, self.output)
+        self.kept = kept
+        self._process = recorder.start(self.ring, kept)
         recorder.wait_until_ready(self._process, self.ring)
 
     def put(self, rows: np.ndarray, every: float = 0.01) -> None:
@@ -80,7 +66,10 @@ class Recording:
         """Look after the recorder; to be called some ten times a second."""
         if self._process is None:
             return
+        assert self.kept is not None
         words, now = self.words, time.monotonic()
+        if words[RECORDER_ERROR]:
+            self._fail()
         beat = int(words[RECORDER_BEAT])
         if beat != self._beat[0]:
             self._beat = (beat, now)
@@ -94,9 +83,14 @@ class Recording:
             self._restarts += 1
             self._told(f"the recorder died (exit code {code}) and was started again; nothing was lost")
             self._beat = (-1, now)
-            self._process = recorder.start(self.ring, self.output)
-        elif words[REQUEST] in (NONE, STOP):
-            words[REQUEST] = RECORD_FAILS
+            self._process = recorder.start(self.ring, self.kept)
+        else:
+            self._fail()
+
+    def _fail(self) -> None:
+        """Have the loop trip; an emergency stop stays one."""
+        if self.words[REQUEST] in (NONE, STOP):
+            self.words[REQUEST] = RECORD_FAILS
 
     def empty(self, every: float) -> None:
         """After the loop's end: wait until its last rows are in the file."""
@@ -107,9 +101,11 @@ class Recording:
             if (rows := int(self.words[ROWS_READ])) != written:  # a slow disk is waited for as long as it goes on
                 written, deadline = rows, time.monotonic() + LAST_ROWS
             if time.monotonic() > deadline:
-                break
+                self._process.kill()  # what it has not written by now it does not write after the end either
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(every)
+            if time.monotonic() > deadline:
+                break
             self.tend()
 
     def _at_work(self) -> bool:
@@ -118,6 +114,3 @@ class Recording:
             return False
         code = self._process.poll()
         return code is None or (code != 0 and self.words[RECORDER_ERROR] == 0 and self._restarts < self._most)
-
-    def close(self) -> None:
-        self.ring.close()

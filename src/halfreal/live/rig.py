@@ -8,7 +8,6 @@ was left with; one that is commanded in force in real time is let go, and comes 
 
 from __future__ import annotations
 
-import datetime
 import signal
 import threading
 from collections.abc import Callable
@@ -18,35 +17,28 @@ from pathlib import Path
 import numpy as np
 
 from ..definition.definition import Definition
-from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
-from ..kernels.control import EMERGENCY_STOP, REQUEST, ROWS, TICKS, WORDS
+from ..kernels.control import EMERGENCY_STOP, REQUEST, TICKS, WORDS
 from ..kernels.loop import Loop
 from ..kernels.tick import compiled_run
 from ..links.pace import pace
 from ..links.rig_end import OwnLimits, RigEnd, RigSession
 from ..links.wires import NoWire
 from ..models.axes import Axes
-from ..records import run_file
 from ..rigs.assembled import AssembledRig
 from ..rigs.user import UserRig
 from ..runs.build import initial_displacement, numbered, simulated
-from ..runs.rehearse import host, versions
-from ..runs.run import Run, Signal
 from ..safety.limits import UNLIMITED
 from .preparation import where_it_stands
 from .privileges import prioritise
 from .resumption import take_over
+from .rig_record import RigRecord
 
 FIRST = 1e-3
 """A session's first command may be so far [m or rad] from where the rig stands: some may have been lost before it."""
 ELSEWHERE = 1e-6
 """A displacement [m] that is not where the rig stands."""
-LARGEST_LOG = 4e8
-"""Bytes of the rig's own record."""
-AFTER = 60.0
-"""Seconds beyond the test's duration for which there is room in it."""
 PRIORITY = 70
 STATES = {1.0: "idle", 2.0: "armed", 3.0: "safe"}
 REASONS = {0.0: "", 1.0: "no valid command within the lease", 2.0: "one of its own limits", 3.0: "its emergency stop"}
@@ -64,9 +56,6 @@ class Served:
     axes: Axes
     counts: dict[str, int]
     """Datagrams by what was done with them."""
-    log: np.ndarray
-    names: list[str]
-    units: list[str]
 
     def summary(self) -> str:
         bad = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
@@ -92,6 +81,7 @@ class VirtualRig:
         self.end = RigEnd.listen(definition.link, self.axes, definition.period, own_limits(definition))
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
+        self._channels = prepared.channels
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
         simulated(definition, definition.rig, self.axes, self.displacement + ELSEWHERE, numbered("command", self.axes))
         self.force = np.array(
@@ -131,8 +121,17 @@ class VirtualRig:
             follow="link.tick",
         )
 
-    def serve(self, stop: Callable[[], bool] = lambda: False, told: Callable[[str], None] = print) -> Served | None:
-        """Wait for a session and serve it until it ends or the rig has made itself safe; None if told to stop."""
+    def serve(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        told: Callable[[str], None] = print,
+        output: Path | None = None,
+    ) -> Served | None:
+        """Wait for a session and serve it until it ends or the rig has made itself safe; None if it is to stop.
+
+        ``output`` is where the rig's own record of the session goes.
+        """
+        record = None if output is None else RigRecord(self.definition, self._channels, output)
         session = self.end.await_session(lambda: (self.displacement, self.force), stop)
         if session is None:
             return None
@@ -141,26 +140,30 @@ class VirtualRig:
             self._stay(self._last, loop)
         self._last = loop
         names = [channel.name for channel in loop.channels]
-        timing, slow = self.definition.timing, self.definition.slow
-        lasts = timing.duration if slow is None else 2.0 * timing.ticks * slow.shortest_tick()
-        rows = int(min((lasts + AFTER) / loop.dt, LARGEST_LOG / 8 / (len(names) + 1)))
-        log, words = np.zeros((rows, len(names) + 1)), np.zeros(WORDS, dtype=np.int64)
+        rows = np.zeros((0, len(names) + 1)) if record is None else record.ring.rows
+        words = np.zeros(WORDS, dtype=np.int64) if record is None else record.words
 
         def drive() -> None:
             if not self.in_step:  # which has no clock to keep, and would only take the processor from its controller
                 prioritise(PRIORITY, None)
-            loop.drive(int(MOST_TICKS), log, names, words)
+            loop.drive(int(MOST_TICKS), rows, names, words)
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
         thread = threading.Thread(target=drive, name="halfreal rig")
         self.end.ready(session, (self.displacement, self.force))
         thread.start()
-        told("armed")
-        while thread.is_alive():
-            thread.join(0.02)
-            self.end.turn_away()
-            if stop():
-                words[REQUEST] = EMERGENCY_STOP
+        try:
+            if record is not None:
+                record.begin()
+            told("armed")
+            while thread.is_alive():
+                thread.join(0.02)
+                self.end.turn_away()
+                if stop():
+                    words[REQUEST] = EMERGENCY_STOP
+        finally:  # of what else may happen here, none may leave it moving
+            words[REQUEST] = EMERGENCY_STOP
+            thread.join()
         at, axes = {name: float(loop.vector[loop.index[name]]) for name in names}, self.definition.interface
         self.displacement, self.force = (
             np.array([at.get(f"rig.{name}", at[f"measured.{name}"]) for name in axes.channels(quantity)])
@@ -176,11 +179,11 @@ class VirtualRig:
             displacement=self.displacement,
             axes=axes,
             counts={name.removeprefix("link."): int(at[name]) for name in self.end.counters},
-            log=log[: words[ROWS]],
-            names=names,
-            units=[channel.unit for channel in loop.channels],
         )
         told(served.summary())
+        if record is not None:
+            for line in record.finish("tripped" if served.state == "safe" else "completed", served.reason):
+                told(line)
         return served
 
     @staticmethod
@@ -190,31 +193,6 @@ class VirtualRig:
         for block in loop.blocks:
             if block.name in kept:
                 take_over(block, last, loop)
-
-    def save(self, served: Served, path: Path, *, overwrite: bool = False) -> None:
-        """The rig's own record as a run file: what its actuator did, whatever the controller says."""
-        signals = {
-            name: Signal(unit, served.log[:, 1 + i])
-            for i, (name, unit) in enumerate(zip(served.names, served.units, strict=True))
-        }
-        run = Run(
-            title=f"{self.definition.title} (the rig's own record)",
-            kind="rig",
-            definition=self.definition.model_dump(mode="json"),
-            definition_text=to_toml(self.definition),
-            step=self.definition.timing.step,
-            time=served.log[:, 0],
-            signals=signals,
-            events=(),
-            outcome="tripped" if served.state == "safe" else "completed",
-            reason=served.reason,
-            seed=self.definition.timing.seed,
-            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            interface=self.definition.interface,
-            versions=versions(),
-            host=host(),
-        )
-        run_file.save(run, path, overwrite=overwrite)
 
     def close(self) -> None:
         self.end.close()
@@ -242,18 +220,15 @@ def serve(
     output: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve sessions until SIGINT or SIGTERM, or only one."""
+    """Serve sessions until SIGINT, SIGTERM or SIGHUP, or only one; ``say`` must return at once (``Terminal``)."""
     rig = VirtualRig(definition, in_step=in_step, at=at)
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
     try:
         say(f"listening on {rig.end.address}" + (", in step with the loop" if in_step else ", on its own clock"))
         while not ended.is_set():
-            served = rig.serve(ended.is_set, say)
-            if served is not None and output is not None:
-                rig.save(served, output, overwrite=True)
-                say(f"record: {output}")
+            served = rig.serve(ended.is_set, say, output)
             if once and served is not None:
                 break
     finally:

@@ -15,22 +15,25 @@ import datetime
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
-from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, RECORDER_ERROR, REQUEST, STOP, WAIT
+from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import RUNNING, compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
 from ..models.axes import Axes
-from ..records import live_file, recorder, run_file
-from ..runs.events import STATES, describe, how_it_ended, limits_used, texts
+from ..records import live_file, recorder, rescue
+from ..records.kept_file import HAPPENED, KeptFile
+from ..runs.events import OF_LOOP, STATES, describe, how_it_ended, limits_used, texts
 from ..runs.reference import EmulationError
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
-from ..runs.run import Event, Run, Signal
+from ..runs.run import Event, Outcome, Run, Signal
+from ..safety.guard import BY_RECORDER
 from ..studies.check import Check, check
 from .comparison import compare
 from .preparation import check_own_limits, prepare
@@ -114,6 +117,7 @@ class Session(SlowOperator):
         self._thread: threading.Thread | None = None
         self._ended: int | None = None
         self._stop_at_once = self._finished = False
+        self._outcome: tuple[Outcome, str] | None = None
         self._failure: BaseException | None = None
         self._notes: list[Event] = []
         self._happened = np.empty((MOST_EVENTS, 3))
@@ -179,8 +183,7 @@ class Session(SlowOperator):
         loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
         if self.definition.slow is not None:
             loop.parameter("motion")["words"] = float(words.ctypes.data)
-        self._make_file(loop)
-        recording.start()
+        recording.start(self._make_file(loop))
         if self.resumption is not None:
             recording.put(self.resumption.lines(loop))
         self.privileges["realtime memory"] = lock_memory()
@@ -191,7 +194,7 @@ class Session(SlowOperator):
         ready.wait()
         if self._failure is not None:
             self.wait()
-            live_file.finish(self.output, outcome="failed", reason=str(self._failure))
+            recording.conclude(outcome="failed", reason=str(self._failure))
             raise self._failure
 
     def start(self) -> None:
@@ -226,7 +229,7 @@ class Session(SlowOperator):
 
     # --- before the test --------------------------------------------------------------------------------------------
 
-    def _make_file(self, loop: Loop) -> None:
+    def _make_file(self, loop: Loop) -> KeptFile:
         """The run file with all that is known before the test."""
         assert self.checked is not None
         definition, timing = self.definition, self.definition.timing
@@ -240,7 +243,7 @@ class Session(SlowOperator):
             raise RefusedError(short)
         units_of = {channel.name: channel.unit for channel in loop.channels}
         rehearsal = self.checked.rehearsal
-        header = dataclasses.replace(
+        self._header = header = dataclasses.replace(
             rehearsal,
             kind="run",
             time=np.zeros(0),
@@ -255,15 +258,16 @@ class Session(SlowOperator):
             versions=versions(),
             host=host(),
         )
-        live_file.create(
-            header,
-            self.output,
-            columns=[channel.name for channel in loop.channels],
-            watched=loop.watched,
-            texts=texts(definition, loop),
-            every=definition.record.every,
-            overwrite=self.overwrite,
-        )
+        return live_file.create(header, self.output, **self._layout(loop), overwrite=self.overwrite)
+
+    def _layout(self, loop: Loop) -> dict[str, Any]:
+        """What the rows of the ring are, for the record."""
+        return {
+            "columns": [channel.name for channel in loop.channels],
+            "watched": loop.watched,
+            "texts": texts(self.definition, loop),
+            "every": self.definition.record.every,
+        }
 
     def _reasons(self) -> tuple[str, ...]:
         assert self.checked is not None
@@ -317,39 +321,59 @@ class Session(SlowOperator):
 
     # --- after the test ---------------------------------------------------------------------------------------------
 
+    def conclude(self) -> None:
+        """Write into the run file how the test ended: whatever happens from now on, it stays there."""
+        loop, recording = self.loop, self._recording
+        if self._outcome is not None:
+            return
+        if loop is None or recording is None or self._ended is None or self.running:
+            raise RefusedError(f"the test is {self.state}; wait for its end first")
+        outcome, reason = how_it_ended(self.definition, loop, self._ended)
+        if reason == OF_LOOP[BY_RECORDER] and recording.happened():
+            reason += f": '{self.output.name}' {HAPPENED[recording.happened()]}"
+        self._outcome = outcome, reason
+        recording.conclude(outcome=outcome, reason=reason, limits_used=self._limits_used(loop))
+
+    def _limits_used(self, loop: Loop) -> dict[str, float]:
+        used = limits_used(self.definition, loop)
+        return used if self.resumption is None else self.resumption.limits_used(used)
+
     def finish(self) -> Run:
-        """The record with all that is known after the test; it replaces the run file in packed form."""
-        loop, definition = self.loop, self.definition
+        """The record with all that is known after the test; it replaces the run file in packed form.
+
+        If the file is no longer there, or no longer ours, the record is saved under another name: ``output``.
+        """
+        loop, definition, recording = self.loop, self.definition, self._recording
         if self._finished:
             raise RefusedError("the test is finished already; load its record, or begin a new session")
-        if loop is None or self.checked is None or self._ended is None or self.running:
-            raise RefusedError(f"the test is {self.state}; wait for its end first")
+        self.conclude()
+        assert loop is not None and recording is not None and self._outcome is not None
         self._finished = True
-        run = run_file.load(self.output)
-        outcome, reason = how_it_ended(definition, loop, self._ended)
+        run = recording.load() or rescue.from_ring(self._header, recording.ring, **self._layout(loop))
+        outcome, reason = self._outcome
         events = [*self._notes, *self._events(run, loop)]
         signals = dict(run.signals)
         try:
             signals.update(reference_signals(definition, run.time))
         except EmulationError as error:
             events.append(Event(0.0, "reference", f"no reference: {error}"))
-        used = limits_used(definition, loop)
         run = dataclasses.replace(
             run,
             outcome=outcome,
             reason=reason,
             events=tuple(sorted(events, key=lambda event: (event.time, COMES.get(event.channel, LAST)))),
             signals=signals,
-            limits_used=used if self.resumption is None else self.resumption.limits_used(used),
+            limits_used=self._limits_used(loop),
             host={**run.host, **self.privileges},
         )
-        words = self._words()
-        if words[RECORDER_ERROR] == 0:
-            run_file.save(run, self.output, overwrite=True)
-        else:  # the disk has no room for more: what is known is written in place
-            live_file.finish(self.output, outcome=outcome, reason=reason, limits_used=run.limits_used)
+        said = recording.pack(run)
+        self.output = recording.output
         self._let_go()
-        return run
+        return dataclasses.replace(run, events=(*run.events, *self._at_the_end(said)))
+
+    def _at_the_end(self, text: str) -> tuple[Event, ...]:
+        assert self.loop is not None
+        return (Event(float(self.loop.vector[0]) * self.loop.dt, "recorder", text),) if text else ()
 
     def _events(self, run: Run, loop: Loop) -> list[Event]:
         """The recorded events, that of the trip with its value, which the loop still knows, and those within ticks."""

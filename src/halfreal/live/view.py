@@ -106,14 +106,21 @@ def motion(session: Session) -> Motion:
     )
 
 
-def table(now: Status, title: str) -> Any:
-    """The status as a table for the terminal."""
+def table(now: Status, title: str, question: str = "") -> Any:
+    """The status as a table for the terminal; ``question`` is asked of the operator.
+
+    All of it is plain text with a style: in text of users rich would take brackets for markup.
+    """
     from rich.table import Table
+    from rich.text import Text
 
     colours = {"running": "green", "tripped": "bold red", "tripped, at rest": "bold red", "armed": "yellow"}
     keys = KEYS if now.motion is None else f"{KEYS}\n{SLOW_KEYS}"
-    shown = Table(title=title, caption=keys, show_header=False, min_width=60)
-    shown.add_row("state", f"[{colours.get(now.state, 'cyan')}]{now.state}[/]")
+    heading = Text(title, style="table.title")
+    if question:
+        heading.append(f"\n{question}", style="yellow")
+    shown = Table(title=heading, caption=keys, show_header=False, min_width=60)
+    shown.add_row("state", Text(now.state, style=colours.get(now.state, "cyan")))
     shown.add_row("time", f"{now.time:.2f} s, {now.left:.1f} s left")
     if now.motion is not None:
         way = now.motion
@@ -136,6 +143,6 @@ def table(now: Status, title: str) -> Any:
     for name, share in sorted(now.limits_used.items(), key=lambda item: -item[1]):
         colour = "red" if share > 0.9 else "yellow" if share > 0.7 else "green"
         bar = "█" * round(20 * min(share, 1.0))
-        shown.add_row(f"limit of {name}", f"[{colour}]{bar:<20}[/] {100 * share:.0f} %")
+        shown.add_row(Text(f"limit of {name}"), Text.assemble((f"{bar:<20}", colour), f" {100 * share:.0f} %"))
     shown.add_row("record", f"{now.waiting_rows} rows on their way to the file")
     return shown

@@ -1,7 +1,7 @@
 """A run file from before its first row to after its last: made before the test, filled by the recorder, then packed.
 
-    create(run, "test.h5", columns=…, watched=…)     everything but the rows
-    recorder.start(ring, "test.h5")                  the rows, from another process
+    kept = create(run, "test.h5", columns=…, …)      everything but the rows
+    recorder.start(ring, kept)                       the rows, from another process
     finish("test.h5", outcome="completed")           how the test ended, as the controller knows it
     pack("test.h5")                                  the same run as an ordinary, compressed file
 
@@ -22,6 +22,7 @@ import numpy as np
 from ..runs.run import Outcome, Run
 from . import live_layout as layout
 from . import superblock
+from .kept_file import KeptFile
 from .recorder import room_for
 from .run_file import RunFileError, escaped, load, name_channel, name_time, save, write_header
 from .whole_file import whole_file
@@ -42,8 +43,8 @@ def create(
     watched: Sequence[str] = (),
     texts: Mapping[str, Mapping[float, str]] | None = None,
     overwrite: bool = False,
-) -> None:
-    """Make the file of a run that is about to start.
+) -> KeptFile:
+    """Make the file of a run that is about to start, and hold it.
 
     Parameters
     ----------
@@ -82,17 +83,22 @@ def create(
     rows = 2 ** round(np.log2(CHUNK_TIME / (run.step * every)))
     chunk = int(np.clip(rows, SMALLEST_CHUNK, LARGEST_CHUNK))
     # Version 1.10 is the first in which a file can be read beside its writer, and all later ones read it.
-    with whole_file(path, overwrite) as temporary, h5py.File(temporary, "x", libver=("v110", "v110")) as file:
-        write_header(replace(run, outcome="failed", reason="see /ending"), file)
-        name_time(_growing(file, "time", (), chunk))
-        group = file.create_group("channels", track_order=True)
-        for name, signal in run.signals.items():
-            name_channel(_growing(group, escaped(name), (), chunk), name, signal.unit)
-        file.create_dataset("ending", data=np.frombuffer(layout.encoded({"ended": layout.RECORDING}), dtype=np.uint8))
-        live = file.create_group("live")
-        live["header"] = json.dumps(header)
-        live.create_dataset("written", data=np.zeros(4, dtype=np.int64))
-        _growing(live, "events", (3,), SMALLEST_CHUNK)
+    with whole_file(path, overwrite) as temporary:
+        with h5py.File(temporary, "x", libver=("v110", "v110")) as file:
+            write_header(replace(run, outcome="failed", reason="see /ending"), file)
+            name_time(_growing(file, "time", (), chunk))
+            group = file.create_group("channels", track_order=True)
+            for name, signal in run.signals.items():
+                name_channel(_growing(group, escaped(name), (), chunk), name, signal.unit)
+            ending = layout.encoded({"ended": layout.RECORDING})
+            file.create_dataset("ending", data=np.frombuffer(ending, dtype=np.uint8))
+            live = file.create_group("live")
+            live["header"] = json.dumps(header)
+            live.create_dataset("written", data=np.zeros(4, dtype=np.int64))
+            _growing(live, "events", (3,), SMALLEST_CHUNK)
+        kept = KeptFile.open(temporary)  # before it has its name, under which another file might be by then
+    kept.path = Path(path).absolute()
+    return kept
 
 
 def _growing(group: Any, name: str, shape: tuple[int, ...], chunk: int) -> Any:

@@ -76,6 +76,16 @@ class LiveWriter:
         size = os.fstat(self._fd).st_size
         written = np.array([self.ring_rows, self.rows, self.events, size], dtype=np.int64)
         os.pwrite(self._fd, written.tobytes(), self._written_at)
+        self._committed = written
+
+    def intact(self) -> bool:
+        """Whether the file is still as this writer left it, and not truncated or overwritten by another program."""
+        found = os.pread(self._fd, self._committed.nbytes, self._written_at)
+        return found == self._committed.tobytes() and os.fstat(self._fd).st_size >= self._committed[-1]
+
+    def drop(self) -> None:
+        """Never touch the file again; the process may go on, and HDF5 is not given the chance to close it."""
+        _abandoned.append(self)
 
     def put_ending(self, ending: Mapping[str, Any]) -> None:
         layout.write_ending(self._fd, self._ending_at, {**ending, "time": self.last_time})
@@ -93,7 +103,7 @@ class LiveWriter:
 
         HDF5 must not be given the chance to close the file, which would write to it.
         """
-        _abandoned.append(self)
+        self.drop()
         self.put_ending(ending)
         with contextlib.suppress(OSError):  # else it opens for reading beside a writer, as if that had been killed
             superblock.release(self._fd)

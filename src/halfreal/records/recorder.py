@@ -5,7 +5,9 @@ empties the ring and says so in the file.  If it is killed itself, ``start`` ano
 says which row is the next.  Rows stay in the ring until they are in the file, so none is lost or doubled.
 
 When a write fails (a full disk), the file says so, RECORDER_ERROR tells the loop, and all that was there before stays
-readable.  Against a loss of power nothing is promised: what the system had not yet put on the disk, some seconds, is
+readable.  RECORDER_ERROR also says that the file has lost its name (removed, moved, replaced); rows still go where they
+went, as the file is held by its descriptor.  To one that another program has truncated or overwritten nothing more is
+written.  Against a loss of power nothing is promised: what the system had not yet put on the disk, some seconds, is
 lost, and the file may be damaged.
 """
 
@@ -29,6 +31,7 @@ import numpy as np
 from ..errors import HalfrealError
 from ..kernels.control import ENDED, RECORDER_BEAT, RECORDER_ERROR, ROWS_DROPPED, ROWS_READ
 from . import live_layout as layout
+from .kept_file import CHANGED, HAPPENED, KeptFile
 from .live_writer import LiveWriter
 from .ring import Ring
 
@@ -69,16 +72,16 @@ def room_for(path: str | Path, size: float) -> str | None:
     return None
 
 
-def start(ring: Ring, path: str | Path) -> subprocess.Popen[bytes]:
+def start(ring: Ring, kept: KeptFile) -> subprocess.Popen[bytes]:
     """Start a recorder of ``ring`` into a file made by ``live_file.create``; it watches over the calling process."""
-    command = [sys.executable, "-P", "-m", __name__, "--file", str(Path(path).absolute())]
+    command = [sys.executable, "-P", "-m", __name__, "--file", str(kept.path), "--descriptor", str(kept.fd)]
     command += ["--ring", str(ring.fd), "--parent", str(os.getpid())]
     ring.words[RECORDER_ERROR] = 0
     package = str(Path(__file__).resolve().parents[2])
     search = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         command,
-        pass_fds=[ring.fd],
+        pass_fds=[ring.fd, kept.fd],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C in the controller's terminal is not for the recorder
@@ -92,22 +95,31 @@ def wait_until_ready(process: subprocess.Popen[bytes], ring: Ring, seconds: floa
     while int(ring.words[RECORDER_BEAT]) == before:
         if process.poll() is not None:
             error = int(ring.words[RECORDER_ERROR])
-            cause = os.strerror(error) if error else "its message is above"
+            cause = in_words(error) if error else "its message is above"
             raise RecorderError(f"the recorder ended with code {process.returncode} ({cause}) before its first row")
         if time.monotonic() > deadline:
             raise RecorderError(f"the recorder did not start within {seconds:g} s; is the machine or its disk blocked?")
         time.sleep(0.005)
 
 
+def in_words(error: int) -> str:
+    """What a value of RECORDER_ERROR other than 0 says."""
+    return f"its file {HAPPENED[error]}" if error in HAPPENED else os.strerror(error)
+
+
 # --- in the recorder's process --------------------------------------------------------------------------------------
 
 
-def record(path: str | Path, ring: Ring, orphaned: Callable[[], bool]) -> int:
+def complain(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool], say: Callable[[str], None] = complain) -> int:
     """Put rows into the file until the loop has ended or its process is gone; return the exit code."""
     words = ring.words
     writer = None
     try:
-        writer = LiveWriter(path)
+        writer = LiveWriter(kept.by_descriptor)
         there, offered = writer.ring_rows, ring.written()
         if not 0 <= offered - there <= ring.capacity:
             writer.close()
@@ -120,6 +132,9 @@ def record(path: str | Path, ring: Ring, orphaned: Callable[[], bool]) -> int:
         while True:
             words[RECORDER_BEAT] += 1
             lost, ended = orphaned(), bool(words[ENDED])  # asked first: no row can come after a yes
+            words[RECORDER_ERROR] = kept.lost()
+            if not writer.intact():
+                raise OSError(errno.EIO, HAPPENED[CHANGED])
             waiting = ring.written() - writer.ring_rows
             if waiting:
                 take(ring, writer, min(waiting, LARGEST_ROUND))
@@ -131,15 +146,18 @@ def record(path: str | Path, ring: Ring, orphaned: Callable[[], bool]) -> int:
         writer.close(_ending(ring, layout.LOOP_ENDED if ended else layout.CONTROLLER_LOST))
         return DONE
     except Exception as error:
-        number = error_number(error)
-        print(f"the recorder of '{path}' failed: {error}", file=sys.stderr)
+        number, also = error_number(error), ""
         kind = layout.DISK_FULL if number in NO_ROOM else layout.WRITE_ERROR if number else layout.RECORDER_FAILED
         try:
-            if writer is not None:
+            if writer is not None and not writer.intact():
+                number = CHANGED
+                writer.drop()
+            elif writer is not None:
                 writer.abandon({**_ending(ring, kind), "message": os.strerror(number) if number else str(error)})
         except OSError as second:  # then the file says "recording", and nobody is at it
-            print(f"nor could the file be told so: {second}", file=sys.stderr)
-        words[RECORDER_ERROR] = number or errno.EIO
+            also = f"; nor could it be written into the file: {second}"
+        words[RECORDER_ERROR] = number or errno.EIO  # first: the terminal may be blocked
+        say(f"the recorder of '{kept.path}' failed: {error}{also}")
         return FAILED
 
 
@@ -185,6 +203,7 @@ def _ending(ring: Ring, kind: str) -> dict[str, str | int]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="halfreal.records.recorder")
     parser.add_argument("--file", required=True, help="a run file made for recording")
+    parser.add_argument("--descriptor", required=True, type=int, help="file descriptor of that file")
     parser.add_argument("--ring", required=True, type=int, help="file descriptor of the ring")
     parser.add_argument("--parent", required=True, type=int, help="process whose end is the end of the rows")
     given = parser.parse_args(arguments)
@@ -192,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, signal.SIG_IGN)
     if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a real-time thread, which it must not compete with
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return record(given.file, Ring.attach(given.ring), lambda: os.getppid() != given.parent)
+    return record(KeptFile(given.file, given.descriptor), Ring.attach(given.ring), lambda: os.getppid() != given.parent)
 
 
 if __name__ == "__main__":

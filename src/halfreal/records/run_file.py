@@ -35,6 +35,7 @@ at work, and after it was killed, such a file opens with ``h5py.File(path, swmr=
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import time
@@ -68,17 +69,25 @@ class RunFileError(HalfrealError):
     """A file that holds no run this version can read, or a run that cannot be written."""
 
 
-def save(run: Run, path: str | Path, overwrite: bool = False) -> None:
-    """Write ``run`` to a new file, whole or not at all; an existing file is replaced only if ``overwrite``."""
+def save(run: Run, path: str | Path, overwrite: bool = False, instead_of: tuple[int, int] | None = None) -> None:
+    """Write ``run`` to a new file, whole or not at all; an existing file is replaced only if ``overwrite``.
+
+    ``instead_of``: the identity of the one file that may be replaced.
+    """
     import h5py
 
-    _check(run)
-    with whole_file(path, overwrite) as temporary, h5py.File(temporary, "x") as file:
-        try:
-            write_header(run, file)
-            _write_data(run, file)
-        except (TypeError, ValueError, UnicodeEncodeError) as error:
-            raise RunFileError(f"the run '{run.title}' cannot be written to '{path}': {error}") from error
+    with whole_file(path, overwrite, instead_of) as temporary, h5py.File(temporary, "x") as file:
+        _write(run, file, f"'{path}'")
+
+
+def content(run: Run) -> bytes:
+    """What ``save`` would write, made in memory."""
+    import h5py
+
+    made = io.BytesIO()
+    with h5py.File(made, "w") as file:
+        _write(run, file, "memory")
+    return made.getvalue()
 
 
 def load(path: str | Path) -> Run:
@@ -140,6 +149,15 @@ def definition_hash(definition: Mapping[str, Any]) -> str:
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _write(run: Run, file: Any, where: str) -> None:
+    _check(run)
+    try:
+        write_header(run, file)
+        _write_data(run, file)
+    except (TypeError, ValueError, UnicodeEncodeError) as error:
+        raise RunFileError(f"the run '{run.title}' cannot be written to {where}: {error}") from error
 
 
 def _check(run: Run) -> None:

@@ -57,14 +57,16 @@ def wanted_channels(definition: Definition) -> tuple[str, ...] | None:
 
 def check_size(definition: Definition, channels: int) -> None:
     """Refuse a record that would not fit into memory before it is begun."""
-    size = 8.0 * (definition.timing.ticks // definition.record.every + 1) * (channels + 1)
+    timing = definition.timing
+    ticks = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
+    size = 8.0 * (ticks // definition.record.every + 1) * (channels + 1)
     if size > LARGEST_RECORD:
         raise DefinitionError(
             [
                 Fault(
                     "",
                     "record",
-                    f"{definition.timing.ticks:,} ticks of {channels} channels take {size / 1e9:,.1f} GB, more than "
+                    f"{ticks:,} ticks of {channels} channels take {size / 1e9:,.1f} GB, more than "
                     f"{LARGEST_RECORD / 1e9:g} GB; record every so many ticks (record.every), fewer channels "
                     "(record.channels), or a shorter test",
                 )

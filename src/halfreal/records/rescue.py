@@ -1,0 +1,74 @@
+"""A record that lost its file: what is still within reach, and where it goes instead."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ..runs.run import Run, Signal
+from . import live_layout as layout
+from .kept_file import KeptFile
+from .recorder import changes
+from .ring import Ring
+from .run_file import RunFileError
+from .whole_file import whole_file
+
+MOST_NAMES = 1000
+
+
+def from_ring(
+    header: Run,
+    ring: Ring,
+    *,
+    columns: Sequence[str],
+    every: int,
+    watched: Sequence[str],
+    texts: Mapping[str, Mapping[float, str]],
+) -> Run:
+    """The newest rows, which the ring still holds, as a run; arguments as of ``live_file.create``."""
+    last = ring.written()
+    block = ring.copy(max(last - ring.capacity, 0), last)
+    place = {name: 1 + i for i, name in enumerate(columns)}
+    happened = changes(block[0], block[[place[name] for name in watched]], np.zeros(len(watched)))
+    table = {name: {str(float(value)): text for value, text in words.items()} for name, words in texts.items()}
+    events = layout.in_words({"watched": list(watched), "texts": table}, happened)
+    chosen = np.rint(block[0] / header.step) % every == 0.0
+    signals = {name: Signal(one.unit, block[place[name]][chosen]) for name, one in header.signals.items()}
+    return replace(header, time=block[0][chosen], signals=signals, events=header.events + events)
+
+
+def copy(lost: KeptFile, target: Path) -> None:
+    """Copy a file that may have no name any more: HDF5 opens none without."""
+    with whole_file(target) as temporary, lost.by_descriptor.open("rb") as source, temporary.open("xb") as copied:
+        shutil.copyfileobj(source, copied, 1 << 20)
+
+
+def put_elsewhere(path: Path, write: Callable[[Path], None]) -> Path:
+    """Write a file under a free name next to ``path``, or in another folder if need be; return its name.
+
+    ``write`` makes the file that it is given, and refuses to overwrite one.
+    """
+    faults = []
+    for folder in dict.fromkeys((path.parent, Path.cwd(), Path(tempfile.gettempdir()))):
+        try:
+            return _put_free(folder, path, write)
+        except OSError as error:
+            faults.append(f"'{folder}': {error.strerror or error}")
+    raise RunFileError(f"the record of '{path}' cannot be saved anywhere ({'; '.join(faults)}); make room for the next")
+
+
+def _put_free(folder: Path, path: Path, write: Callable[[Path], None]) -> Path:
+    for number in range(1, MOST_NAMES):
+        target = folder / f"{path.stem}.recovered{'' if number == 1 else f'-{number}'}{path.suffix}"
+        try:
+            write(target)
+            return target
+        except FileExistsError:
+            continue
+    raise FileExistsError(errno.EEXIST, f"there are {MOST_NAMES} recovered records already; remove some", str(path))
