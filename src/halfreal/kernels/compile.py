@@ -31,7 +31,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, njit, types
 from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, lower_cast
@@ -45,6 +45,7 @@ BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types
 INSIDE: dict[str, Any] = {**OPTIONS, "forceinline": True, "_nrt": False}
 """Of blocks and their helpers: one piece of code for each block, and none that allocates, as it does not compile."""
 
+WRAPPER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 STEP: dict[str, Any] = {**INSIDE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Of a block's own function, which nothing but its wrapper calls."""
 
@@ -156,7 +157,7 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
         name = hashlib.sha256(f"{identity(step)}:{layout[1:]}".encode()).hexdigest()[:16]
         call.__qualname__ = f"{step.__name__}_{name}"
         try:
-            _compiled[layout] = cfunc(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **OPTIONS)(call)
+            _compiled[layout] = njit(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **WRAPPER)(call)
         except (NumbaError, AttributeError, KeyError) as error:  # KeyError: a field that the layout does not have
             code = step.__code__
             raise CompilationError(
@@ -164,7 +165,8 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
                 f"{_reason(error)}; use plain arithmetic, loops and the math module on floats and float arrays, and "
                 "allocate nothing"
             ) from error
-    return int(_compiled[layout].address)
+    (compiled,) = _compiled[layout].overloads.values()
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 def _reason(error: Exception) -> str:
