@@ -8,8 +8,9 @@ import pytest
 from numba import njit
 
 from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.compile import CompilationError, kernel
+from halfreal.kernels.compile import kernel
 from halfreal.kernels.loop import Loop
+from halfreal.kernels.native import CompilationError
 
 PROGRAM = """
 import importlib.util, sys

@@ -7,7 +7,7 @@ Contract for implementers
    State carries what is needed from earlier ticks.
 2. ``p`` and ``s`` have the fields of ``parameters`` and ``state``: floats (``p.k``) and float arrays (``s.x[i]``),
    nothing else.  Whole numbers, flags and counters are floats too.
-3. It returns 0, or a positive code below 999 listed in ``faults``; the guard trips on any of them.
+3. It returns 0, or a code from 1 to 997 listed in ``faults``; the guard trips on any of them.
 4. No allocation (it does not compile), no exceptions, no globals but other ``@kernel`` functions: limits, gains and the
    step are parameters.
 5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 Value = float | np.ndarray
+LARGEST_FAULT = 997
+"""Code that a block may return; the loop has two of its own above."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, field_validator
 
 from ..kernels.block import Block
-from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_in_python
+from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_out
 from ..settings import Settings, fault, folder, shown, stored
 from . import virtual
 from .system import Method
@@ -109,7 +109,7 @@ class UserModel(UserFunction):
         return np.zeros(self.axes)
 
     def block(self, dt: float, excitation: ActsAs, feedback: tuple[str, ...]) -> Block:
-        """The block "virtual", tried in plain Python."""
+        """The block "virtual", tried out."""
         block = virtual.virtual_block(
             Method(self.load(), {"dt": dt, **self.parameters}, self.state, self.frozen),
             axes=self.axes,
@@ -117,5 +117,5 @@ class UserModel(UserFunction):
             feedback=feedback,
             responses=self.responses,
         )
-        try_in_python(block)
+        try_out(block)
         return block

@@ -1,0 +1,31 @@
+"""Whose code it is: halfreal's own, an installed library's, or the user's."""
+
+from __future__ import annotations
+
+import site
+import sysconfig
+from functools import cache
+from pathlib import Path
+
+OWN = Path(__file__).resolve().parent.parent
+INSTALLED = tuple(
+    Path(path).resolve()
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *site.getsitepackages(),
+        site.getusersitepackages(),
+    }
+)
+
+
+@cache
+def halfreals(file: str) -> bool:
+    """Whether a file belongs to halfreal itself."""
+    return Path(file).resolve().is_relative_to(OWN)
+
+
+@cache
+def users(file: str) -> bool:
+    """Whether a file belongs to neither halfreal nor Python nor an installed library; code that was typed in does."""
+    path = Path(file).resolve()
+    return not halfreals(file) and not any(path.is_relative_to(folder) for folder in INSTALLED)
