@@ -241,13 +241,14 @@ class Loop:
         events, control = np.empty((event_room, 3)), np.zeros(WORDS, dtype=np.int64)
         ended = self.drive(ticks, log, record, control, every, events)
         if ended == compiled.LOST:
-            raise RanAwayError(self._who_ran_away())
+            raise RanAwayError(self.ran_away())
         happened = [
             (int(tick), self._watched[int(which)], float(value)) for tick, which, value in events[: control[EVENTS]]
         ]
         return Stretch(int(control[TICKS]), ended, log[: control[ROWS]], happened, int(control[EVENTS_LOST]))
 
-    def _who_ran_away(self) -> str:
+    def ran_away(self) -> str:
+        """Which block has not come to an end, of a stretch that ended LOST."""
         row, code = divmod(int(self.vector[compiled.FAULT]), 1000)
         if code != compiled.RAN_AWAY:
             return f"a block's loops did not end, after another fault: {self.describe(self.vector[compiled.FAULT])}"

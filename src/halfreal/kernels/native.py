@@ -46,6 +46,11 @@ def record_at(typingctx, address, layout):  # type: ignore[no-untyped-def]
     )
 
 
+def is_own(step: Callable[..., int]) -> bool:
+    """Whether a block's function is halfreal's own; any other is the user's."""
+    return halfreals(step.__code__.co_filename) and step.__closure__ is None
+
+
 _compiled: dict[tuple[Any, ...], Any] = {}
 
 
@@ -54,7 +59,7 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
 
     The compiled function is kept alive for the life of the process: addresses handed to a loop stay valid.
     """
-    own = halfreals(step.__code__.co_filename) and step.__closure__ is None
+    own = is_own(step)
     fields = (parameters, state, inputs, outputs)
     key = (step if own else closed_over(step), str(parameters.descr), str(state.descr), inputs, outputs)
     if key not in _compiled:
@@ -96,8 +101,8 @@ def _checked(step: Callable[..., int], parameters: np.dtype, state: np.dtype, in
     (result,) = compiled.overloads.values()
     strange = calls(result.library)
     if strange:
-        itself = any(name.startswith("_Z") for name in strange)
-        what = "calls itself" if itself else f"needs the interpreter, or a library ({', '.join(strange)})"
+        foreign = [name for name in strange if not name.startswith("_Z")]  # as compiled Python is named
+        what = f"needs the interpreter, or a library ({', '.join(foreign)})" if foreign else "calls itself"
         raise refused(step, f"{what}; {RULES}")
     return compiled
 

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..errors import HalfrealError
 from .block import LARGEST_FAULT, Block, flatten, layout
 from .checked import ENDED, MOST_PASSES
 from .native import STATUS, compile_block
+from .origin import users
 from .user_import import import_file
 
 ARGUMENTS = ("p", "s", "t", "u", "y")
@@ -136,13 +138,24 @@ def _why(block: Block, calls: int = 2) -> str:
 
 @contextmanager
 def _in_python(step: Callable[..., Any]) -> Iterator[None]:
-    """While it lasts, helpers in the function's file are plain Python, whatever their decorators have made of them."""
-    compiled = {name: value for name, value in step.__globals__.items() if isinstance(value, Dispatcher)}
-    step.__globals__.update({name: value.py_func for name, value in compiled.items()})
+    """While it lasts, the user's helpers are plain Python, whatever their decorators have made of them."""
+    changed: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    functions, seen = [step], set[int]()
+    while functions:
+        around = functions.pop().__globals__
+        if id(around) not in seen and users(str(around.get("__file__", ""))):
+            seen.add(id(around))
+            compiled = {name: value for name, value in around.items() if isinstance(value, Dispatcher)}
+            changed.append((around, compiled))
+            functions += [value for value in around.values() if isinstance(value, FunctionType)]
+            functions += [value.py_func for value in compiled.values()]
+    for around, compiled in changed:
+        around.update({name: value.py_func for name, value in compiled.items()})
     try:
         yield
     finally:
-        step.__globals__.update(compiled)
+        for around, compiled in changed:
+            around.update(compiled)
 
 
 def _record(values: Any) -> Any:

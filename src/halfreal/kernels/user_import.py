@@ -42,8 +42,8 @@ class Imported:
     modules: dict[str, ModuleType] = field(default_factory=dict)
     """The user's own modules that it has imported."""
     files: dict[Path, Any] = field(default_factory=dict)
-    """What it has read, and the state of that then."""
-    surroundings: Any = None
+    """What it has read, and the state of that before."""
+    surroundings: Any = field(default_factory=lambda: _surroundings())
 
     def current(self) -> bool:
         """Whether importing it again would give the same."""
@@ -64,23 +64,22 @@ class Imported:
             sys.meta_path.insert(0, finder)
             sys.path.insert(0, str(self.path.parent))
             importlib.invalidate_caches()
-            _here.files = {self.path}
+            _here.files = self.files
             try:
                 yield
             finally:
-                read, _here.files = _here.files | finder.found, outer
+                _here.files = outer
                 with suppress(ValueError):
                     sys.path.remove(str(self.path.parent))
                 sys.meta_path.remove(finder)
                 theirs = set(_of_users()) - before
                 self.modules |= {name: sys.modules.pop(name) for name in theirs}
                 sys.modules.update(hidden)
-                self.files |= {file: _state(file) for file in read}
-                self.surroundings = _surroundings()
 
 
 def import_file(path: Path) -> Imported:
     """A user's file as it is now: the same object as before if nothing that it has read has changed."""
+    path = path.resolve()
     with _lock:
         known = _imported.get(path)
         if known is None or not known.current():
@@ -95,6 +94,7 @@ def _import(path: Path) -> Imported:
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     made = Imported(path, module, {name: module})
+    _add(made.files, path)
     with made.at_work():
         spec.loader.exec_module(module)
     return made
@@ -113,14 +113,10 @@ class _SourceLoader(SourceFileLoader):
 class _FromSource:
     """Finds modules of the user's."""
 
-    def __init__(self) -> None:
-        self.found: set[Path] = set()
-
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader) or not users(str(spec.origin)):
             return None
-        self.found.add(Path(str(spec.origin)))
         spec.loader = _SourceLoader(name, str(spec.origin))
         return spec
 
@@ -157,7 +153,15 @@ def _note(event: str, args: tuple[Any, ...]) -> None:
             return
     file = Path(os.fsdecode(args[0])).resolve()
     if users(str(file)) and "__pycache__" not in file.parts and not str(file).startswith(SYSTEM):
-        files.add(file)
+        _add(files, file)
+
+
+def _add(files: dict[Path, Any], file: Path) -> None:
+    outer, _here.files = getattr(_here, "files", None), None  # looking at a file opens it
+    try:
+        files.setdefault(file, _state(file))
+    finally:
+        _here.files = outer
 
 
 def _state(file: Path) -> Any:

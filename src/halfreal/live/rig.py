@@ -23,7 +23,7 @@ from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
 from ..kernels.control import EMERGENCY_STOP, REQUEST, ROWS, TICKS, WORDS
 from ..kernels.loop import Loop
-from ..kernels.tick import compiled_run
+from ..kernels.tick import LOST, compiled_run
 from ..links.pace import pace
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
@@ -143,10 +143,12 @@ class VirtualRig:
         rows = int(min((lasts + AFTER) / loop.dt, LARGEST_LOG / 8 / (len(names) + 1)))
         log, words = np.zeros((rows, len(names) + 1)), np.zeros(WORDS, dtype=np.int64)
 
+        endings: list[int] = []
+
         def drive() -> None:
             if not self.in_step:  # which has no clock to keep, and would only take the processor from its controller
                 prioritise(PRIORITY, None)
-            loop.drive(int(MOST_TICKS), log, names, words)
+            endings.append(loop.drive(int(MOST_TICKS), log, names, words))
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
         thread = threading.Thread(target=drive, name="halfreal rig")
@@ -177,7 +179,7 @@ class VirtualRig:
             names=names,
             units=[channel.unit for channel in loop.channels],
         )
-        told(served.summary())
+        told(loop.ran_away() if LOST in endings else served.summary())
         return served
 
     @staticmethod

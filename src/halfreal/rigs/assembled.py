@@ -19,7 +19,9 @@ from pydantic_core import PydanticCustomError
 
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
-from ..kernels.user import UserFunctionError, split, told
+from ..kernels.native import is_own
+from ..kernels.user import UserFunctionError, split, told, try_out
+from ..kernels.user_import import import_file
 from ..models.user import UserCode
 from ..safety.limits import Commands
 from ..settings import shown
@@ -49,11 +51,11 @@ class AssembledRig(UserCode):
 
     def blocks(self, dt: float, commands: tuple[str, ...], x0: np.ndarray) -> tuple[list[Block], list[Block]]:
         """Blocks on the rig's own step, and those of the end of a tick."""
-        function = self.load()
+        function, file = self.load(), Path(split(self.function)[0])
         try:
-            answer = function(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
+            with import_file(file).at_work():
+                answer = function(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
         except Exception as error:
-            file = Path(split(self.function)[0])
             raise UserFunctionError(f"{self._named} gave no rig: {plainly(error, file)}") from error
         try:
             inner, outer = ([*part] for part in answer)
@@ -81,3 +83,6 @@ class AssembledRig(UserCode):
                 f"{self._named} gave no rig: no block at the end of the tick writes {', '.join(missing)}; the last "
                 "of them must write what is measured at the interface"
             )
+        for block in (*inner, *outer):
+            if not is_own(block.step):
+                try_out(block)
