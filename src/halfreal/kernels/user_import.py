@@ -25,7 +25,7 @@ from typing import Any
 from .origin import users
 
 SMALL = 1_000_000
-"""Bytes up to which a file's content is compared; of larger ones size and times."""
+"""Bytes up to which a file is read each time to see whether it has changed; of larger ones size and times decide."""
 SYSTEM = ("/dev", "/proc", "/sys")
 
 _lock = threading.RLock()  # modules are hidden for a while from the whole process
@@ -50,8 +50,8 @@ class Imported:
         return self.surroundings == _surroundings() and all(state == _state(file) for file, state in self.files.items())
 
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of each file that it has read, by its path from the folder of this one."""
-        return {os.path.relpath(file, self.path.parent): _sha256(file) for file in sorted(self.files)}
+        """SHA-256 of each file that it has read, empty if there was none."""
+        return {str(file): state[-1] if state else "" for file, state in sorted(self.files.items())}
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -164,21 +164,24 @@ def _add(files: dict[Path, Any], file: Path) -> None:
         _here.files = outer
 
 
-def _state(file: Path) -> Any:
+def _state(file: Path) -> tuple[Any, ...] | None:
+    """By which a change of a file is known, with the hash of its content at the end."""
     try:
         found = file.stat()
+        state = found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+        return *state, _sha256(file) if found.st_size <= SMALL else _sha256_of_large(file, state)
     except OSError:
         return None
-    content = _sha256(file) if found.st_size <= SMALL else ""
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, content
 
 
 def _sha256(file: Path) -> str:
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError:
-        return ""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+@cache
+def _sha256_of_large(file: Path, state: tuple[int, ...]) -> str:
+    return _sha256(file)
 
 
 def _surroundings() -> Any:
