@@ -124,7 +124,7 @@ def test_files_that_were_read_are_known_and_an_unchanged_file_is_imported_once(t
     monkeypatch.setenv("LABORATORY", "3")
     first = load_function(tmp_path / "mine.py", "step")
     found = import_file(tmp_path / "mine.py").hashes()
-    assert set(found) == {"mine.py", "near.py", "far.py", "away.py", "further.py", "table.csv"}
+    assert {Path(name).name for name in found} == {"mine.py", "near.py", "far.py", "away.py", "further.py", "table.csv"}
     assert load_function(tmp_path / "mine.py", "step") is first
 
 
@@ -213,3 +213,12 @@ def test_a_slow_function_is_refused_with_the_time_it_took(monkeypatch):
     monkeypatch.setattr("halfreal.kernels.user.LONGEST_CALL", 0.0)
     with pytest.raises(UserFunctionError, match=r"quick_step took .* s for one call at rest, and may take 0 s"):
         try_out(block(quick_step))
+
+
+def test_a_file_that_does_not_end_when_it_is_imported_is_refused_with_the_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("halfreal.kernels.patience.LONGEST", 0.1)
+    text = "x = 0\nwhile True:\n    try:\n        x += 1\n    except Exception:\n        pass\n"
+    (tmp_path / "mine.py").write_text(f"{text}def step(p, s, t, u, y):\n    return 0\n")
+    words = r"mine.py cannot be loaded: it did not come to an end within 0.1 s, and was stopped at mine.py, line [234]"
+    with pytest.raises(UserFunctionError, match=words):
+        load_function(tmp_path / "mine.py", "step")

@@ -19,15 +19,19 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from ..errors import HalfrealError
+from . import patience
 from .block import LARGEST_FAULT, Block, flatten, layout
 from .checked import ENDED, MOST_PASSES
 from .native import STATUS, compile_block
 from .origin import users
+from .patience import TookTooLongError, within
 from .user_import import import_file
 
 ARGUMENTS = ("p", "s", "t", "u", "y")
 LONGEST_CALL = 1.0
 """Seconds of a call of a user's function at rest."""
+LONGEST_EXPLANATION = 5.0
+"""Seconds in which plain Python must have found the line in which compiled code raised."""
 NATIVE = ctypes.CFUNCTYPE(
     ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c_double, *[ctypes.c_void_p] * 2
 )  # Numba's calling convention: places for the value and for what was raised, then p, s, t, u, y
@@ -77,7 +81,7 @@ def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS)
     check_function(path, name, arguments)
     try:
         module = import_file(path).module
-    except Exception as error:
+    except (Exception, TookTooLongError) as error:
         raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
     function = getattr(module, name)
     return getattr(function, "py_func", function)  # a function already decorated by Numba is compiled here all the same
@@ -96,10 +100,11 @@ def try_out(block: Block, calls: int = 2) -> None:
     address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
     function, status, raised = NATIVE(address), ctypes.c_int64(), ctypes.c_void_p()
     places = ctypes.byref(status), ctypes.byref(raised)
+    dt = float(np.asarray(block.parameters.get("dt", 0.0)))
     who = f"block '{block.name}': {block.step.__name__}"
     for call in range(calls):
         began = time.perf_counter()
-        ended = function(*places, p.ctypes.data, s.ctypes.data, float(call), u.ctypes.data, y.ctypes.data)
+        ended = function(*places, p.ctypes.data, s.ctypes.data, call * dt, u.ctypes.data, y.ctypes.data)
         took = time.perf_counter() - began
         if ended == ENDED:
             raise UserFunctionError(
@@ -108,7 +113,7 @@ def try_out(block: Block, calls: int = 2) -> None:
             )
         if ended:
             raise UserFunctionError(
-                f"{who} raised {_why(block)}; it has {sizes[0]} input(s), {sizes[1]} output(s), "
+                f"{who} raised {_why(block, calls, dt)}; it has {sizes[0]} input(s), {sizes[1]} output(s), "
                 f"the parameters {_listed(block.parameters)} and the state {_listed(block.state)}"
             )
         if took > LONGEST_CALL:
@@ -123,16 +128,18 @@ def try_out(block: Block, calls: int = 2) -> None:
                 raise UserFunctionError(f"block '{block.name}': its output '{channel.name}' is {value} at rest")
 
 
-def _why(block: Block, calls: int = 2) -> str:
+def _why(block: Block, calls: int, dt: float) -> str:
     """What a function raised, and in which line, out of the same calls in plain Python, which does tell."""
     p, s = _record(block.parameters), _record(block.state)
     u, y = np.zeros(len(block.inputs)), np.zeros(len(block.outputs))
     try:
-        with _in_python(block.step), np.errstate(divide="raise", invalid="raise"):
+        with _in_python(block.step), within(LONGEST_EXPLANATION), np.errstate(divide="raise", invalid="raise"):
             for call in range(calls):
-                block.step(p, s, float(call), u, y)
+                block.step(p, s, call * dt, u, y)
     except Exception as error:
         return told(error, Path(block.step.__code__.co_filename))
+    except TookTooLongError:
+        pass
     return "an exception when compiled, and none in plain Python"
 
 
@@ -171,4 +178,6 @@ def told(error: BaseException, path: Path) -> str:
     """An exception in one line, with the line of the user's file that caused it."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     place = f" at {path.name}, line {lines[-1]}" if lines else ""
+    if isinstance(error, TookTooLongError):
+        return f"it did not come to an end within {patience.LONGEST:g} s, and was stopped{place}"
     return f"{type(error).__name__}: {error}{place}"

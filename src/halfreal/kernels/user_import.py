@@ -22,7 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import patience
 from .origin import users
+from .patience import within
 
 SMALL = 1_000_000
 """Bytes up to which a file is read each time to see whether it has changed; of larger ones size and times decide."""
@@ -66,7 +68,8 @@ class Imported:
             importlib.invalidate_caches()
             _here.files = self.files
             try:
-                yield
+                with within(patience.LONGEST):
+                    yield
             finally:
                 _here.files = outer
                 with suppress(ValueError):

@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.native import is_own
+from ..kernels.patience import TookTooLongError
 from ..kernels.user import UserFunctionError, split, told, try_out
 from ..kernels.user_import import import_file
 from ..models.user import UserCode
@@ -27,7 +28,7 @@ from ..safety.limits import Commands
 from ..settings import shown
 
 
-def plainly(error: Exception, path: Path) -> str:
+def plainly(error: BaseException, path: Path) -> str:
     """What went wrong in a user's function: faults of the library's settings in their own words, and the line."""
     if isinstance(error, ValidationError):
         items = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
@@ -55,7 +56,7 @@ class AssembledRig(UserCode):
         try:
             with import_file(file).at_work():
                 answer = function(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
-        except Exception as error:
+        except (Exception, TookTooLongError) as error:
             raise UserFunctionError(f"{self._named} gave no rig: {plainly(error, file)}") from error
         try:
             inner, outer = ([*part] for part in answer)
