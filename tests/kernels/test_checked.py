@@ -27,6 +27,11 @@ def put(values, i):
     values[i] = taken(values, i) + 1.0
 
 
+@numba.njit(inline="always", boundscheck=False)
+def put_inline(values, i):
+    values[i] = 1.0
+
+
 def reaching_step(p, s, t, u, y):
     i, way = int(p.index), p.way
     if way == 0.0:
@@ -61,10 +66,12 @@ def reaching_step(p, s, t, u, y):
         s.x[np.uint64(i)] = 1.0
     elif way == 15.0:
         y[0] = (u[0], u[1], t)[i]
+    elif way == 16.0:
+        put_inline(s.x, i)
     return 0
 
 
-WAYS = 16
+WAYS = 17
 
 
 def clipped_step(p, s, t, u, y):
@@ -230,6 +237,16 @@ def array_for_field(p, s, t, u, y):
     return 0
 
 
+@numba.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+def beyond(x, y):
+    y[1000] = x[0]
+
+
+def vectorized(p, s, t, u, y):
+    beyond(u, u)
+    return 0
+
+
 @pytest.mark.filterwarnings("ignore")  # Numba's, of object mode
 @pytest.mark.parametrize(
     ("step", "words"),
@@ -245,6 +262,7 @@ def array_for_field(p, s, t, u, y):
             misfit,
             r"'x' is nestedarray\(float64, \(5,\)\) and is set to nestedarray\(float64, \(3,\)\); set its entries",
         ),
+        (vectorized, "it uses a function made by vectorize"),
         (address, "it uses the address of an array"),
         (array_for_field, "'x' is nestedarray.* and is set to array.*; set its entries"),
     ],

@@ -26,6 +26,7 @@ MINE = """
 
     TABLE = np.loadtxt(Path(__file__).parent / "table.csv", delimiter=",")
     LABORATORY = float(os.environ["LABORATORY"])
+    AT_IMPORT = halved(1.0)
 
     def step(p, s, t, u, y):
         y[0] = LIMIT
@@ -35,6 +36,7 @@ MINE = """
         y[4] = halved(1.0)
         y[5] = TABLE[1]
         y[6] = LABORATORY
+        y[7] = AT_IMPORT
         return 0
 """
 NEAR = """
@@ -55,7 +57,7 @@ FAR = """
         return {0}.0 * x + 0.0 * away.LIMIT
 """
 CONSTANT = "{1} = {0}.0\n"
-SIGNALS = tuple(f"y{i}" for i in range(7))
+SIGNALS = tuple(f"y{i}" for i in range(8))
 
 
 def write(folder, value: int) -> None:
@@ -83,7 +85,7 @@ def outputs(folder) -> list[float]:
 def test_a_change_of_anything_that_is_imported_or_read_acts_within_one_process(tmp_path, monkeypatch):
     write(tmp_path, 3)
     monkeypatch.setenv("LABORATORY", "3")
-    assert outputs(tmp_path) == [3.0] * 7
+    assert outputs(tmp_path) == [3.0] * 8
     for i, name in enumerate(["near.py", "far.py", "away.py", "further.py", "table.csv"]):
         path = tmp_path / name
         path.write_text(path.read_text().replace("3.0", f"{4 + i}.0"))
@@ -91,7 +93,7 @@ def test_a_change_of_anything_that_is_imported_or_read_acts_within_one_process(t
         after = outputs(tmp_path)
         assert 4.0 + i in after, name
     monkeypatch.setenv("LABORATORY", "9")
-    assert outputs(tmp_path) == [4.0, 6.0, 4.0, 5.0, 7.0, 8.0, 9.0]
+    assert outputs(tmp_path) == [4.0, 6.0, 4.0, 5.0, 7.0, 8.0, 9.0, 7.0]
 
 
 PROGRAM = """
@@ -115,7 +117,7 @@ def test_a_change_acts_in_the_next_process(tmp_path):
             text=True,
             check=True,
         )
-        assert done.stdout.strip() == str([float(value)] * 7)
+        assert done.stdout.strip() == str([float(value)] * 8)
     assert not list(tmp_path.rglob("*step*.nb?"))
 
 

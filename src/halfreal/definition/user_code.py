@@ -36,7 +36,7 @@ def user_code(definition: Definition) -> dict[str, str]:
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What of the user's code is not what it was, in words; empty if all is."""
+    """Which of the user's files have changed, for a message; empty if none has."""
     different = sorted(name for name in before.keys() & now.keys() if before[name] != now[name])
     files = [Path(name).name for name in different if ":" not in Path(name).name]
     if files:

@@ -9,7 +9,7 @@ Contract for implementers
    nothing else.  Whole numbers, flags and counters are floats too.
 3. It returns 0, or a code from 1 to 997 listed in ``faults``; the guard trips on any of them.
 4. No allocation (it does not compile), no exceptions, no globals but other ``@kernel`` functions: limits, gains and the
-   step are parameters.
+   step are parameters.  Users' functions are checked (``kernels/checked.py``) and may take constants from around them.
 5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
    loop's poles.
 6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.

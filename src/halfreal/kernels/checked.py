@@ -30,18 +30,20 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, FunctionPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
+from numba.core.extending import _Intrinsic
 from numba.core.ir_utils import build_definitions, compute_cfg_from_blocks
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.typing.typeof import typeof_impl
 from numba.core.untyped_passes import LiteralUnroll
 from numba.extending import intrinsic
+from numba.np.ufunc.ufunc_base import UfuncBase
 
 from .compile import STEP, without_shapes
 from .origin import halfreals, users
 
 MOST_PASSES = 100_000_000
 """Of loops, in one call of a function: more than the LU factors of 600 unknowns take."""
-ENDED = 77
+OUT_OF_PASSES = 77
 """What compiled code returns in Numba's calling convention when it has made them all; Numba's own codes are below 2."""
 
 REFUSED: dict[type[types.Type], str] = {
@@ -92,12 +94,14 @@ def _clone(function: Callable[..., Any]) -> Any:
 @typeof_impl.register(Dispatcher)
 @typeof_impl.register(FunctionType)
 def _type_of_function(function, context):  # type: ignore[no-untyped-def]
-    """While a user's block is compiled, functions of theirs and of ours stand for their checked forms."""
+    """While a user's block is compiled, what it calls stands for its checked form, but for functions of libraries that
+    Numba knows itself.
+    """
     python = getattr(function, "py_func", function)
     clones = _clones.get()
     if clones is not None and function not in clones.values():
-        file = python.__code__.co_filename
-        if users(file) or (function is not python and halfreals(file)):
+        decorated = function is not python and not python.__module__.startswith("numba.")
+        if decorated or users(python.__code__.co_filename):
             return types.Dispatcher(_clone(python))
     return typeof_impl.dispatch(object)(function, context)
 
@@ -108,7 +112,7 @@ def one_pass(typingctx, left):  # type: ignore[no-untyped-def]
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         with builder.if_then(builder.icmp_signed("<=", args[0], args[0].type(0)), likely=False):
-            builder.ret(llvm.IntType(32)(ENDED))
+            builder.ret(llvm.IntType(32)(OUT_OF_PASSES))
         return builder.sub(args[0], args[0].type(1))
 
     return types.int64(types.int64), codegen
@@ -159,12 +163,20 @@ class RefusePointers(AnalysisPass):
                 kind = state.typemap[assignment.target.name]
                 what = next((words for refused, words in REFUSED.items() if isinstance(kind, refused)), None)
                 if isinstance(kind, types.Function):
-                    what = CALLS.get(getattr(kind.typing_key, "__name__", ""), what)
+                    what = _refused_call(kind.typing_key) or what
                 if what is not None:
                     raise TypingError(f"it uses {what}", loc=assignment.loc)
             for one in (*block.find_insts(ir.SetAttr), *block.find_insts(ir.StaticSetItem)):
                 _same_shape(state.typemap, one, one.attr if isinstance(one, ir.SetAttr) else one.index)
         return False
+
+
+def _refused_call(function: Any) -> str | None:
+    if isinstance(function, UfuncBase):
+        return "a function made by vectorize; call a plain one for each entry"
+    if isinstance(function, _Intrinsic) and users(function._defn.__code__.co_filename):
+        return "an intrinsic"
+    return CALLS.get(getattr(function, "__name__", ""))
 
 
 def _same_shape(typemap: Any, assignment: Any, name: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .origin import users
+from .origin import halfreals, users
 
 PLAIN = (int, float, complex, str, bytes, type(None), type(...))
 
@@ -23,15 +23,15 @@ PLAIN = (int, float, complex, str, bytes, type(None), type(...))
 def closed_over(function: Callable[..., Any]) -> str:
     """Hash of a function and of all that it takes from around it, the same in every process."""
     digest = hashlib.sha256()
-    for part in _of_function(function, set()):
+    for part in _of_function(function, set(), whole=True):
         digest.update(part)
     return digest.hexdigest()
 
 
-def _of_function(function: Any, seen: set[Any]) -> Iterator[bytes]:
-    file = function.__code__.co_filename
-    yield f"function {function.__module__ if not users(file) else ''}.{function.__qualname__}\n".encode()
-    if id(function) in seen or not users(file):  # libraries and halfreal do not change while a process lives
+def _of_function(function: Any, seen: set[Any], whole: bool) -> Iterator[bytes]:
+    """A function's name, and the ``whole`` of it unless it is known by its name, as those of libraries are."""
+    yield f"function {function.__qualname__ if whole else f'{function.__module__}.{function.__qualname__}'}\n".encode()
+    if id(function) in seen or not whole:
         return
     seen.add(id(function))
     names: set[str] = set()
@@ -59,7 +59,9 @@ def _of_value(value: Any, names: set[str], seen: set[Any]) -> Iterator[bytes]:
     """A value; of a user's module or class the members whose names the function has."""
     python = getattr(value, "py_func", value)  # of a function that Numba has compiled
     if isinstance(python, FunctionType):
-        yield from _of_function(python, seen)
+        file = python.__code__.co_filename
+        compiled = python is not value and not halfreals(file)
+        yield from _of_function(python, seen, whole=compiled or users(file))
     elif isinstance(value, PLAIN):
         yield f"{type(value).__name__} {value!r}\n".encode()
     elif isinstance(value, np.ndarray | np.generic):

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 OWN = Path(__file__).resolve().parent.parent
+EXAMPLES = (OWN / "examples").resolve()
 INSTALLED = tuple(
     Path(path).resolve()
     for path in {
@@ -20,12 +21,14 @@ INSTALLED = tuple(
 
 @cache
 def halfreals(file: str) -> bool:
-    """Whether a file belongs to halfreal itself."""
-    return Path(file).resolve().is_relative_to(OWN)
+    """Whether a file belongs to halfreal itself; what its examples show is code as users write it."""
+    path = Path(file).resolve()
+    return path.is_relative_to(OWN) and not path.is_relative_to(EXAMPLES)
 
 
 @cache
 def users(file: str) -> bool:
     """Whether a file belongs to neither halfreal nor Python nor an installed library; code that was typed in does."""
     path = Path(file).resolve()
-    return not halfreals(file) and not any(path.is_relative_to(folder) for folder in INSTALLED)
+    installed = halfreals(file) or any(path.is_relative_to(folder) for folder in INSTALLED)
+    return not installed or path.is_relative_to(EXAMPLES)

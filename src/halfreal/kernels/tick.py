@@ -32,7 +32,7 @@ from numba.extending import intrinsic
 
 from .atomic import load_word, store_word
 from .block import LARGEST_FAULT
-from .checked import ENDED
+from .checked import OUT_OF_PASSES
 from .compile import OPTIONS, STEP, cacheable
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 
@@ -73,7 +73,7 @@ def call_block(typingctx, function, p, s, t, u, y):  # type: ignore[no-untyped-d
         status, raised = cgutils.alloca_once(builder, word), cgutils.alloca_once(builder, word)
         function = builder.inttoptr(args[0], prototype.as_pointer())
         ended = builder.call(function, [status, raised, *args[1:]])
-        away = builder.select(builder.icmp_signed("==", ended, code(ENDED)), word(AWAY), word(0))
+        away = builder.select(builder.icmp_signed("==", ended, code(OUT_OF_PASSES)), word(AWAY), word(0))
         return builder.select(builder.icmp_signed("==", ended, code(0)), builder.load(status), away)
 
     return signature, codegen

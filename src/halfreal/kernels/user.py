@@ -21,7 +21,7 @@ from numba.core.dispatcher import Dispatcher
 from ..errors import HalfrealError
 from . import patience
 from .block import LARGEST_FAULT, Block, flatten, layout
-from .checked import ENDED, MOST_PASSES
+from .checked import MOST_PASSES, OUT_OF_PASSES
 from .native import STATUS, compile_block
 from .origin import users
 from .patience import TookTooLongError, within
@@ -106,7 +106,7 @@ def try_out(block: Block, calls: int = 2) -> None:
         began = time.perf_counter()
         ended = function(*places, p.ctypes.data, s.ctypes.data, call * dt, u.ctypes.data, y.ctypes.data)
         took = time.perf_counter() - began
-        if ended == ENDED:
+        if ended == OUT_OF_PASSES:
             raise UserFunctionError(
                 f"{who} does not come to an end at rest: it was stopped after {MOST_PASSES:,} passes of its loops and "
                 f"{took:.2g} s; give every loop a largest number of passes"

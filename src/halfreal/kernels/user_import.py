@@ -22,6 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from numba.core.dispatcher import Dispatcher
+
 from . import patience
 from .origin import users
 from .patience import within
@@ -29,6 +31,7 @@ from .patience import within
 SMALL = 1_000_000
 """Bytes up to which a file is read each time to see whether it has changed; of larger ones size and times decide."""
 SYSTEM = ("/dev", "/proc", "/sys")
+CACHES = (".pyc", ".nbi", ".nbc")
 
 _lock = threading.RLock()  # modules are hidden for a while from the whole process
 _here = threading.local()
@@ -68,7 +71,7 @@ class Imported:
             importlib.invalidate_caches()
             _here.files = self.files
             try:
-                with within(patience.LONGEST):
+                with _numba_keeps_nothing(), within(patience.LONGEST):
                     yield
             finally:
                 _here.files = outer
@@ -137,6 +140,23 @@ def _of_users() -> list[str]:
     return [name for name in found if name.partition(".")[0] not in kept]
 
 
+@contextmanager
+def _numba_keeps_nothing() -> Iterator[None]:
+    """While it lasts, no function of the user's gets a disk cache, whatever its decorator says: it would be stale."""
+    dispatchers: Any = Dispatcher
+    usual = dispatchers.enable_caching
+
+    def enable_caching(dispatcher: Any) -> None:
+        if not users(dispatcher.py_func.__code__.co_filename):
+            usual(dispatcher)
+
+    dispatchers.enable_caching = enable_caching
+    try:
+        yield
+    finally:
+        dispatchers.enable_caching = usual
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
@@ -155,7 +175,7 @@ def _note(event: str, args: tuple[Any, ...]) -> None:
         if set(mode) & set("wax") or (not mode and flags & (os.O_WRONLY | os.O_RDWR)):
             return
     file = Path(os.fsdecode(args[0])).resolve()
-    if users(str(file)) and "__pycache__" not in file.parts and not str(file).startswith(SYSTEM):
+    if users(str(file)) and file.suffix not in CACHES and not str(file).startswith(SYSTEM):
         _add(files, file)
 
 
