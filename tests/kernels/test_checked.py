@@ -222,6 +222,17 @@ def recursive(p, s, t, u, y):
     return 0
 
 
+def numbers(x):
+    while True:
+        yield x
+
+
+def generating(p, s, t, u, y):
+    for x in numbers(t):
+        y[0] = x
+    return 0
+
+
 def misfit(p, s, t, u, y):
     p.x = s.x
     return 0
@@ -258,6 +269,7 @@ def vectorized(p, s, t, u, y):
         (flat, r"it uses '.flat', whose indices are not checked; index the array itself \(test_checked.py, line \d+\)"),
         (hiding, "it uses try; test for what may go wrong instead"),
         (recursive, "calls itself"),
+        (generating, "it uses yield; write a loop"),
         (
             misfit,
             r"'x' is nestedarray\(float64, \(5,\)\) and is set to nestedarray\(float64, \(3,\)\); set its entries",

@@ -130,6 +130,19 @@ def test_files_that_were_read_are_known_and_an_unchanged_file_is_imported_once(t
     assert load_function(tmp_path / "mine.py", "step") is first
 
 
+def test_a_link_that_is_set_to_another_file_is_a_change(tmp_path):
+    for name in ("first", "other"):
+        (tmp_path / f"{name}.txt").write_text(name)
+    (tmp_path / "table.txt").symlink_to("first.txt")
+    (tmp_path / "mine.py").write_text(
+        "from pathlib import Path\ntext = Path(__file__).with_name('table.txt').read_text()\n"
+    )
+    assert import_file(tmp_path / "mine.py").module.text == "first"
+    (tmp_path / "table.txt").unlink()
+    (tmp_path / "table.txt").symlink_to("other.txt")
+    assert import_file(tmp_path / "mine.py").module.text == "other"
+
+
 def test_the_modules_of_a_user_are_a_copy_of_their_own(tmp_path, monkeypatch):
     """Those of the program that runs halfreal stay as they are, such as the ones of a notebook."""
     write(tmp_path, 3)

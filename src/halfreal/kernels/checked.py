@@ -61,7 +61,7 @@ CALLS = {
     "mark_try_block": "try; test for what may go wrong instead",
 }
 """Functions that make arrays beyond what there is, or that hide a fault."""
-HARMLESS = re.compile(r"llvm\..*|__svml_.*|numba_(gamma|frexp|ldexp|nextafter)f?|NRT_MemInfo_call_dtor")
+HARMLESS = re.compile(r"llvm\..*|__svml_.*|numba_(gamma|frexp|ldexp|nextafter|cpow)f?|NRT_MemInfo_call_dtor")
 """What compiled code may call besides the functions of libm; the last one stands in all of it and is never reached."""
 
 _clones: ContextVar[dict[Callable[..., Any], Any] | None] = ContextVar("clones", default=None)
@@ -128,6 +128,8 @@ class CountPasses(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state):  # type: ignore[no-untyped-def]
+        if state.func_ir.is_generator:
+            raise TypingError("it uses yield; write a loop", loc=state.func_ir.loc)
         blocks = state.func_ir.blocks
         graph = compute_cfg_from_blocks(blocks)
         headers = {loop.header for loop in graph.loops().values()}

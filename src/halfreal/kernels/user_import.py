@@ -174,7 +174,7 @@ def _note(event: str, args: tuple[Any, ...]) -> None:
         mode, flags = args[1] or "", args[2] if len(args) > 2 and isinstance(args[2], int) else 0
         if set(mode) & set("wax") or (not mode and flags & (os.O_WRONLY | os.O_RDWR)):
             return
-    file = Path(os.fsdecode(args[0])).resolve()
+    file = Path(os.fsdecode(args[0])).absolute()  # a link may be set to another file
     if users(str(file)) and file.suffix not in CACHES and not str(file).startswith(SYSTEM):
         _add(files, file)
 
