@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 Value = float | np.ndarray
+UNUSED = "unused"
+"""The field of a block that has none."""
 LARGEST_FAULT = 997
 """Code that a block may return; the loop has two of its own above."""
 
@@ -74,7 +76,7 @@ class Block:
 def layout(values: Mapping[str, Value]) -> np.dtype:
     """Record layout of named float64 fields (an empty block still gets one, unused, field)."""
     fields: list[Any] = [(key, np.float64, np.shape(value)) for key, value in values.items()]
-    return np.dtype(fields or [("unused", np.float64)])
+    return np.dtype(fields or [(UNUSED, np.float64)])
 
 
 def flatten(values: Mapping[str, Value]) -> np.ndarray:

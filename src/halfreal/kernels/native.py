@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..errors import HalfrealError
-from .block import LARGEST_FAULT
+from .block import LARGEST_FAULT, UNUSED
 from .checked import calls, checking
 from .closed_over import closed_over
 from .compile import STEP, WRAPPER, cacheable, identity
@@ -67,10 +67,11 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
             _compiled[key] = _cached(step, *fields) if own else _checked(step, *fields)
         except CompilationError:
             raise
-        except KeyError as error:
-            there = (", ".join(kind.names or ()) for kind in (parameters, state))
-            has = "the parameters are {}, the state is {}".format(*there)
-            raise refused(step, f"cannot be compiled: it uses a field {error} that it does not have; {has}") from error
+        except KeyError as error:  # so Numba says that a record has no such field
+            there = f"the parameters are {_names(parameters)}, the state is {_names(state)}"
+            raise refused(
+                step, f"cannot be compiled: it uses a field {error} that it does not have; {there}"
+            ) from error
         except Exception as error:  # Numba has its own for what it foresees, and asserts the rest
             raise refused(step, f"cannot be compiled: {_reason(error)}; {RULES}") from error
     (compiled,) = _compiled[key].overloads.values()
@@ -125,6 +126,10 @@ def _caller(function: Any, parameters: np.dtype, state: np.dtype, inputs: int, o
         )
 
     return call
+
+
+def _names(fields: np.dtype) -> str:
+    return ", ".join(name for name in fields.names or () if name != UNUSED) or "empty"
 
 
 def refused(step: Callable[..., int], why: str) -> CompilationError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -131,7 +132,7 @@ def _of_users() -> list[str]:
     """Names of the modules that are the user's; packages with compiled parts cannot be imported twice, and are not."""
     kept, found = {"__main__"}, []
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+        file = getattr(module, "__dict__", {}).get("__file__")  # asked itself, a lazy module would load
         if isinstance(file, str) and users(file):
             if file.endswith(".py"):
                 found.append(name)
@@ -192,6 +193,8 @@ def _state(file: Path) -> tuple[Any, ...] | None:
     try:
         found = file.stat()
         state = found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+        if not stat.S_ISREG(found.st_mode):  # such as a pipe, which has no content to come back to
+            return *state, ""
         return *state, _sha256(file) if found.st_size <= SMALL else _sha256_of_large(file, state)
     except OSError:
         return None
