@@ -36,7 +36,8 @@ from numba.core.typed_passes import NopythonTypeInference
 from numba.core.typing.typeof import typeof_impl
 from numba.core.untyped_passes import LiteralUnroll
 from numba.extending import intrinsic
-from numba.np.ufunc.ufunc_base import UfuncBase
+from numba.np.ufunc.dufunc import DUFunc
+from numba.np.ufunc.gufunc import GUFunc
 
 from .compile import STEP, without_shapes
 from .origin import halfreals, users
@@ -174,7 +175,7 @@ class RefusePointers(AnalysisPass):
 
 
 def _refused_call(function: Any) -> str | None:
-    if isinstance(function, UfuncBase):
+    if isinstance(function, DUFunc | GUFunc):
         return "a function made by vectorize; call a plain one for each entry"
     if isinstance(function, _Intrinsic) and users(function._defn.__code__.co_filename):
         return "an intrinsic"
