@@ -155,6 +155,19 @@ def test_faulty_user_function_is_told_without_traceback(folder):
         assert "Traceback" not in answer.output
 
 
+def test_user_function_without_end_is_an_answer_with_the_time_it_took(folder):
+    code = "def rig(p, s, t, u, y):\n    while y[0] < p.gain:\n        y[0] *= 2.0\n    return 0\n"
+    Path("mine.py").write_text(code)
+    text = GOOD.read_text()
+    user = '[rig]\nkind = "user"\nfunction = "mine.py:rig"\nparameters = { gain = 1.0 }\n'
+    Path("user.toml").write_text(text[: text.index("[rig.actuator]")] + user)
+    answer = run("check", "user.toml")
+    assert answer.exit_code == 2
+    said = " ".join(answer.output.split())
+    assert "rig does not come to an end at rest: it was stopped after 100,000,000 passes of its loops and" in said
+    assert "give every loop a largest number of passes" in said
+
+
 def test_examples_are_listed_and_copied_and_every_definition_of_the_gallery_is_valid(folder):
     listed = run("examples").output
     assert "spring_mass_damper" in listed and "user_functions" in listed

@@ -1,51 +1,48 @@
 import os
+import shutil
 import subprocess
 import sys
-import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
 
+import halfreal
 from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.compile import CompilationError, kernel
+from halfreal.kernels.compile import kernel
 from halfreal.kernels.loop import Loop
+from halfreal.kernels.native import CompilationError
 
 PROGRAM = """
-import importlib.util, sys
+from halfreal import mine
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 
-spec = importlib.util.spec_from_file_location("mine", sys.argv[1])
-mine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(mine)
 print(Loop([Block("guard", mine.step, (), (Channel("y", "1"),))], dt=1.0).run(1, record=["y"]).log[0, 1])
+"""
+OURS = """
+LIMIT = 8.0
+def step(p, s, t, u, y):
+    y[0] = LIMIT
+    return 0
 """
 
 
-def run_block(path, folder) -> str:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)], env=environment, capture_output=True, text=True, check=True
-    )
-    return answer.stdout.strip()
-
-
-def test_cached_block_follows_an_edited_constant_of_the_same_size_and_time(tmp_path):
+def test_cached_block_of_ours_follows_an_edited_constant_of_the_same_size_and_time(tmp_path):
     """Numba's own cache keys on time stamp and size; a limit lowered from 8 to 5 must act, not the stale 8."""
-    path = tmp_path / "mine.py"
-    source = textwrap.dedent("""
-        LIMIT = 8.0
-        def step(p, s, t, u, y):
-            y[0] = LIMIT
-            return 0
-    """)
-    path.write_text(source)
-    stamp = path.stat()
-    assert run_block(path, tmp_path) == "8.0"
-    path.write_text(source.replace("8.0", "5.0"))
-    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    assert run_block(path, tmp_path) == "5.0"
+    package = tmp_path / "halfreal"
+    shutil.copytree(Path(halfreal.__file__).parent, package, ignore=shutil.ignore_patterns("examples", "__pycache__"))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    for limit in ("8.0", "5.0"):
+        (package / "mine.py").write_text(OURS.replace("8.0", limit))
+        os.utime(package / "mine.py", (1.0e9, 1.0e9))
+        program = [sys.executable, "-c", PROGRAM]
+        answer = subprocess.run(
+            program, env={**environment, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
+        )
+        assert answer.stdout.strip() == limit, answer.stderr
+    assert list((tmp_path / "cache").rglob("*step*.nbi"))
 
 
 @kernel

@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from ..definition.definition import Definition
 from ..definition.load import from_json
 from ..definition.sections import MOST_TICKS
+from ..definition.user_code import user_code, user_files
 from ..errors import HalfrealError
 from ..records import run_file
 from ..runs.build import build
@@ -50,6 +51,7 @@ class Job:
     from_time: float
     check: bool
     keep_runs: bool
+    user_files: tuple[str, ...]
 
 
 def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores: Sequence[Column]) -> Job:
@@ -64,14 +66,16 @@ def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores:
     elif definition.record.channels is not None:
         kept = tuple(dict.fromkeys((*definition.record.channels, *needed)))
         definition = definition.model_copy(update={"record": definition.record.model_copy(update={"channels": kept})})
-    return Job(definition.model_dump_json(), places, names, needed, plan.from_time, plan.check, plan.keep_runs)
+    files = user_files(definition)
+    return Job(definition.model_dump_json(), places, names, needed, plan.from_time, plan.check, plan.keep_runs, files)
 
 
 class _Points:
     """The variants of a job's definition."""
 
     def __init__(self, job: Job) -> None:
-        self._variation = Variation(from_json(Definition, job.definition), job.places)
+        self.definition = from_json(Definition, job.definition)
+        self._variation = Variation(self.definition, job.places)
         self._lock = threading.Lock()  # a worker may have several threads
 
     def at(self, values: Sequence[float]) -> Definition:
@@ -84,7 +88,15 @@ _points = lru_cache(maxsize=4)(_Points)
 
 def evaluate(job: Job, points: Sequence[Point]) -> list[PointResult]:
     """What came of some points."""
-    return [_evaluate(job, number, values) for number, values in points]
+    return [replace(_evaluate(job, number, values), code=_code(job)) for number, values in points]
+
+
+def _code(job: Job) -> dict[str, str]:
+    """The user's code after a point; without content if it cannot be read or run any more."""
+    try:
+        return user_code(_points(job).definition) if job.user_files else {}
+    except HalfrealError:
+        return dict.fromkeys(job.user_files, "")
 
 
 def _evaluate(job: Job, number: int, values: Sequence[float]) -> PointResult:

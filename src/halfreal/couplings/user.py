@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..kernels.block import Block, channels
-from ..kernels.user import try_in_python
+from ..kernels.user import try_out
 from ..models.user import UserFunction
 
 
@@ -19,7 +19,7 @@ class UserCoupling(UserFunction):
     kind: Literal["user"]
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
-        """The block "coupling", tried in plain Python."""
+        """The block "coupling", tried out."""
         block = Block(
             name="coupling",
             step=self.load(),
@@ -29,5 +29,5 @@ class UserCoupling(UserFunction):
             state=self.state,
             frozen=self.frozen,
         )
-        try_in_python(block)
+        try_out(block)
         return block

@@ -7,9 +7,9 @@ Contract for implementers
    State carries what is needed from earlier ticks.
 2. ``p`` and ``s`` have the fields of ``parameters`` and ``state``: floats (``p.k``) and float arrays (``s.x[i]``),
    nothing else.  Whole numbers, flags and counters are floats too.
-3. It returns 0, or a positive code below 999 listed in ``faults``; the guard trips on any of them.
+3. It returns 0, or a code from 1 to 997 listed in ``faults``; the guard trips on any of them.
 4. No allocation (it does not compile), no exceptions, no globals but other ``@kernel`` functions: limits, gains and the
-   step are parameters.
+   step are parameters.  Users' functions are checked (``kernels/checked.py``) and may take constants from around them.
 5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
    loop's poles.
 6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.
@@ -24,6 +24,10 @@ from typing import Any
 import numpy as np
 
 Value = float | np.ndarray
+UNUSED = "unused"
+"""The field of a block that has none."""
+LARGEST_FAULT = 997
+"""Code that a block may return; the loop has two of its own above."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Block:
 def layout(values: Mapping[str, Value]) -> np.dtype:
     """Record layout of named float64 fields (an empty block still gets one, unused, field)."""
     fields: list[Any] = [(key, np.float64, np.shape(value)) for key, value in values.items()]
-    return np.dtype(fields or [("unused", np.float64)])
+    return np.dtype(fields or [(UNUSED, np.float64)])
 
 
 def flatten(values: Mapping[str, Value]) -> np.ndarray:

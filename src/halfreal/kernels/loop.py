@@ -8,24 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import HalfrealError
 from . import tick as compiled
 from .block import Block, Channel, flatten, layout
-from .compile import compile_block
+from .checked import MOST_PASSES
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
+from .native import compile_block
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
 RIG_FAULT_CHANNEL = Channel("loop.rig_fault", "1")
 GUARD_MODE = "guard.mode"
 LOOP_FAULTS = {compiled.RING_FULL: "the record found no room: the recorder has not kept up"}
+COMMON_FAULTS = {
+    compiled.RAISED: "it raised an exception",
+    compiled.RAN_AWAY: f"its loops did not end within {MOST_PASSES:,} passes in one call",
+}
 
 
 class WiringError(HalfrealError):
     """A block reads a channel that no block writes, or two blocks write the same one."""
+
+
+class RanAwayError(HalfrealError):
+    """A block whose loops do not come to an end."""
 
 
 @dataclass
@@ -185,7 +195,7 @@ class Loop:
         """Every value of the fault channel that a block has words for, in words."""
         found = {code: text for code, text in LOOP_FAULTS.items()}
         for row, block in enumerate(self.blocks):
-            for code, text in {compiled.RAISED: "it raised an exception", **block.faults}.items():
+            for code, text in {**COMMON_FAULTS, **block.faults}.items():
                 found[1000 * (row + 1) + code] = f"block '{block.name}': {text}"
         return found
 
@@ -232,10 +242,23 @@ class Loop:
         log = np.empty((rows, 1 + len(record)))
         events, control = np.empty((event_room, 3)), np.zeros(WORDS, dtype=np.int64)
         ended = self.drive(ticks, log, record, control, every, events)
+        if ended == compiled.LOST:
+            raise RanAwayError(self.ran_away())
         happened = [
             (int(tick), self._watched[int(which)], float(value)) for tick, which, value in events[: control[EVENTS]]
         ]
         return Stretch(int(control[TICKS]), ended, log[: control[ROWS]], happened, int(control[EVENTS_LOST]))
+
+    def ran_away(self) -> str:
+        """Which block has not come to an end, of a stretch that ended LOST."""
+        row, code = divmod(int(self.vector[compiled.FAULT]), 1000)
+        if code != compiled.RAN_AWAY:
+            return f"a block's loops did not end, after another fault: {self.describe(self.vector[compiled.FAULT])}"
+        step = self.blocks[row - 1].step.__code__
+        return (
+            f"{self.describe(self.vector[compiled.FAULT])}, in tick {self.vector[compiled.TICK]:g}; give every loop of "
+            f"'{step.co_name}' ({Path(step.co_filename).name}, line {step.co_firstlineno}) a largest number of passes"
+        )
 
     def drive(
         self,

@@ -28,24 +28,30 @@ from typing import Any
 
 from llvmlite import ir
 from numba import float64, int64, intp, njit, types, uint64
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .atomic import load_word, store_word
+from .block import LARGEST_FAULT
+from .checked import OUT_OF_PASSES
 from .compile import OPTIONS, STEP, cacheable
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 
 TICK, FAULT, REQUESTED, RIG_FAULT = 0, 1, 2, 3
 SCRATCH = 4
-RAISED = 999
-"""Fault code of a block that raised an exception."""
+RAN_AWAY, RAISED = 998, 999
+"""Fault codes of a block whose loops did not come to an end, and of one that raised an exception."""
 RING_FULL = 1
 """Fault of the loop itself: a row found no room."""
 
-COMPLETED, STOPPED, GUARD_FAILED = 0, 1, 2
-"""How a stretch of ticks ended: all run; the guard has ended the test; the guard itself failed."""
+COMPLETED, STOPPED, GUARD_FAILED, LOST = 0, 1, 2, 3
+"""How a stretch of ticks ended: all run; the guard has ended the test; the guard itself failed; a block that would be
+called again and again does not come to an end."""
 
 RUNNING, TRIPPED, FINISHED, ARMED, RAMPING, RAMP_DOWN, STOPPED_AT_REST = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 """Values of the guard's mode; FINISHED is the end of a trip, STOPPED_AT_REST that of a ramp-down."""
+AWAY = -1
+"""Status of a block whose loops did not come to an end, in place of its own status plus one."""
 WAITING = 4.0
 """Request of the loop to its guard, beside those of ``kernels/control.py``: hold the rig where it is."""
 
@@ -54,13 +60,22 @@ ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW
 
 @intrinsic
 def call_block(typingctx, function, p, s, t, u, y):  # type: ignore[no-untyped-def]
-    """Call the block whose compiled function stands at an address."""
+    """Call the block whose compiled function stands at an address: its status plus one, 0 if it raised, or ``AWAY``.
+
+    Numba's own calling convention: places for the value and for what was raised, then the arguments; what is returned
+    is 0 if all is well.  A raising block costs as little time as any other, and never waits for the interpreter.
+    """
     signature = types.int64(types.intp, types.intp, types.intp, types.float64, types.intp, types.intp)
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        word, real = ir.IntType(64), ir.DoubleType()
-        prototype = ir.FunctionType(word, [word, word, real, word, word])
-        return builder.call(builder.inttoptr(args[0], prototype.as_pointer()), args[1:])
+        word, real, code = ir.IntType(64), ir.DoubleType(), ir.IntType(32)
+        place = word.as_pointer()
+        prototype = ir.FunctionType(code, [place, place, word, word, real, word, word])
+        status, raised = cgutils.alloca_once(builder, word), cgutils.alloca_once(builder, word)
+        function = builder.inttoptr(args[0], prototype.as_pointer())
+        ended = builder.call(function, [status, raised, *args[1:]])
+        away = builder.select(builder.icmp_signed("==", ended, code(OUT_OF_PASSES)), word(AWAY), word(0))
+        return builder.select(builder.icmp_signed("==", ended, code(0)), builder.load(status), away)
 
     return signature, codegen
 
@@ -78,7 +93,10 @@ def _call_row(table, wires, vector, base, row, t):  # type: ignore[no-untyped-de
         base + 8 * table[row, ROW_OUTPUTS],
     )
     if status != 1 and vector[FAULT] == 0.0:  # the first fault stays until the operator clears it
-        vector[FAULT] = 1000.0 * (row + 1) + (status - 1 if status > 0 else RAISED)
+        code = RAN_AWAY if status == AWAY else RAISED
+        if 0 < status <= 1 + LARGEST_FAULT:
+            code = status - 1
+        vector[FAULT] = 1000.0 * (row + 1) + code
     return status
 
 
@@ -103,7 +121,7 @@ def _run(  # type: ignore[no-untyped-def]
     events,
     control,
 ):
-    """Run up to ``ticks`` ticks; return COMPLETED, STOPPED (the guard has ended the test) or GUARD_FAILED.
+    """Run up to ``ticks`` ticks; return COMPLETED, STOPPED (the guard has ended the test), GUARD_FAILED or LOST.
 
     ``groups`` holds the numbers of controller, inner and outer rows; ``mode`` the bus index of the guard's mode, -1 if
     there is none; ``end`` the ticks of the test, -1 if the rows before the guard never rest; ``follow`` the bus index
@@ -128,9 +146,14 @@ def _run(  # type: ignore[no-untyped-def]
             going = vector[mode] == RUNNING or vector[mode] == ARMED or (tick == 0.0 and vector[mode] == RAMPING)
             if waiting or not going or tick < 0.0 or tick >= end:
                 first = guard
+        lost = False
         for row in range(first, groups[0]):
-            if call_row(table, wires, vector, base, row, tick * dt) != 1 and row == guard:
+            status = call_row(table, wires, vector, base, row, tick * dt)
+            if status != 1 and row == guard:
                 return GUARD_FAILED
+            lost = lost or status == AWAY
+        if lost and end < 0:  # else the guard has tripped, and the row rests
+            return LOST
         if follow >= 0:
             tick = vector[follow]
         t = tick * dt
@@ -163,10 +186,16 @@ def _run(  # type: ignore[no-untyped-def]
         vector[RIG_FAULT] = 0.0
         for i in range(substeps):
             for row in range(groups[0], inner_end):
-                if call_row(table, wires, vector, base, row, t + (i + 1) * fine) != 1:
+                status = call_row(table, wires, vector, base, row, t + (i + 1) * fine)
+                if status == AWAY:
+                    return LOST
+                if status != 1:
                     vector[RIG_FAULT] = 1.0
         for row in range(inner_end, rows):
-            if call_row(table, wires, vector, base, row, t + dt) != 1:
+            status = call_row(table, wires, vector, base, row, t + dt)
+            if status == AWAY:
+                return LOST
+            if status != 1:
                 vector[RIG_FAULT] = 1.0
         if done_with_it:
             vector[TICK] = tick + 1.0

@@ -1,28 +1,40 @@
-"""Functions that users write: found in their file, loaded, and tried in plain Python before they are compiled.
+"""Functions that users write: found in their file, loaded, compiled, and tried before they go into a loop.
 
-A user's block is a function ``step(p, s, t, u, y)`` that keeps the contract of ``halfreal.kernels.block``.  Compiled
-code checks no bounds and shows no exception, so that a function is first run as ordinary Python, where both show.
+A user's block is a function ``step(p, s, t, u, y)`` that keeps the contract of ``halfreal.kernels.block``.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
-import importlib.util
-import sys
+import ctypes
+import time
 import traceback
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from ..errors import HalfrealError
-from .block import Block, flatten, layout
-from .tick import RAISED
+from . import patience
+from .block import LARGEST_FAULT, Block, flatten, layout
+from .checked import MOST_PASSES, OUT_OF_PASSES
+from .native import STATUS, compile_block
+from .origin import users
+from .patience import TookTooLongError, within
+from .user_import import import_file
 
 ARGUMENTS = ("p", "s", "t", "u", "y")
+LONGEST_CALL = 1.0
+"""Seconds of a call of a user's function at rest."""
+LONGEST_EXPLANATION = 5.0
+"""Seconds in which plain Python must have found the line in which compiled code raised."""
+NATIVE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c_double, *[ctypes.c_void_p] * 2
+)  # Numba's calling convention: places for the value and for what was raised, then p, s, t, u, y
 
 
 class UserFunctionError(HalfrealError):
@@ -64,54 +76,93 @@ def check_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS
 
 
 def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS) -> Callable[..., Any]:
-    """The function ``name`` of a user's file: the same object as long as the file does not change."""
+    """The function ``name`` of a user's file as it is now, with all that it imports and reads."""
     path = path.resolve()
     check_function(path, name, arguments)
-    module = _load(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    try:
+        module = import_file(path).module
+    except (Exception, TookTooLongError) as error:
+        raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
     function = getattr(module, name)
     return getattr(function, "py_func", function)  # a function already decorated by Numba is compiled here all the same
 
 
-@cache
-def _load(path: Path, digest: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"halfreal_user_{path.stem}_{digest[:12]}", path)
-    assert spec is not None and spec.loader is not None  # check_function has parsed it as Python
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[spec.name]
-        raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
-    return module
-
-
-def try_in_python(block: Block, calls: int = 2) -> None:
-    """Run a block's function as plain Python on copies of its data, at rest (all inputs zero).
+def try_out(block: Block, calls: int = 2) -> None:
+    """Compile a user's block and run it on copies of its data, at rest (all inputs zero).
 
     Twice by default, as many functions do something else at their first call.  Raises ``UserFunctionError`` for what
-    compiled code would hide: an index out of range, an unknown field, any exception, and outputs that are not finite.
+    would trip the guard in the first tick: an index out of range or any other exception, a loop without end, outputs
+    that are not finite; and for a call that takes longer than ``LONGEST_CALL``.
     """
-    p, s = _record(block.parameters), _record(block.state)
-    u, y = np.zeros(len(block.inputs)), np.zeros(len(block.outputs))
-    source = Path(block.step.__code__.co_filename)
+    p, s = flatten(block.parameters), flatten(block.state)
+    u, y = np.zeros(max(len(block.inputs), 1)), np.zeros(max(len(block.outputs), 1))
+    sizes = len(block.inputs), len(block.outputs)
+    address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
+    function, status, raised = NATIVE(address), ctypes.c_int64(), ctypes.c_void_p()
+    places = ctypes.byref(status), ctypes.byref(raised)
+    dt = float(np.asarray(block.parameters.get("dt", 0.0)))
+    who = f"block '{block.name}': {block.step.__name__}"
     for call in range(calls):
-        try:
-            with np.errstate(all="ignore"):
-                status = block.step(p, s, float(call), u, y)
-        except Exception as error:
+        began = time.perf_counter()
+        ended = function(*places, p.ctypes.data, s.ctypes.data, call * dt, u.ctypes.data, y.ctypes.data)
+        took = time.perf_counter() - began
+        if ended == OUT_OF_PASSES:
             raise UserFunctionError(
-                f"block '{block.name}': {block.step.__name__} raised {told(error, source)}; it has {u.size} input(s), "
-                f"{y.size} output(s), the parameters {_listed(block.parameters)} and the state {_listed(block.state)}"
-            ) from error
-        if isinstance(status, bool) or not isinstance(status, int | np.integer) or not 0 <= status < RAISED:
-            raise UserFunctionError(
-                f"block '{block.name}': {block.step.__name__} returned {status!r}; return 0 if all is well, or a whole "
-                f"number from 1 to {RAISED - 1} as a fault"
+                f"{who} does not come to an end at rest: it was stopped after {MOST_PASSES:,} passes of its loops and "
+                f"{took:.2g} s; give every loop a largest number of passes"
             )
-        for channel, value in zip(block.outputs, y, strict=True):
+        if ended:
+            raise UserFunctionError(
+                f"{who} raised {_why(block, calls, dt)}; it has {sizes[0]} input(s), {sizes[1]} output(s), "
+                f"the parameters {_listed(block.parameters)} and the state {_listed(block.state)}"
+            )
+        if took > LONGEST_CALL:
+            raise UserFunctionError(
+                f"{who} took {took:.2g} s for one call at rest, and may take {LONGEST_CALL:g} s; it is called in every "
+                "tick: do less there, such as by computing tables at import"
+            )
+        if not 0 <= status.value - 1 <= LARGEST_FAULT:
+            raise UserFunctionError(f"{who} returned {status.value - 1}; {STATUS}")
+        for channel, value in zip(block.outputs, y, strict=False):
             if not np.isfinite(value):
                 raise UserFunctionError(f"block '{block.name}': its output '{channel.name}' is {value} at rest")
+
+
+def _why(block: Block, calls: int, dt: float) -> str:
+    """What a function raised, and in which line, out of the same calls in plain Python, which does tell."""
+    p, s = _record(block.parameters), _record(block.state)
+    u, y = np.zeros(len(block.inputs)), np.zeros(len(block.outputs))
+    try:
+        with _in_python(block.step), within(LONGEST_EXPLANATION), np.errstate(divide="raise", invalid="raise"):
+            for call in range(calls):
+                block.step(p, s, call * dt, u, y)
+    except Exception as error:
+        return told(error, Path(block.step.__code__.co_filename))
+    except TookTooLongError:
+        pass
+    return "an exception when compiled, and none in plain Python"
+
+
+@contextmanager
+def _in_python(step: Callable[..., Any]) -> Iterator[None]:
+    """While it lasts, the user's helpers are plain Python, whatever their decorators have made of them."""
+    changed: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    functions, seen = [step], set[int]()
+    while functions:
+        around = functions.pop().__globals__
+        if id(around) not in seen and users(str(around.get("__file__", ""))):
+            seen.add(id(around))
+            compiled = {name: value for name, value in around.items() if isinstance(value, Dispatcher)}
+            changed.append((around, compiled))
+            functions += [value for value in around.values() if isinstance(value, FunctionType)]
+            functions += [value.py_func for value in compiled.values()]
+    for around, compiled in changed:
+        around.update({name: value.py_func for name, value in compiled.items()})
+    try:
+        yield
+    finally:
+        for around, compiled in changed:
+            around.update(compiled)
 
 
 def _record(values: Any) -> Any:
@@ -127,4 +178,6 @@ def told(error: BaseException, path: Path) -> str:
     """An exception in one line, with the line of the user's file that caused it."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     place = f" at {path.name}, line {lines[-1]}" if lines else ""
+    if isinstance(error, TookTooLongError):
+        return f"it did not come to an end within {patience.LONGEST:g} s, and was stopped{place}"
     return f"{type(error).__name__}: {error}{place}"

@@ -21,7 +21,7 @@ from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
 from ..kernels.control import EMERGENCY_STOP, REQUEST, TICKS, WORDS
 from ..kernels.loop import Loop
-from ..kernels.tick import compiled_run
+from ..kernels.tick import LOST, compiled_run
 from ..links.pace import pace
 from ..links.rig_end import OwnLimits, RigEnd, RigSession
 from ..links.wires import NoWire
@@ -143,10 +143,12 @@ class VirtualRig:
         rows = np.zeros((0, len(names) + 1)) if record is None else record.ring.rows
         words = np.zeros(WORDS, dtype=np.int64) if record is None else record.words
 
+        endings: list[int] = []
+
         def drive() -> None:
             if not self.in_step:  # which has no clock to keep, and would only take the processor from its controller
                 prioritise(PRIORITY, None)
-            loop.drive(int(MOST_TICKS), rows, names, words)
+            endings.append(loop.drive(int(MOST_TICKS), rows, names, words))
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
         thread = threading.Thread(target=drive, name="halfreal rig")
@@ -180,7 +182,7 @@ class VirtualRig:
             axes=axes,
             counts={name.removeprefix("link."): int(at[name]) for name in self.end.counters},
         )
-        told(served.summary())
+        told(loop.ran_away() if LOST in endings else served.summary())
         if record is not None:
             for line in record.finish("tripped" if served.state == "safe" else "completed", served.reason):
                 told(line)

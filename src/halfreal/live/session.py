@@ -22,6 +22,7 @@ import numpy as np
 from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
+from ..definition.user_code import changed, user_code
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import RUNNING, compiled_run
@@ -109,6 +110,7 @@ class Session(SlowOperator):
         self._moved: tuple[Event, ...] = ()
         self._text = to_toml(definition) if text is None else text
         self.checked: Check | None = None
+        self._code: dict[str, str] = {}
         self.offer: Offer | None = None
         self.loop: Loop | None = None
         self.privileges: dict[str, str] = {}
@@ -145,11 +147,19 @@ class Session(SlowOperator):
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
         """Judge the test; without a GO it is not armed, unless a reason was given to do it all the same."""
+        self._code = user_code(self.definition)
         answer = check(self.definition, text=self._text, progress=progress)
         if answer.verdict != "GO" and not self._without_go:
             raise NoGoError(answer)
         self.checked = answer
         return answer
+
+    def _see_that_code_is_checked(self) -> None:
+        what = changed(self._code, user_code(self.definition))
+        if what:
+            raise RefusedError(
+                f"{what} since the check; check again: a rig is armed with the code that was checked only"
+            )
 
     def connect(self) -> Offer:
         """Find the rig and see where it stands; it does not move."""
@@ -169,11 +179,14 @@ class Session(SlowOperator):
         if self.running or self._ended is not None:
             raise RefusedError(f"this test is {self.state}; a new one is a new session")
         self._check_not_stopped()
+        self._see_that_code_is_checked()
         offer = self.connect()
         assert self._end is not None
         if self.resumption is not None:
             self._moved = compare(self.definition, self.resumption, offer, self._stands_elsewhere)
-        self.loop = loop = prepare(self.definition, self._end, offer, self.resumption)
+        loop = prepare(self.definition, self._end, offer, self.resumption)
+        self._see_that_code_is_checked()  # that of this loop
+        self.loop = loop
         step = self.definition.timing.step
         self._recording = recording = Recording(
             self.output, len(loop.channels), step, restarts=RESTARTS, silence=SILENCE, told=self._note

@@ -15,7 +15,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, field_validator
 
 from ..kernels.block import Block
-from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_in_python
+from ..kernels.closed_over import closed_over
+from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_out
+from ..kernels.user_import import import_file
 from ..settings import Settings, fault, folder, shown, stored
 from . import virtual
 from .system import Method
@@ -69,6 +71,11 @@ class UserCode(Settings):
         file, name = split(self.function)
         return load_function(Path(file), name, self.arguments)
 
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each file that the user's code has read so far, itself included."""
+        self.load()
+        return import_file(Path(split(self.function)[0])).hashes()
+
 
 class UserFunction(UserCode):
     """A user's function as a block: the base of user-written models, couplings, specimens and rigs."""
@@ -85,6 +92,10 @@ class UserFunction(UserCode):
             if "state" in info.data and name not in info.data["state"]:
                 raise fault(f"'{name}' is no field of the state, which has {', '.join(info.data['state']) or 'none'}")
         return frozen
+
+    def hashes(self) -> dict[str, str]:
+        """Also of the constants that go into compiled code, which need not come from files."""
+        return {**super().hashes(), self.function: closed_over(self.load())}
 
 
 class UserModel(UserFunction):
@@ -109,7 +120,7 @@ class UserModel(UserFunction):
         return np.zeros(self.axes)
 
     def block(self, dt: float, excitation: ActsAs, feedback: tuple[str, ...]) -> Block:
-        """The block "virtual", tried in plain Python."""
+        """The block "virtual", tried out."""
         block = virtual.virtual_block(
             Method(self.load(), {"dt": dt, **self.parameters}, self.state, self.frozen),
             axes=self.axes,
@@ -117,5 +128,5 @@ class UserModel(UserFunction):
             feedback=feedback,
             responses=self.responses,
         )
-        try_in_python(block)
+        try_out(block)
         return block

@@ -19,13 +19,16 @@ from pydantic_core import PydanticCustomError
 
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
-from ..kernels.user import UserFunctionError, split, told
+from ..kernels.native import is_own
+from ..kernels.patience import TookTooLongError
+from ..kernels.user import UserFunctionError, split, told, try_out
+from ..kernels.user_import import import_file
 from ..models.user import UserCode
 from ..safety.limits import Commands
 from ..settings import shown
 
 
-def plainly(error: Exception, path: Path) -> str:
+def plainly(error: BaseException, path: Path) -> str:
     """What went wrong in a user's function: faults of the library's settings in their own words, and the line."""
     if isinstance(error, ValidationError):
         items = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
@@ -49,11 +52,11 @@ class AssembledRig(UserCode):
 
     def blocks(self, dt: float, commands: tuple[str, ...], x0: np.ndarray) -> tuple[list[Block], list[Block]]:
         """Blocks on the rig's own step, and those of the end of a tick."""
-        function = self.load()
+        function, file = self.load(), Path(split(self.function)[0])
         try:
-            answer = function(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
-        except Exception as error:
-            file = Path(split(self.function)[0])
+            with import_file(file).at_work():
+                answer = function(dt, self.substeps, commands, np.asarray(x0, dtype=float), dict(self.parameters))
+        except (Exception, TookTooLongError) as error:
             raise UserFunctionError(f"{self._named} gave no rig: {plainly(error, file)}") from error
         try:
             inner, outer = ([*part] for part in answer)
@@ -81,3 +84,6 @@ class AssembledRig(UserCode):
                 f"{self._named} gave no rig: no block at the end of the tick writes {', '.join(missing)}; the last "
                 "of them must write what is measured at the interface"
             )
+        for block in (*inner, *outer):
+            if not is_own(block.step):
+                try_out(block)

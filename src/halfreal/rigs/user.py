@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..kernels.block import Block, channels
-from ..kernels.user import try_in_python
+from ..kernels.user import try_out
 from ..models.user import UserFunction
 from .specimen import specimen_inputs
 
@@ -18,7 +18,7 @@ class UserSpecimen(UserFunction):
     kind: Literal["user"]
 
     def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
-        """The block "specimen", tried in plain Python."""
+        """The block "specimen", tried out."""
         block = Block(
             name="specimen",
             step=self.load(),
@@ -28,7 +28,7 @@ class UserSpecimen(UserFunction):
             state=self.state,
             frozen=self.frozen,
         )
-        try_in_python(block)
+        try_out(block)
         return block
 
 
@@ -38,7 +38,7 @@ class UserRig(UserFunction):
     kind: Literal["user"]
 
     def block(self, commands: tuple[str, ...], dt: float) -> Block:
-        """The block "rig", tried in plain Python."""
+        """The block "rig", tried out."""
         n = len(commands)
         block = Block(
             name="rig",
@@ -49,5 +49,5 @@ class UserRig(UserFunction):
             state=self.state,
             frozen=self.frozen,
         )
-        try_in_python(block)
+        try_out(block)
         return block

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..couplings.narrow_band_table import NarrowBandTable, given_frequency
 from ..couplings.start_up import Measured
 from ..definition.definition import Definition
 from ..definition.sections import SimulatedRig
+from ..definition.user_code import remembered
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import GUARD_MODE, Loop
 from ..models.axes import Axes
@@ -303,7 +303,7 @@ def harmonic_blocks(definition: Definition, structure: Block, unit: str, *, quie
     ]
 
 
-@lru_cache(maxsize=8)
+@remembered(maxsize=8)
 def choice(definition: Definition) -> Chosen:
     """The harmonic coupling of a definition with everything known, and what of it was chosen."""
     return choose(definition, lambda: plant(definition))
@@ -314,7 +314,7 @@ def written_down(definition: Definition) -> Definition:
     return definition.model_copy(update={"coupling": choice(definition).settings})
 
 
-@lru_cache(maxsize=8)
+@remembered(maxsize=8)
 def plant(definition: Definition) -> PlantModel:
     """The loop of a definition from the command to the gap, with the model of its rig and without its coupling."""
     loop = build(definition.model_copy(update={"coupling": Direct()}), quiet=True, cut=True)

@@ -6,7 +6,8 @@ Table ``points`` has a row for every point that is done, keyed by its number in 
 
 ``status`` is "done", or "failed" with its ``reason``; a test that tripped is done, and its ``outcome`` is "tripped".
 Table ``campaign`` says in pairs of name and value what it was: title, plan, definition, columns and their units, and
-the fingerprints of plan and definition, by which a campaign that was interrupted knows its store again.
+the fingerprints of plan, definition and user's code, by which a campaign that was interrupted knows its store again.
+A point that was made with other code of the user's than the points before is not taken in.
 
 A row is inserted once or not at all: the key is unique, and only the process that runs the campaign writes.
 """
@@ -25,12 +26,15 @@ from typing import Any
 import numpy as np
 
 from ..definition.definition import Definition
+from ..definition.user_code import changed, user_code
 from ..errors import HalfrealError
 from .campaign_plan import Design, Plan, Varied
 
 FORMAT, VERSION = "halfreal campaign", "1"
 FIXED = {"status": "TEXT NOT NULL", "outcome": "TEXT", "reason": "TEXT", "seconds": "REAL", "run_file": "TEXT"}
 """Columns that every campaign has, beside the point's number, what varies and what is scored."""
+USER_CODE = "user_code"
+"""Entry of the table ``campaign``: hashes of all that the user's functions are made of."""
 REMARKS = ("title", "minimise", "maximise")
 """Of a plan: they change how results are looked at, not the results."""
 
@@ -59,6 +63,8 @@ class PointResult:
     scores: Mapping[str, float | str | None] = field(default_factory=dict)
     seconds: float = 0.0
     run_file: bytes | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
+    """The user's code that it was made with (``halfreal.definition.user_code``)."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +157,14 @@ class Store:
             "title": plan.title or definition.title,
             "definition_fingerprint": fingerprint(definition),
             "plan_fingerprint": fingerprint(plan),
+            USER_CODE: json.dumps(user_code(definition)),
             "plan": json.dumps(plan.model_dump(mode="json"), default=_plain),
             "points": str(len(design.values)),
             "parameters": json.dumps([[p.place, p.unit, p.value, p.log] for p in design.parameters]),
             "scores": json.dumps([[score.name, score.unit] for score in scores]),
             **facts,
         }
+        self._code: dict[str, str] = json.loads(about[USER_CODE])
         if self.path.exists() and self.path.stat().st_size:
             self._take_up(about)
         else:
@@ -180,10 +188,25 @@ class Store:
                     f"'{self.path}' holds {_count(self.path)} points of another {what} than the one given; give that "
                     "one to go on with it, or another file, or overwrite it (--force)"
                 )
+        if self._code and USER_CODE not in there:
+            raise StoreError(
+                f"'{self.path}' does not say with which user's code its {_count(self.path)} points were made; give "
+                "another file, or overwrite it (--force)"
+            )
+        self._check_code(json.loads(there.get(USER_CODE, "{}")), self._code)
         self._connection = _connect(self.path)
         with _told(self.path), self._connection as connection:
             updates = [(about[name], name) for name in ("title", "plan")]
             connection.executemany("UPDATE campaign SET value = ? WHERE name = ?", updates)
+
+    def _check_code(self, known: Mapping[str, str], found: Mapping[str, str]) -> None:
+        what = changed(known, found)
+        if what:
+            raise StoreError(
+                f"{what} since this campaign began: '{self.path}' keeps its {_count(self.path)} points, and no others "
+                "are added; restore the code to go on with them, or give another file, or overwrite it (--force)"
+            )
+        self._code = {**known, **found}
 
     def missing(self) -> list[int]:
         """Numbers of the points that are still to be done."""
@@ -192,9 +215,10 @@ class Store:
         return [point for point in range(1, len(self._design.values) + 1) if point not in there]
 
     def add(self, results: Iterable[PointResult], run_files: Mapping[int, str]) -> None:
-        """Insert what came of some points: all of them or, if one is there already, none."""
-        rows = []
+        """Insert what came of some points: all of them or, if one is there already or of other user code, none."""
+        rows, before = [], self._code
         for result in results:
+            self._check_code(self._code, result.code)
             fixed = (result.status, result.outcome, result.reason, result.seconds, run_files.get(result.point))
             scores = [_storable(result.scores.get(name)) for name in self._names[1 + self._columns_before :]]
             rows.append((result.point, *self._design.values[result.point - 1].tolist(), *fixed, *scores))
@@ -202,6 +226,9 @@ class Store:
         try:
             with _told(self.path), self._connection as connection:
                 connection.executemany(f"INSERT INTO points VALUES ({places})", rows)
+                if self._code != before:
+                    known = (json.dumps(self._code), USER_CODE)
+                    connection.execute("UPDATE campaign SET value = ? WHERE name = ?", known)
         except sqlite3.IntegrityError as error:
             raise StoreError(
                 f"'{self.path}' has a point already that was still to be done: another campaign writes into it; "

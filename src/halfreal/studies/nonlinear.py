@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..definition.definition import Definition
 from ..definition.sections import SimulatedRig
+from ..definition.user_code import remembered
 from ..kernels.block import channels, names
 from ..kernels.loop import Loop
 from ..models.structure import Structure
@@ -184,7 +184,7 @@ class Tried:
     end: str = ""
 
 
-@lru_cache(maxsize=32)
+@remembered(maxsize=32)
 def tried(definition: Definition, factor: float) -> Tried:
     """The rehearsal at ``factor`` times the excitation, without limits."""
     excitation, rig = definition.excitation, definition.rig

@@ -1,0 +1,146 @@
+"""From a block's function to an address the loop can call."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ..errors import HalfrealError
+from .block import LARGEST_FAULT, UNUSED
+from .checked import calls, checking
+from .closed_over import closed_over
+from .compile import STEP, WRAPPER, cacheable, identity
+from .origin import halfreals
+
+BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types.intp)
+RULES = "use plain arithmetic, loops and the math module on floats and float arrays, and allocate nothing"
+STATUS = f"return 0 if all is well, or a whole number from 1 to {LARGEST_FAULT} as a fault"
+
+
+class CompilationError(HalfrealError):
+    """A block's function that cannot be compiled."""
+
+
+@intrinsic
+def as_pointer(typingctx, address):  # type: ignore[no-untyped-def]
+    """Turn an integer address into a pointer that ``carray`` accepts."""
+    return types.voidptr(types.intp), lambda context, builder, signature, args: builder.inttoptr(
+        args[0], cgutils.voidptr_t
+    )
+
+
+@intrinsic
+def record_at(typingctx, address, layout):  # type: ignore[no-untyped-def]
+    """The record that stands at an integer address (``carray`` would be compiled anew for every layout)."""
+    record = layout.dtype
+    return record(types.intp, layout), lambda context, builder, signature, args: builder.inttoptr(
+        args[0], context.get_value_type(record)
+    )
+
+
+def is_own(step: Callable[..., int]) -> bool:
+    """Whether a block's function is halfreal's own; any other is the user's."""
+    return halfreals(step.__code__.co_filename) and step.__closure__ is None
+
+
+_compiled: dict[tuple[Any, ...], Any] = {}
+
+
+def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> int:
+    """Compile a block function for one layout of its fields and return the address of its native code.
+
+    The compiled function is kept alive for the life of the process: addresses handed to a loop stay valid.
+    """
+    own = is_own(step)
+    fields = (parameters, state, inputs, outputs)
+    key = (step if own else closed_over(step), str(parameters.descr), str(state.descr), inputs, outputs)
+    if key not in _compiled:
+        try:
+            _compiled[key] = _cached(step, *fields) if own else _checked(step, *fields)
+        except CompilationError:
+            raise
+        except KeyError as error:  # so Numba says that a record has no such field
+            there = f"the parameters are {_names(parameters)}, the state is {_names(state)}"
+            raise refused(
+                step, f"cannot be compiled: it uses a field {error} that it does not have; {there}"
+            ) from error
+        except Exception as error:  # Numba has its own for what it foresees, and asserts the rest
+            raise refused(step, f"cannot be compiled: {_reason(error)}; {RULES}") from error
+    (compiled,) = _compiled[key].overloads.values()
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+
+
+def _cached(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
+    """A block of halfreal's own, which depends on its sources alone: kept on disk."""
+    function = cacheable(step, STEP)
+    call = _caller(function, parameters, state, inputs, outputs)
+    # Numba numbers compiled functions in each process anew, and of two with one name the first that is loaded from
+    # the disk cache serves for both (numba issue 10486): every block has a name of its own, and its helpers are
+    # inlined into it.
+    layout = (str(parameters.descr), str(state.descr), inputs, outputs)
+    name = hashlib.sha256(f"{identity(step)}:{layout}".encode()).hexdigest()[:16]
+    call.__qualname__ = f"{step.__name__}_{name}"
+    return njit(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **WRAPPER)(call)
+
+
+def _checked(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
+    """A user's block: checked, and never kept on disk."""
+    with checking() as checked:
+        function = checked(step)
+        try:
+            compiled = njit(BLOCK_ABI, **WRAPPER)(_caller(function, parameters, state, inputs, outputs))
+        finally:
+            _check_status(step, function)
+    (result,) = compiled.overloads.values()
+    strange = calls(result.library)
+    if strange:
+        foreign = [name for name in strange if not name.startswith("_Z")]  # as compiled Python is named
+        what = f"needs the interpreter, or a library ({', '.join(foreign)})" if foreign else "calls itself"
+        raise refused(step, f"{what}; {RULES}")
+    return compiled
+
+
+def _check_status(step: Callable[..., int], function: Any) -> None:
+    for compiled in function.overloads.values():
+        given = compiled.signature.return_type
+        if not isinstance(given, types.Integer) or isinstance(given, types.Boolean):
+            raise refused(step, f"returns {given}; {STATUS}")
+
+
+def _caller(function: Any, parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Callable[..., int]:
+    def call(p, s, t, u, y):  # type: ignore[no-untyped-def]
+        return 1 + function(
+            record_at(p, parameters),
+            record_at(s, state),
+            t,
+            carray(as_pointer(u), inputs, np.float64),
+            carray(as_pointer(y), outputs, np.float64),
+        )
+
+    return call
+
+
+def _names(fields: np.dtype) -> str:
+    return ", ".join(name for name in fields.names or () if name != UNUSED) or "empty"
+
+
+def refused(step: Callable[..., int], why: str) -> CompilationError:
+    code = step.__code__
+    return CompilationError(f"'{step.__name__}' ({Path(code.co_filename).name}, line {code.co_firstlineno}) {why}")
+
+
+def _reason(error: Exception) -> str:
+    """What Numba could not do, and in which line, out of its long message."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    what = next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
+    call = next((line.removeprefix(">>>") for line in lines if line.startswith(">>>")), "")
+    places = [place for place in re.findall(r'File "(.*)", line (\d+)', str(error)) if not halfreals(place[0])]
+    return f"{what.rstrip('.:')}{call}" + (f" ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else "")
