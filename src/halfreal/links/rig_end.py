@@ -404,7 +404,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     y[n + 5] = s.newest[0]
     for i in range(s.counts.size):
         y[n + 6 + i] = s.counts[i]
-    y[n + 6 + s.counts.size], y[n + 7 + s.counts.size] = s.slowed, 1e-9 * time
+    y[n + 6 + s.counts.size], y[n + 7 + s.counts.size] = s.slowed, 1e-9 * s.turn[0]
     return 0
 
 
