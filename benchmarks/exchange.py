@@ -67,6 +67,7 @@ def ticks(definition: Definition, folder: Path) -> np.ndarray:
     found = run(definition, folder / "exchange.h5", overwrite=True)
     if found.outcome != "completed":
         raise RuntimeError(f"the run in step with its rig has {found.outcome}: {found.reason}")
+    # a run is paced, and a command held until it may go: that is not part of the exchange
     whole = found.signals["link.idle"].values + found.signals["pace.execution"].values
     return whole[SETTLING:]
 

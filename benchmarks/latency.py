@@ -93,7 +93,7 @@ def with_clock(definition: Definition, *, waits: bool = True) -> Loop:
     assert isinstance(rig, SimulatedRig)
     rest = np.asarray(definition.virtual.initial_target(), dtype=float)
     inner, sensors = simulated(definition, rig, n, rest, numbered("command", n))
-    clock = pace(definition.timing.step, definition.real_time.spin, "count", waits=waits)
+    clock = pace(definition.timing.step, definition.real_time.spin, "hold", waits=waits)
     return build(definition, endless=True, link=[*inner, *sensors, clock])
 
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { STATES = 2, INPUTS = 3, POINTS = 12, LENGTH = 11, TAPS = 4, WATCHED = 9, SENSORS = 2, CHANNELS = 24, EVENTS = 3 };
+enum { STATES = 2, INPUTS = 3, POINTS = 12, LENGTH = 11, TAPS = 4, WATCHED = 11, SENSORS = 2, CHANNELS = 26, EVENTS = 4 };
 enum { RUNNING = 0, TRIPPED = 1, FINISHED = 2 };
 
 struct parameters {
@@ -30,8 +30,8 @@ struct parameters {
 
 /* All channels in the order of the record. */
 struct bus {
-    double fault, request, excitation, excitation_rate, feedback, start_up_mode, target, asked, energy, command, gap;
-    double mode, cause, value, warning, rig_command, displacement, velocity, acceleration;
+    double fault, request, rig_fault, excitation, excitation_rate, feedback, start_up_mode, target, asked, energy, command, gap;
+    double mode, cause, value, warning, halted, rig_command, displacement, velocity, acceleration;
     double pushed, pushed_rate, force, measured_displacement, measured_force;
 };
 
@@ -40,7 +40,8 @@ struct state {
     double x[STATES], u[INPUTS], started;
     double targets[POINTS], predicting;
     double measuring, error, exchanged, target, measured, force;
-    double mode, cause, value, elapsed, applied, held, before, velocity, peaks[WATCHED];
+    double mode, cause, value, elapsed, applied, held, before, velocity, lag, peaks[WATCHED];
+    double last[SENSORS], repeats[SENSORS], varies[SENSORS];
     double commands[LENGTH];
     double position, speed;
     double seen[EVENTS];
@@ -126,6 +127,13 @@ static void weigh_error(const struct parameters *p, struct state *s, struct bus 
     b->energy = s->error / (s->exchanged + p->floor);
 }
 
+static double repeated_for(const struct parameters *p, struct state *s, int i, double value)
+{
+    s->repeats[i] = value == s->last[i] ? s->repeats[i] + 1.0 : 0.0;
+    s->last[i] = value;
+    return s->varies[i] != 0.0 ? s->repeats[i] * p->dt : 0.0;
+}
+
 static void guard(const struct parameters *p, struct state *s, struct bus *b)
 {
     b->gap = b->target - b->measured_displacement;
@@ -135,9 +143,13 @@ static void guard(const struct parameters *p, struct state *s, struct bus *b)
     s->before = b->measured_displacement;
     s->velocity = velocity;
     if (s->mode == RUNNING) {
+        double lag = fabs(s->applied - b->measured_displacement);
+        s->lag = lag > s->lag ? lag : s->lag;
         const double watched[WATCHED] = {b->asked, (b->asked - s->applied) / p->dt, b->target,
                                          b->measured_displacement, b->measured_force, b->gap,
-                                         velocity, acceleration, b->energy};
+                                         velocity, acceleration, b->energy,
+                                         repeated_for(p, s, 0, b->measured_displacement),
+                                         repeated_for(p, s, 1, b->measured_force)};
         for (int i = WATCHED - 1; i >= 0; i--) {
             s->peaks[i] = fabs(watched[i]) > s->peaks[i] ? fabs(watched[i]) : s->peaks[i];
             if (!(fabs(watched[i]) <= p->warn[i])) b->warning = i + 1.0;
@@ -170,7 +182,7 @@ static void guard(const struct parameters *p, struct state *s, struct bus *b)
 
 static void note_events(struct state *s, const struct bus *b, double (*events)[3], int64_t room, int64_t *counts)
 {
-    const double values[EVENTS] = {b->mode, b->cause, b->warning};
+    const double values[EVENTS] = {b->mode, b->cause, b->warning, b->halted};
     for (int i = 0; i < EVENTS; i++) {
         if (values[i] == s->seen[i]) continue;
         s->seen[i] = values[i];

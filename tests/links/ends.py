@@ -94,9 +94,10 @@ def rig_end(wire: Wire, step: float = STEP, limits: OwnLimits | None = None) -> 
     return RigEnd(1, step, wire, "", LONG, limits)
 
 
-def offer_of(displacement: float = 0.0, force: float = 0.0) -> Offer:
-    """What a rig of one axis without limits of its own offers."""
-    return Offer(KEY, np.array([displacement]), np.array([force]), *(np.array([np.inf]) for _ in range(3)))
+def offer_of(displacement: float | np.ndarray = 0.0, force: float | np.ndarray = 0.0) -> Offer:
+    """What a rig without limits of its own offers."""
+    where, holds = np.atleast_1d(displacement), np.atleast_1d(force)
+    return Offer(KEY, where, holds, *(np.full(where.size, np.inf) for _ in range(3)))
 
 
 def value(loop: Loop, name: str) -> float:

@@ -28,6 +28,8 @@ PATIENCE = 90.0
 """Seconds after which something that must happen is said not to: on a busy machine that has to compile first."""
 STEP = 1e-3
 ANYWHERE = "127.0.0.1:0"
+LEASE = 0.5
+"""The shortest that a rig of a test grants [s]."""
 IDLE, ARMED, SAFE = 1.0, 2.0, 3.0
 LEASE_OVER, OWN_STOP = 1.0, 3.0
 
@@ -48,11 +50,17 @@ BASE: dict[str, object] = {
     "rig.specimen.stiffness": "2250 N/m",
     "limits.after_trip": "0.02 s",
     "limits.stale.trip": "1 s",
+    "limits.lateness.trip": "1 s",
     "link.kind": "udp",
     "link.rig": ANYWHERE,
     "link.lease": "0.5 s",
 }
-IN_STEP: dict[str, object] = {"real_time.pacing": "rig", "limits.stale.trip": "20 s", "link.lease": "10 s"}
+IN_STEP: dict[str, object] = {
+    "real_time.pacing": "rig",
+    "limits.stale.trip": "20 s",
+    "limits.lateness.trip": "20 s",
+    "link.lease": "10 s",
+}
 """Changes for a controller whose rig works in step: time does not matter."""
 
 
@@ -150,10 +158,10 @@ class Rig(Process):
         """Bring it back by hand, whatever the last test has done; what it has said until then is forgotten."""
         self.signal(signal.SIGCONT)
         with Controller(self.port) as by_hand:
-            answer = wait_for(lambda: (heard := by_hand.hello()).kind == OFFER and heard, "the rig to be free")
+            answer = wait_for(lambda: (heard := by_hand.hello(LEASE)).kind == OFFER and heard, "the rig to be free")
             if answer.channels[0] != home:
                 said = self.said.count("record: ")
-                by_hand.arm()
+                by_hand.arm(LEASE)
                 at = now = answer.channels[0]
                 while now != home:  # in small steps: a rig does not follow a first command that is far away
                     at += float(np.clip(home - at, -1e-4, 1e-4))

@@ -235,6 +235,32 @@ def test_a_false_measurement_trips_in_the_tick_in_which_it_is_seen(
 
 
 @pytest.mark.parametrize(
+    ("change", "which"),
+    [
+        (displacement(lambda first, now: first), "displacement"),
+        (force(lambda first, now: first), "force"),
+    ],
+    ids=["displacement", "force"],
+)
+def test_a_sensor_with_noise_that_is_frozen_warns_and_trips(
+    tmp_path: Path, rig_in_step: Rig, change: Callable[..., Sequence[float]], which: str
+) -> None:
+    """With no other limit: before the loop has made anything of it that another limit would see."""
+    noise = {"rig.sensors.displacement.noise": "1 um", "rig.sensors.force.noise": "0.1 N"}
+    limits = {"limits.frozen.warn": "20 ms", "limits.frozen.trip": "50 ms"}
+    with Proxy(rig_in_step.port, measurements=Rewritten(FALSE, change)) as proxy:
+        run = halfreal.run(definition(tmp_path, proxy.port, IN_STEP, noise, limits), tmp_path / "run.h5")
+        record = rig_in_step.record()
+    name = f"time without change of measured.{which}"
+    assert run.outcome == "tripped"
+    assert run.reason == f"{name} was 51 ms, beyond its limit of 50 ms"
+    assert tripped_at(run) == FALSE - 1 + 51
+    assert f"warning: {name} beyond its warning limit" in [event.text for event in run.events]
+    assert_held_after_trip(run)
+    assert_obeyed(run, record)
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (displacement(lambda first, now: first), r"gap was .*, beyond its limit of 2 mm"),

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import halfreal
-from halfreal.links.controller_end import Offer
 from halfreal.live.comparison import differences, tolerances
 from halfreal.live.resumption import resume
 from halfreal.live.rig import Served, VirtualRig
 from halfreal.runs.run import Run
+from links.ends import offer_of
 from live.processes import ANYWHERE, armed, column, ticks, wait_for
 
 BAR = Path(__file__).parents[2] / "examples" / "force_controlled_bar" / "index_one.toml"
@@ -39,9 +39,9 @@ def assert_compared(given: halfreal.Definition, before: Run, rig: VirtualRig) ->
     way = found.next_command - last
     tolerance = tolerances(given, found, "force") * np.sign(way)
     for force, refused in ((last - 0.9 * tolerance, False), (last + way, False), (last - 1.1 * tolerance, True)):
-        assert bool(differences(given, found, Offer(1, where, force))) == refused
+        assert bool(differences(given, found, offer_of(where, force))) == refused
     off = 1.1 * tolerances(given, found, "displacement")
-    said = differences(given, found, Offer(1, where + off, last))
+    said = differences(given, found, offer_of(where + off, last))
     assert len(said) == 1 and said[0].startswith("displacement ") and "next command" not in said[0]
 
 

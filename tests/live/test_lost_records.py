@@ -177,16 +177,17 @@ def test_a_test_that_is_over_stays_completed_when_the_packing_is_cut_short(
 
 
 def test_the_rigs_own_record_holds_all_of_a_session_far_longer_than_its_definition(
-    tmp_path: Path, rig_in_step: Rig
+    tmp_path: Path,
 ) -> None:
-    ticks = 80_000  # the rig's definition has 400, and its ring has room for 65 536
-    duration = {"timing.duration": f"{ticks * 1e-3} s", "record.every": 100}
-    run = halfreal.run(definition(tmp_path, rig_in_step.port, IN_STEP, duration), tmp_path / "run.h5")
-    record = rig_in_step.record()
-    assert run.outcome == "completed" and "not in the record" not in rig_in_step.said
+    ticks, step = 70_000, {"timing.step": "0.1 ms"}  # the rig's definition has 4000, and its ring has room for 65 536
+    duration = {"timing.duration": f"{ticks * 1e-4} s", "record.every": 100}
+    with Rig(tmp_path, "--in-step", "--once", changes=step) as rig:
+        run = halfreal.run(definition(tmp_path, rig.port, IN_STEP, step, duration), tmp_path / "run.h5")
+        record = rig.record()
+        assert run.outcome == "completed" and "not in the record" not in rig.said
     newest = column(record, "link.newest").astype(int)
     assert set(range(2, ticks + 2)) <= set(newest.tolist()), "a command is missing"
-    assert record.time[-1] == pytest.approx(ticks * 1e-3, abs=2e-3)
+    assert record.time[-1] == pytest.approx(ticks * 1e-4, abs=2e-4)
 
 
 def test_rows_that_the_rigs_own_record_lacks_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

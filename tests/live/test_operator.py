@@ -110,15 +110,25 @@ def test_an_emergency_stop_from_python_trips_and_nothing_leads_out_of_it(tmp_pat
     assert_stopped_by_operator(run, record)
 
 
-def test_an_emergency_stop_before_there_is_a_loop_is_not_forgotten(tmp_path: Path, rig: Rig) -> None:
+def test_after_an_emergency_stop_before_arming_the_rig_is_not_armed(tmp_path: Path, rig: Rig) -> None:
     session = halfreal.Session(definition(tmp_path, rig.port, LONG), tmp_path / "run.h5")
     session.emergency_stop()
-    with armed(session):
-        session.wait()
-        run = session.finish()
-    record = rig.record()
-    assert (run.outcome, run.reason) == ("tripped", "emergency stop by the operator")
-    assert np.all(column(record, "command") == 0.0)
+    with pytest.raises(RefusedError, match="before the rig was armed; it was not armed"), armed(session):
+        pass
+    assert "armed" not in rig.said
+    assert not (tmp_path / "run.h5").exists()
+
+
+def test_an_emergency_stop_while_the_test_is_being_prepared_keeps_the_rig_from_being_armed(
+    tmp_path: Path, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = halfreal.Session(definition(tmp_path, rig.port, LONG), tmp_path / "run.h5")
+    monkeypatch.setattr(live_session, "lock_memory", lambda: (session.emergency_stop(), "")[1])  # the last thing before
+    with pytest.raises(RefusedError, match="before the rig was armed; it was not armed"), armed(session):
+        pass
+    assert "armed" not in rig.said
+    run = halfreal.load_run(tmp_path / "run.h5")
+    assert (run.outcome, run.time.size) == ("failed", 0) and "before the rig was armed" in run.reason
 
 
 def test_a_session_that_is_closed_while_it_runs_stops_the_rig_and_keeps_its_record(tmp_path: Path, rig: Rig) -> None:

@@ -21,6 +21,7 @@ from halfreal.live.resumption import Resumption, resume
 from halfreal.live.slow_operator import RefusedError
 from halfreal.records import run_file
 from halfreal.runs.run import Run, Signal
+from links.ends import offer_of
 from live.processes import Process, column, definition, kill
 from live.proxy import At, Proxy
 from live.slow import PERIOD, SLOW, SPRING, SlowRig, assert_same_test, completed, recorded, slow_definition, slow_file
@@ -156,7 +157,7 @@ def changed(test: halfreal.Definition, **tolerances: float) -> halfreal.Definiti
 
 
 def offer(displacement: float, force: float) -> Offer:
-    return Offer(1, np.array([displacement]), np.array([force]))
+    return offer_of(displacement, force)
 
 
 def test_the_next_command_is_what_the_rehearsal_asks_for_next(interrupted) -> None:
@@ -256,10 +257,10 @@ def test_of_several_axes_each_is_compared_with_its_own_tolerance_and_named(tmp_p
     test = definition(tmp_path, 1, TWO_AXES, moved, both, {"slow.resume.moment": "2 N m"})
     found = resume(test, cut(halfreal.rehearse(test), TICKS))
     last, force = (found.measured(name)[-1] for name in ("displacement", "force"))
-    assert differences(test, found, Offer(1, last, force + np.array([0.9, -1.9]))) == []
-    (first,) = differences(test, found, Offer(1, last, force + np.array([1.1, 1.9])))
+    assert differences(test, found, offer_of(last, force + np.array([0.9, -1.9]))) == []
+    (first,) = differences(test, found, offer_of(last, force + np.array([1.1, 1.9])))
     assert first.startswith("axis y: force ") and first.endswith("tolerance 1 N")
-    (second,) = differences(test, found, Offer(1, last, force - np.array([0.9, 2.1])))
+    (second,) = differences(test, found, offer_of(last, force - np.array([0.9, 2.1])))
     assert second.startswith("axis rz: moment ") and second.endswith("tolerance 2 N m")
 
 

@@ -54,7 +54,7 @@ def test_a_function_that_does_not_end_in_a_run_ends_it_with_its_name(tmp_path, w
     user = {f"{where}.kind": "user", f"{where}.function": f"mine.py:{where.removeprefix('rig.')}"}
     user[f"{where}.parameters.when"] = 1e9 if where == "coupling" else 0.05
     at_rig = {"rig.specimen.stiffness": None, **user} if where == "rig.specimen" else {}
-    rig = VirtualRig(halfreal.load(written(tmp_path / "rig.toml", at_rig)), in_step=True)
+    rig = VirtualRig(halfreal.load(written(tmp_path / "rig.toml", {"link.lease": "2 s"}, at_rig)), in_step=True)
     port, ended, said = int(rig.end.address.rpartition(":")[2]), threading.Event(), []
     thread = threading.Thread(target=rig.serve, args=(ended.is_set, said.append))
     thread.start()

@@ -215,7 +215,7 @@ class ControllerEnd:
             name="link.send",
             step=send_step,
             inputs=(*commands, "guard.mode", "link.newest"),
-            outputs=(Channel("link.sent", "1"),),
+            outputs=(Channel("link.sent", "1"), Channel("link.held", "s")),
             parameters={
                 "way": way,
                 "key": key,
@@ -300,11 +300,13 @@ def begin(loop: Loop, first: int, wire: Wire) -> None:
 def send_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = u.size - 2
     buffer, origin = s.buffer.ctypes.data, int(p.origin)
+    called = now()
     needed = 0.0
     for i in range(n):
         needed = max(needed, 1e9 * abs(u[i] - s.last[i]) / p.rate[i])
         s.last[i] = u[i]
     await_turn(s.turn, p.period, needed, origin, int(p.spin))
+    y[1] = 1e-9 * float(now() - called)
     s.sequence += 1.0
     tick = round(t / p.dt) - 1  # a block of the rig is called with the time of the next tick
     write_header(buffer, COMMAND, n, p.key, s.sequence, u[n + 1], tick, now(), u[n], 0.0)

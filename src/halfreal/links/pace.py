@@ -48,7 +48,9 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if s.ticks == 0.0:
         s.deadline = s.woke = called
     else:
-        execution = called - s.woke - (1e9 * u[0] if u.size > 0 else 0.0)
+        execution = called - s.woke
+        for i in range(u.size):
+            execution -= 1e9 * u[i]
         s.execution_sum += execution
         s.execution_max = max(s.execution_max, execution)
         note(s.execution_histogram, execution)
@@ -93,8 +95,7 @@ def pace(
 ) -> Block:
     """Block "pace".
 
-    ``lateness`` is the trip limit [s]; ``idle`` names the channel with the time that a loop paced by its rig has spent
-    waiting [s].
+    ``lateness`` is the trip limit [s]; ``idle`` names channels with times that other blocks have spent waiting [s].
     """
     limit = UNLIMITED if lateness is None else 1e9 * lateness
     zeros = np.zeros(BINS)

@@ -47,7 +47,7 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         real_time.overrun,
         waits=not rig_paced,
         lateness=limits.lateness.trip,
-        idle=("link.idle",) if rig_paced else (),
+        idle=("link.held", "link.idle") if rig_paced else ("link.held",),
     )
     blocks = [send, receive, paced] if rig_paced else [send, paced, receive]
     begins = initial_command(definition)

@@ -35,6 +35,7 @@ from ..stability.margins import DelayMargin
 from .advice import sampling, strokes
 from .force_advice import advice
 from .harmonic_advice import harmonic_advice
+from .missing_limits import missing_limits
 from .nonlinear import Nonlinear, examine, is_nonlinear
 from .reach import out_of_reach, whole_reference
 from .truncation import truncation
@@ -131,7 +132,7 @@ def check(
     if clocks:
         reasons.append(CLOCKS[clocks].format(step=units.text(definition.timing.step, "s")))
     reasons += [*stability.caveats, *beyond]
-    reasons += [*sampling(definition), *strokes(definition)]
+    reasons += [*sampling(definition), *strokes(definition), *missing_limits(definition)]
     reasons += advice(definition, run)
     reasons += truncation(definition)
     if isinstance(definition.coupling, Harmonic):

@@ -1,0 +1,61 @@
+"""A rig's own limits: compared before it is armed, and kept whatever its controller was promised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import halfreal
+from halfreal.links.wires import LinkError
+from live.processes import SAFE, STEP, Rig, armed, column, definition
+
+OWN: dict[str, object] = {"limits.command.trip": "10 mm", "limits.command_rate.trip": "0.1 m/s", "link.lease": "0.5 s"}
+SMALL: dict[str, object] = {"excitation.virtual.displacement": "1 mm"}
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory):
+    with Rig(tmp_path_factory.mktemp("rig"), changes=OWN) as rig:
+        yield rig
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"limits.command.trip": "20 mm", "limits.command_rate.trip": "0.1 m/s"},
+            r"limits\.command\.trip is 20 mm on axis 1, and the rig's own limit is 10 mm.*tighten limits\.command",
+        ),
+        (
+            {"limits.command.trip": "10 mm", "limits.command_rate.trip": "0.2 m/s"},
+            r"limits\.command_rate\.trip is 200 mm/s on axis 1, and the rig's own limit is 100 mm/s",
+        ),
+        ({"link.lease": "0.6 s"}, r"does not grant a lease of 0\.6 s; shorten link\.lease"),
+    ],
+)
+def test_a_test_with_wider_limits_than_the_rig_is_not_armed(tmp_path: Path, limited: Rig, changes, words: str) -> None:
+    session = halfreal.Session(definition(tmp_path, limited.port, SMALL, changes), tmp_path / "run.h5")
+    with pytest.raises(LinkError, match=words), armed(session):
+        pass
+    assert "armed" not in limited.said
+    assert not (tmp_path / "run.h5").exists()
+
+
+def test_without_a_limit_in_the_definition_the_rigs_own_holds(tmp_path: Path, limited: Rig) -> None:
+    """The test asks for more than 10 mm: the rig makes itself safe, and no faster than its rate has it moved."""
+    wide = {"excitation.virtual.displacement": "40 mm", "timing.duration": "1 s"}
+    run = halfreal.run(definition(tmp_path, limited.port, wide), tmp_path / "run.h5")
+    record = limited.record()
+    assert (run.outcome, run.reason.endswith("the rig has made itself safe: one of its own limits")) == (
+        "tripped",
+        True,
+    )
+    assert (record.outcome, record.reason) == ("tripped", "one of its own limits")
+    command = column(record, "command")
+    moved, apart = np.abs(np.diff(command)), np.diff(column(record, "rig.clock"))
+    assert np.all(moved <= 0.1 * np.minimum(apart, STEP) * (1.0 + 1e-9))
+    assert np.abs(command).max() <= 10e-3
+    safe = np.flatnonzero(column(record, "rig.state") == SAFE)
+    assert np.all(command[safe] == command[safe[0] - 1])
