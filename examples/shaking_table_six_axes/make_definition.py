@@ -59,7 +59,9 @@ interface = {interface}
 command = {{ warn = "20 mm", trip = "30 mm" }}
 command_rate = {{ trip = "0.3 m/s" }}
 force = {{ trip = "5 kN" }}
-rotation = {{ command = {{ warn = "20 mrad", trip = "30 mrad" }}, command_rate = {{ trip = "0.3 rad/s" }}, force = {{ trip = "5 kN m" }} }}
+rotation.command = {{ warn = "20 mrad", trip = "30 mrad" }}
+rotation.command_rate = {{ trip = "0.3 rad/s" }}
+rotation.force = {{ trip = "5 kN m" }}
 on_trip = "return"
 
 # for `halfreal run`: where the table is (`--with-rig` starts a simulated one)

@@ -56,6 +56,15 @@ def test_stored_definition_with_a_record_that_is_gone_can_still_be_read(tmp_path
         ({"timing": {"step": 1e-3, "duration": 1.0, "soft_start": 1e9}}, "must be at most 600 s"),
         ({"timing": {"step": 1e-3, "duration": 1.0, "soft_stop": 600.1}}, "must be at most 600 s"),
         ({"rig": {"specimen": {"stiffness": 1.0, "excited_axis": 2}}}, "axis 2"),
+        (
+            {"limits": {"command": {"trip": 0.02}, "safe_position": [-0.025]}},
+            "-25 mm on axis 1 is beyond limits.command.trip, 20 mm",
+        ),
+        (
+            {"limits": {"displacement": {"trip": 0.02}, "safe_position": [0.025]}},
+            "25 mm on axis 1 is beyond limits.displacement.trip, 20 mm",
+        ),
+        ({"real_time": {"overrun": "count"}}, "'hold' or 'trip'"),
     ],
 )
 def test_parts_that_do_not_fit_together_are_refused(more, told):

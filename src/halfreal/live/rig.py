@@ -56,12 +56,15 @@ class Served:
     axes: Axes
     counts: dict[str, int]
     """Datagrams by what was done with them."""
+    slowed: int
+    """Steps in which its rate limit kept it from following the command at once."""
 
     def summary(self) -> str:
         bad = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
         where = self.axes.text(self.displacement, "m")
         why = f" ({self.reason})" if self.reason else ""
-        return f"{self.state}{why} after {self.ticks} steps, at {where}; datagrams: {bad or 'all well'}"
+        slowed = f"; its own rate limit slowed {self.slowed} steps" if self.slowed else ""
+        return f"{self.state}{why} after {self.ticks} steps, at {where}; datagrams: {bad or 'all well'}{slowed}"
 
 
 class VirtualRig:
@@ -181,6 +184,7 @@ class VirtualRig:
             displacement=self.displacement,
             axes=axes,
             counts={name.removeprefix("link."): int(at[name]) for name in self.end.counters},
+            slowed=int(at["rig.slowed"]),
         )
         told(loop.ran_away() if LOST in endings else served.summary())
         if record is not None:
