@@ -57,10 +57,10 @@ interface = {interface}
 
 [limits]
 command = {{ warn = "20 mm", trip = "30 mm" }}
-command_rate = {{ trip = "0.3 m/s" }}
+command_rate = {{ trip = "0.6 m/s" }}
 force = {{ trip = "5 kN" }}
 rotation.command = {{ warn = "20 mrad", trip = "30 mrad" }}
-rotation.command_rate = {{ trip = "0.3 rad/s" }}
+rotation.command_rate = {{ trip = "0.6 rad/s" }}
 rotation.force = {{ trip = "5 kN m" }}
 on_trip = "return"
 

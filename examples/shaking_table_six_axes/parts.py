@@ -51,10 +51,16 @@ def wing() -> Substructure:
 
 
 def modes(count: int) -> tuple[np.ndarray, np.ndarray, Substructure]:
-    """Natural frequencies [Hz] and shapes, columns of unit modal mass, of the wing alone."""
+    """Natural frequencies [Hz] and shapes, columns of unit modal mass, of the wing alone.
+
+    The largest entry of a shape is positive, and what is rounding alone is zero: so they are the same on every machine.
+    """
     part = wing()
     squares, shapes = scipy.linalg.eigh(part.stiffness, part.mass)
-    return np.sqrt(squares[:count]) / (2 * np.pi), shapes[:, :count], part
+    shapes = shapes[:, :count]
+    largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(count)]
+    shapes = np.where(np.abs(shapes) > 1e-9 * np.abs(largest), shapes * np.sign(largest), 0.0)
+    return np.sqrt(squares[:count]) / (2 * np.pi), shapes, part
 
 
 def store() -> Substructure:

@@ -16,7 +16,8 @@ from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import TRIPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.pace import pace
-from halfreal.links.rig_end import OwnLimits, RigEnd, RigSession
+from halfreal.links.rig_command import OwnLimits
+from halfreal.links.rig_end import RigEnd, RigSession
 from halfreal.links.settings import Link, SharedMemory, Udp
 from halfreal.links.wires import MailboxWire, UdpWire, Wire
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfreal.kernels.compile import kernel
-from halfreal.kernels.datagram import BUFFER, HEADER, ROOM, crc32, seal, store_double, write_header
-from halfreal.links.controller_end import ControllerEnd, halves
+from halfreal.kernels.datagram import BUFFER, HEADER, ROOM, crc32, halves, seal, store_double, write_header
+from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.datagram import Datagram, decode
 from halfreal.links.rig_end import RigSession
 from links import by_hand

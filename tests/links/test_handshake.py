@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from halfreal.kernels.datagram import halves
 from halfreal.links import controller_end
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.wires import LinkError, NoWire
@@ -226,6 +227,6 @@ def test_stop_that_no_one_answers_is_given_up(monkeypatch):
 
 def test_the_key_of_a_session_is_kept_exactly():
     for key in (1, 2**32 - 1, 2**32, 2**64 - 1, KEY):
-        upper, lower = controller_end.halves(key)
+        upper, lower = halves(key)
         assert (int(upper) << 32) + int(lower) == key
-        assert np.all(controller_end.halves(key) < 2.0**32)
+        assert np.all(halves(key) < 2.0**32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from halfreal.kernels.wire import MOST
-from halfreal.links import controller_end, rig_end
+from halfreal.links import controller_end, rig_command
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.rig_end import RigSession
 from halfreal.links.wires import NoWire
@@ -29,7 +29,7 @@ def rig(monkeypatch: pytest.MonkeyPatch):
         end = ends.rig_end(NoWire())
         session = RigSession(KEY, 1e-3 * LEASE, NoWire())
         block = end.command_block(session, np.array([0.25]), waits=waits, returns=False, return_time=0.01)
-        return Scripted(block, rig_end, monkeypatch)
+        return Scripted(block, rig_command, monkeypatch)
 
     return build
 

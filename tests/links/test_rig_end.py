@@ -14,7 +14,8 @@ import pytest
 from halfreal.kernels.control import EMERGENCY_STOP, REQUEST, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, STOPPED
-from halfreal.links.rig_end import AFTER, RigSession
+from halfreal.links.rig_command import AFTER
+from halfreal.links.rig_end import RigSession
 from halfreal.links.wires import UdpWire
 from links.by_hand import ARMED, COMMAND, IDLE, NO_COMMAND, SAFE, STOP, Datagram, unpacked
 from links.by_hand import EMERGENCY_STOP as EMERGENCY_STOPPED

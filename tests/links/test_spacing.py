@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfreal.kernels.spacing import SHORTEST, SUSTAINED
-from halfreal.links import controller_end, rig_end
+from halfreal.links import controller_end, rig_command
 from halfreal.links.controller_end import ControllerEnd
-from halfreal.links.rig_end import OwnLimits, RigSession
+from halfreal.links.rig_command import OwnLimits
+from halfreal.links.rig_end import RigSession
 from halfreal.links.wires import NoWire
 from links import ends
 from links.by_hand import COMMAND, OWN_LIMIT, SAFE, Datagram
@@ -71,7 +72,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, *, waits: bool, furthest: float = n
     session = RigSession(KEY, LONG, NoWire())
     rig = ends.rig_end(NoWire(), limits=limits)
     block = rig.command_block(session, np.zeros(1), waits=waits, returns=True, return_time=0.01)
-    return Scripted(block, rig_end, monkeypatch)
+    return Scripted(block, rig_command, monkeypatch)
 
 
 def command(sequence: int, position: float) -> bytes:

@@ -15,6 +15,7 @@ from rich.console import Console
 
 import halfreal
 from halfreal.definition.faults import DefinitionError
+from halfreal.kernels.tick import RAMP_DOWN
 from halfreal.live.console import run_test
 from halfreal.live.slow_operator import RefusedError
 from halfreal.live.view import status, table
@@ -287,3 +288,25 @@ def test_stopped_in_its_first_tick_a_test_tells_of_it_in_the_order_of_what_happe
     rig.record()
     texts = [event.text for event in run.events]
     assert texts == ["the rig is armed", "paused: the command is held", "stopped"]
+
+
+def test_a_smooth_stop_takes_its_time_by_the_rigs_own_clock(tmp_path: Path, rig: SlowRig) -> None:
+    """It is brought home within 0.3 s of wall time, and the rig in step has no clock that would see to it."""
+    home = 0.3
+    given = slow_definition(tmp_path, rig.port, SPRING, {"timing.soft_stop": f"{home} s"})
+    with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
+        session.start()
+        wait_for(lambda: ticks(session) >= 8, "the test to have moved the rig")
+        session.stop()
+        session.wait()
+        run = session.finish()
+    record = rig.record()
+    assert run.outcome == "stopped"
+    down = np.flatnonzero(column(run, "guard.mode") == RAMP_DOWN)[0]
+    going = column(record, "link.newest") > column(run, "link.sent")[down]
+    command, clock = column(record, "command")[going], column(record, "rig.clock")[going]
+    distance = abs(column(run, "command")[down - 1])
+    assert distance > 1e-3 and command[-1] == pytest.approx(0.0, abs=1e-12)
+    assert clock[-1] - clock[0] >= 0.9 * home
+    speed = np.abs(np.diff(command)) / np.diff(clock)
+    assert speed.max() <= 0.5 * np.pi * distance / home / 0.9

@@ -9,7 +9,7 @@ import scipy.signal
 from scipy.integrate import solve_ivp
 
 import allocation
-from halfreal.kernels.compile import CompilationError
+from halfreal.kernels.native import CompilationError
 from models import loops
 from models.loops import DAMPING, FORCED, MASS, NONLINEAR, SCHEMES, STIFFNESS, run, structure, transition
 

@@ -43,6 +43,11 @@ LOST, LATE = 6, 7
 COUNTERS = ("truncated", "foreign", "corrupted", "replayed", "duplicated", "reordered", "lost", "late")
 
 
+def halves(key: int) -> np.ndarray:
+    """A 64-bit key as two numbers that are exact as floats."""
+    return np.array([float(key >> 32), float(key & 0xFFFFFFFF)])
+
+
 def _load(bits: int) -> Callable[..., Any]:
     @intrinsic
     def load(typingctx, address):  # type: ignore[no-untyped-def]

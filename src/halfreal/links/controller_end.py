@@ -33,6 +33,7 @@ from ..kernels.datagram import (
     VERSION,
     WINDOW,
     furthest_ahead,
+    halves,
     judge,
     load32,
     load64,
@@ -76,11 +77,6 @@ class Offer:
     """Its own limits on a command: magnitude, rate and distance from the one before; infinite where it has none."""
     fastest: np.ndarray
     furthest: np.ndarray
-
-
-def halves(key: int) -> np.ndarray:
-    """A 64-bit key as two numbers that are exact as floats."""
-    return np.array([float(key >> 32), float(key & 0xFFFFFFFF)])
 
 
 class ControllerEnd:

@@ -23,7 +23,8 @@ from ..kernels.control import EMERGENCY_STOP, REQUEST, TICKS, WORDS
 from ..kernels.loop import Loop
 from ..kernels.tick import LOST, compiled_run
 from ..links.pace import pace
-from ..links.rig_end import OwnLimits, RigEnd, RigSession
+from ..links.rig_command import OwnLimits
+from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
 from ..models.axes import Axes
 from ..rigs.assembled import AssembledRig
@@ -37,6 +38,8 @@ from .rig_record import RigRecord
 
 FIRST = 1e-3
 """A session's first command may be so far [m or rad] from where the rig stands: some may have been lost before it."""
+FURTHEST = 5e-3
+"""Its longest step [m or rad] where its definition has no rate limit."""
 ELSEWHERE = 1e-6
 """A displacement [m] that is not where the rig stands."""
 PRIORITY = 70
@@ -207,13 +210,16 @@ class VirtualRig:
 def own_limits(definition: Definition) -> OwnLimits:
     """What the rig of a definition allows a command, whatever its controller was promised: the limits given there.
 
-    The longest step is what the command can have changed by while as many commands were lost as its lease allows.
+    The longest step is what the command can have changed by while as many commands were lost as its lease allows; of a
+    rig commanded in displacement without a rate limit it is FURTHEST.
     """
     assert definition.link is not None
     commands = definition.commands
     largest, fastest = (limit.trip for limit in definition.limits.watched(definition.interface, commands)[:2])
-    furthest = np.minimum(fastest * min(definition.link.lease, 1.0), UNLIMITED)
-    first = FIRST if commands == "displacement" else UNLIMITED
+    moves = commands == "displacement"
+    anywhere = FURTHEST if moves else UNLIMITED
+    furthest = np.where(fastest < UNLIMITED, np.minimum(fastest, UNLIMITED) * min(definition.link.lease, 1.0), anywhere)
+    first = FIRST if moves else UNLIMITED
     return OwnLimits(largest, fastest, furthest, np.full(largest.size, first))
 
 
