@@ -15,6 +15,7 @@ from rich.console import Console
 
 import halfreal
 from halfreal.definition.faults import DefinitionError
+from halfreal.kernels.spacing import SHORTEST
 from halfreal.kernels.tick import RAMP_DOWN
 from halfreal.live.console import run_test
 from halfreal.live.slow_operator import RefusedError
@@ -309,4 +310,4 @@ def test_a_smooth_stop_takes_its_time_by_the_rigs_own_clock(tmp_path: Path, rig:
     assert distance > 1e-3 and command[-1] == pytest.approx(0.0, abs=1e-12)
     assert clock[-1] - clock[0] >= 0.9 * home
     speed = np.abs(np.diff(command)) / np.diff(clock)
-    assert speed.max() <= 0.5 * np.pi * distance / home / 0.9
+    assert speed.max() <= 0.5 * np.pi * distance / home / SHORTEST

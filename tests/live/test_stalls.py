@@ -82,7 +82,7 @@ def test_a_stall_within_the_lease_is_counted_and_the_tests_time_stands_still(
     assert 1 <= overruns[min(worst + 1, 400)] - overruns[worst - 1] <= 2, "it is counted once"
     assert later >= NEARLY
     apart = np.diff([test.sent_at[i] for i in sorted(test.sent_at)])
-    assert apart.min() >= 0.899 * STEP, "commands were sent at once"
+    assert apart.min() >= 0.499 * STEP, "commands were sent at once"
 
 
 def test_by_default_a_stall_of_more_than_a_tenth_of_a_second_trips(tmp_path: Path, rig: Rig) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from .clock import now, wait_until
 from .compile import kernel
 
-SHORTEST, SUSTAINED = 0.9, 0.999
+SHORTEST, SUSTAINED = 0.5, 0.999
 FIRST_TURN = np.array([-1.0, -1.0])
 """``turn`` before the first command: when the last one went, and from when on the next may go, ns from the origin."""
 
