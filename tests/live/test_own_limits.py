@@ -59,3 +59,15 @@ def test_without_a_limit_in_the_definition_the_rigs_own_holds(tmp_path: Path, li
     assert np.abs(command).max() <= 10e-3
     safe = np.flatnonzero(column(record, "rig.state") == SAFE)
     assert np.all(command[safe] == command[safe[0] - 1])
+
+
+def test_without_a_limit_in_the_definition_the_way_to_the_test_is_no_faster_than_the_rigs_own(
+    tmp_path: Path, limited: Rig
+) -> None:
+    limited.go_home(8e-3)
+    hurried = {"limits.return_time": "20 ms"}  # in which it would have to go at 0.6 m/s
+    run = halfreal.run(definition(tmp_path, limited.port, SMALL, hurried), tmp_path / "run.h5")
+    limited.record()
+    command = column(run, "command")
+    assert run.outcome == "completed" and command[0] == pytest.approx(8e-3, abs=1e-4)
+    assert np.abs(np.diff(command)).max() <= 0.1 * STEP

@@ -16,6 +16,7 @@ from ..rigs.force_controlled import ForceControlled
 from ..rigs.sensors import Sensors
 from ..runs.build import build, initial_displacement, numbered
 from ..safety.limits import UNLIMITED, Commands
+from ..safety.slow_motion import SHARE_OF_RATE
 from .resumption import Resumption
 
 ROUNDING = 1e-9
@@ -29,11 +30,13 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
     timing, limits, real_time = definition.timing, definition.limits, definition.real_time
     rig_paced = real_time.pacing == "rig"
     stands = where_it_stands(definition, offer.displacement, offer.force)
+    # without a limit of the test's, the rig's own bounds the ways to it and home
+    rate = np.minimum(limits.watched(definition.interface, definition.commands)[1].trip, offer.fastest)
     send, receive = end.blocks(
         numbered("command", n),
         definition.period,
         step=timing.step,
-        rate=limits.watched(definition.interface, definition.commands)[1].trip,
+        rate=rate,
         stands=stands,
         spin=real_time.spin,
         waits=rig_paced,
@@ -51,12 +54,14 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
     )
     blocks = [send, receive, paced] if rig_paced else [send, paced, receive]
     begins = initial_command(definition)
-    loop = build(definition, link=blocks, ticks_before=ticks_before(definition, stands - begins))
+    loop = build(definition, link=blocks, ticks_before=ticks_before(definition, stands - begins, rate))
+    loop.parameter("guard")["rate"][:] = rate
     guard = loop.state("guard")
     guard["before"][:] = offer.displacement
     for field in ("applied", "held"):
         guard[field][:] = stands
     if definition.slow is not None:
+        loop.parameter("motion")["rate"][:] = SHARE_OF_RATE * rate
         motion = loop.state("motion")
         motion["displacement"][:] = offer.displacement
         for field in ("start", "goal", "now"):
@@ -110,14 +115,13 @@ def sensor_noise(definition: Definition, quantity: Commands) -> np.ndarray:
     return np.array([STEADY * sensor.noise + sensor.resolution for sensor in used])
 
 
-def ticks_before(definition: Definition, distance: np.ndarray) -> int:
-    """Ticks in which the rig can come smoothly to where the test begins."""
+def ticks_before(definition: Definition, distance: np.ndarray, rate: np.ndarray) -> int:
+    """Ticks in which the rig can come smoothly, no faster than ``rate``, to where the test begins."""
     timing, limits = definition.timing, definition.limits
     if definition.slow is not None:  # its own motion brings it there
         return 0
     if np.all(np.abs(distance) <= sensor_noise(definition, definition.commands)):
         return timing.ticks_before
-    rate = limits.watched(definition.interface, definition.commands)[1].trip
     shortest = float((0.5 * math.pi * np.abs(distance) / rate).max()) * 1.01
     wished = timing.soft_start or limits.return_time
     return math.ceil(max(wished, shortest) / timing.step - 1e-9)
