@@ -241,12 +241,3 @@ def test_text_of_users_is_no_markup(folder):
     with screen.capture() as shown:
         screen.print(table)
     assert all(word in shown.get() for word in ("[/x]", "[/y]", "[/z] :warning:"))
-
-
-def test_a_soft_stop_counts_in_the_size_of_a_record(folder):
-    text = GOOD.read_text().replace("[timing]", '[timing]\nsoft_stop = "600 s"')
-    step = next(line for line in text.splitlines() if line.startswith("step"))
-    (folder / "test.toml").write_text(text.replace(step, 'step = "10 us"'))
-    answer = run("rehearse", "test.toml")
-    assert answer.exit_code == 2
-    assert "GB, more than 4 GB; record every so many ticks" in answer.output

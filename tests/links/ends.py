@@ -78,9 +78,11 @@ def mailboxes() -> Iterator[tuple[MailboxWire, MailboxWire]]:
         yield rig, controller
 
 
-def controller_loop(end: ControllerEnd, offer: Offer, *, waits: bool, trip: float = LONG, mode: float = 0.0) -> Loop:
-    send, receive = end.blocks(("command",), STEP, waits=waits, stale_warn=trip / 2, stale_trip=trip, offer=offer)
-    return Loop([ramp(mode)], outer=[send, receive], dt=STEP)
+def controller_loop(
+    end: ControllerEnd, offer: Offer, *, waits: bool, trip: float = LONG, mode: float = 0.0, step: float = STEP
+) -> Loop:
+    send, receive = end.blocks(("command",), step, waits=waits, stale_warn=trip / 2, stale_trip=trip, offer=offer)
+    return Loop([ramp(mode)], outer=[send, receive], dt=step)
 
 
 def rig_loop(

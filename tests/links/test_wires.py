@@ -114,7 +114,7 @@ def test_two_loops_that_write_and_read_without_waiting_never_see_half_a_datagram
     rig, controller = mailboxes
     end = ControllerEnd(controller)
     end._lease = LONG  # the reader may miss many
-    reader = controller_loop(end, OFFER, waits=False)
+    reader = controller_loop(end, OFFER, waits=False, step=SOON)
     writer = rig_loop(rig_end(rig, SOON), RigSession(KEY, LONG, rig), waits=False)
     for loop in (reader, writer):
         loop.run(1)

@@ -285,11 +285,16 @@ def assert_every_tick(run: Run) -> None:
 
 
 def assert_same(run: Run, rehearsal: Run) -> None:
-    """The run is the rehearsal, to the bit; one more row may say that it has stopped."""
+    """The run is the rehearsal, to the bit; one more row may say that it has stopped.
+
+    After a trip the loop waits for its rig for a step only, and what is measured then may be of the tick before.
+    """
     ticks = rehearsal.time.size
     assert run.time.size in (ticks, ticks + 1)
-    np.testing.assert_array_equal(run.time[:ticks], rehearsal.time)
+    tripped = np.flatnonzero(column(rehearsal, "guard.cause"))
+    ticks = int(tripped[0]) + 1 if tripped.size else ticks
+    np.testing.assert_array_equal(run.time[:ticks], rehearsal.time[:ticks])
     shared = set(run.signals) & set(rehearsal.signals)
     assert {"guard.mode", "guard.cause", "start_up.mode"} <= shared and len(shared) > 10
     for name in shared:
-        np.testing.assert_array_equal(column(run, name)[:ticks], column(rehearsal, name), err_msg=name)
+        np.testing.assert_array_equal(column(run, name)[:ticks], column(rehearsal, name)[:ticks], err_msg=name)

@@ -3,8 +3,10 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import GALLERY, KS, definition, linearised
+from halfreal.definition.faults import DefinitionError
 from halfreal.definition.load import from_toml
 from halfreal.runs.reference import emulate
+from halfreal.runs.rehearse import check_size
 
 TWO_AXES = {
     "mass": [[2.0, 0.0], [0.0, 3.0]],
@@ -206,3 +208,11 @@ def test_users_function_with_an_index_out_of_range_is_found_before_it_is_compile
     rig = {"kind": "user", "function": f"{user_file}:wild"}
     with pytest.raises(ValueError, match=r"IndexError.*line 24.*2 output"):
         halfreal.rehearse(definition(rig=rig, reference=None))
+
+
+@pytest.mark.parametrize("end", ["soft_start", "soft_stop"])
+def test_soft_ends_count_in_the_size_of_a_record(end):
+    timing = {"step": 1e-5, "duration": 1.0}
+    check_size(definition(timing=timing), 20)
+    with pytest.raises(DefinitionError, match="GB, more than 4 GB; record every so many ticks"):
+        check_size(definition(timing=timing | {end: 600.0}), 20)
