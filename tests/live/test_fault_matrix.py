@@ -9,6 +9,7 @@ controller.  What is expected is the table of docs/safety.md, written out in ``e
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import subprocess
@@ -164,12 +165,15 @@ def reach(state: str, session: halfreal.Session) -> None:
     wait_for(lambda: mode(session) == STATES[state] or ended(session), state)
 
 
-@pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("on_trip", ["hold", "return"])
-@pytest.mark.parametrize(  # each in a process of its own, so that they go on at the same time
-    "pacing", [pytest.param(pacing, marks=pytest.mark.xdist_group(f"faults, {pacing}")) for pacing in ("clock", "rig")]
-)
+def cells() -> Iterator[object]:
+    """All of them; where nothing trips, what to do on a trip is not asked twice."""
+    for pacing, on_trip, state, event in itertools.product(("clock", "rig"), ("hold", "return"), STATES, EVENTS):
+        if on_trip == "return" or expected(state, event, on_trip)[0] == "tripped":
+            group = pytest.mark.xdist_group(f"faults, {pacing}")  # both go on at the same time
+            yield pytest.param(pacing, on_trip, state, event, marks=group)
+
+
+@pytest.mark.parametrize(("pacing", "on_trip", "state", "event"), cells())
 def test_the_rig_moves_within_its_limits_and_the_test_ends_as_promised(
     tmp_path: Path, rigs_of_the_matrix, checks, tmp_path_factory, pacing: str, on_trip: str, state: str, event: str
 ) -> None:
