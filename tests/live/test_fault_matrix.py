@@ -43,7 +43,7 @@ TEST: dict[str, object] = {
     "timing.soft_start": "0.08 s",
     "timing.soft_stop": "0.08 s",
     "limits.after_trip": "0.01 s",
-    # so long that only what a cell does, and no hiccup of the machine, ends a test
+    # long enough that only what a cell does, and no hiccup of the machine, ends a test
     "limits.stale.trip": "5 s",
     "limits.lateness.trip": "5 s",
     "link.lease": "5 s",
@@ -53,7 +53,7 @@ LONG: dict[str, dict[str, object]] = {
     "ramp-down": {"timing.soft_stop": "0.4 s"},
     "tripped": {"limits.return_time": "0.4 s"},
 }
-"""The state in which something is to happen lasts so long that a busy machine does not miss it."""
+"""The state in which something is to happen lasts long enough for a busy machine not to miss it."""
 STATES = {"armed": ARMED, "ramping": RAMPING, "running": RUNNING, "ramp-down": RAMP_DOWN, "tripped": TRIPPED}
 EVENTS = (
     "stop", "emergency stop", "controller held up", "rig held up", "datagrams lost", "not a number", "force",
