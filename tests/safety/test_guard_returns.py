@@ -19,14 +19,11 @@ FORCE = 5.0
 """Cause: the measured force."""
 
 
-def test_step(p, s, t, u, y):
+def asking_step(p, s, t, u, y):
     """Asks for 10 mm."""
     y[0] = y[1] = p.asked
     y[2] = 0.0
     return 0
-
-
-test_step.__test__ = False
 
 
 def rig_step(p, s, t, u, y):
@@ -41,7 +38,7 @@ class Guarded:
 
     def __init__(self, limits: Limits, soft_stop: float = 0.0, commands: str = "displacement", before: int = 0) -> None:
         outputs = tuple(Channel(name, "m") for name in (NAMES[0], NAMES[1], NAMES[4]))
-        source = Block("source", test_step, (), outputs, {"asked": 0.010})
+        source = Block("source", asking_step, (), outputs, {"asked": 0.010})
         inputs = ((name,) for name in NAMES)
         ends = {"soft_start": before * DT, "soft_stop": soft_stop, "duration": END * DT}
         watch = guard(limits, DT, "m", *inputs, np.zeros(1), **ends, commands=commands)
