@@ -28,8 +28,6 @@ PATIENCE = 90.0
 """Seconds after which something that must happen is said not to: on a busy machine that has to compile first."""
 STEP = 1e-3
 ANYWHERE = "127.0.0.1:0"
-LEASE = 0.5
-"""The shortest that a rig of a test grants [s]."""
 IDLE, ARMED, SAFE = 1.0, 2.0, 3.0
 LEASE_OVER, OWN_STOP = 1.0, 3.0
 
@@ -141,6 +139,9 @@ class Process:
 class Rig(Process):
     """``halfreal rig``: BASE with the changes, on a port that the system chose."""
 
+    lease = 5.0
+    """Asked for when it is brought home by hand [s]: a busy machine may hold up whoever does so."""
+
     def __init__(
         self, folder: Path, *options: str, changes: Mapping[str, object] | None = None, **streams: Any
     ) -> None:
@@ -158,10 +159,12 @@ class Rig(Process):
         """Bring it back by hand, whatever the last test has done; what it has said until then is forgotten."""
         self.signal(signal.SIGCONT)
         with Controller(self.port) as by_hand:
-            answer = wait_for(lambda: (heard := by_hand.hello(LEASE)).kind == OFFER and heard, "the rig to be free")
+            answer = wait_for(
+                lambda: (heard := by_hand.hello(self.lease)).kind == OFFER and heard, "the rig to be free"
+            )
             if answer.channels[0] != home:
                 said = self.said.count("record: ")
-                by_hand.arm(LEASE)
+                by_hand.arm(self.lease)
                 at = now = answer.channels[0]
                 while now != home:  # in small steps: a rig does not follow a first command that is far away
                     at += float(np.clip(home - at, -1e-4, 1e-4))

@@ -55,6 +55,8 @@ def slow_definition(folder: Path, port: int | None, law: str, *changes: Mapping[
 class SlowRig(Rig):
     """``halfreal rig --in-step`` of the slow test; it serves any number of sessions with one and the same specimen."""
 
+    lease = 0.5
+
     def __init__(
         self, folder: Path, law: str, *changes: Mapping[str, object], port: int | None = None, at: str = ""
     ) -> None:

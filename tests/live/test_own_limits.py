@@ -18,6 +18,7 @@ SMALL: dict[str, object] = {"excitation.virtual.displacement": "1 mm"}
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory):
     with Rig(tmp_path_factory.mktemp("rig"), changes=OWN) as rig:
+        rig.lease = 0.5
         yield rig
 
 

@@ -90,6 +90,16 @@ def test_stopping_before_anything_has_moved_moves_nothing():
     assert np.all(log[:, 0] == 0.015) and log[-1, 1] == STOPPED_AT_REST
 
 
+@pytest.mark.parametrize("waits", [True, False], ids=["armed", "first tick"])
+def test_a_trip_before_anything_has_moved_moves_nothing(waits):
+    test = Guarded(Limits(**RETURNS, force={"trip": 45.0}), before=10)
+    test.loop.state("guard")["applied"][:] = test.loop.state("guard")["held"][:] = 0.015
+    test.loop.vector[test.loop.index["measured.force"]] = 46.0
+    test.words[WAIT] = int(waits)
+    log = test.drive(200, force=46.0)
+    assert np.all(log[:, 0] == 0.015) and log[-1, 1] == FINISHED and log[-1, 2] == FORCE
+
+
 def test_before_anything_has_moved_a_force_is_let_go_all_the_same():
     test = Guarded(Limits(), soft_stop=0.05, commands="force")
     test.loop.state("guard")["applied"][:] = test.loop.state("guard")["held"][:] = 3.0

@@ -17,11 +17,11 @@ a half cosine to where the test begins (t < 0).  RUNNING is the test.  RAMP_DOWN
 for it, brings it to the safe position within the soft stop; without a soft stop, or before anything has moved, it holds
 where it is.  No mode leads out of FINISHED: a new test is a new loop.
 
-An emergency stop holds, whatever ``on_trip`` says; a rig commanded in force lets go smoothly instead, as on every trip:
-a force that is held is not safe.  A return after a trip is watched by every limit, and holds where it is on an
-emergency stop, a fault of the rig, or a value beyond its limit; one that was beyond its limit at the trip may exceed
-what it was then by MORE of the limit.  On the ways home the gap is that between command and measured displacement, and
-its limit is wider by the largest lag of the test.
+An emergency stop holds, whatever ``on_trip`` says, and so does every trip before the test has set out; a rig commanded
+in force lets go smoothly instead, as on every trip: a force that is held is not safe.  A return after a trip is watched
+by every limit, and holds where it is on an emergency stop, a fault of the rig, or a value beyond its limit; one that
+was beyond its limit at the trip may exceed what it was then by MORE of the limit.  On the ways home the gap is that
+between command and measured displacement, and its limit is wider by the largest lag of the test.
 
 The guard counts the time of the test.  That commands are no closer together in wall time is seen to where they leave
 (``links/controller_end.py``).
@@ -208,7 +208,6 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             set_out(p, s, p.soft_stop if s.moved != 0.0 or p.by_force != 0.0 else 0.0)
         else:
             s.mode = RUNNING if t > -p.half_step else RAMPING
-            s.moved = 1.0
     home = s.mode == RAMP_DOWN or tripped
 
     for i in range(n):
@@ -270,12 +269,15 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             cause, value = BY_OPERATOR, 0.0
         if cause != 0.0:
             s.mode, s.cause, s.value = TRIPPED, cause, value
-            s.returns = p.by_force if cause == BY_OPERATOR else p.returns
+            # nor does a trip move a rig that nobody has set in motion yet
+            s.returns = p.by_force if cause == BY_OPERATOR or s.moved == 0.0 else p.returns
             set_out(p, s, p.return_time if s.returns != 0.0 else 0.0)
             allow_what_tripped(p, s)
         else:
             for i in range(n):
                 s.applied[i] = s.watched[i]
+            if s.mode == RAMPING or s.mode == RUNNING:
+                s.moved = 1.0
             if s.mode == RAMP_DOWN:
                 s.elapsed += p.dt
                 if s.elapsed >= s.return_time - 1e-6 * p.dt:
