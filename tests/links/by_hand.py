@@ -61,6 +61,7 @@ class Controller:
         self.step, self.axes = step, axes
         self.key = self.sequence = self.heard = 0
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)  # as much of it as the system gives
         self.socket.connect(("127.0.0.1", port))
         self.socket.settimeout(BOUND)
 
