@@ -27,8 +27,8 @@ demo: $(BIN)/.halfreal
 	@$(BIN)/halfreal rehearse $(DEMO) --force --output results/demo.h5
 	@echo 'halfreal run $(DEMO) --with-rig --start'
 	@$(BIN)/halfreal run $(DEMO) --with-rig --start --force --output results/demo.run.h5
-	@echo 'halfreal report results/demo.run.h5 --beside results/demo.h5'
-	@$(BIN)/halfreal report results/demo.run.h5 --beside results/demo.h5 --force --output results/demo.html
+	@echo 'halfreal report results/demo.run.h5 --compare results/demo.h5'
+	@$(BIN)/halfreal report results/demo.run.h5 --compare results/demo.h5 --force --output results/demo.html
 
 lint: $(BIN)/.halfreal-test
 	$(BIN)/ruff check .

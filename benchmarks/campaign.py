@@ -18,7 +18,7 @@ from report import Row, duration
 import halfreal
 from halfreal.definition.paths import with_values
 from halfreal.stability.ideal_compensator import Device
-from halfreal.studies.compensator_uncertainty import compensator_bands
+from halfreal.studies.uncertainty.compensator_uncertainty import compensator_bands
 
 WING = Path(__file__).parents[1] / "examples" / "strut_braced_wing" / "single_gust.toml"
 SECONDS = 10.0

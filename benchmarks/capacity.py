@@ -14,7 +14,7 @@ import numpy as np
 from latency import Ours, at_rate, locked
 from report import Row, duration
 
-from halfreal.models.structure import Structure
+from halfreal.models.structures.structure import Structure
 from halfreal.records.ring import Ring
 
 PERIODS = (0.2e-3, 1e-3)

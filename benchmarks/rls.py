@@ -14,8 +14,8 @@ import numpy as np
 import scipy.linalg
 from report import Row, duration
 
-from halfreal.couplings.harmonic import packed
-from halfreal.couplings.harmonic_rls import HarmonicRls
+from halfreal.couplings.harmonic.coupling import packed
+from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
 
@@ -52,7 +52,7 @@ def coupling(transfer: np.ndarray) -> Block:
 
 
 class ByNumpy:
-    """The same update with ``numpy.linalg.qr``; names as in ``halfreal.couplings.harmonic_rls``."""
+    """The same update with ``numpy.linalg.qr``; names as in ``halfreal.couplings.harmonic.rls``."""
 
     def __init__(self, transfer: np.ndarray) -> None:
         self.transfer = packed(transfer)

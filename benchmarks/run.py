@@ -22,12 +22,12 @@ import numpy_loop
 import processes
 import realtime
 import rls
-import vrths
 from capacity import structure
 from report import Row, duration, show, speed, write
 
 import halfreal
 import stability
+import vrths
 from halfreal.definition.definition import Definition
 from halfreal.kernels.loop import Loop
 from halfreal.runs.build import SETTLING_TICKS

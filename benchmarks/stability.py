@@ -20,7 +20,7 @@ import halfreal
 from halfreal.stability.dde import DelaySystem, abscissa
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.state_space import StateSpace
-from halfreal.studies.chart import chart
+from halfreal.studies.charts.chart import chart
 
 M, C, K, KS = 2.2, 15.0, 2250.0, 2250.0
 PADE = 8

@@ -16,7 +16,7 @@ from report import Row, duration
 from halfreal.definition.definition import Definition
 from halfreal.kernels.loop import Loop
 from halfreal.runs.build import build
-from halfreal.studies import vrths
+from halfreal.vrths import problem as vrths
 
 LENGTH = 41.18
 """Seconds: as long as the problem's record of El Centro."""

@@ -16,13 +16,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.couplings.harmonic import Harmonic
-from halfreal.couplings.harmonic_lms import HarmonicLms
-from halfreal.couplings.harmonic_rls import HarmonicRls
+from halfreal.couplings.harmonic.coupling import Harmonic
+from halfreal.couplings.harmonic.lms import HarmonicLms
+from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.definition.sections import Excitations
 from halfreal.figures import new_figure, styled
 from halfreal.kernels.block import Block
-from halfreal.models.excitation import Sine
+from halfreal.models.excitations.excitation import Sine
 from halfreal.runs.build import build
 from halfreal.safety.limits import Limits
 

@@ -17,16 +17,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.couplings.harmonic_lms import HarmonicLms
+from halfreal.couplings.harmonic.lms import HarmonicLms
+from halfreal.couplings.harmonic.lti import gap_response, resonator, stability_map
 from halfreal.definition.sections import Excitations
 from halfreal.figures import new_figure, styled
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitation import Sine
-from halfreal.models.structure import Structure
+from halfreal.models.excitations.excitation import Sine
+from halfreal.models.structures.structure import Structure
 from halfreal.runs.build import SETTLING_TICKS, build
 from halfreal.runs.build import plant as running_plant
-from halfreal.stability.harmonic_lti import gap_response, resonator, stability_map
 from halfreal.stability.hybrid_plant import (
     Part,
     closed_loop,

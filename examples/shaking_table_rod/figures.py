@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from halfreal.figures import BAD, QUIET, new_figure, styled
 from halfreal.identification.poles import Poles
-from halfreal.models.exact import discretise
+from halfreal.models.schemes.exact import discretise
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.state_space import StateSpace
 from halfreal.stability.tracking import delayed

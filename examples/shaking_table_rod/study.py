@@ -25,9 +25,9 @@ from halfreal.identification.lsce import lsce_supported
 from halfreal.identification.lscf import lscf
 from halfreal.identification.poles import ModalError, Poles
 from halfreal.identification.vector_fitting import vector_fit
-from halfreal.models.base_excited import BaseExcited
-from halfreal.models.exact import discretise
-from halfreal.models.excitation import Random
+from halfreal.models.excitations.excitation import Random
+from halfreal.models.schemes.exact import discretise
+from halfreal.models.structures.base_excited import BaseExcited
 from halfreal.rigs.table_parts import Pid
 from halfreal.rigs.table_tuning import tune
 from halfreal.runs.loop_stability import linearised

@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 
 from halfreal.figures import MEASURED, QUIET, new_figure, styled
 from halfreal.identification.assembled_frf import AssembledFRF, frf_of_run
-from halfreal.models.base_excited import BaseExcited
+from halfreal.models.structures.base_excited import BaseExcited
 from halfreal.rigs.interface_geometry import AXES
 from halfreal.runs.loop_stability import linearised
 from halfreal.stability.matching import matched

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from halfreal.models.damping import modal_damping
-from halfreal.models.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
-from halfreal.models.substructure import Substructure, couple
+from halfreal.models.structures.damping import modal_damping
+from halfreal.models.structures.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
+from halfreal.models.structures.substructure import Substructure, couple
 
 SPAN, WING_ELEMENTS = 6.0, 12  # m, along the swept axis
 SWEEP = np.radians(25.0)

@@ -20,12 +20,12 @@ from halfreal.identification.frf import Estimate
 from halfreal.identification.lsce import lsce
 from halfreal.identification.lscf import lscf
 from halfreal.identification.poles import Poles
-from halfreal.models.excitation import Pulse, Random, SteppedSine
+from halfreal.models.excitations.excitation import Pulse, Random, SteppedSine
 from halfreal.records.exchange_formats import SCALAR, Contents, Modes, Place, Responses
 from halfreal.records.universal_file import write_uff
 from halfreal.rigs.table_tuning import tune
 from halfreal.runs.loop_stability import linearised
-from halfreal.studies.tune_table import AxisFollowing, TableTuning, follows, tune_table
+from halfreal.studies.tuning.table import AxisFollowing, TableTuning, follows, tune_table
 
 HERE = Path(__file__).parent
 STEP = 1e-3  # s

@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.reports import plots
-from halfreal.reports.style import new_figure, styled
+from halfreal.presentation import plots
+from halfreal.presentation.style import new_figure, styled
 
 HERE = Path(__file__).parent
 

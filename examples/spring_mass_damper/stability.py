@@ -16,7 +16,7 @@ from halfreal.couplings.forward_prediction import weights
 from halfreal.figures import new_figure, styled
 from halfreal.stability.dde import DelaySystem
 from halfreal.stability.dde_sweep import limit, sweep
-from halfreal.studies.chart import chart
+from halfreal.studies.charts.chart import chart
 
 HERE = Path(__file__).parent
 M, C, K, KS = 2.2, 15.0, 2250.0, 2250.0

@@ -16,7 +16,7 @@ import numpy as np
 import halfreal
 from halfreal.identification.experiment import experiment
 from halfreal.identification.parameters import ParameterFit, fit_parameters
-from halfreal.models.excitation import SteppedSine
+from halfreal.models.excitations.excitation import SteppedSine
 from halfreal.models.shaker import Shaker, responses
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -26,12 +26,12 @@ import scipy.signal
 from halfreal.kernels.block import Block, Channel, channels, names
 from halfreal.kernels.linear import stored
 from halfreal.kernels.random import normal
-from halfreal.models.beam import Beam
-from halfreal.models.beam_elements import node_dofs, rectangle, uniform_beam
-from halfreal.models.craig_bampton import reduced
-from halfreal.models.exact import Exact, discretise, exact_method, exact_step
-from halfreal.models.joints import point_mass, spring
-from halfreal.models.substructure import Substructure, couple
+from halfreal.models.schemes.exact import Exact, discretise, exact_method, exact_step
+from halfreal.models.structures.beam import Beam
+from halfreal.models.structures.beam_elements import node_dofs, rectangle, uniform_beam
+from halfreal.models.structures.craig_bampton import reduced
+from halfreal.models.structures.joints import point_mass, spring
+from halfreal.models.structures.substructure import Substructure, couple
 from halfreal.models.system import Elements, System
 from halfreal.rigs.interface_geometry import InterfaceGeometry
 from halfreal.rigs.peak_filter import PeakFilter

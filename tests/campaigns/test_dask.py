@@ -9,10 +9,10 @@ import pytest
 
 from campaigns.test_sweep import PLAN, TEST, assert_whole
 from halfreal.campaigns import workers
+from halfreal.campaigns.plan import Plan
+from halfreal.campaigns.store import load_results
 from halfreal.campaigns.sweep import sweep
 from halfreal.campaigns.workers import CampaignError
-from halfreal.studies.campaign_plan import Plan
-from halfreal.studies.campaign_store import load_results
 
 pytestmark = pytest.mark.xdist_group("dask")
 

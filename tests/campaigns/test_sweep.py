@@ -12,12 +12,12 @@ from examples.wallace2005 import GALLERY, definition
 from halfreal.campaigns import sweep as campaign
 from halfreal.campaigns import workers
 from halfreal.campaigns.evaluate import evaluate, job_for
+from halfreal.campaigns.plan import Plan, lay_out
 from halfreal.campaigns.scores import wanted
+from halfreal.campaigns.store import PointResult, StoreError, load_results
 from halfreal.campaigns.sweep import sweep
 from halfreal.campaigns.workers import CampaignError, WorkerDiedError
 from halfreal.cli import app
-from halfreal.studies.campaign_plan import Plan, lay_out
-from halfreal.studies.campaign_store import PointResult, StoreError, load_results
 
 pytestmark = pytest.mark.xdist_group("campaign")
 TEST = definition(timing={"step": 1e-3, "duration": 0.5}, limits={"gap": {"trip": 5e-3}})

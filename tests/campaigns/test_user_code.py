@@ -4,10 +4,10 @@ import pytest
 
 from examples.wallace2005 import definition
 from halfreal.campaigns.evaluate import evaluate, job_for
+from halfreal.campaigns.plan import Plan
 from halfreal.campaigns.scores import wanted
+from halfreal.campaigns.store import StoreError, load_results
 from halfreal.campaigns.sweep import sweep
-from halfreal.studies.campaign_plan import Plan
-from halfreal.studies.campaign_store import StoreError, load_results
 
 pytestmark = pytest.mark.xdist_group("campaign")
 PLAN = Plan(vary={"rig.actuator.delay": [i * 1e-3 for i in range(1, 9)]}, scores=("peak command",), check=False)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import halfreal
 from examples.wallace2005 import GALLERY
 from halfreal.cli import app
-from halfreal.studies import vrths
+from halfreal.vrths import problem as vrths
 
 
 def run(*words: object):
@@ -20,7 +20,7 @@ def short(monkeypatch):
     """Two seconds of the shipped motions, so that the command is what is tested."""
     full = vrths.motions()
     cut = {name: vrths.Motion(motion.excitation, 2.0) for name, motion in full.items()}
-    monkeypatch.setattr("halfreal.campaigns.vrths_command.motions", lambda: cut)
+    monkeypatch.setattr("halfreal.vrths.command.motions", lambda: cut)
 
 
 def test_the_scorecard_with_a_record_of_the_users(tmp_path, short):

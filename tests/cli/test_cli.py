@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from examples.wallace2005 import GALLERY
 from halfreal.cli import app
-from halfreal.cli.answers import console
+from halfreal.presentation.answers import console
 
 GOOD = GALLERY / "forward_prediction.toml"
 BAD = """

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from halfreal.couplings import harmonic
-from halfreal.couplings.harmonic_lms import HarmonicLms
-from halfreal.couplings.harmonic_rls import HarmonicRls
+from halfreal.couplings.harmonic import coupling as harmonic
+from halfreal.couplings.harmonic.lms import HarmonicLms
+from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.kernels.block import Block, Channel, channels, names
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.random import normal
-from halfreal.models.excitation import silence
-from halfreal.models.structure import Structure
+from halfreal.models.excitations.excitation import silence
+from halfreal.models.structures.structure import Structure
 
 DT = 1e-3
 VIRTUAL, SPECIMEN, ACTUATOR = (0.1, 0.05, 1000.0), (0.01, 0.05, 1000.0), (0.1, 1.0, 100.0)

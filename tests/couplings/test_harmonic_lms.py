@@ -8,13 +8,13 @@ import pytest
 
 from couplings import lumped
 from couplings.lumped import DT
-from halfreal.couplings.harmonic import unpacked
-from halfreal.couplings.harmonic_lms import HarmonicLms
+from halfreal.couplings.harmonic.coupling import unpacked
+from halfreal.couplings.harmonic.lms import HarmonicLms
+from halfreal.couplings.harmonic.lti import gap_response, resonator, stability_map
 from halfreal.kernels.block import Block, channels
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitation import silence
-from halfreal.models.structure import Structure
-from halfreal.stability.harmonic_lti import gap_response, resonator, stability_map
+from halfreal.models.excitations.excitation import silence
+from halfreal.models.structures.structure import Structure
 from halfreal.stability.hybrid_plant import Part, bilinear, closed_loop, hybrid_plant
 from halfreal.stability.linearise import linearise
 from halfreal.stability.state_space import StateSpace

@@ -10,7 +10,7 @@ from halfreal.couplings.model_inverse import ModelInverse
 from halfreal.definition.sections import Coupling
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.exact import exact_method
+from halfreal.models.schemes.exact import exact_method
 
 STEP = 1 / 2048
 INVERSE = np.array([0.95, 0.02, 1.2e-4, 4e-7])

@@ -13,7 +13,7 @@ from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.servo_hydraulic import ServoHydraulic
-from halfreal.runs.compensation import actuator_of, device_in, informed
+from halfreal.runs.compensation import actuator_of, device_in, with_model_data
 from halfreal.runs.loop_stability import linearised, margin_of
 from halfreal.runs.worst_frequency import at_worst, tuned_to
 from halfreal.stability.ideal_compensator import performance
@@ -89,7 +89,7 @@ def test_actuator_and_device_move_together_whatever_the_wing(settings, hz):
     assert abs(found) == pytest.approx(1.0, abs=0.023)
     assert abs(np.degrees(np.angle(found))) < (1.0 if hz <= 8.0 else 5.0)
     lines = np.array([hz])
-    told = performance(actuator_of(test), device_in(test), lines, informed(test).response(STEP, lines))
+    told = performance(actuator_of(test), device_in(test), lines, with_model_data(test).response(STEP, lines))
     assert found == pytest.approx(told.ratio[0], abs=5e-3)
 
 
@@ -98,7 +98,7 @@ def test_the_table_comes_from_the_shaker_that_was_identified():
     test = definition(coupling={**NARROW, "shaker": wrong})
     # the compensator of another shaker on this one, as the model says
     lines = np.array([5.0])
-    other = informed(test).response(STEP, lines)
+    other = with_model_data(test).response(STEP, lines)
     told = performance(actuator_of(definition()), device_in(test), lines, other)
     assert abs(told.ratio[0] - 1.0) > 0.05
     assert steady_ratio(test, 5.0) == pytest.approx(told.ratio[0], abs=2e-3)
@@ -115,12 +115,12 @@ def test_feedback_takes_away_what_a_wrong_model_leaves():
 
 
 def test_noise_that_the_broad_band_inverse_lets_through_is_what_it_says():
-    coupling = informed(definition(coupling=BROAD))
+    coupling = with_model_data(definition(coupling=BROAD))
     lines = np.fft.rfftfreq(4096, STEP)
     gain = np.sqrt(np.mean(np.abs(coupling.response(STEP, lines[1:])) ** 2))
     # white noise: the mean of |P|² over all frequencies, its slow mean being but a small part
     assert gain == pytest.approx(coupling.noise, rel=0.02)
-    quieter = informed(definition(coupling={**BROAD, "noise_weight": 0.03}))
+    quieter = with_model_data(definition(coupling={**BROAD, "noise_weight": 0.03}))
     assert quieter.noise < coupling.noise
 
 
@@ -168,7 +168,7 @@ def test_a_test_beyond_the_table_is_refused_before_it_runs():
         definition(coupling=NARROW, excitation={"specimen": gusts(40.0)})
     unchecked = definition().model_copy(update={"coupling": NarrowBandTable(**NARROW)})
     with pytest.raises(HalfrealError, match=r"coupling.frequency: 0.4 Hz is outside"):
-        informed(unchecked).response(STEP, [0.4])
+        with_model_data(unchecked).response(STEP, [0.4])
 
 
 def test_a_test_without_a_frequency_is_told_so():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import halfreal
-from halfreal.stability.harmonic_lti import gap_response, stability_map
+from halfreal.couplings.harmonic.lti import gap_response, stability_map
 from halfreal.stability.hybrid_plant import closed_loop, growth
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all

@@ -7,7 +7,7 @@ import pytest
 
 import halfreal
 from examples.frame import figures, study
-from halfreal.reports.measures import measures
+from halfreal.presentation.measures import measures
 
 FIDELITY = {"explicit_newmark": (0.0106,), "operator_splitting": (0.0328,), "two_storeys": (0.0131,)}
 """Of the worst axis."""

@@ -5,13 +5,13 @@ import pytest
 
 import halfreal
 from examples.shaking_table_six_axes import make_definition, parts, study
-from halfreal.models.base_excited import BaseExcited
+from halfreal.models.structures.base_excited import BaseExcited
 from halfreal.records.exchange_formats import Place
 from halfreal.records.universal_file import read_uff, write_uff
 from halfreal.runs.loop_stability import linearised
 from halfreal.runs.reference import assembled
 from halfreal.stability.substructures import substructured_loop
-from halfreal.studies.tune_table import delay
+from halfreal.studies.tuning.table import delay
 
 
 def ratio(pole):

@@ -11,7 +11,7 @@ from scipy.signal import lsim
 
 import halfreal
 from examples.wallace2005 import GALLERY
-from halfreal.studies.campaign_plan import read_plan
+from halfreal.campaigns.plan import read_plan
 
 WING = GALLERY.parent / "strut_braced_wing"
 

@@ -11,8 +11,8 @@ import pytest
 from examples import vrths
 from examples.wallace2005 import GALLERY
 from halfreal.runs.loop_stability import loop_stability
-from halfreal.studies.vrths import CASES, case, couplings, perturbed, reference, score, with_motion, without_noise
-from halfreal.studies.vrths_published import TABLE_3
+from halfreal.vrths.problem import CASES, case, couplings, perturbed, reference, score, with_motion, without_noise
+from halfreal.vrths.published import TABLE_3
 
 FOLDER = GALLERY.parent / "vrths_benchmark"
 SEEDS = range(1, 9)

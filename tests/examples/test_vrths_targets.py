@@ -13,8 +13,8 @@ import pytest
 
 import halfreal
 from examples import vrths
-from halfreal.studies.tune import tune
-from halfreal.studies.vrths import (
+from halfreal.studies.tuning.tune import tune
+from halfreal.vrths.problem import (
     FORCE_LIMIT,
     GALLERY,
     case,
@@ -26,7 +26,7 @@ from halfreal.studies.vrths import (
     with_motion,
     without_noise,
 )
-from halfreal.studies.vrths_published import ADAPTIVE, RECOMPUTED
+from halfreal.vrths.published import ADAPTIVE, RECOMPUTED
 
 pytestmark = pytest.mark.xdist_group("vrths_targets")
 SEEN = 0.01

@@ -24,7 +24,7 @@ import halfreal
 from halfreal.kernels.control import RECORD_FAILS, REQUEST
 from halfreal.kernels.tick import ARMED, RAMP_DOWN, RAMPING, RUNNING, TRIPPED
 from halfreal.runs.run import Run
-from halfreal.studies.check import Check
+from halfreal.studies.check.check import Check
 from live.processes import STEP, Rig, armed, column, definition, wait_for
 from live.proxy import COMMAND, MEASUREMENT, Datagram, Proxy
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.structure import Structure
+from halfreal.models.structures.structure import Structure
 
 SOURCES = (Channel("excitation.virtual", "N"), Channel("excitation.virtual.rate", "N/s"), Channel("feedback", "N"))
 RECORD = ("target", "virtual.q2", "virtual.v1", "virtual.a2")

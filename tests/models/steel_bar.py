@@ -15,8 +15,8 @@ from scipy.integrate import solve_ivp
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.random import normal
-from halfreal.models.constrained import Constrained
-from halfreal.models.excitation import Pulse
+from halfreal.models.excitations.excitation import Pulse
+from halfreal.models.force_control.constrained import Constrained
 
 MASS, STIFFNESS, CUBIC, BAR = 1000.0, 2.33e6, 3.66e13, 2.9e6
 STEP, STEPS = 0.5e-3, 2000

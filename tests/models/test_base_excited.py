@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from halfreal.models.base_excited import BaseExcited, InterfaceError
-from halfreal.models.beam_elements import node_dofs, uniform_beam
+from halfreal.models.structures.base_excited import BaseExcited, InterfaceError
+from halfreal.models.structures.beam_elements import node_dofs, uniform_beam
 
 HZ = np.array([0.5, 3.0, 11.0, 47.0])
 S = 2j * np.pi * HZ[:, None, None]

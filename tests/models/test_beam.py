@@ -7,10 +7,10 @@ from scipy.optimize import brentq
 
 from halfreal.kernels.block import names
 from halfreal.kernels.loop import Loop
-from halfreal.models.beam import Beam
-from halfreal.models.beam_elements import beam_of, node_dofs, rectangle, uniform_beam
-from halfreal.models.joints import point_mass, spring
-from halfreal.models.substructure import Substructure, SubstructureError, couple
+from halfreal.models.structures.beam import Beam
+from halfreal.models.structures.beam_elements import beam_of, node_dofs, rectangle, uniform_beam
+from halfreal.models.structures.joints import point_mass, spring
+from halfreal.models.structures.substructure import Substructure, SubstructureError, couple
 from models.beam_rig import rig
 from models.loops import table
 

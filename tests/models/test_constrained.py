@@ -12,11 +12,11 @@ from halfreal.definition.schema import json_schema
 from halfreal.definition.write import to_toml
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
-from halfreal.models.constrained import Constrained
-from halfreal.models.excitation import silence
-from halfreal.models.stiffness_estimate import below_specimen
-from halfreal.models.structure import Structure
-from halfreal.models.tableaus import nodes
+from halfreal.models.excitations.excitation import silence
+from halfreal.models.force_control.constrained import Constrained
+from halfreal.models.force_control.stiffness_estimate import below_specimen
+from halfreal.models.schemes.tableaus import nodes
+from halfreal.models.structures.structure import Structure
 from models import steel_bar
 from models.loops import sine
 from models.steel_bar import BAR, CUBIC, MASS, PAPER, PULSE, STEP, STIFFNESS, indices, loop, structure

@@ -5,10 +5,10 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 
-from halfreal.models.beam_elements import node_dofs, uniform_beam
-from halfreal.models.craig_bampton import ReductionError, boundary_modes, craig_bampton, reduced
-from halfreal.models.joints import spring
-from halfreal.models.substructure import Substructure, couple
+from halfreal.models.structures.beam_elements import node_dofs, uniform_beam
+from halfreal.models.structures.craig_bampton import ReductionError, boundary_modes, craig_bampton, reduced
+from halfreal.models.structures.joints import spring
+from halfreal.models.structures.substructure import Substructure, couple
 from models.beam_rig import rig
 
 LENGTH, EI, RHO_A = 0.7, 44.8, 1.256

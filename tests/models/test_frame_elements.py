@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from halfreal.models.base_excited import BaseExcited
-from halfreal.models.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
-from halfreal.models.substructure import couple
+from halfreal.models.structures.base_excited import BaseExcited
+from halfreal.models.structures.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
+from halfreal.models.structures.substructure import couple
 from halfreal.rigs.transfer_system import rigid_body_mass
 
 SECTION = Section(stretching=4e6, torsion=3e3, bending_2=2e4, bending_3=9e4, mass=8.0, inertia=0.05)

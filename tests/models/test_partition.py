@@ -3,8 +3,8 @@ import pytest
 from pydantic import ValidationError
 
 import halfreal
-from halfreal.models.partition import Partition
-from halfreal.models.structure import Structure
+from halfreal.models.structures.partition import Partition
+from halfreal.models.structures.structure import Structure
 from halfreal.runs.reference import assembled
 
 MASS = np.diag([3.0, 2.0, 1.0])

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from halfreal.definition.definition import Definition
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.structure import Structure
+from halfreal.models.structures.structure import Structure
 from halfreal.stability.linearise import linearise
 from models.loops import SOURCES
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.spring_damper import SpringDamper
+from halfreal.models.structures.spring_damper import SpringDamper
 
 K, C, DT = 8000.0, 800.0, 0.25e-3
 

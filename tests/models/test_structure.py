@@ -7,10 +7,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from halfreal.kernels.block import names
 from halfreal.kernels.loop import Loop
-from halfreal.models.modal import Modes
-from halfreal.models.schemes import AnyScheme
-from halfreal.models.state_space import StateSpace
-from halfreal.models.structure import Structure
+from halfreal.models.schemes.any_scheme import AnyScheme
+from halfreal.models.structures.modal import Modes
+from halfreal.models.structures.state_space import StateSpaceModel
+from halfreal.models.structures.structure import Structure
 from models import loops
 from models.loops import DAMPING, FORCED, MASS, STIFFNESS, structure
 
@@ -215,7 +215,7 @@ def test_modes_respond_like_the_structure_they_come_from():
 @pytest.mark.parametrize("hold", ["first", "zero"])
 def test_state_space_responds_like_the_structure_it_comes_from(hold):
     inverse = np.linalg.inv(MASS)
-    model = StateSpace(
+    model = StateSpaceModel(
         kind="state space",
         hold=hold,
         responses={"q2": "m"},
@@ -245,9 +245,9 @@ def test_modes_and_state_space_refuse_what_does_not_fit():
         )
     assert caught.value.error_count() == 3
     with pytest.raises(ValidationError, match=r"1 × 1 where 1 × 2 is expected: 1 state.s., 2 inputs"):
-        StateSpace(kind="state space", A=[[1.0]], B=[[1.0]], C=[[1.0]])
+        StateSpaceModel(kind="state space", A=[[1.0]], B=[[1.0]], C=[[1.0]])
     with pytest.raises(ValidationError, match="A is 1 × 2; it must be square"):
-        StateSpace(kind="state space", A=[[1.0, 2.0]], B=[[1.0, 1.0]], C=[[1.0]])
+        StateSpaceModel(kind="state space", A=[[1.0, 2.0]], B=[[1.0, 1.0]], C=[[1.0]])
 
 
 def test_a_structure_survives_the_json_of_a_run_file():

@@ -14,7 +14,7 @@ RIG = """
 import numpy as np
 from halfreal.kernels.block import Block, Channel
 from halfreal.models.axes import Axes
-from halfreal.models.excitation import silence
+from halfreal.models.excitations.excitation import silence
 from halfreal.rigs.force_actuated import ForceActuated
 from halfreal.rigs.interface_geometry import InterfaceGeometry
 from halfreal.rigs.peak_filter import PeakFilter

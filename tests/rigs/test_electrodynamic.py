@@ -7,7 +7,7 @@ from scipy.signal import lsim
 
 import halfreal
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitation import Step, silence
+from halfreal.models.excitations.excitation import Step, silence
 from halfreal.models.shaker import Drive, Shaker, polynomials, responses
 from halfreal.rigs.electrodynamic import Electrodynamic
 from halfreal.stability.ideal_compensator import follower_of

@@ -6,10 +6,10 @@ from pydantic import ValidationError
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.beam_elements import node_dofs, uniform_beam
-from halfreal.models.craig_bampton import reduced
-from halfreal.models.joints import spring
-from halfreal.models.substructure import couple
+from halfreal.models.structures.beam_elements import node_dofs, uniform_beam
+from halfreal.models.structures.craig_bampton import reduced
+from halfreal.models.structures.joints import spring
+from halfreal.models.structures.substructure import couple
 from halfreal.rigs.interface_geometry import AXES, GeometryError, InterfaceGeometry, geometry, motion_from_sensors
 from halfreal.rigs.peak_filter import PeakFilter
 from halfreal.rigs.transfer_system import TransferSystem, rigid_body_mass

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.axes import Axes
-from halfreal.models.excitation import silence
+from halfreal.models.excitations.excitation import silence
 from halfreal.rigs.sensors import Sensors
 from halfreal.rigs.servo_hydraulic import ServoHydraulic
 from halfreal.runs.rig_alone import servo_remedy

@@ -11,15 +11,15 @@ import halfreal
 from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, channels
 from halfreal.kernels.loop import Loop
-from halfreal.models.base_excited import BaseExcited
-from halfreal.models.excitation import silence
+from halfreal.models.excitations.excitation import silence
+from halfreal.models.structures.base_excited import BaseExcited
 from halfreal.rigs.interface_geometry import AXES
 from halfreal.rigs.shaking_table import ShakingTable
 from halfreal.rigs.table_tuning import axis_response, closed_loop, sampled_radius, slow_lag, tune
 from halfreal.runs.build import build
 from halfreal.runs.loop_stability import linearised, loop_stability
 from halfreal.runs.rig_alone import rig_alone
-from halfreal.studies.nonlinear import examine, is_nonlinear
+from halfreal.studies.check.nonlinear import examine, is_nonlinear
 
 TUNED = {"proportional": 150.0, "derivative": 0.2}
 MASS = {"mass": [[12.5]]}

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from couplings import lumped
-from halfreal.couplings.harmonic_excitation import with_harmonics
-from halfreal.couplings.harmonic_lms import HarmonicLms
-from halfreal.couplings.harmonic_rls import HarmonicRls
+from halfreal.couplings.harmonic.envelope import growth_rates
+from halfreal.couplings.harmonic.excitation import with_harmonics
+from halfreal.couplings.harmonic.lms import HarmonicLms
+from halfreal.couplings.harmonic.memory import lms_memory, rls_memories, time_constant
+from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.definition.definition import Definition
 from halfreal.definition.load import to_toml
 from halfreal.errors import HalfrealError
-from halfreal.models.excitation import Chirp, Pulse, Sine, Square
+from halfreal.models.excitations.excitation import Chirp, Pulse, Sine, Square
 from halfreal.runs.build import SETTLING_TICKS, build, choice, plant, written_down
-from halfreal.runs.harmonic_memory import lms_memory, rls_memories, time_constant
-from halfreal.stability.harmonic_envelope import growth_rates
 from halfreal.stability.linearise import linearise
 from halfreal.stability.state_space import StateSpace
 
@@ -180,12 +180,12 @@ def test_what_is_chosen_can_be_written_down_and_runs_to_the_same_bits(law):
 
 def test_choices_are_told_with_their_reasons():
     test = definition(HarmonicLms(identification_time=1.0, amplitude=1.0))
-    told = choice(test).in_words(lambda: plant(test), 1e-3)
+    told = choice(test).as_text(lambda: plant(test), 1e-3)
     assert told[0] == 'chosen: coupling.frequencies = ["8 Hz"], those of the excitation'
     assert "coupling.memory" in told[1] and "by the model, as the rig is identified only in the test" in told[1]
     assert "shorter than the model's slowest time constant, 4" in told[-1]
     shaky = HarmonicRls(frequencies=[8.0], transfer="model", memory=0.02, identification_memory=0.1)
-    assert "and the gap will not close" in choice(definition(shaky)).in_words(lambda: plant(test), 1e-3)[-1]
+    assert "and the gap will not close" in choice(definition(shaky)).as_text(lambda: plant(test), 1e-3)[-1]
 
 
 def test_bare_gain_that_does_not_tell_harmonics_apart_is_told():
@@ -193,7 +193,7 @@ def test_bare_gain_that_does_not_tell_harmonics_apart_is_told():
 
     def told(gain: float, **identification: float) -> list[str]:
         test = definition(HarmonicLms(frequencies=[8.05, 8.0], transfer="model", gain=gain, **identification))
-        return [line for line in choice(test).in_words(lambda: plant(test), 1e-3) if "told apart" in line]
+        return [line for line in choice(test).as_text(lambda: plant(test), 1e-3) if "told apart" in line]
 
     size = np.abs(lumped.seen(np.array([8.0, 8.05]))).max()
     limit = 2e-3 * 2 * np.pi * 0.05 / size**2

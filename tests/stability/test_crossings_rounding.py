@@ -10,7 +10,7 @@ from halfreal.runs.build import SETTLING_TICKS, build
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.open_loop import open_loop
 from halfreal.stability.state_space import FEW_STATES
-from halfreal.studies import vrths
+from halfreal.vrths import problem as vrths
 
 
 @pytest.mark.parametrize(("order", "degree"), [(3, 1), (4, 2), (5, 3)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from halfreal.models.constrained import Constrained
+from halfreal.models.force_control.constrained import Constrained
 from halfreal.stability.force_control import (
     ForceControl,
     ForceControlError,

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from halfreal.models.base_excited import BaseExcited
-from halfreal.models.beam_elements import node_dofs, uniform_beam
-from halfreal.models.modal import Modes
-from halfreal.models.structure import Structure
-from halfreal.models.substructure import Substructure, couple
+from halfreal.models.structures.base_excited import BaseExcited
+from halfreal.models.structures.beam_elements import node_dofs, uniform_beam
+from halfreal.models.structures.modal import Modes
+from halfreal.models.structures.structure import Structure
+from halfreal.models.structures.substructure import Substructure, couple
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.substructures import high_frequency_gain, physical_part, substructured_loop, virtual_part
 from stability.delay_cases import MASS, rod_modes, rod_open_loop

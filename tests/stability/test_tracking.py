@@ -5,7 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, C, K, M, definition
-from halfreal.models.exact import discretise
+from halfreal.models.schemes.exact import discretise
 from halfreal.stability.dde import roots
 from halfreal.stability.state_space import StateSpace
 from halfreal.stability.tracking import delayed, track

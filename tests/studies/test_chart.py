@@ -9,12 +9,12 @@ from examples.wallace2005 import KS, C, K, M, critical_delay, definition
 from halfreal.errors import HalfrealError
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.state_space import StateSpace
-from halfreal.studies.batch_crossings import crossings_of
-from halfreal.studies.chart import chart
-from halfreal.studies.chart_gain_phase import gain_phase_chart
-from halfreal.studies.chart_grid import zero_line
-from halfreal.studies.continuous import continuous_loop
-from halfreal.studies.variation import Variation, growth_rate
+from halfreal.studies.charts.batch_crossings import crossings_of
+from halfreal.studies.charts.chart import chart
+from halfreal.studies.charts.continuous import continuous_loop
+from halfreal.studies.charts.gain_phase import gain_phase_chart
+from halfreal.studies.charts.grid import zero_line
+from halfreal.studies.uncertainty.variation import Variation, growth_rate
 
 pytestmark = pytest.mark.xdist_group("chart")
 DELAY, STIFFNESS = "rig.actuator.delay", "rig.specimen.stiffness"

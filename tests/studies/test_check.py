@@ -11,8 +11,8 @@ import halfreal
 from examples.shaking_table_rod import study
 from examples.wallace2005 import DELAY, GALLERY, KS, M, critical_delay, definition, linearised
 from halfreal.definition.paths import with_values
-from halfreal.studies.advice import sampling, strokes
-from halfreal.studies.check import little_gain
+from halfreal.studies.check.advice import sampling, strokes
+from halfreal.studies.check.check import little_gain
 
 ROD = study.HERE / "rod.toml"
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}

@@ -8,7 +8,7 @@ import pytest
 from halfreal.errors import HalfrealError
 from halfreal.models.shaker import Drive, Shaker, responses
 from halfreal.stability.ideal_compensator import Device
-from halfreal.studies.compensator_uncertainty import RANGES, compensator_bands
+from halfreal.studies.uncertainty.compensator_uncertainty import RANGES, compensator_bands
 from rigs.wing import DRIVE, SHAKER
 
 HZ = np.linspace(0.5, 15.0, 30)

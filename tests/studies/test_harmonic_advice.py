@@ -9,9 +9,9 @@ import halfreal
 from couplings import lumped
 from halfreal.definition.definition import Definition
 from halfreal.definition.paths import with_values
-from halfreal.definition.sections import Recording
+from halfreal.definition.sections import RecordSettings
 from halfreal.runs.build import choice
-from halfreal.studies.harmonic_advice import at_rest, harmonic_advice, on_answer, on_gap
+from halfreal.studies.check.harmonic_advice import at_rest, harmonic_advice, on_answer, on_gap
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 
@@ -55,7 +55,7 @@ def test_closed_gap_is_told_without_a_warning_and_events_in_words():
     assert (
         "the test ends before the identification of 20 s" in on_gap(short, short.coupling, halfreal.rehearse(short))[0]
     )
-    silent = given("lms", **{"timing.duration": 1.0}).model_copy(update={"record": Recording(channels=("gap",))})
+    silent = given("lms", **{"timing.duration": 1.0}).model_copy(update={"record": RecordSettings(channels=("gap",))})
     assert "coupling.nmse is not recorded" in on_gap(silent, silent.coupling, halfreal.rehearse(silent))[0]
 
 

@@ -7,8 +7,8 @@ from halfreal.identification import lscf
 from halfreal.identification.assembled_frf import frf_of_run
 from halfreal.identification.poles import Poles
 from halfreal.identification.stabilisation import Spread
+from halfreal.presentation.modal_text import as_numbers, as_text, figure
 from halfreal.studies.modal_analysis import Mode, _from_decay, jackknife, modal_analysis, told_apart
-from halfreal.studies.modal_words import as_numbers, figure, in_words
 from two_modes import FREQUENCY, OUTPUTS, STEP, poles, receptance, recorded
 
 
@@ -72,7 +72,7 @@ def test_poles_made_of_others_are_doubtful_unless_the_loop_has_them():
 def test_without_three_responses_no_standard_deviation_is_told():
     found = modal_analysis(recorded(), OUTPUTS[:2], highest_hz=18.0)
     assert all(np.isnan(one.spread.frequency_hz) and not one.doubtful for one in found.modes)
-    lines = in_words(found)
+    lines = as_text(found)
     assert lines[3].split()[3] == "—" and "±: none, with fewer than 3 responses" in lines[6]
 
 
@@ -80,7 +80,7 @@ def test_a_pole_of_the_loop_is_told_beside_a_mode_only_if_it_is_near():
     found = modal_analysis(recorded(), highest_hz=18.0)
     assert found.modes[0].of_loop == (5.0, 0.02)
     assert found.modes[1].of_loop is None
-    lines = in_words(found)
+    lines = as_text(found)
     assert "5.000 Hz 2.00 %" in lines[3] and lines[4].endswith("—")
     assert [one["frequency_hz"] for one in as_numbers(found)["modes"]] == pytest.approx(FREQUENCY, rel=1e-4)
     assert len(figure(found).axes) == len(OUTPUTS) + 2  # the diagram has a second scale

@@ -5,7 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
-from halfreal.studies.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear, onset
+from halfreal.studies.check.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear, onset
 
 HARDENING = {"elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": KS, "cubic": 2e8}}]}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import halfreal
-from halfreal.studies.truncation import truncation
+from halfreal.studies.check.truncation import truncation
 from stability.delay_cases import MASS, rod_modes
 
 

@@ -10,14 +10,14 @@ import halfreal
 from examples.wallace2005 import DELAY, GALLERY, definition
 from halfreal.definition.load import from_toml, to_toml
 from halfreal.errors import HalfrealError
+from halfreal.presentation.tune_text import about, as_numbers, as_text
 from halfreal.runs.loop_stability import loop_stability
-from halfreal.studies import vrths
-from halfreal.studies.reach import out_of_reach
-from halfreal.studies.tune import ALIKE, rank, tune
-from halfreal.studies.tune_bench import Bench, Outcome
-from halfreal.studies.tune_parts import integration, parts
-from halfreal.studies.tune_plant import rig_response
-from halfreal.studies.tune_words import about, as_numbers, in_words
+from halfreal.studies.check.reach import out_of_reach
+from halfreal.studies.tuning.bench import Bench, Outcome
+from halfreal.studies.tuning.parts import integration, parts
+from halfreal.studies.tuning.plant import rig_response
+from halfreal.studies.tuning.tune import ALIKE, rank, tune
+from halfreal.vrths import problem as vrths
 
 SHORT = vrths.Motion(vrths.motions()["synthetic"].excitation, 12.0)
 
@@ -83,7 +83,7 @@ def test_an_unstable_test_gets_a_coupling_that_checks_go(uncompensated, tmp_path
 
 
 def test_the_answer_in_words_and_numbers(uncompensated):
-    lines = in_words(uncompensated)
+    lines = as_text(uncompensated)
     assert lines[1].split()[:3] == ["1", "forward", "prediction"]
     assert any("fails: unstable" in line for line in lines)
     assert {line.index(" dB") + 3 for line in lines if " dB " in line} == {lines[0].index("gain") + 4}

@@ -13,9 +13,9 @@ from halfreal.couplings.axis_filters import AxisFilters
 from halfreal.errors import HalfrealError
 from halfreal.identification.feed_forward import delay_from_phase
 from halfreal.identification.frf import Estimate
+from halfreal.presentation.tune_table_text import as_text
 from halfreal.rigs.table_tuning import axis_response
-from halfreal.studies.tune_table import ALIKE, follows, own_band, predictions, tune_table
-from halfreal.studies.tune_table_words import in_words
+from halfreal.studies.tuning.table import ALIKE, follows, own_band, predictions, tune_table
 
 ROD = study.HERE / "rod.toml"
 SIX_AXES = study.HERE.parent / "shaking_table_six_axes" / "six_axes.toml"
@@ -53,7 +53,7 @@ def test_the_most_accurate_prediction_counts_that_leaves_the_loop_stable():
     assert found.tried[0].linearisation.stable
     assert [one.linearisation.stable for one in found.tried[1:]] == [False, False]
     assert min(one.left for one in found.tried) < found.tried[0].left
-    assert any("unstable" in line for line in in_words(found))
+    assert any("unstable" in line for line in as_text(found))
 
 
 def heavy(mass: float):

@@ -15,8 +15,8 @@ from halfreal.definition.paths import numbers
 from halfreal.definition.schema import json_schema
 from halfreal.definition.uncertainty import Parameter, parameters, quantities
 from halfreal.errors import HalfrealError
-from halfreal.studies.uncertainty import UncertaintyStudy, _worst_case, study_uncertainty
-from halfreal.studies.variation import growth_rate
+from halfreal.studies.uncertainty.uncertainty import UncertaintyStudy, _worst_case, study_uncertainty
+from halfreal.studies.uncertainty.variation import growth_rate
 
 pytestmark = pytest.mark.xdist_group("uncertainty")
 THREE = {

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from ..definition.definition import Definition
-from ..reports.campaign import in_words as score_in_words
-from ..reports.campaign import point_row, state, write
 from ..runs.rehearse import Progress
-from ..studies.campaign_plan import read_plan
-from ..studies.campaign_store import Results
+from .page import as_text as score_text
+from .page import point_row, state, write
+from .plan import read_plan
+from .store import Results
 from .sweep import sweep
 from .workers import CampaignError
 
@@ -49,16 +49,14 @@ def carry_out(
     return results, page
 
 
-def in_words(results: Results) -> list[str]:
+def as_text(results: Results) -> list[str]:
     """What a campaign has come to, for the terminal."""
     goal, more = results.goal
     lines = [results.about["title"], f"  {state(results)[2]}"]
     for row in results.best(BEST_TOLD):
         point, values, *_ = point_row(results, int(row))
         places = ", ".join(f"{p.place} = {value}" for p, value in zip(results.parameters, values, strict=True))
-        lines.append(
-            f"  point {point}: {goal.name} {score_in_words(results, goal, results[goal.name][row])} at {places}"
-        )
+        lines.append(f"  point {point}: {goal.name} {score_text(results, goal, results[goal.name][row])} at {places}")
     if not len(results.best(1)):
         lines.append(f"  no point was completed{' and GO' if 'verdict' in results.columns else ''}")
     else:

@@ -29,11 +29,11 @@ from ..runs.events import describe, how_it_ended, limits_used
 from ..runs.loop_stability import linearised, loop_stability
 from ..runs.rehearse import check_size, reference_signals, rehearse
 from ..runs.run import Run, Signal
-from ..studies.campaign_plan import Plan
-from ..studies.campaign_store import Column, PointResult
-from ..studies.check import check
-from ..studies.variation import Variation
+from ..studies.check.check import check
+from ..studies.uncertainty.variation import Variation
+from .plan import Plan
 from .scores import LINEAR, MARGINS, Found, channels_for, score
+from .store import Column, PointResult
 
 Point = tuple[int, tuple[float, ...]]
 """A point's number and its values [SI]."""

@@ -28,14 +28,14 @@ import numpy as np
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
 from ..models.axes import Axes
-from ..reports.measures import Measures, counted, measures
-from ..reports.series import judged
+from ..presentation.measures import Measures, counted, measures
+from ..presentation.series import judged
 from ..runs.build import build
 from ..runs.loop_stability import LoopStability, finite
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
-from ..studies.campaign_plan import SCORES, Plan
-from ..studies.campaign_store import Column
+from .plan import SCORES, Plan
+from .store import Column
 
 ERRORS = {
     "nrmse": "1",

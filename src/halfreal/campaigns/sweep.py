@@ -20,10 +20,10 @@ from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..records.whole_file import whole_file
 from ..runs.rehearse import Progress, versions
-from ..studies.campaign_plan import Design, Plan, lay_out
-from ..studies.campaign_store import PointResult, Results, Store, load_results
 from .evaluate import Job, Point, job_for
+from .plan import Design, Plan, lay_out
 from .scores import wanted
+from .store import PointResult, Results, Store, load_results
 from .workers import CampaignError, DaskWorkers, LocalWorkers, WorkerDiedError, Workers, default_workers
 
 BATCH_TIME = 0.5

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 from .. import __version__
 from ..errors import HalfrealError
-from ..studies.campaign_store import PointResult
 from .evaluate import Job, Point, evaluate
+from .store import PointResult
 
 PATIENCE = 5.0
 """Seconds in which a scheduler must answer, and then have a worker."""

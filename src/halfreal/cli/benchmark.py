@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import with_progress
+from ..presentation.answers import with_progress
 from .options import Force, stop
 
 
@@ -30,8 +30,8 @@ def benchmark(
     """Score couplings on the field's benchmark problem, beside published values."""
     if problem != "vrths":
         stop(f"no benchmark problem '{problem}'; there is vrths")
-    from ..campaigns.vrths_command import carry_out, in_words
     from ..units import parse
+    from ..vrths.command import as_text, carry_out
 
     asks = sys.stdin.isatty() and sys.stderr.isatty()
     scores, data = with_progress(
@@ -49,5 +49,5 @@ def benchmark(
         ),
         quiet=False,
     )
-    typer.echo("\n".join(in_words(scores)))
+    typer.echo("\n".join(as_text(scores)))
     typer.echo(f"all runs: {data}\nreport: {output.resolve()}")

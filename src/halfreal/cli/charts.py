@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import HalfrealError
-from .answers import with_progress
+from ..presentation.answers import with_progress
 from .options import DefinitionFile, Force, free, read, write_picture
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def chart(
 ) -> None:
     """Draw where the loop is stable, in any two numbers of the definition."""
     definition, _ = read(path)
-    from ..studies.chart import chart as draw
+    from ..studies.charts.chart import chart as draw
 
     target = free(output or path.with_suffix(".png"), force)
     wanted = [_range(definition, text) for text in (x, y)]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import check_json, finite, tell, with_progress
+from ..presentation.answers import check_json, finite, tell, with_progress
 from .options import NO, OK, AsJson, DefinitionFile, Force, as_toml, free, read, stop, write_text
 
 
@@ -26,7 +26,7 @@ def check(
         free(worst, force, "--worst")
         if not definition.uncertainty:
             stop(f"nothing in '{path}' is uncertain; give it a section [uncertainty], as in halfreal new")
-    from ..studies.check import check as judge
+    from ..studies.check.check import check as judge
 
     answer = with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json)
     if worst is not None and answer.uncertainty is not None:

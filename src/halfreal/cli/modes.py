@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import finite
+from ..presentation.answers import finite
 from .options import AsJson, Force, RunFile, free, open_run, stop, write_picture
 
 
@@ -40,10 +40,10 @@ def modes(
 ) -> None:
     """Tell frequencies, damping and shapes of the assembled structure from a test with a virtual excitation."""
     run = open_run(path)
+    from ..presentation.modal_text import as_numbers, as_text, figure
     from ..records.export import chosen
     from ..records.modal_export import contents, files, read_places, write
     from ..studies.modal_analysis import modal_analysis
-    from ..studies.modal_words import as_numbers, figure, in_words
 
     picture = output or path.with_suffix(".modes.png")
     drawn = to is None or output is not None or force or not picture.exists()  # --to alone leaves a picture as it is
@@ -61,7 +61,7 @@ def modes(
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
         return
-    typer.echo("\n".join([run.title, *in_words(found)]))
+    typer.echo("\n".join([run.title, *as_text(found)]))
     typer.echo(f"picture: {picture}" if drawn else f"picture: {picture} is left as it was; --force draws it anew")
     for one in written:
         typer.echo(f"for other programs: {one}")

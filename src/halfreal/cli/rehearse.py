@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import console, run_json, verdict_table, with_progress
+from ..presentation.answers import console, run_json, verdict_table, with_progress
 from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop
 
 
@@ -23,7 +23,7 @@ def rehearse(
     """Simulate the whole loop against its simulated rig and write a run file."""
     definition, text = read(path)
     from ..records.run_file import save
-    from ..studies.check import check as judge
+    from ..studies.check.check import check as judge
 
     target = free(output or path.with_suffix(".h5"), force)
     answer = with_progress(lambda progress: judge(definition, text=text, progress=progress), quiet=as_json)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import console, run_json, verdict_table
+from ..presentation.answers import console, run_json, verdict_table
 from .options import AsJson, Force, RunFile, as_toml, free, open_run, read, stop
 
 
@@ -20,8 +20,8 @@ def report(
     since: Annotated[
         str, typer.Option("--from", metavar="TIME", help="Measure errors from here on, such as '2 s'.")
     ] = "0 s",
-    beside: Annotated[
-        Path | None, typer.Option("--beside", metavar="OTHER.h5", help="Lay it side by side with this, its rehearsal.")
+    compare: Annotated[
+        Path | None, typer.Option("--compare", metavar="OTHER.h5", help="Lay it side by side with this, its rehearsal.")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -30,17 +30,17 @@ def report(
 
     from_time = parse(since, "s")
     run = open_run(path)
-    other = None if beside is None else open_run(beside)
+    other = None if compare is None else open_run(compare)
     for one in [run] if other is None else [run, other]:
         last = float(one.time[-1]) if len(one.time) else 0.0
         if from_time < 0.0 or (from_time > 0.0 and from_time > last):
             stop(f"--from {since} is not within the {one.kind}, which goes from 0 s to {last:g} s")
-    from ..reports.html import write
+    from ..presentation.html import write
 
     target = free(output or path.with_suffix(".html"), force)
-    write(run, target, overwrite=force, from_time=from_time, beside=other)
+    write(run, target, overwrite=force, from_time=from_time, compare=other)
     if other is not None:
-        from ..reports.beside_terminal import about_definitions, table
+        from ..presentation.compare_text import about_definitions, table
 
         console().print(table(run, other, from_time))
         typer.echo("\n".join(about_definitions(run, other)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from .answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
+from ..presentation.answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
 from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read, stop
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def run(
 ) -> None:
     """Run the test on the rig behind its link: in real time, or slowly."""
     definition, text = read(path)
-    from ..live.console import beside, check_operator
+    from ..live.console import check_operator, rig_beside
     from ..live.session import Session
 
     target = free(output or path.with_suffix(".run.h5"), force)
     check_operator(start)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
-    with beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
+    with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
         done = _run_session(session, start, as_json)
     _tell_end(done, session.output, target, as_json)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import finite, with_progress
+from ..presentation.answers import finite, with_progress
 from .options import NO, OK, AsJson, DefinitionFile, Force, read
 
 
@@ -32,7 +32,7 @@ def sweep(
 ) -> None:
     """Check, rehearse and score a definition at many points; once interrupted, the same command goes on."""
     definition, text = read(path)
-    from ..campaigns.command import carry_out, in_words, summary
+    from ..campaigns.command import as_text, carry_out, summary
 
     target = output or plan.with_suffix(".sqlite")
     try:
@@ -46,6 +46,6 @@ def sweep(
     if as_json:
         typer.echo(json.dumps(finite({**summary(results), "file": str(target), "report": str(page)}), indent=2))
     else:
-        typer.echo("\n".join(in_words(results)))
+        typer.echo("\n".join(as_text(results)))
         typer.echo(f"results: {target}\nreport: {page.resolve()}")
     raise typer.Exit(NO if results.failed else OK)

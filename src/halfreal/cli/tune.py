@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from .answers import console, finite
+from ..presentation.answers import console, finite
 from .options import NO, OK, AsJson, DefinitionFile, Force, as_toml, free, read, stop, write_picture, write_text
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def tune(
     if bandwidth or amplitude:
         kind = definition.rig.kind
         stop(f"--bandwidth and --amplitude are for shaking tables, and this rig is of kind '{kind}'; leave them out")
-    from ..studies.tune import tune as search
-    from ..studies.tune_words import as_numbers, in_words
+    from ..presentation.tune_text import as_numbers, as_text
+    from ..studies.tuning.tune import tune as search
 
     with console(error=True).status("") as status:
         found = search(definition, samples=samples, workers=workers or len(os.sched_getaffinity(0)), said=status.update)
@@ -57,7 +57,7 @@ def tune(
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
     else:
-        typer.echo("\n".join([definition.title, *in_words(found)]))
+        typer.echo("\n".join([definition.title, *as_text(found)]))
         if found.best is not None:
             typer.echo(f"best definition: {target}; next: halfreal check {target}")
     raise typer.Exit(OK if found.best is not None else NO)
@@ -68,8 +68,8 @@ def _table(
 ) -> NoReturn:
     """Make a shaking table ready."""
     picture = free(target.with_suffix(".png"), force)
-    from ..studies.tune_table import RMS, tune_table
-    from ..studies.tune_table_words import as_numbers, figure, in_words
+    from ..presentation.tune_table_text import as_numbers, as_text, figure
+    from ..studies.tuning.table import RMS, tune_table
     from ..units import parse
 
     band = parse(bandwidth, "Hz") if bandwidth else None
@@ -82,7 +82,7 @@ def _table(
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
     else:
-        typer.echo("\n".join([definition.title, *in_words(found)]))
+        typer.echo("\n".join([definition.title, *as_text(found)]))
         if found.stable:
             typer.echo(f"picture: {picture}\nbest definition: {target}; next: halfreal check {target}")
         else:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.linear import stored
-from ..models.exact import discretise
+from ..models.schemes.exact import discretise
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from pydantic import field_validator
 
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, dot, multiply_add, stored
-from ..models.exact import discretise
+from ..models.schemes.exact import discretise
 from ..settings import Number, Settings, Vector, fault
 
 FILTERED = "filtered.displacement"

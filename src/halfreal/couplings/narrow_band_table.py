@@ -35,7 +35,7 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Value
 from ..kernels.history import push
 from ..kernels.linear import copy_to, multiply_add
-from ..models.excitation import Excitation, Gust, Sine, SteppedSine
+from ..models.excitations.excitation import Excitation, Gust, Sine, SteppedSine
 from ..models.shaker import Shaker
 from ..settings import Number, Settings, Vector, fault
 from ..stability.ideal_compensator import Device, Follower, ideal_response

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..kernels.block import Block, channels
 from ..kernels.user import try_out
-from ..models.user import UserFunction
+from ..models.structures.user import UserFunction
 
 
 class UserCoupling(UserFunction):

@@ -14,19 +14,19 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from ..couplings.axis_filters import AxisFilters
 from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.direct import Direct
-from ..couplings.harmonic import Harmonic
-from ..couplings.harmonic_excitation import with_harmonics
+from ..couplings.harmonic.coupling import Harmonic
+from ..couplings.harmonic.excitation import with_harmonics
 from ..couplings.narrow_band_table import NarrowBandTable
 from ..couplings.start_up import Measured, Model, StartUp
 from ..couplings.user import UserCoupling
 from ..links.settings import Link
 from ..models.axes import Axes, is_doubtful, is_rotation
-from ..models.beam import Beam
-from ..models.constrained import Constrained
-from ..models.modal import Modes
-from ..models.schemes import ANSWERED_NEXT_TICK
-from ..models.state_space import StateSpace
-from ..models.structure import Structure
+from ..models.force_control.constrained import Constrained
+from ..models.schemes.any_scheme import ANSWERED_NEXT_TICK
+from ..models.structures.beam import Beam
+from ..models.structures.modal import Modes
+from ..models.structures.state_space import StateSpaceModel
+from ..models.structures.structure import Structure
 from ..rigs.assembled import AssembledRig
 from ..rigs.electrodynamic import Electrodynamic
 from ..rigs.flexible_specimen import FlexibleSpecimen
@@ -45,7 +45,7 @@ from .sections import (
     Coupling,
     Excitations,
     RealTime,
-    Recording,
+    RecordSettings,
     Reference,
     Rig,
     SimulatedRig,
@@ -73,7 +73,7 @@ class Definition(Settings):
     real_time: RealTime = RealTime()
     start_up: Annotated[StartUp, default_kind("measured")] = Measured()
     limits: Limits = Limits()
-    record: Recording = Recording()
+    record: RecordSettings = RecordSettings()
     reference: Reference | None = None
     uncertainty: dict[str, Uncertain] = Field(default_factory=dict)
     """Numbers that are not known exactly, by their place."""
@@ -241,7 +241,7 @@ class Definition(Settings):
         if excitation is not None and excitation.specimen is not None:
             raise fault("the test's time stands still while the rig moves: nothing can excite the specimen meanwhile")
         scheme = getattr(getattr(virtual, "scheme", None), "kind", None)
-        if isinstance(virtual, StateSpace):
+        if isinstance(virtual, StateSpaceModel):
             raise fault(
                 "a state space takes a measured force for that of the tick in which it comes, and in a slow test it is "
                 "the answer to the target before; give the virtual substructure by its matrices, with virtual.scheme = "
@@ -383,7 +383,7 @@ class Definition(Settings):
 
     @field_validator("record")
     @classmethod
-    def _can_be_resumed(cls, record: Recording, info: ValidationInfo) -> Recording:
+    def _can_be_resumed(cls, record: RecordSettings, info: ValidationInfo) -> RecordSettings:
         if info.data.get("slow") is not None and record.every != 1:
             raise fault(
                 f"every {record.every} ticks are recorded, and only from a record of every tick can a slow test be "

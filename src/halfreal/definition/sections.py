@@ -14,21 +14,21 @@ from ..couplings.axis_filters import AxisFilters
 from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.direct import Direct
 from ..couplings.forward_prediction import ForwardPrediction
-from ..couplings.harmonic_lms import HarmonicLms
-from ..couplings.harmonic_rls import HarmonicRls
+from ..couplings.harmonic.lms import HarmonicLms
+from ..couplings.harmonic.rls import HarmonicRls
 from ..couplings.linear_controller import LinearController
 from ..couplings.model_inverse import ModelInverse
 from ..couplings.narrow_band_table import NarrowBandTable
 from ..couplings.user import UserCoupling
-from ..models.beam import Beam
-from ..models.constrained import Constrained
-from ..models.excitation import Excitation
-from ..models.modal import Modes
-from ..models.partition import Partition
-from ..models.spring_damper import SpringDamper
-from ..models.state_space import StateSpace
-from ..models.structure import Structure
-from ..models.user import UserModel
+from ..models.excitations.excitation import Excitation
+from ..models.force_control.constrained import Constrained
+from ..models.structures.beam import Beam
+from ..models.structures.modal import Modes
+from ..models.structures.partition import Partition
+from ..models.structures.spring_damper import SpringDamper
+from ..models.structures.state_space import StateSpaceModel
+from ..models.structures.structure import Structure
+from ..models.structures.user import UserModel
 from ..rigs.actuator import Actuator, Delay
 from ..rigs.assembled import AssembledRig
 from ..rigs.electrodynamic import Electrodynamic
@@ -53,7 +53,7 @@ def default_kind(kind: str) -> BeforeValidator:
 
 
 Virtual = Annotated[
-    Structure | Constrained | Partition | Modes | Beam | SpringDamper | StateSpace | UserModel,
+    Structure | Constrained | Partition | Modes | Beam | SpringDamper | StateSpaceModel | UserModel,
     Field(discriminator="kind"),
     default_kind("structure"),
 ]
@@ -177,7 +177,7 @@ class Excitations(Settings):
         return excitation
 
 
-class Recording(Settings):
+class RecordSettings(Settings):
     """Channels to keep (all if left out) and how often: every tick, or every so many."""
 
     channels: tuple[str, ...] | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..kernels.user import split
-from ..models.user import UserCode
+from ..models.structures.user import UserCode
 from .definition import Definition
 
 P = ParamSpec("P")

@@ -18,8 +18,8 @@ from ..couplings.start_up import Measured
 from ..definition.definition import Definition
 from ..definition.sections import Excitations
 from ..errors import HalfrealError
-from ..models.excitation import SteppedSine
-from ..models.state_space import StateSpace
+from ..models.excitations.excitation import SteppedSine
+from ..models.structures.state_space import StateSpaceModel
 from ..runs.rehearse import rehearse
 from ..runs.run import Run
 from .frf import Estimate, estimate, stepped_sine
@@ -36,7 +36,7 @@ def programme(definition: Definition, excitation: Any, duration: float, axis: in
         raise HalfrealError(f"axis {axis} where the interface has {n}; count from 1")
     direct = np.zeros((n, 1 + n))
     direct[axis - 1, 0] = 1.0
-    follower = StateSpace(
+    follower = StateSpaceModel(
         kind="state space", interface=n, A=-np.eye(1), B=np.zeros((1, 1 + n)), C=np.zeros((n, 1)), D=direct
     )
     changed = definition.model_copy(

@@ -52,7 +52,7 @@ def rig_command(path: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def beside(path: Path, say: Say) -> Iterator[None]:
+def rig_beside(path: Path, say: Say) -> Iterator[None]:
     """The simulated rig of a definition's file in a process of its own, for as long as this lasts."""
     rig = subprocess.Popen(rig_command(path), stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert rig.stdout is not None

@@ -94,4 +94,4 @@ class RigRecord(Record):
 
     def _why(self) -> str:
         error = int(self.words[RECORDER_ERROR])
-        return recorder.in_words(error) if error else "the disk was too slow for them"
+        return recorder.as_text(error) if error else "the disk was too slow for them"

@@ -35,7 +35,7 @@ from ..runs.reference import EmulationError
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Outcome, Run, Signal
 from ..safety.guard import BY_RECORDER
-from ..studies.check import Check, check
+from ..studies.check.check import Check, check
 from .comparison import compare
 from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory

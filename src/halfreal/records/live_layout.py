@@ -87,11 +87,11 @@ class LiveState:
         """What the ending puts in the place of the file's own outcome and judgement; ``last`` is the last time [s]."""
         said = {key: self.ending[key] for key in ("verdict", "limits_used") if key in self.ending}
         said |= {key: tuple(self.ending[key]) for key in ("reasons", "remedies") if key in self.ending}
-        reason = "; ".join(text for text in (self.ending.get("reason", ""), self.record_in_words(last)) if text)
+        reason = "; ".join(text for text in (self.ending.get("reason", ""), self.record_text(last)) if text)
         ended = "recording" if self.recording else "failed"
         return {**said, "outcome": self.ending.get("outcome", ended), "reason": reason}
 
-    def record_in_words(self, last: float | None) -> str:
+    def record_text(self, last: float | None) -> str:
         """How the recording ended; empty if as it should."""
         at = "before its first row" if last is None else f"at {last:.10g} s"
         told, message = "outcome" in self.ending, self.ending.get("message", "")
@@ -119,7 +119,7 @@ def read_state(file: Any, recording: bool, size: int) -> LiveState:
     ending = decoded(file["ending"][()])
     # Lengths are read after the count, so that a recorder at work can only have made them longer.
     datasets = [file["time"], *file["channels"].values()]
-    happened = in_words(json.loads(file["live/header"].asstr()[()]), file["live/events"][:events])
+    happened = as_text(json.loads(file["live/header"].asstr()[()]), file["live/events"][:events])
     dropped = int(ending.get("dropped", 0))
     if dropped:
         text = f"{dropped} rows found no room in the ring and are not in the record"
@@ -127,7 +127,7 @@ def read_state(file: Any, recording: bool, size: int) -> LiveState:
     return LiveState(min(rows, *(dataset.shape[0] for dataset in datasets)), happened, ending, recording)
 
 
-def in_words(header: Mapping[str, Any], events: np.ndarray) -> tuple[Event, ...]:
+def as_text(header: Mapping[str, Any], events: np.ndarray) -> tuple[Event, ...]:
     """Changes of watched channels as events; an empty text is none."""
     found = []
     for time, which, value in events:

@@ -95,14 +95,14 @@ def wait_until_ready(process: subprocess.Popen[bytes], ring: Ring, seconds: floa
     while int(ring.words[RECORDER_BEAT]) == before:
         if process.poll() is not None:
             error = int(ring.words[RECORDER_ERROR])
-            cause = in_words(error) if error else "its message is above"
+            cause = as_text(error) if error else "its message is above"
             raise RecorderError(f"the recorder ended with code {process.returncode} ({cause}) before its first row")
         if time.monotonic() > deadline:
             raise RecorderError(f"the recorder did not start within {seconds:g} s; is the machine or its disk blocked?")
         time.sleep(0.005)
 
 
-def in_words(error: int) -> str:
+def as_text(error: int) -> str:
     """What a value of RECORDER_ERROR other than 0 says."""
     return f"its file {HAPPENED[error]}" if error in HAPPENED else os.strerror(error)
 

@@ -37,7 +37,7 @@ def from_ring(
     place = {name: 1 + i for i, name in enumerate(columns)}
     happened = changes(block[0], block[[place[name] for name in watched]], np.zeros(len(watched)))
     table = {name: {str(float(value)): text for value, text in words.items()} for name, words in texts.items()}
-    events = layout.in_words({"watched": list(watched), "texts": table}, happened)
+    events = layout.as_text({"watched": list(watched), "texts": table}, happened)
     chosen = np.rint(block[0] / header.step) % every == 0.0
     signals = {name: Signal(one.unit, block[place[name]][chosen]) for name, one in header.signals.items()}
     return replace(header, time=block[0][chosen], signals=signals, events=header.events + events)

@@ -23,7 +23,7 @@ from ..kernels.native import is_own
 from ..kernels.patience import TookTooLongError
 from ..kernels.user import UserFunctionError, split, told, try_out
 from ..kernels.user_import import import_file
-from ..models.user import UserCode
+from ..models.structures.user import UserCode
 from ..safety.limits import Commands
 from ..settings import shown
 

@@ -28,7 +28,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, Channel, Value
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, stored
-from ..models.exact import discretise
+from ..models.schemes.exact import discretise
 from ..models.shaker import Drive, Shaker
 from ..settings import Settings, fault
 from ..stability.state_space import StateSpace

@@ -1,9 +1,9 @@
 """A specimen with degrees of freedom of its own, moved at its interface, such as a store or a piping on a table.
 
-    f = G_p x           (``halfreal.models.base_excited``)
+    f = G_p x           (``halfreal.models.structures.base_excited``)
 
 Its free degrees of freedom are integrated exactly for base velocities and accelerations that are linear over the rig's
-step (``halfreal.models.exact``).  The interface must be statically determined: the specimen follows it as a rigid body,
+step (``schemes/exact.py``).  The interface must be statically determined: the specimen follows it as a rigid body,
 and what its base is moved with determines everything.
 
 Matrices are in SI units; where a degree of freedom is a rotation, its entries are in kg m, kg m², N, N m.
@@ -18,10 +18,10 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, Channel, channels
-from ..models.base_excited import BaseExcited, InterfaceError, Simplification
-from ..models.damping import Rayleigh, modal_damping
-from ..models.exact import exact_method
-from ..models.structure import Dof, Response
+from ..models.schemes.exact import exact_method
+from ..models.structures.base_excited import BaseExcited, InterfaceError, Simplification
+from ..models.structures.damping import Rayleigh, modal_damping
+from ..models.structures.structure import Dof, Response
 from ..settings import Matrix, Settings, Vector, fault
 from .specimen import specimen_inputs
 

@@ -18,8 +18,8 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, channels
 from ..kernels.linear import stored
-from ..models.exact import discretise, exact_step
-from ..models.restoring import assemble
+from ..models.schemes.exact import discretise, exact_step
+from ..models.structures.restoring import assemble
 from ..models.system import Elements, System
 from ..settings import Matrix, Settings, fault
 from .sensors import Sensors

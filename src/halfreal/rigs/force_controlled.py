@@ -30,7 +30,7 @@ from pydantic import Field, field_validator
 from .. import units
 from ..kernels.block import Block, channels
 from ..kernels.linear import multiply_add, set_to, stored
-from ..models.restoring import assemble
+from ..models.structures.restoring import assemble
 from ..settings import Settings, Vector, fault
 from .camera import Camera
 from .sensors import Sensors

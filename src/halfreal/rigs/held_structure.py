@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..models.damping import Rayleigh
+from ..models.structures.damping import Rayleigh
 from ..settings import Matrix, Settings, Vector, fault
 
 

@@ -31,8 +31,8 @@ from pydantic import ValidationInfo, field_validator
 
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
-from ..models.exact import discretise
-from ..models.restoring import assemble
+from ..models.schemes.exact import discretise
+from ..models.structures.restoring import assemble
 from ..settings import Number, Settings, fault
 from .sensors import Sensors
 from .specimen import EXCITATION, Specimen

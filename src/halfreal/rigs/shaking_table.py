@@ -30,8 +30,8 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..kernels.block import Block, Channel, channels
 from ..kernels.linear import stored
-from ..models.exact import discretise
-from ..models.restoring import assemble
+from ..models.schemes.exact import discretise
+from ..models.structures.restoring import assemble
 from ..settings import Number, Settings, fault
 from .flexible_specimen import FlexibleSpecimen
 from .interface_geometry import AXES, Axis, GeometryError

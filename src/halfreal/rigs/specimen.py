@@ -16,7 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from ..kernels.block import Block, channels, names
 from ..kernels.linear import multiply_add, stored
 from ..kernels.restoring import add_restoring, commit
-from ..models.restoring import Element, assemble
+from ..models.structures.restoring import Element, assemble
 from ..settings import Matrix, Settings, fault
 
 EXCITATION = "excitation.specimen"

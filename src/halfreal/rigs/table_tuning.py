@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import HalfrealError
 from ..models.axes import Axes
-from ..models.exact import discretise
+from ..models.schemes.exact import discretise
 from ..stability.state_space import StateSpace
 from .interface_geometry import AXES, Axis
 from .shaking_table import POSE, ShakingTable

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.block import Block, channels
 from ..kernels.user import try_out
-from ..models.user import UserFunction
+from ..models.structures.user import UserFunction
 from .specimen import specimen_inputs
 
 

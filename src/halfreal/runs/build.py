@@ -19,7 +19,8 @@ import numpy as np
 
 from ..couplings.direct import Direct
 from ..couplings.force_prediction import PREDICTED
-from ..couplings.harmonic import Harmonic, twin
+from ..couplings.harmonic.coupling import Harmonic, twin
+from ..couplings.harmonic.lti import loop_plant
 from ..couplings.kalman_filter import FILTERED
 from ..couplings.narrow_band_table import NarrowBandTable, given_frequency
 from ..couplings.start_up import Measured
@@ -29,11 +30,11 @@ from ..definition.user_code import remembered
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import GUARD_MODE, Loop
 from ..models.axes import Axes
-from ..models.constrained import Constrained
-from ..models.excitation import silence
-from ..models.restoring import assemble
-from ..models.state_space import StateSpace
-from ..models.structure import Structure
+from ..models.excitations.excitation import silence
+from ..models.force_control.constrained import Constrained
+from ..models.structures.restoring import assemble
+from ..models.structures.state_space import StateSpaceModel
+from ..models.structures.structure import Structure
 from ..rigs.assembled import AssembledRig
 from ..rigs.electrodynamic import Electrodynamic
 from ..rigs.force_actuated import ForceActuated
@@ -48,10 +49,9 @@ from ..safety.energy_error import energy_error
 from ..safety.guard import guard
 from ..safety.limits import UNLIMITED
 from ..safety.slow_motion import HOLDING
-from ..stability.harmonic_lti import loop_plant
 from ..stability.open_loop import PROBE, probe
-from ..stability.state_space import StateSpace as PlantModel
-from .compensation import informed
+from ..stability.state_space import StateSpace
+from .compensation import with_model_data
 from .harmonic_choice import Chosen, choose
 
 SETTLING_TICKS = 4
@@ -71,7 +71,7 @@ def at_rest(virtual: Any, rig: Any) -> Any:
         return virtual.at_rest()
     if isinstance(virtual, Structure):
         return virtual.model_copy(update={"initial_displacement": None, "initial_velocity": None})
-    if isinstance(virtual, StateSpace):
+    if isinstance(virtual, StateSpaceModel):
         return virtual.model_copy(update={"initial_state": None})
     return virtual
 
@@ -220,7 +220,7 @@ def plain_coupling(definition: Definition, unit: str) -> Block:
     if isinstance(definition.coupling, NarrowBandTable):
         excitation = definition.excitation
         known["given"] = given_frequency((excitation.specimen, excitation.virtual))
-    coupling = informed(definition)
+    coupling = with_model_data(definition)
     return coupling.block(definition.timing.step, unit, numbered("target", n), measured, **known)
 
 
@@ -315,7 +315,7 @@ def written_down(definition: Definition) -> Definition:
 
 
 @remembered(maxsize=8)
-def plant(definition: Definition) -> PlantModel:
+def plant(definition: Definition) -> StateSpace:
     """The loop of a definition from the command to the gap, with the model of its rig and without its coupling."""
     loop = build(definition.model_copy(update={"coupling": Direct()}), quiet=True, cut=True)
     loop.run(SETTLING_TICKS)

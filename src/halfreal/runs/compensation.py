@@ -17,12 +17,12 @@ from ..couplings.narrow_band_table import NarrowBandTable
 from ..definition.definition import Definition
 from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
-from ..models import state_space
-from ..models.beam import Beam
-from ..models.modal import Modes
 from ..models.shaker import Shaker, polynomials
-from ..models.spring_damper import SpringDamper
-from ..models.structure import Structure
+from ..models.structures import state_space
+from ..models.structures.beam import Beam
+from ..models.structures.modal import Modes
+from ..models.structures.spring_damper import SpringDamper
+from ..models.structures.structure import Structure
 from ..rigs.actuator import FirstOrder, SecondOrder
 from ..rigs.electrodynamic import Electrodynamic
 from ..rigs.servo_hydraulic import ServoHydraulic
@@ -30,7 +30,7 @@ from ..stability.ideal_compensator import Device, Follower, device_of
 from ..stability.state_space import StateSpace
 
 
-def informed(definition: Definition) -> Any:
+def with_model_data(definition: Definition) -> Any:
     """The definition's coupling with the table or the weights that it has left out."""
     coupling = definition.coupling
     if not isinstance(coupling, NarrowBandTable | BroadBandInverse) or coupling.has_table:
@@ -89,7 +89,7 @@ def device_in(definition: Definition) -> Device:
     if isinstance(virtual, SpringDamper):
         late = 0.5 * step if virtual.hold == "zero" else 0.0
         return Device(np.ones(1), np.array([virtual.damping, virtual.stiffness]), late)
-    if isinstance(virtual, state_space.StateSpace):
+    if isinstance(virtual, state_space.StateSpaceModel):
         late = 0.5 * step if virtual.hold == "zero" else 0.0
         d = np.zeros((1, 1)) if virtual.D is None else -virtual.D[:1, 1:]
         return device_of(StateSpace(virtual.A, -virtual.B[:, 1:], virtual.C[:1], d), late)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import units
-from ..couplings.harmonic import MODES as HARMONIC_MODES
+from ..couplings.harmonic.coupling import MODES as HARMONIC_MODES
 from ..couplings.start_up import MODES
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
@@ -36,7 +36,7 @@ def describe(definition: Definition, loop: Loop, tick: int, channel: str, value:
     """A watched channel's new value in words; None where the change says nothing new."""
     time = tick * definition.timing.step
     if channel == "guard.cause":
-        return Event(time, channel, f"trip: {cause_in_words(definition, loop, value)}") if value != 0.0 else None
+        return Event(time, channel, f"trip: {cause_text(definition, loop, value)}") if value != 0.0 else None
     text = texts(definition, loop).get(channel, {}).get(value, f"{channel} is now {value:g}")
     return Event(time, channel, text) if text else None
 
@@ -66,7 +66,7 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
     }
 
 
-def cause_in_words(definition: Definition, loop: Loop, cause: float) -> str:
+def cause_text(definition: Definition, loop: Loop, cause: float) -> str:
     """Why the loop has tripped, with value and limit."""
     value = float(loop.state("guard")["value"])
     if cause == BLOCK_FAULT:
@@ -99,7 +99,7 @@ def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcom
         return "failed", "the guard itself failed; the rig was given no further command"
     guard = loop.state("guard")
     if guard["mode"] in (TRIPPED, FINISHED):
-        return "tripped", cause_in_words(definition, loop, float(guard["cause"]))
+        return "tripped", cause_text(definition, loop, float(guard["cause"]))
     if guard["ended"] < (definition.timing.ticks - 0.5) * loop.dt:
         return "stopped", f"by the operator at {units.text(float(guard['ended']), 's')}"
     return "completed", ""

@@ -3,7 +3,7 @@
 The plant is that of the linearised loop with the *model* of its rig: a rig that is to be identified in the test is
 known before it by its model only.
 
-harmonics             those of the excitation (``halfreal.couplings.harmonic_excitation``)
+harmonics             those of the excitation (``halfreal.couplings.harmonic.excitation``)
 transfer functions    those of the plant, if ``transfer = "model"``
 memories              by the rules of ``harmonic_memory``; of sequential RLS τ/4, so that the drive settles before the
                       plant does; of an identification that is over before, a fifth of its time, so that its start
@@ -21,19 +21,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import units
-from ..couplings.harmonic import Harmonic, unpacked
-from ..couplings.harmonic_excitation import with_harmonics
-from ..couplings.harmonic_lms import GAIN_UNITS, HarmonicLms
-from ..couplings.harmonic_rls import USUAL_IDENTIFICATION_MEMORY, USUAL_MEMORY, HarmonicRls
+from ..couplings.harmonic.coupling import Harmonic, unpacked
+from ..couplings.harmonic.envelope import growth_rates
+from ..couplings.harmonic.excitation import with_harmonics
+from ..couplings.harmonic.lms import GAIN_UNITS, HarmonicLms
+from ..couplings.harmonic.memory import SETTLED, lms_memory, rls_memories, rounded, shortest, time_constant
+from ..couplings.harmonic.rls import USUAL_IDENTIFICATION_MEMORY, USUAL_MEMORY, HarmonicRls
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
 from ..errors import HalfrealError
-from ..models.structure import Structure
+from ..models.structures.structure import Structure
 from ..rigs.specimen import Specimen
 from ..safety.limits import UNLIMITED
-from ..stability.harmonic_envelope import growth_rates
 from ..stability.state_space import StateSpace
-from .harmonic_memory import SETTLED, lms_memory, rls_memories, rounded, shortest, time_constant
 
 FADED = 5.0
 """Memories, after which the start is forgotten."""
@@ -72,7 +72,7 @@ class Chosen:
             coupling = coupling.with_model(plant().response(2 * np.pi * coupling.hz))
         return coupling.adapting()
 
-    def in_words(self, plant: Plant, step: float) -> list[str]:
+    def as_text(self, plant: Plant, step: float) -> list[str]:
         """What was chosen, and what the poles of a loop at rest do not tell of the coupling."""
         coupling = self.coupling
         told = [str(choice) for choice in self.choices]

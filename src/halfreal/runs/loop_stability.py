@@ -17,7 +17,7 @@ from ..definition.paths import with_values
 from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
-from ..models.constrained import Constrained
+from ..models.force_control.constrained import Constrained
 from ..stability.linearise import Linearisation, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop

@@ -16,14 +16,14 @@ from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
-from ..models.beam import Beam
-from ..models.constrained import Constrained
-from ..models.exact import Exact
-from ..models.excitation import silence
-from ..models.modal import Modes
-from ..models.restoring import assemble
-from ..models.runge_kutta import RungeKutta4
-from ..models.structure import Structure
+from ..models.excitations.excitation import silence
+from ..models.force_control.constrained import Constrained
+from ..models.schemes.exact import Exact
+from ..models.schemes.runge_kutta import RungeKutta4
+from ..models.structures.beam import Beam
+from ..models.structures.modal import Modes
+from ..models.structures.restoring import assemble
+from ..models.structures.structure import Structure
 from ..models.system import Elements, System
 from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.specimen import Specimen

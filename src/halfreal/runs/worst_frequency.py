@@ -20,7 +20,7 @@ from ..couplings.narrow_band_table import NarrowBandTable, given_frequency
 from ..definition.definition import Definition
 from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
-from .compensation import informed
+from .compensation import with_model_data
 
 MOST_LINES = 20
 """Frequencies of a table that are looked at if the frequency is tracked: it may come to any."""
@@ -62,7 +62,7 @@ def frequencies_of(definition: Definition) -> tuple[float, ...]:
 
 
 def tuned_to(definition: Definition, hz: float) -> Definition:
-    coupling = informed(definition).model_copy(update={"frequency": hz, "track": None})
+    coupling = with_model_data(definition).model_copy(update={"frequency": hz, "track": None})
     return definition.model_copy(update={"coupling": coupling})
 
 
@@ -70,7 +70,7 @@ def least_margin(definition: Definition, frequencies: tuple[float, ...]) -> tupl
     """Which of stable loops has the least margin, and of what."""
     loop = build(definition.model_copy(update={"coupling": Direct()}), quiet=True, cut=True)
     loop.run(SETTLING_TICKS)
-    step, coupling = definition.timing.step, informed(definition)
+    step, coupling = definition.timing.step, with_model_data(definition)
     hz = np.geomspace(SLOWEST, 0.5 / step, GRID)
     rest = open_loop(loop).response(2 * np.pi * hz)[:, 0, 0]
     delays, gains = [], []

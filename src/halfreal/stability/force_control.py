@@ -1,6 +1,6 @@
 """Stability and accuracy of force-controlled tests, taken from the code that runs.
 
-The block of a constrained substructure (``halfreal.models.constrained``) and a linear specimen are wired to a loop, and
+The block of a constrained substructure (``constrained.py``) and a linear specimen are wired to a loop, and
 the loop is linearised over one step Δt (one tick, or as many as the method has exchanges).  With the eigenvalues λ of
 that transition matrix, as in F. Nordtorp, G. Abbiati, "A DAE solver for coordination of force-controlled hybrid
 testing", engrXiv preprint, Eqs. 18–23:
@@ -30,9 +30,9 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.linear import multiply_add, set_to, stored
 from ..kernels.loop import Loop
-from ..models.baumgarte import Baumgarte
-from ..models.constrained import Constrained
-from ..models.excitation import silence
+from ..models.excitations.excitation import silence
+from ..models.force_control.baumgarte import Baumgarte
+from ..models.force_control.constrained import Constrained
 from .linearise import Linearisation, linearise
 
 MARGINAL = 1e-9

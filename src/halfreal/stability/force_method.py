@@ -24,11 +24,11 @@ import numpy as np
 
 from .. import units
 from ..kernels.block import channels, names
-from ..models.baumgarte import Baumgarte
-from ..models.constrained import Constrained, ForceMethod
-from ..models.exchange import interface_mass
-from ..models.index_one import IndexOne
-from ..models.index_one_generalized_alpha import IndexOneGeneralizedAlpha
+from ..models.force_control.baumgarte import Baumgarte
+from ..models.force_control.constrained import Constrained, ForceMethod
+from ..models.force_control.exchange import interface_mass
+from ..models.force_control.index_one import IndexOne
+from ..models.force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha
 from .force_control import MARGINAL, ForceControl, LinearSpecimen, free_vibration
 from .linearise import derivative
 

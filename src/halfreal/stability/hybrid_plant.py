@@ -7,7 +7,7 @@
 With impedances Z = K + sC + s²M at the interface, H_gu = (I + Z_v⁻¹Z_e)(Z_e + Z_a)⁻¹ and H_gext = −G Z_v⁻¹ b.  Its
 inputs are (f, u…), its outputs (g…, y_v…).  A controller answers the gap with the drive, u = C g.
 
-Beside adaptive feed-forward (``halfreal.stability.harmonic_lti``) stand the controllers that the paper on it compares
+Beside adaptive feed-forward (``halfreal.couplings.harmonic.lti``) stand the controllers that the paper on it compares
 with: a linear quadratic regulator of all states or, with an observer, of the gap (LQG), and an integrator, to which its
 tuning of a PID controller reduced.
 

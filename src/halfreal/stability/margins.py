@@ -154,7 +154,7 @@ class DelayMargin:
             return np.nan
         return float(20 * np.log10(nearest(gains))) if gains.size else without
 
-    def in_words(self) -> str:
+    def as_text(self) -> str:
         """Phase and gain margin as far as they are known; where the least lag is not where the least delay bites."""
         phase, gain, less = self.phase_margin_deg, self.gain_margin_db, self.gain_reduction_db
         told = ["no phase lag matters"] if np.isinf(phase) else []
@@ -236,7 +236,7 @@ class DelayMargin:
                 f"(less specimen mass, fewer modes kept, a low-pass filter)"
             )
         delay, hz = self.critical_delay, self.critical_frequency_hz
-        margins = self.in_words()
+        margins = self.as_text()
         if np.isinf(delay):
             return f"stable for every delay: no loop gain reaches 1 ({margins})"
         if self.beyond_one and self.dt is not None:

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..models.base_excited import BaseExcited, Simplification
+from ..models.structures.base_excited import BaseExcited, Simplification
 from ..models.system import System
 from .state_space import StateSpace
 

@@ -1,0 +1,395 @@
+"""Adaptive feed-forward with harmonic basis functions: what its two adaption laws have in common.
+
+Hybrid testing with adaptive feed-forward filters (harmonic basis functions; LMS and QR-RLS adaption laws), in the line
+of A. Bartl, J. Mayet, M. K. Mahdiabadi, D. J. Rixen, Dynamics of Coupled Structures 4 (2016) 7–14.  The excitation is
+harmonic, and the interface gap is to vanish in steady state; what is commanded is not a displacement but the drive of
+the actuators, a sum of harmonics whose amplitudes are adapted:
+
+    g = y_e − y_v,    u = Σ_i Re q_i,    q_i = ψ_i e^{jω_i t},    g = Σ_i Re(H_i q_i) + g_ext
+
+g_ext is the gap that the excitation leaves if nothing is driven.  It is the negative of the response of a *twin* of the
+virtual substructure that feels the excitation and nothing else, started from the same state.
+
+Real and imaginary parts stand in one vector of N = 2 n n_ω numbers, k = (2i + part) n + c for harmonic i and axis c:
+
+    θ = [Re ψ_1, Im ψ_1, Re ψ_2, …],    r = [Re q_1, −Im q_1, Re q_2, …],    P_o = [Re H_1[o,:], Im H_1[o,:], …]
+
+    u_c = Σ_i r[2i n + c],    g_o = r·P_o + g_ext,o = θ·w_o + g_ext,o,    w_o = [Re(H_1 e^{jω_1 t})[o,:], −Im …]
+
+r comes from θ, and w_o from P_o, by the same turn through ω_i t.  (W of the paper holds the cosines and sines of that
+turn, so that u = W θ and w_o is a row of W P.)  The gap is linear in the drive r and in the transfer functions P_o, and
+all outputs share the regressor r: identification decouples into n problems of N unknowns with one factor.
+
+Against the print: the negative-frequency term of Eq. 7 takes the conjugate of ψ; in Eq. 3 and 23 the actuators feel
+−Gᵀλ_exp; the target of the identification in Alg. 3 and 4 is y_e − y_v − g_ext; the twin of Alg. 4 must not feel λ, or
+it diverges; θ̃ of Eq. 15 has 2 n n_ω rows.
+
+H_i is the transfer function of the loop as it is sampled, from the command of a tick to the gap of that tick; a command
+acts in the step after its tick (``halfreal.couplings.harmonic.lti.loop_response`` finds it from the loop that runs,
+``sampled`` from a continuous model).
+
+======== ==========================================================================================
+y_e, y_v measured displacement, target (response of the virtual substructure) at the interface
+g        interface gap; g_ext its part that does not come from the drive
+u, ψ, q  drive [N]; its complex amplitudes, and those turned to the present tick
+H        n × n transfer function [m/N] from drive to gap at each harmonic
+n, n_ω   number of interface axes, of harmonics
+t_id     length of the identification phase; t_rand of the intervals in it with one random θ each
+======== ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from ... import units
+from ...errors import HalfrealError
+from ...kernels.block import Block, Channel, Value, channels
+from ...settings import Matrix, Number, Settings, Vector, fault
+from .kernel import ADAPTING, IDENTIFYING, NOT_EXCITED
+from .phase import WIDEST, follower
+
+MODES = {IDENTIFYING: "identification: the drive is random", ADAPTING: "adaption: the drive closes the gap"}
+REFERENCES = ("bartl2016",)
+PERIODS = 4.0
+"""Of the lowest harmonic, over which mean squares fade."""
+SINGULAR = 1e-12
+USUAL_INTERVAL = 2.0
+
+
+# --- transfer functions, twin -----------------------------------------------------------------------------------------
+
+
+def packed(transfer: np.ndarray) -> np.ndarray:
+    """P, (n, N), whose row o holds Re H_1[o,:], Im H_1[o,:], Re H_2[o,:], …; from H, (n_ω, n, n)."""
+    parts = np.stack([transfer.real, transfer.imag], axis=1)  # harmonic, part, output, input
+    return np.ascontiguousarray(parts.transpose(2, 0, 1, 3).reshape(transfer.shape[1], -1))
+
+
+def unpacked(rows: np.ndarray) -> np.ndarray:
+    """H, (n_ω, n, n), from P, (n, N)."""
+    n = len(rows)
+    parts = np.asarray(rows).reshape(n, -1, 2, n)
+    return np.ascontiguousarray((parts[:, :, 0] + 1j * parts[:, :, 1]).transpose(1, 0, 2))
+
+
+def sampled(transfer: np.ndarray, hz: np.ndarray, dt: float) -> np.ndarray:
+    """H as the loop sees it, (n_ω, n, n), nearly, from that of a continuous model of a rig that holds its command.
+
+    A held command is late by half a step and weaker by sinc(f Δt); its images at multiples of the sampling rate are
+    left out.  ``halfreal.couplings.harmonic.lti.loop_response`` finds H exactly, from the loop that runs.
+    """
+    hz = np.asarray(hz, dtype=float)[:, None, None]
+    return np.asarray(transfer * np.sinc(hz * dt) * np.exp(-1j * np.pi * hz * dt))
+
+
+def twin(virtual: Block, feedback: tuple[str, ...], silent: str) -> Block:
+    """A twin of the block "virtual" that feels the excitation only; ``silent`` names a channel that is always zero."""
+    return replace(
+        virtual,
+        name="twin",
+        inputs=tuple(silent if name in feedback else name for name in virtual.inputs),
+        outputs=tuple(
+            Channel("twin" + channel.name.removeprefix("target").removeprefix("virtual"), channel.unit)
+            for channel in virtual.outputs
+        ),
+        watched=(),
+    )
+
+
+class Transfer(Settings):
+    """H at one harmonic: from the drive of each axis (columns) to the gap of each axis (rows)."""
+
+    real: Annotated[np.ndarray, Matrix("m/N")]
+    imaginary: Annotated[np.ndarray, Matrix("m/N")]
+
+    @field_validator("real", "imaginary")
+    @classmethod
+    def _square(cls, matrix: np.ndarray, info: ValidationInfo) -> np.ndarray:
+        real = info.data.get("real", matrix)
+        if matrix.shape[0] != matrix.shape[1] or matrix.shape != real.shape:
+            raise fault(
+                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix where a transfer function has one row and one column "
+                "for each interface axis, real and imaginary parts alike; as many actuators as axes are needed"
+            )
+        return matrix
+
+    @property
+    def matrix(self) -> np.ndarray:
+        return np.asarray(self.real + 1j * self.imaginary)
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+class Harmonic(Settings):
+    """What both adaption laws need: the harmonics, and the transfer functions or how to identify them.
+
+    The frequencies are listed, or they are the first ``harmonics`` multiples of ``base_frequency``; these may follow an
+    excitation whose frequency varies slowly (``following``).  If neither is given, they are those of the excitation.
+    The identification starts from ``transfer``, or from nothing; without one ``transfer`` is used.  It is given,
+    or ``"model"``: then it is that of the definition's virtual substructure and simulated rig.
+    """
+
+    frequencies: Annotated[np.ndarray, Vector("Hz", above=0)] | None = None
+    base_frequency: Annotated[float, Number("Hz", above=0)] | None = None
+    harmonics: Annotated[int, Field(ge=1, le=100)] = 1
+    following: Annotated[float, Number("Hz", above=0)] | None = None
+    """Bandwidth with which the base frequency follows the excitation; it is fixed if left out."""
+    transfer: tuple[Transfer, ...] | Literal["model"] | None = None
+    identification_time: Annotated[float, Number("s", least=0)] = 0.0
+    random_interval: Annotated[float, Number("s", above=0)] | None = None
+    """t_rand: long enough for transients to die; chosen from the plant if left out, 2 s outside definitions."""
+    amplitude: Annotated[float, Number("N", above=0)] | None = None
+    """Bound of the random drive for each axis and harmonic, in both its real and its imaginary part; chosen from the
+    limits if left out."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+
+    @model_validator(mode="after")
+    def _frequencies_known(self) -> Self:
+        if self.frequencies is not None and self.base_frequency is not None:
+            raise fault("give either frequencies or base_frequency (with harmonics, their number)")
+        if not self.known:
+            if self.harmonics != 1:
+                raise fault(
+                    f"harmonics = {self.harmonics} counts multiples of base_frequency, which is not given; give it, or "
+                    "leave both out",
+                    "harmonics",
+                )
+            return self
+        if self.frequencies is not None and self.harmonics != 1:
+            raise fault(
+                f"harmonics = {self.harmonics} counts multiples of base_frequency; beside frequencies leave it out",
+                "harmonics",
+            )
+        if self.frequencies is not None and self.following is not None:
+            raise fault(
+                "only a base_frequency can follow the excitation; give that instead of frequencies", "following"
+            )
+        rising = np.sort(self.hz)
+        twice = rising[:-1][np.diff(rising) == 0.0]
+        if twice.size:
+            raise fault(f"{units.text(float(twice[0]), 'Hz')} is listed twice; list it once", "frequencies")
+        return self
+
+    @model_validator(mode="after")
+    def _transfer_fits(self) -> Self:
+        if self.given is not None and not self.known:
+            raise fault("transfer functions of harmonics that are not given; give frequencies too", "transfer")
+        if self.given is not None and len(self.given) != len(self.hz):
+            raise fault(
+                f"{len(self.given)} transfer function(s) for {len(self.hz)} harmonic(s); give one for each",
+                "transfer",
+            )
+        if len({part.real.shape for part in self.given or ()}) > 1:
+            raise fault("transfer functions of different sizes; all have one row for each interface axis", "transfer")
+        return self
+
+    @property
+    def known(self) -> bool:
+        """Whether the harmonics are given; if not, the excitation tells them (``harmonic_excitation``)."""
+        return self.frequencies is not None or self.base_frequency is not None
+
+    @property
+    def hz(self) -> np.ndarray:
+        """The harmonics [Hz]."""
+        if self.frequencies is not None:
+            return self.frequencies
+        if self.base_frequency is None:
+            raise HalfrealError("the harmonics are not known here; give the coupling frequencies or base_frequency")
+        return self.base_frequency * np.arange(1.0, self.harmonics + 1.0)
+
+    @property
+    def given(self) -> tuple[Transfer, ...] | None:
+        """Transfer functions that are known; those of the model are not, until it is asked."""
+        return None if self.transfer == "model" else self.transfer
+
+    def with_model(self, transfer: np.ndarray) -> Self:
+        """The same coupling, started from these transfer functions (n_ω, n, n) [m/N]."""
+        parts = tuple(Transfer(real=h.real, imaginary=h.imag) for h in np.asarray(transfer, dtype=complex))
+        return self.changed(transfer=parts)
+
+    def adapting(self) -> Self:
+        """The same coupling without its identification phase: what a linearisation judges."""
+        return self.changed(identification_time=0.0)
+
+    def changed(self, **changes: object) -> Self:
+        """The same coupling with some settings changed."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**given, **changes})
+
+    # --- checks that need the step, or the interface -----------------------------------------------------------------
+
+    def memories(self, dt: float) -> dict[str, float]:
+        """Time constants [s] by name over which the coupling remembers, those that are given."""
+        raise NotImplementedError
+
+    def check_excitations(self, virtual: bool, specimen: bool) -> None:
+        """Raise a fault if the coupling cannot work with an excitation of these parts."""
+        if self.following is not None and not virtual:
+            raise fault(
+                "what is followed is the phase of excitation.virtual, and nothing excites the virtual substructure; "
+                "leave following out, or excite the virtual substructure",
+                "following",
+            )
+
+    def check_step(self, dt: float) -> None:
+        """Raise a fault if the harmonics do not suit a loop of this step."""
+        place = "frequencies" if self.frequencies is not None else "base_frequency"
+        rising = np.sort(self.hz)
+        highest = float(rising[-1]) * (1.0 if self.following is None else 1.0 + WIDEST)
+        if highest >= 0.5 / dt:
+            reach = "" if self.following is None else ", up to which the highest harmonic may follow,"
+            raise fault(
+                f"{units.text(highest, 'Hz')}{reach} is not below half the sampling rate, "
+                f"{units.text(0.5 / dt, 'Hz')}; shorten timing.step or leave the harmonic out",
+                place,
+            )
+        if len(rising) > 1:
+            closest = int(np.argmin(np.diff(rising)))
+            low, high = float(rising[closest]), float(rising[closest + 1])
+            needed = 1 / (2 * math.pi * (high - low))
+            for name, memory in self.memories(dt).items():
+                if memory < needed:
+                    raise fault(
+                        f"{units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be told apart within a {name} of "
+                        f"{units.text(memory, 's')}; lengthen it to more than {units.text(needed, 's')}, or leave one "
+                        "of them out",
+                        place,
+                    )
+
+    def check_axes(self, axes: int, dt: float) -> None:
+        """Raise a fault if the transfer functions, or the random drives, do not suit the interface."""
+        if self.transfer is None and self.identification_time == 0.0:
+            raise fault(
+                'neither transfer functions nor a time to identify them are given; give transfer (or "model") or '
+                "identification_time",
+                "transfer",
+            )
+        for i, part in enumerate(self.given or ()):
+            if len(part.real) != axes:
+                raise fault(
+                    f"a {len(part.real)} × {len(part.real)} transfer function where the interface has {axes} axis(es); "
+                    "give one row and one column for each",
+                    "transfer",
+                    i,
+                )
+            sizes = np.linalg.svd(part.matrix, compute_uv=False)
+            if sizes[-1] <= SINGULAR * sizes[0]:
+                raise fault(
+                    f"the transfer function at {units.text(float(self.hz[i]), 'Hz')} is singular: the actuators cannot "
+                    "move every interface axis; check it, or place an actuator for each axis",
+                    "transfer",
+                    i,
+                )
+        if self.identification_time == 0.0 or self.random_interval is None:
+            return
+        draws = math.ceil(self.identification_time / self.random_interval - 1e-9)
+        if draws < axes:
+            raise fault(
+                f"{draws} random drive(s) within {units.text(self.identification_time, 's')} cannot excite {axes} "
+                f"axes; identify for at least {units.text(axes * self.random_interval, 's')}, or shorten "
+                "random_interval",
+                "identification_time",
+            )
+        memory = self.memories(dt).get("identification_memory", math.inf)
+        if memory < (axes - 1) * self.random_interval:
+            raise fault(
+                f"with an identification_memory of {units.text(memory, 's')} the first of {axes} random drives, "
+                f"{units.text(self.random_interval, 's')} each, is forgotten before the last, and what one alone does "
+                f"not excite is lost; lengthen it to at least "
+                f"{units.text((axes - 1) * self.random_interval, 's')}, or shorten random_interval",
+                "identification_memory",
+            )
+
+    def block(
+        self,
+        dt: float,
+        unit: str,
+        target: tuple[str, ...],
+        displacement: tuple[str, ...],
+        twin: tuple[str, ...],
+        phase: tuple[str, ...] = (),
+    ) -> Block:
+        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase."""
+        raise NotImplementedError
+
+    # --- pieces of the blocks -----------------------------------------------------------------------------------------
+
+    def phase_block(self, dt: float, excitation: tuple[str, str]) -> Block | None:
+        """The block that follows the excitation's phase, from its value and rate; None if the harmonics are fixed.
+
+        It writes ``excitation.phase``, which the coupling's block is then given.
+        """
+        return None if self.following is None else follower(dt, float(self.hz[0]), self.following, excitation)
+
+    def start(self, axes: int) -> np.ndarray:
+        """P at the start, (n, N)."""
+        if self.given is None:
+            return np.zeros((axes, 2 * axes * len(self.hz)))
+        return packed(np.array([part.matrix for part in self.given]))
+
+    def outputs(self, unit: str, axes: int) -> tuple[Channel, ...]:
+        """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩; ⟨e²⟩/⟨(g − g_ext)²⟩; |ψ_i|; ‖H_i‖."""
+        count = len(self.hz)
+        return (
+            *channels("command.asked", unit, axes),
+            Channel("coupling.mode", "1"),
+            Channel("coupling.nmse", "1"),
+            Channel("coupling.misfit", "1"),
+            *channels("coupling.drive", unit, count),
+            *channels("coupling.transfer", f"m/{unit}", count),
+        )
+
+    def comparison(self, axes: int) -> dict[str, Value]:
+        """State by which both laws see whether the rig answers: sums over the identification, and their count.
+
+        Of the motion m of each axis since the first tick they are Σm, Σm², and Σm m₋₁ with that of the tick before; of
+        the drive Σr_k, Σr_k²; of both Σm_o r_k.  A rig that stands still shows the white noise of its sensors, of whose
+        power the N entries of r explain the part N/ticks.  One that answers moves smoothly, even if transients outweigh
+        what the drives explain.
+        """
+        size = 2 * axes * len(self.hz)
+        return {
+            "first": np.zeros(axes),
+            "last": np.zeros(axes),
+            "moved": np.zeros((3, axes)),
+            "driven": np.zeros((2, size)),
+            "alike": np.zeros((axes, size)),
+            "seen": 0.0,
+        }
+
+    def parameters(self, dt: float, phase: tuple[str, ...]) -> Mapping[str, Value]:
+        """Parameters that both laws share."""
+        return {
+            "dt": dt,
+            "omega": 2 * np.pi * self.hz,
+            "order": self.hz / self.hz[0],
+            "follows": float(bool(phase)),
+            "identification_time": self.identification_time,
+            "random_interval": self.random_interval or USUAL_INTERVAL,
+            "amplitude": self.amplitude or 0.0,
+            "seed": float(self.seed),
+            "fade": math.exp(-dt * float(self.hz.min()) / PERIODS),
+        }
+
+    def check_known(self) -> None:
+        """Raise an error if something was left to be chosen (``halfreal.runs.harmonic_choice``), and was not."""
+        if self.identification_time > 0.0 and self.amplitude is None:
+            raise HalfrealError("the identification needs the amplitude of its random drive; give it")
+
+    def check_phase(self, phase: tuple[str, ...]) -> None:
+        if len(phase) != (self.following is not None):
+            raise ValueError("give the block the channel of the excitation's phase if it follows it, and only then")
+
+    def faults(self) -> Mapping[int, str]:
+        return {
+            NOT_EXCITED: "the rig did not answer the random drive of the identification; check that its actuators are "
+            "on, and raise coupling.amplitude"
+        }

@@ -1,0 +1,274 @@
+"""Adaptive feed-forward by recursive least squares (QR-RLS): the drive that would have closed the gap lately.
+
+Hybrid testing with adaptive feed-forward filters, Alg. 2–4; symbols and sources in ``coupling.py``.
+
+    θ = argmin Σ_j μ^{k−j} Σ_o (g_ext,o + w_o·θ)²[j] + μ^{k+1} θᵀΞθ                          adaption (Eq. 18)
+    P = argmin Σ_j μ_id^{k−j} Σ_o (g_o − g_ext,o − r·P_o)²[j] + μ_id^{k+1} β_id |P − P₀|²      identification (Eq. 22)
+
+Each is a triangular factor into which the rows of a tick are rotated (``halfreal.kernels.givens``): n rows w_o with the
+right-hand sides −g_ext,o for the adaption, one row r with n right-hand sides g − g_ext for the identification.  As in
+Alg. 4, the adaption of a tick comes before its identification.  In print the top right blocks of A in Alg. 2–4 lack a
+transpose and the target of Alg. 3 and 4 a minus sign, and B.3 is the LQ factorisation A Cᵀ = B.
+
+The gap is not fed back: as long as P is kept, the drive follows from the twin alone and moves no pole of the loop.
+What is wrong in P then remains as a gap |1 − H/H_est| |g_ext| (mode "sequential"); it vanishes if the identification
+goes on during the adaption ("simultaneous").  An excitation of the specimen is not in g_ext, and is refused.
+
+Memories are times in seconds, μ = exp(−Δt/T), or the bare μ is given.  Ξ keeps θ from jumping at the start, as much as
+``prior`` seconds of data that speak for θ = 0 would: Ξ_i = (prior/Δt) ‖H_i‖²/2n · I.
+
+Beyond the paper, two guards act during simultaneous identification:
+
+- A drive that has settled excites one direction of each H_i only; an exponential memory forgets the others until their
+  estimate is noise (wind-up).  Whenever the factor's R_kk², k running through all unknowns, is below the part ρ
+  (``regularisation``) of what the present drive would have given in a memory, ρ (T_id/Δt) |q_i|²/2n, a row e_k of the
+  missing weight holds the unknown at its value at the beginning of the adaption.  Excited directions are not touched.
+- While an H_i is estimated larger than at the beginning, rows of the adaption count less, by the ratio of the two
+  ‖H_i‖: else one estimate that is far too large outweighs everything that follows for many memories.
+
+======== ==========================================================
+μ, μ_id  forgetting factors (``forgetting``, …); T, T_id ``memory``, …
+β_id     confidence in P₀ at the start (``identification_prior``)
+R        triangular factor of the identification
+======== ==========================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from ...kernels.block import Block, Value
+from ...kernels.compile import kernel
+from ...kernels.givens import forget, rotate_in, solve
+from ...settings import Number, fault
+from .coupling import REFERENCES, Harmonic
+from .kernel import (
+    ADAPTING,
+    IDENTIFYING,
+    NOT_EXCITED,
+    compare,
+    draw,
+    faded_ratio,
+    observe,
+    squares,
+    turn,
+    unanswered,
+    write,
+)
+
+USUAL_MEMORY, USUAL_IDENTIFICATION_MEMORY = 1.0, 2.0
+WEAKEST = 1e-6
+"""Part of the drive's power below which a harmonic is not identified any further."""
+
+
+@kernel
+def identify(p, s, axes):  # type: ignore[no-untyped-def]
+    """Take in what the drive s.phasor did to the gap, s.answer."""
+    size = s.row.shape[0]
+    square = 0.0
+    for i in range(s.drive.shape[0]):
+        square += s.drive[i]
+    if not square > 0.0:  # nothing is learnt, and nothing forgotten
+        return
+    for k in range(size):
+        s.row[k] = s.phasor[0, k]
+    for o in range(axes):
+        s.right[o] = s.answer[o]
+    forget(s.known_r, s.known_z, p.identification_forget)
+    rotate_in(s.known_r, s.known_z, s.row, s.right, 0)
+    if s.mode == ADAPTING:
+        k = int(s.next)
+        s.next = float((k + 1) % size)
+        least = p.floor * max(s.drive[k // (2 * axes)], WEAKEST * square)
+        missing = least - s.known_r[k, k] * s.known_r[k, k]
+        if missing > 0.0:
+            weight = math.sqrt(missing)
+            for j in range(size):
+                s.row[j] = 0.0
+            s.row[k] = weight
+            for o in range(axes):
+                s.right[o] = weight * s.anchor[o, k]
+            rotate_in(s.known_r, s.known_z, s.row, s.right, k)
+    solve(s.known_r, s.known_z, s.transfer)
+
+
+@kernel
+def begin(p, s, axes):  # type: ignore[no-untyped-def]
+    """Begin the adaption: θ = 0 with the confidence Ξ, and the transfer functions as they are now to hold on to."""
+    for i in range(s.now.shape[0]):
+        s.then[i] = s.now[i]
+    for k in range(s.row.shape[0]):
+        s.theta[0, k] = s.z[0, k] = 0.0
+        for j in range(s.row.shape[0]):
+            s.r[k, j] = 0.0
+        s.r[k, k] = math.sqrt(p.prior * s.then[k // (2 * axes)])
+        for o in range(axes):
+            s.anchor[o, k] = s.transfer[o, k]
+
+
+@kernel
+def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
+    """Take in the gap that the twin leaves, u[2n:3n] = −g_ext."""
+    share = 1.0
+    for i in range(s.now.shape[0]):
+        if s.now[i] * share * share > s.then[i]:
+            share = math.sqrt(s.then[i] / s.now[i])
+    forget(s.r, s.z, p.forget)
+    for o in range(axes):
+        turn(s.transfer[o], s.cosine, s.sine, axes, s.row)
+        for k in range(s.row.shape[0]):
+            s.row[k] *= share
+        s.right[0] = share * u[2 * axes + o]
+        rotate_in(s.r, s.z, s.row, s.right, 0)
+    solve(s.r, s.z, s.theta)
+
+
+def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n = s.gap.shape[0]
+    status = 0
+    for i in range(p.omega.shape[0]):
+        angle = p.order[i] * u[3 * n] if p.follows == 1.0 else p.omega[i] * t
+        s.cosine[i], s.sine[i] = math.cos(angle), math.sin(angle)
+    turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])  # what was driven, turned on to this tick
+    squares(s.phasor, s.drive)
+    squares(s.transfer, s.now)
+    observe(u, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
+    nmse = faded_ratio(s.gap_squares, p.fade, s.gap, u[:n])
+    misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
+
+    identifying = t < p.identification_time - 0.5 * p.dt
+    if identifying:
+        compare(s, u)
+        number = math.floor(t / p.random_interval + 1e-9)
+        if number != s.drawn:
+            s.drawn = number
+            draw(p.seed, number, p.amplitude, s.theta[0])
+    else:
+        if s.mode == IDENTIFYING:
+            s.mode = ADAPTING
+            if p.identification_time > 0.0 and unanswered(s):
+                status = NOT_EXCITED
+            begin(p, s, n)
+        adapt(p, s, u, n)
+    if identifying or p.simultaneous == 1.0:
+        identify(p, s, n)
+    turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])
+    write(s.phasor[0], s.drive, s.now, n, s.mode, nmse, misfit, y)
+    return status
+
+
+class HarmonicRls(Harmonic):
+    """Adaptive feed-forward by recursive least squares."""
+
+    kind: Literal["harmonic rls"] = "harmonic rls"
+    mode: Literal["sequential", "simultaneous"] = "simultaneous"
+    memory: Annotated[float, Number("s", above=0)] | None = None
+    """T of the adaption; chosen if neither it nor ``forgetting`` (μ of a sample) is given, 1 s outside definitions."""
+    forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
+    identification_memory: Annotated[float, Number("s", above=0)] | None = None
+    """T of the identification; likewise with ``identification_forgetting``, 2 s outside definitions."""
+    identification_forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
+    prior: Annotated[float, Number("s", least=0)] = 0.25
+    identification_prior: Annotated[float, Number("N^2", above=0)] = 1e-6
+    """Confidence in the transfer functions at the start: as in one sample of a drive of this square."""
+    regularisation: Annotated[float, Number("1", least=0, most=0.5)] = 0.25
+
+    @model_validator(mode="after")
+    def _one_memory(self) -> Self:
+        pairs = (("memory", "forgetting"), ("identification_memory", "identification_forgetting"))
+        for memory, forgetting in pairs:
+            if getattr(self, memory) is not None and getattr(self, forgetting) is not None:
+                raise fault(f"{memory} is given beside {forgetting}; keep one", memory)
+        return self
+
+    def check_excitations(self, virtual: bool, specimen: bool) -> None:
+        if specimen:
+            raise fault(
+                "by least squares the drive follows from the twin of the virtual substructure, which does not feel "
+                "excitation.specimen: its gap would not close, but open; use 'harmonic lms', or excite the virtual "
+                "substructure",
+                "kind",
+            )
+        super().check_excitations(virtual, specimen)
+
+    def memories(self, dt: float) -> dict[str, float]:
+        found = {}
+        for name in ("memory", "identification_memory"):
+            memory, forgetting = getattr(self, name), getattr(self, name.replace("memory", "forgetting"))
+            if forgetting is not None:  # μ = exp(−Δt/T)
+                found[name] = -dt / math.log(forgetting) if forgetting < 1.0 else math.inf
+            elif memory is not None:
+                found[name] = memory
+        return found
+
+    def block(
+        self,
+        dt: float,
+        unit: str,
+        target: tuple[str, ...],
+        displacement: tuple[str, ...],
+        twin: tuple[str, ...],
+        phase: tuple[str, ...] = (),
+    ) -> Block:
+        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase."""
+        n = len(target)
+        self.check_step(dt)
+        self.check_axes(n, dt)
+        self.check_phase(phase)
+        self.check_known()
+        size, harmonics = 2 * n * len(self.hz), len(self.hz)
+        start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(size)
+        memories = {"memory": USUAL_MEMORY, "identification_memory": USUAL_IDENTIFICATION_MEMORY, **self.memories(dt)}
+        zeros = np.zeros(n)
+        state: dict[str, Value] = {
+            "theta": np.zeros((1, size)),
+            "r": np.zeros((size, size)),
+            "z": np.zeros((1, size)),
+            "transfer": start,
+            "anchor": start,
+            "known_r": known_r,
+            "known_z": start @ known_r,
+            "mode": IDENTIFYING,
+            "drawn": -1.0,
+            "next": 0.0,
+            "phasor": np.zeros((1, size)),
+            "drive": np.zeros(harmonics),
+            "now": np.zeros(harmonics),
+            "then": np.zeros(harmonics),
+            "row": np.zeros(size),
+            "right": zeros,
+            "cosine": np.zeros(harmonics),
+            "sine": np.zeros(harmonics),
+            "gap": zeros,
+            "answer": zeros,
+            "error": zeros,
+            "gap_squares": np.zeros(2),
+            "misfit_squares": np.zeros(2),
+            **self.comparison(n),
+        }
+        # of a memory without end the floor would never be reached: that of an hour serves
+        remembered = min(memories["identification_memory"], 3600.0)
+        return Block(
+            name="coupling",
+            step=harmonic_rls_step,
+            inputs=(*target, *displacement, *twin, *phase),
+            outputs=self.outputs(unit, n),
+            parameters={
+                **self.parameters(dt, phase),
+                "simultaneous": float(self.mode == "simultaneous"),
+                "forget": math.exp(-0.5 * dt / memories["memory"]),
+                "identification_forget": math.exp(-0.5 * dt / memories["identification_memory"]),
+                "prior": self.prior / dt / (2 * n),
+                "floor": self.regularisation * remembered / dt / (2 * n),
+            },
+            state=state,
+            frozen=tuple(state),
+            held="the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
+            faults=self.faults(),
+            watched=("coupling.mode",),
+            references=REFERENCES,
+        )

@@ -1,0 +1,1 @@
+"""Excitations of the virtual substructure and of the specimen."""

@@ -1,0 +1,1 @@
+"""Virtual substructures that ask for a force and are told a displacement."""

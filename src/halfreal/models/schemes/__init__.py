@@ -1,0 +1,1 @@
+"""Integration schemes of virtual substructures."""

@@ -1,0 +1,51 @@
+"""What every integration scheme of a second-order system has in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels.block import Value
+from ...kernels.linear import stored
+from ...settings import Settings
+from ..system import Method, System
+
+
+class Scheme(Settings):
+    """An integration scheme: turns a system and a step into a ``Method`` (contract in ``halfreal.models.system``)."""
+
+    def method(self, system: System, dt: float) -> Method:
+        raise NotImplementedError
+
+    def critical_step(self, system: System) -> float | None:
+        """Longest stable step [s] of the system at its initial stiffness; None if any step is stable."""
+        return None
+
+
+def shared_parameters(system: System) -> dict[str, Value]:
+    """Outputs and elements: parameters that do not depend on the scheme."""
+    return {
+        "displacement_outputs": stored(system.displacement_outputs),
+        "velocity_outputs": stored(system.velocity_outputs),
+        "acceleration_outputs": stored(system.acceleration_outputs),
+        "law": system.elements.law,
+        "direction": system.elements.direction,
+        "elements": system.elements.parameters,
+    }
+
+
+def initial_state(system: System) -> dict[str, Value]:
+    """State at t = 0, before the first inputs are known.
+
+    ``a`` is the acceleration without inputs; the first tick adds M⁻¹U u.
+    """
+    forces, permanent = system.elements.loaded(system.displacement)
+    resisting = system.damping @ system.velocity + system.stiffness @ system.displacement
+    resisting += forces @ system.elements.direction
+    return {
+        "q": system.displacement.astype(float),
+        "v": system.velocity.astype(float),
+        "a": -np.linalg.solve(system.mass, resisting),
+        "permanent": permanent,
+        "u": np.zeros(system.inputs.shape[1]),
+        "started": 0.0,
+    }

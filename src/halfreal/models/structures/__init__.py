@@ -1,0 +1,1 @@
+"""Virtual substructures: by matrices, modes, beams, state space, or a user's function."""

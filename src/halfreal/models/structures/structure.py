@@ -1,0 +1,264 @@
+"""A virtual substructure by its matrices:
+
+    M q¨ + C q˙ + K q + Σ_e b_e r_e(b_eᵀq) = excitation − Σ_i e_i f_i
+
+f_i are the forces fed back at the interface degrees of freedom.  The excitation acts as a support displacement r
+with k_b r + c_b r˙; as a force on one degree of freedom; or as a ground acceleration a_g with −M ι a_g, in which case q
+is relative to the ground.  Degrees of freedom count from 1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ...kernels.block import Block
+from ...settings import Matrix, Settings, Vector, fault
+from ..schemes.any_scheme import AnyScheme
+from ..schemes.exact import Exact
+from ..system import System
+from . import virtual_block as virtual
+from .damping import Rayleigh, modal_damping
+from .restoring import Element, assemble
+from .virtual_block import ActsAs, Quantity
+
+Dof = Annotated[int, Field(ge=1)]
+
+
+class Support(Settings):
+    """How a support displacement r acts on each degree of freedom: k_b r + c_b r˙."""
+
+    stiffness: Annotated[np.ndarray, Vector("N/m")]
+    damping: Annotated[np.ndarray, Vector("N s/m")] | None = None
+
+
+class Response(Settings):
+    """A further output to record."""
+
+    dof: Dof
+    quantity: Quantity
+    rotation: bool = False
+    """Whether the degree of freedom is a rotation, in rad."""
+
+    @property
+    def unit(self) -> str:
+        return virtual.response_unit(self.quantity, self.rotation)
+
+
+class StructureParts(Settings):
+    """Masses, dampers, springs and nonlinear elements, what excites them and what is recorded of them."""
+
+    kind: str
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+    stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
+    damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
+    rayleigh: Rayleigh | None = None
+    modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
+    """Damping ratio: one for all modes, or one for each."""
+    support: Support | None = None
+    force_dof: Dof | None = None
+    ground: Annotated[np.ndarray, Vector("1")] | None = None
+    """Influence vector ι of a ground acceleration; ones if left out."""
+    elements: tuple[Element, ...] = ()
+    initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
+    initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
+    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
+
+    # --- checks that need two fields stand on the later one, so that all faults come at once ------------------------
+
+    @field_validator("stiffness", "damping")
+    @classmethod
+    def _as_large_as_mass(cls, matrix: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        n = dofs_of(info)
+        if matrix is not None and n is not None and matrix.shape != (n, n):
+            raise fault(
+                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix beside a {n} × {n} mass matrix; give every matrix one "
+                "row and one column for each degree of freedom"
+            )
+        return matrix
+
+    @field_validator("rayleigh", "modal_damping")
+    @classmethod
+    def _one_way_of_damping(cls, value: object, info: ValidationInfo) -> object:
+        given = [key for key in ("damping", "rayleigh") if info.data.get(key) is not None]
+        if value is not None and given:
+            raise fault(f"{info.field_name} is given beside {given[0]}; keep one way of damping")
+        return value
+
+    @field_validator("modal_damping")
+    @classmethod
+    def _one_ratio_or_all(cls, ratios: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        n = dofs_of(info)
+        if ratios is not None and n is not None and len(ratios) not in (1, n):
+            raise fault(f"{len(ratios)} damping ratios for {n} modes; give one for all modes or {n}")
+        return ratios
+
+    @field_validator("force_dof", "elements", "responses")
+    @classmethod
+    def _within_range(cls, value: object, info: ValidationInfo) -> object:
+        n = dofs_of(info)
+        beyond = [] if n is None else [dof for dof in _named_dofs(value) if dof > n]
+        if beyond:
+            raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1 to {n}")
+        return value
+
+    @field_validator("ground", "initial_displacement", "initial_velocity")
+    @classmethod
+    def _one_entry_each(cls, vector: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
+        _check_length(vector, info)
+        return vector
+
+    @field_validator("support")
+    @classmethod
+    def _support_fits(cls, support: Support | None, info: ValidationInfo) -> Support | None:
+        if support is not None:
+            _check_length(support.stiffness, info, "stiffness")
+            _check_length(support.damping, info, "damping")
+        return support
+
+    @property
+    def dofs(self) -> int:
+        return len(self.mass)
+
+    def check_excitation(self, excitation: ActsAs) -> None:
+        """Raise a fault if the structure does not say how this excitation acts."""
+        if excitation == "support" and self.support is None:
+            raise fault("a support displacement acts through virtual.support, which is not given; give its stiffness")
+        if excitation == "force" and self.force_dof is None:
+            raise fault("a force acts on virtual.force_dof, which is not given; name its degree of freedom")
+
+
+class Structure(StructureParts):
+    """A structure of masses, dampers, springs and nonlinear elements."""
+
+    kind: Literal["structure"] = "structure"
+    interface: Annotated[tuple[Dof, ...], Field(min_length=1)] = (1,)
+    scheme: Annotated[AnyScheme, Field(validate_default=True)] = Exact()
+
+    @field_validator("interface")
+    @classmethod
+    def _each_once(cls, dofs: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+        if len(set(dofs)) < len(dofs):
+            raise fault(f"{list(dofs)} names a degree of freedom twice; name each once")
+        n = dofs_of(info)
+        if n is not None and max(dofs) > n:
+            raise fault(f"degree of freedom {max(dofs)} where the mass matrix has {n}; count from 1 to {n}")
+        return dofs
+
+    @field_validator("scheme")
+    @classmethod
+    def _can_integrate(cls, scheme: AnyScheme, info: ValidationInfo) -> AnyScheme:
+        nonlinear = sorted({element.law.kind for element in info.data.get("elements", ())} - {"linear"})
+        if nonlinear and scheme.kind == "exact":
+            raise fault(
+                f"'exact' integrates linear structures only, and an element is {nonlinear[0]}; take another scheme, "
+                "such as 'newmark' or 'kr-alpha'"
+            )
+        return scheme
+
+    def check_step(self, dt: float) -> None:
+        """Raise a fault if the scheme is not stable at this step for the structure on its own."""
+        virtual.check_step(self.scheme, self.system("none"), dt)
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def axes(self) -> int:
+        """Number of interface degrees of freedom."""
+        return len(self.interface)
+
+    def initial_target(self) -> np.ndarray:
+        """Interface displacements at the start [m]."""
+        return self._or_zeros(self.initial_displacement)[[dof - 1 for dof in self.interface]]
+
+    def system(self, excitation: ActsAs) -> System:
+        """Matrices; inputs u = (excitation, its rate, feedback…), outputs y = (interface displacement…, responses…)."""
+        self.check_excitation(excitation)
+        n = self.dofs
+        unit = np.eye(n)
+        springs = assemble([element for element in self.elements if element.law.kind == "linear"], n)
+        elements = assemble([element for element in self.elements if element.law.kind != "linear"], n)
+        stiffness = self.stiffness + springs.stiffness
+        inputs = np.zeros((n, 2 + self.axes))
+        if excitation == "support" and self.support is not None:
+            inputs[:, 0] = self.support.stiffness
+            inputs[:, 1] = self._or_zeros(self.support.damping)
+        elif excitation == "force" and self.force_dof is not None:
+            inputs[:, 0] = unit[self.force_dof - 1]
+        elif excitation == "ground":
+            inputs[:, 0] = -self.mass @ (np.ones(n) if self.ground is None else self.ground)
+        interface = unit[[dof - 1 for dof in self.interface]]
+        inputs[:, 2:] = -interface.T
+        outputs = {
+            quantity: np.vstack(
+                [
+                    interface * (quantity == "displacement"),
+                    *(unit[response.dof - 1] * (response.quantity == quantity) for response in self.responses.values()),
+                ]
+            )
+            for quantity in virtual.UNITS
+        }
+        return System(
+            mass=self.mass,
+            damping=self._damping(stiffness + elements.stiffness),
+            stiffness=stiffness,
+            inputs=inputs,
+            displacement_outputs=outputs["displacement"],
+            velocity_outputs=outputs["velocity"],
+            acceleration_outputs=outputs["acceleration"],
+            elements=elements,
+            displacement=self._or_zeros(self.initial_displacement),
+            velocity=self._or_zeros(self.initial_velocity),
+        )
+
+    def block(self, dt: float, excitation: ActsAs, feedback: tuple[str, ...]) -> Block:
+        """The block "virtual", which reads the named feedback channels and writes the target."""
+        return virtual.virtual_block(
+            self.scheme.method(self.system(excitation), dt),
+            axes=self.axes,
+            excitation=virtual.EXCITATION,
+            feedback=feedback,
+            responses={name: response.unit for name, response in self.responses.items()},
+            references=tuple(dict.fromkeys(key for element in self.elements for key in element.law.references)),
+        )
+
+    def _damping(self, stiffness: np.ndarray) -> np.ndarray:
+        """C; Rayleigh and modal damping reckon with every element at its initial stiffness."""
+        if self.damping is not None:
+            return self.damping
+        if self.rayleigh is not None:
+            return self.rayleigh.matrix(self.mass, stiffness)
+        if self.modal_damping is not None:
+            return modal_damping(self.mass, stiffness, self.modal_damping)
+        return np.zeros_like(self.mass)
+
+    def _or_zeros(self, vector: np.ndarray | None) -> np.ndarray:
+        return np.zeros(self.dofs) if vector is None else vector
+
+
+def dofs_of(info: ValidationInfo) -> int | None:
+    """Number of degrees of freedom, if the mass matrix was good."""
+    mass = info.data.get("mass")
+    return None if mass is None else len(mass)
+
+
+def _named_dofs(value: object) -> list[int]:
+    """Degrees of freedom named by a field: a number, or numbers, elements or responses."""
+    if isinstance(value, int):
+        return [value]
+    found: list[int] = []
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ():
+        if isinstance(item, Element):
+            found += item.between
+        else:
+            found.append(item.dof if isinstance(item, Response) else item)
+    return found
+
+
+def _check_length(vector: np.ndarray | None, info: ValidationInfo, *at: str) -> None:
+    n = dofs_of(info)
+    if vector is not None and n is not None and len(vector) != n:
+        found = f"a vector of length {len(vector)} beside a {n} × {n} mass matrix"
+        raise fault(f"{found}; give one entry for each degree of freedom", *at)

@@ -1,0 +1,119 @@
+"""How commands answer: the verdict in words and tables, numbers as JSON, a bar while one waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
+    from ..studies.check.check import Check
+
+
+def console(error: bool = False) -> Any:
+    """A terminal that shows text as it is: titles and names of users are no markup."""
+    from rich.console import Console
+
+    return Console(stderr=error, markup=False, emoji=False)
+
+
+def with_progress(work: Any, *, quiet: bool) -> Any:
+    """Show a bar for long work on a terminal; nothing anywhere else."""
+    screen = console(error=True)
+    if quiet or not screen.is_terminal:
+        return work(None)
+    from rich.progress import Progress
+
+    with Progress(console=screen, transient=True) as bar:
+        task = bar.add_task("rehearsing", total=None)
+        return work(lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def verdict_table(run: Run) -> Any:
+    from rich.table import Table
+
+    from . import learning
+    from .measures import key_figures
+    from .verdict import verdict
+
+    table, since = Table(show_header=False), learning.since(run)
+    for name, value in [("Verdict", verdict(run).word), *key_figures(run, since), *learning.figures(run, since)]:
+        table.add_row(name, value)
+    return table
+
+
+def tell(answer: Check, title: str) -> None:
+    """The verdict, why, and what would help."""
+    colour = typer.colors.GREEN if answer.verdict == "GO" else typer.colors.RED
+    typer.secho(answer.verdict, fg=colour, bold=True, nl=False)
+    typer.echo(f"  {title}")
+    for reason in answer.reasons:
+        typer.echo(f"  - {reason}")
+    typer.echo(f"  - binding constraint: {answer.binding}")
+    if answer.remedies:
+        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would help:")
+    for remedy in answer.remedies:
+        typer.echo(f"  - {remedy}")
+
+
+def check_json(answer: Check) -> dict[str, Any]:
+    linearisation, stability = answer.linearisation, answer.stability
+    margin = stability.margin if linearisation.stable else None
+    poles = zip(
+        linearisation.frequency_hz.tolist(),
+        linearisation.damping.tolist(),
+        linearisation.continuous.tolist(),
+        strict=True,
+    )
+    return {
+        "verdict": answer.verdict,
+        "reasons": list(answer.reasons),
+        "remedies": list(answer.remedies),
+        "binding_constraint": answer.binding,
+        "spectral_radius": linearisation.spectral_radius,
+        "critical_delay_s": stability.critical_delay,
+        "delay_margin_s": None if margin is None else margin.critical_delay,
+        "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
+        "gain_margin_db": None if margin is None else margin.gain_margin_db,
+        "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
+        "limits_used": dict(answer.rehearsal.limits_used),
+        "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
+        "probability_of_instability": None if answer.uncertainty is None else answer.uncertainty.probability,
+        "poles": [
+            {"frequency_hz": frequency, "damping": damping, "real_per_s": pole.real, "imaginary_per_s": pole.imag}
+            for frequency, damping, pole in poles
+        ],
+    }
+
+
+def run_json(run: Run, path: Path) -> dict[str, Any]:
+    from .measures import measures
+
+    return {
+        "file": str(path),
+        "title": run.title,
+        "verdict": run.verdict,
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "stable": None if run.stability is None else run.stability.stable,
+        "spectral_radius": None if run.stability is None else run.stability.spectral_radius,
+        "events": [{"time_s": e.time, "channel": e.channel, "text": e.text} for e in run.events],
+        "measures": finite(measures(run)),
+    }
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN: say null."""
+    from dataclasses import asdict, is_dataclass
+
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value

@@ -1,0 +1,172 @@
+"""A run as one HTML page: verdict, figures, plots, definition, papers and provenance.
+
+The page stands alone: no scripts, nothing fetched, plots inside; it prints, and it opens anywhere and years later.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ..citations import PAPERS
+from ..records.run_file import definition_hash
+from ..records.whole_file import whole_file
+from ..runs.run import Run
+from . import compare_html, learning, plots, realtime_plots, series, slow
+from . import measures as errors
+from .definitions import definition_sections, with_units
+from .page import PACE, Pictures, fill
+from .phases import phases
+from .realtime import real_time
+from .series import display
+from .verdict import about_loop, verdict
+from .wording import NONE, in_time, number
+
+POLES_SHOWN = 12
+EVENTS_SHOWN = 100
+NOTES = {
+    "Spectral radius": "of the loop over one tick; stable below 1",
+    "Peak target": "largest target at the interface",
+    "Synchronisation error": "NRMSE of measured against target",
+    "Remaining delay": "of measured behind target, by the FEI",
+    "Amplitude error": "of measured against target, by the FEI",
+    "Fidelity error": "NRMSE of the virtual part against the emulated system",
+    **learning.NOTES,
+}
+"""What the key figures mean."""
+
+
+def write(
+    run: Run, path: str | Path, overwrite: bool = False, from_time: float = 0.0, compare: Run | None = None
+) -> None:
+    """Write the report of ``run``, whole or not at all; the error measures count from ``from_time`` [s] on.
+
+    With ``compare`` the page lays two runs side by side, such as a run and its rehearsal.
+    """
+    page = render(run, from_time) if compare is None else compare_html.render(run, compare, from_time)
+    with whole_file(path, overwrite) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def render(run: Run, from_time: float = 0.0) -> str:
+    """The report's HTML; a coupling that learns is judged by its last periods if ``from_time`` is left out."""
+    from_time = from_time or learning.since(run)
+    rows = errors.measures(run, from_time)
+    poles = series.poles(run.stability, run.step) if run.stability else []
+    return fill(
+        Path(__file__).with_name("report.html.j2"),
+        run=run,
+        description=str(run.definition.get("description") or ""),
+        verdict=verdict(run),
+        about_loop=about_loop(run.stability) if run.stability else "",
+        figures=[
+            figure
+            for figure in (*errors.key_figures(run, from_time), *learning.figures(run, from_time))
+            if figure[0] in NOTES
+        ],
+        notes=NOTES,
+        rows=rows,
+        compared=series.compared(run),
+        from_time=from_time,
+        pictures=pictures(run, rows, from_time),
+        phases=phases(run),
+        real_time=real_time(run),
+        slow=slow.slow_test(run),
+        poles=poles[:POLES_SHOWN],
+        margins=margins(run),
+        poles_in_all=len(poles),
+        definition=definition_sections(with_units(run.definition)),
+        channels=[channel_row(name, signal.unit, signal.values) for name, signal in run.signals.items()],
+        events=run.events[:EVENTS_SHOWN],
+        papers=papers(run, rows),
+        hash=definition_hash(run.definition),
+    )
+
+
+# --- what the page says ---------------------------------------------------------------------------------------------
+
+
+def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> Pictures:
+    """All plots the record has data for, by section."""
+    made = Pictures(
+        "response", "synchronisation", "slow", "pace", "specimen", "command", "poles", "excitation", "coupling"
+    )
+    start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
+    emulated = "" if run.vector("reference") is None else ", emulated system (reference)"
+    for dof in range(1, len(run.interface) + 1):
+        limit = series.limit(run, "command", dof)
+        of = series.of_axis(run, dof)
+        delay = next((row.delay for row in rows if row.comparison == "synchronisation" and row.dof == dof), np.nan)
+        pure = delay if np.isfinite(delay) and abs(delay) >= 0.05 * run.step else None
+        made.add(
+            "response",
+            f"Virtual part (target), specimen (measured){emulated}{of}; dashed red: events"
+            f"{'' if series.in_test(run).all() else '; shaded: before and after the test'}.",
+            partial(plots.time_history, run, dof),
+        )
+        made.add(
+            "synchronisation",
+            f"Measured against target{of}: a delay opens the line to an ellipse, a wrong amplitude turns it.",
+            partial(plots.synchronisation, run, dof, pure, start),
+        )
+        made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
+        made.add(
+            "command",
+            f"Command asked for by the coupling and applied by the guard{of}.",
+            partial(plots.command, run, dof, None if limit is None else (-limit, limit)),
+        )
+    made.add(
+        "response",
+        "How the coupling learnt: gap over target, and what its transfer functions leave unexplained.",
+        partial(learning.learning_curve, run),
+    )
+    made.add("slow", "How long ticks took, and settling in them.", partial(slow.motion, run))
+    made.add("pace", PACE, partial(realtime_plots.pace, run))
+    made.add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
+    made.add("excitation", "What drives the test.", partial(plots.excitation, run))
+    inside = [name for name in run.signals if name.startswith("coupling.")]
+    if not learning.learns(run):
+        made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
+    return made
+
+
+def margins(run: Run) -> list[tuple[str, str, str]]:
+    """Names, values and meanings of the margins that are known."""
+    known = run.stability
+    if known is None:
+        return []
+    critical = "of the rig, at which the loop loses stability"
+    if run.definition.get("rig", {}).get("kind") in ("shaking table", "servo-hydraulic"):
+        critical = "of a pure delay in place of the rig, without coupling, at which the loop loses stability"
+    phase = "least of all crossovers of the loop gain, which need not be where the delay margin binds"
+    rows = (
+        ("critical delay", known.critical_delay, "s", critical),
+        ("delay margin", known.delay_margin, "s", "further delay that the loop bears"),
+        ("phase margin", known.phase_margin_deg, "°", phase),
+        ("gain margin", known.gain_margin_db, "dB", "a stiffer specimen by this much"),
+    )
+    return [
+        (name, in_time(value) if unit == "s" else f"{number(value)} {unit}", note)
+        for name, value, unit, note in rows
+        if value is not None
+    ]
+
+
+def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str, str, str]:
+    """A channel's name, unit, least, largest and root mean square."""
+    kept = values[np.isfinite(values)].astype(float)
+    shown = display(unit, series.peak(kept))
+    if not len(kept):
+        return name, shown.label, NONE, NONE, NONE
+    with np.errstate(over="ignore"):
+        figures = (kept.min(), kept.max(), np.sqrt(np.mean(kept**2)))
+    low, high, rms = (number(shown.factor * float(value)) for value in figures)
+    return name, shown.label, low, high, rms
+
+
+def papers(run: Run, rows: tuple[errors.Measures, ...]) -> list[str]:
+    """Papers of the run's methods and of the measures; a key we have no paper for stands for itself."""
+    keys = dict.fromkeys((*run.references, *(errors.REFERENCES if rows else ())))
+    return [PAPERS.get(key, key) for key in keys]

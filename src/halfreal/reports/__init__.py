@@ -1,1 +1,0 @@
-"""What a run tells people: error measures, plots and the report."""

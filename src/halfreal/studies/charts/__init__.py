@@ -1,0 +1,1 @@
+"""Stability charts and the continuous limit of a loop."""

@@ -1,0 +1,198 @@
+"""Stability charts: the stable region in any two numbers of a definition, with the operating point in it.
+
+If one of them is the rig's delay the boundary is traced exactly (``chart_delay``) and the margin is the
+distance in delay [s] to it.  Otherwise the loop that runs is linearised where the boundary is (``chart_grid``) and the
+margin is the decay rate −ln|λ|/Δt [1/s] of the slowest pole.  Margins are positive where the loop is stable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ... import units
+from ...definition.definition import Definition
+from ...definition.faults import DefinitionError
+from ...definition.paths import value_at
+from ...definition.uncertainty import quantity_at
+from ...errors import HalfrealError
+from ...figures import new_figure, styled
+from ...runs.loop_stability import DELAY
+from ...runs.rehearse import Progress
+from ..uncertainty.variation import Variation
+from .delay import trace
+from .grid import zero_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Wanted = str | tuple[str, float, float]
+FASTEST = 1e6
+"""Decay rate [1/s] that stands for loops that forget everything at once."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A number of the definition along an axis of the chart."""
+
+    place: str
+    unit: str
+    values: np.ndarray
+    """SI."""
+    operating: float
+
+    @property
+    def scale(self) -> tuple[float, str]:
+        """Factor and unit for people."""
+        return units_of_axis(self.values, self.unit)
+
+    def text(self) -> str:
+        return f"{self.place} = {units.text(self.operating, self.unit)}"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Stability over two numbers."""
+
+    x: Axis
+    y: Axis
+    margin: np.ndarray
+    """Margin at each point, (y, x), positive where stable: a delay [s] or a decay rate [1/s], see ``measure``; NaN
+    where the definition would not be valid, ±∞ where there is no boundary."""
+    measure: Literal["delay", "decay"]
+    boundary: list[np.ndarray]
+    """Curves that bound the stable region, each (k, 2) in SI units of x and y."""
+    branches: list[np.ndarray]
+    """All curves on which some root crosses, also between unstable regions (charts with a delay only)."""
+    evaluations: int
+    """Loops built."""
+
+    operating_margin: float
+    """Margin at the operating point itself; NaN if that is not on the chart."""
+
+    def summary(self) -> str:
+        valid = ~np.isnan(self.margin)
+        part = float(np.mean(self.margin[valid] > 0.0)) if np.any(valid) else np.nan
+        text = f"{100 * part:.3g} % of the chart is stable; "
+        point = f"{self.x.text()}, {self.y.text()}"
+        margin = self.operating_margin
+        if np.isnan(margin):
+            return text + f"the operating point ({point}) is not on it"
+        return text + f"the operating point ({point}) is {self._as_text(margin)}"
+
+    def _as_text(self, margin: float) -> str:
+        state = "stable" if margin > 0.0 else "unstable"
+        if not np.isfinite(margin):
+            return f"{state}, and so is every delay shown"
+        if self.measure == "delay":
+            return f"{state}, {units.text(abs(margin), 's', digits=3)} of delay from the boundary"
+        rate = f"exp({-margin:.3g} t/s)"
+        return f"{state}: its slowest pole {'decays' if margin > 0.0 else 'grows'} as {rate}"
+
+    @styled
+    def plot(self) -> Figure:
+        """Filled contours of the margin, the boundary and the operating point."""
+        from .plot import draw
+
+        figure = new_figure(6.6, 4.6)
+        draw(figure, self)
+        return figure
+
+
+def chart(
+    definition: Definition,
+    x: Wanted,
+    y: Wanted,
+    points: tuple[int, int] = (400, 400),
+    continuous: bool = False,
+    *,
+    progress: Progress | None = None,
+) -> Chart:
+    """Stability chart in two numbers of a definition, each a place or (place, low, high) in SI units.
+
+    ``continuous`` takes the loop's continuous limit instead of the code that runs, for charts with the rig's delay.
+    """
+    axes = _axis(definition, x, points[0]), _axis(definition, y, points[1])
+    places = [axis.place for axis in axes]
+    if places[0] == places[1]:
+        raise HalfrealError(f"both axes are '{places[0]}'; name two numbers")
+    if DELAY in places:
+        return _with_delay(definition, axes, continuous, progress)
+    if continuous:
+        raise HalfrealError(f"a continuous chart has '{DELAY}' on one axis; name it, or take continuous=False")
+    return _with_grid(definition, axes, progress)
+
+
+def _axis(definition: Definition, wanted: Wanted, count: int) -> Axis:
+    place = wanted if isinstance(wanted, str) else wanted[0]
+    value = value_at(definition, place)
+    quantity = quantity_at(definition, place)
+    unit = "1" if quantity is None else quantity.number.unit
+    if isinstance(wanted, str):
+        if value == 0.0:
+            raise HalfrealError(f"'{place}' is 0 and gives no range to draw; give ('{place}', low, high)")
+        low, high = sorted((0.0 if place == DELAY else 0.05 * value, 2.0 * value))
+    else:
+        low, high = float(wanted[1]), float(wanted[2])
+    if not low < high:
+        raise HalfrealError(f"the range of '{place}' goes from {low:g} to {high:g}; let it rise")
+    if count < 2:
+        raise HalfrealError(f"{count} point(s) along '{place}' make no chart; give at least 2")
+    return Axis(place, unit, np.linspace(low, high, count), value)
+
+
+def _with_delay(definition: Definition, axes: tuple[Axis, Axis], continuous: bool, progress: Progress | None) -> Chart:
+    first = 0 if axes[0].place == DELAY else 1
+    delay, other = axes[first], axes[1 - first]
+    variation = Variation(definition, [delay.place, other.place])
+    for value in (other.values[0], other.values[-1]):  # those between are then taken as valid too
+        for late in (delay.values[0], delay.values[-1]):
+            variation.at([late, value])
+    found = trace(variation, delay.values, other.values, continuous, progress)
+    turn = slice(None) if first == 0 else slice(None, None, -1)
+    return Chart(
+        x=axes[0],
+        y=axes[1],
+        margin=found.margin if first == 0 else found.margin.T,
+        measure="delay",
+        boundary=[curve[:, turn] for curve in found.boundary],
+        branches=[curve[:, turn] for curve in found.branches],
+        evaluations=found.loops,
+        operating_margin=float(found.margin_at(delay.operating, other.operating)) if on_chart(axes) else np.nan,
+    )
+
+
+def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progress | None) -> Chart:
+    variation = Variation(definition, [axis.place for axis in axes])
+    low = np.array([axis.values[0] for axis in axes])
+    width = np.array([axis.values[-1] for axis in axes]) - low
+
+    def decay(u: float, v: float) -> float:
+        try:
+            return float(np.clip(-variation.growth(low + width * (u, v)), -FASTEST, FASTEST))
+        except DefinitionError:
+            return np.nan
+
+    points = (len(axes[0].values), len(axes[1].values))
+    found = zero_line(decay, points, progress=progress)
+    if np.all(np.isnan(found.values)):
+        variation.at(low + 0.5 * width)  # tells why
+        raise HalfrealError("nothing on this chart is a valid definition; give other ranges")
+    lines = [low + width * line for line in found.lines]
+    here = -variation.growth([axis.operating for axis in axes]) if on_chart(axes) else np.nan
+    return Chart(axes[0], axes[1], found.values, "decay", lines, [], found.evaluations, here)
+
+
+def on_chart(axes: tuple[Axis, Axis]) -> bool:
+    return all(axis.values[0] <= axis.operating <= axis.values[-1] for axis in axes)
+
+
+def units_of_axis(values: np.ndarray, unit: str) -> tuple[float, str]:
+    """Factor and unit that engineers would put at an axis with these SI values."""
+    largest = float(np.max(np.abs(values)))
+    if unit == "1" or largest == 0.0:
+        return 1.0, "–" if unit == "1" else unit
+    name = units.text(float(f"{largest:.3e}"), unit).split(" ", 1)[1]
+    return 1.0 / units.parse(f"1 {name}", unit), name

@@ -1,0 +1,1 @@
+"""Go or no-go before a test."""

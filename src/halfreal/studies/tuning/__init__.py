@@ -1,0 +1,1 @@
+"""Tuning of couplings and of shaking tables."""

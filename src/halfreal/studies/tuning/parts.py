@@ -1,0 +1,183 @@
+"""Where what is left of the error comes from, by rehearsing with one thing after another made ideal.
+
+    noise            ‖x_m − x_i‖/‖r‖     noise, resolution, range of sensors and converters: as they are against ideal
+    feedback delay   ‖x_i − x_p‖/‖r‖     delay of the sensors: as it is against none
+    tracking delay   ‖z(t − d) − z‖/‖z‖  d, A of x against z in the ideal run, by the frequency evaluation index
+    amplitude        |A − 1|                 (T. Guo, C. Chen, W. Xu, F. Sanchez, Smart Mater. Struct. 23 (2014) 045042)
+    tracking, rest   what neither delay nor amplitude explains of ‖x_i − z‖/‖z‖
+    integration      ‖r_s − r‖/‖r‖       the emulated system by the test's own scheme and step against the exact one
+
+x_m is the measured displacement; x_i, x_p are the rig's true ones with ideal sensors, and with ideal sensors without
+delay; z is the target, r the emulated system.  The parts are not orthogonal and need not add up to the whole, and an
+error of tracking or feedback comes back through the loop: the fidelity is what it makes of the virtual part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...definition.definition import Definition
+from ...errors import HalfrealError
+from ...kernels.block import Block, channels, names
+from ...kernels.loop import Loop
+from ...models.excitations.excitation import silence
+from ...models.structures.structure import Structure
+from ...rigs.specimen import Specimen
+from ...runs.error_measures import frequency_evaluation
+from ...runs.reference import assembled, reference_specimen
+from .bench import Bench, Signals, distance
+
+ASSUMED = 1e-4
+"""Noise of sensors that are said to have none, as a part of the largest signal, where only its amplification counts."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of the error, as parts of the motion; None where something is not known."""
+
+    whole: float
+    """Measured against the emulated system."""
+    noise: float
+    feedback_delay: float
+    tracking_delay: float
+    amplitude: float
+    tracking_rest: float
+    integration: float | None
+    fidelity: float
+    delay: float
+    """Delay of the rig behind the target [s]; negative if it leads."""
+    gain: float
+    """Amplitude of the rig over the target's."""
+    noise_gain: float
+    """Noise in the command over that in the measured displacement."""
+
+    @property
+    def largest(self) -> str:
+        """What to work on first."""
+        parts = {
+            "sensor noise": self.noise,
+            "the delay of the measured force": self.feedback_delay,
+            "the rig's remaining delay": self.tracking_delay,
+            "the rig's amplitude": self.amplitude,
+            "the rig's dynamics beyond delay and amplitude": self.tracking_rest,
+            "integration": self.integration or 0.0,
+        }
+        name = max(parts, key=lambda name: parts[name])
+        return name if 2.0 * parts[name] > self.fidelity else "what the loop makes of small errors"
+
+
+def parts(bench: Bench, coupling: Any) -> Parts | None:
+    """The parts of the error with a coupling, on the nominal rig; None if one of the rehearsals failed."""
+    definition = bench.with_coupling(coupling)
+    noisy, quiet, prompt = (
+        bench.run(one, ideal=ideal)[1]
+        for one, ideal in ((definition, False), (definition, True), (without_delay(definition), True))
+    )
+    if noisy is None or quiet is None or prompt is None:
+        return None
+    delay, gain, late, amplitude, rest = tracking(quiet, definition.timing.step)
+    return Parts(
+        whole=distance(noisy.due, noisy.measured),
+        noise=_part(noisy.measured - quiet.measured, noisy.due),
+        feedback_delay=_part(quiet.moved - prompt.moved, noisy.due),
+        tracking_delay=late,
+        amplitude=amplitude,
+        tracking_rest=rest,
+        integration=integration(bench),
+        fidelity=distance(quiet.due, quiet.target),
+        delay=delay,
+        gain=gain,
+        noise_gain=noise_gain(bench, definition, noisy, quiet),
+    )
+
+
+def _part(difference: np.ndarray, of: np.ndarray) -> float:
+    size = float(np.linalg.norm(of))
+    return float(np.linalg.norm(difference)) / size if size else 0.0
+
+
+def tracking(signals: Signals, step: float) -> tuple[float, float, float, float, float]:
+    """Delay [s] and amplitude of the rig against its target, and the parts of delay, amplitude and the rest."""
+    largest = int(np.argmax(np.sum(signals.target**2, axis=0)))
+    z, x = signals.target[:, largest], signals.moved[:, largest]
+    found = frequency_evaluation(z, x, step)
+    if not np.isfinite(found.delay):
+        return 0.0, 1.0, 0.0, 0.0, 0.0
+    time = step * np.arange(len(z))
+    late = _part(np.interp(time - found.delay, time, z) - z, z)
+    amplitude, whole = abs(found.amplitude - 1.0), distance(z[:, None], x[:, None])
+    rest = float(np.sqrt(max(whole**2 - late**2 - amplitude**2, 0.0)))
+    return found.delay, found.amplitude, late, amplitude, rest
+
+
+def with_sensors(definition: Definition, **changed: dict[str, Any]) -> Definition:
+    """The definition with some numbers of its sensors, ``displacement`` and ``force``, changed."""
+    rig: Any = definition.rig
+    sensors = rig.sensors.model_copy(
+        update={key: getattr(rig.sensors, key).model_copy(update=values) for key, values in changed.items()}
+    )
+    return definition.model_copy(update={"rig": rig.model_copy(update={"sensors": sensors})})
+
+
+def without_delay(definition: Definition) -> Definition:
+    """With sensors that are not late; a prediction of the force that makes up for them goes with their delay."""
+    late = definition.rig.sensors.force.delay if hasattr(definition.rig, "sensors") else 0.0
+    prompt = with_sensors(
+        definition, **{key: {"delay": 0.0} for key in ("displacement", "rotation", "force", "moment")}
+    )
+    predicted = getattr(prompt.coupling, "force_prediction", None)
+    if predicted is None or late == 0.0:
+        return prompt
+    left = predicted.model_copy(update={"prediction": max(predicted.prediction - late, 0.0)})
+    return prompt.model_copy(update={"coupling": prompt.coupling.model_copy(update={"force_prediction": left})})
+
+
+def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Signals) -> float:
+    """Rms noise in the command over that in the measured displacement; both sensors get some if they have none."""
+    sensors: Any = getattr(definition.rig, "sensors", None)
+    noise = sensors.displacement.noise
+    if noise == 0.0:
+        noise = ASSUMED * float(np.abs(quiet.measured).max())
+        stiffness = _stiffness(definition)
+        moved, felt = {"noise": noise}, {"noise": noise * stiffness}
+        heard = with_sensors(definition, displacement=moved, rotation=moved, force=felt, moment=felt)
+        found = bench.run(heard)[1]
+        if found is None or noise == 0.0:
+            return float("nan")
+        noisy = found
+    return float(np.std(noisy.command - quiet.command) / noise)
+
+
+def _stiffness(definition: Definition) -> float:
+    """Force a metre, for the noise of a force sensor that matches that of the displacement's."""
+    specimen = reference_specimen(definition)
+    if not isinstance(specimen, Specimen):
+        return 0.0
+    return float(np.abs(specimen.matrices(definition.virtual.axes)[2]).max())
+
+
+def integration(bench: Bench) -> float | None:
+    """Error of the emulated system by the test's own scheme and step; None where there is no scheme to choose."""
+    definition, due = bench.nominal, bench.due
+    specimen = reference_specimen(definition)
+    if due is None or specimen is None or not isinstance(definition.virtual, Structure):
+        return None
+    system, n = assembled(definition, specimen), definition.virtual.axes
+    driven = (
+        ("excitation.virtual", definition.excitation.virtual),
+        ("excitation.specimen", definition.excitation.specimen),
+    )
+    try:
+        method = definition.virtual.scheme.method(system, definition.timing.step)
+    except (ValueError, HalfrealError):
+        return None
+    outputs = channels("integrated", "m", len(system.displacement_outputs))
+    inputs = ("excitation.virtual", "excitation.virtual.rate", "excitation.specimen")
+    block = Block("integrated", method.step, inputs, outputs, method.parameters, method.state, method.frozen)
+    blocks = [silence(name) if part is None else part.block(name) for name, part in driven]
+    loop = Loop([*blocks, block], dt=definition.timing.step)
+    log = loop.run(definition.timing.ticks, record=names(outputs)[:n]).log[:, 1:]
+    return _part((log - due)[bench.first :], due[bench.first :])

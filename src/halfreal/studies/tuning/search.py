@@ -1,0 +1,257 @@
+"""Which couplings apply to a definition, and the search for their parameters on rehearsals.
+
+Every coupling is tried with a few settings that its file suggests, scaled to the motion and the rig, and the one number
+that matters most is then refined by a bounded search (R. P. Brent, Algorithms for Minimization without Derivatives,
+1973).  What is minimised is the largest error of a few samples (``tune_bench.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from ...couplings.direct import Direct
+from ...definition.definition import Definition
+from ...definition.sections import Coupling, SimulatedRig
+from ...rigs.force_actuated import ForceActuated
+from ...rigs.servo_hydraulic import ServoHydraulic
+from ...runs.build import build
+from .bench import Bench
+from .plant import RigResponse, rig_response
+
+SEARCHED = 5
+"""The nominal rig and so many samples less one are rehearsed while a parameter is sought."""
+REFINED = 8
+"""Rehearsals of a refinement."""
+HOPELESS = 2.0
+"""Times the best error so far beyond which the samples are not rehearsed any more."""
+
+ADAPTER: TypeAdapter[Any] = TypeAdapter(Coupling)
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best of a kind of coupling; ``coupling`` is None if none of it could be run, for ``reason``."""
+
+    name: str
+    coupling: Any
+    error: float
+    reason: str = ""
+
+
+class Search:
+    """The search on one bench; ``said`` is told what is tried."""
+
+    def __init__(self, bench: Bench, said: Callable[[str], None]) -> None:
+        self.bench, self.said = bench, said
+        self.which = range(min(SEARCHED, len(bench.drawn)))
+
+    def judge(self, settings: Settings, least: float = math.inf) -> Found:
+        """A coupling with its largest error; ``least`` is that of others of its kind."""
+        try:
+            coupling = ADAPTER.validate_python(settings, context={"stored": True})
+        except ValidationError as error:
+            return Found("", None, math.inf, str(error.errors()[0]["msg"]))
+        reason = self.bench.refusal(coupling)
+        if reason:
+            return Found("", None, math.inf, reason)
+        return Found("", coupling, self.bench.robust(coupling, self.which, HOPELESS * least))
+
+    def family(
+        self, name: str, grid: Sequence[Settings], refined: tuple[tuple[str, ...], float, float] | None = None
+    ) -> Found:
+        """The best of a grid of settings, with the number at a place ``refined`` between two values."""
+        self.said(name)
+        if not name.startswith("as given"):
+            grid = [rounded(tried) for tried in grid]
+        best, settings = Found(name, None, math.inf), grid[0]
+        for tried in grid:
+            found = self.judge(tried, best.error)
+            if best.coupling is None or found.error < best.error:
+                best, settings = found, tried
+        if best.coupling is not None and refined is not None:
+            best = self._refine(best, settings, *refined)
+        return replace(best, name=name)
+
+    def _refine(self, best: Found, settings: Settings, place: tuple[str, ...], low: float, high: float) -> Found:
+        from scipy.optimize import minimize_scalar
+
+        found = [best]
+
+        def tried(value: float) -> float:
+            found.append(self.judge(_put(settings, place, rounded(float(value))), min(one.error for one in found)))
+            return min(found[-1].error, 1e6)
+
+        minimize_scalar(tried, bounds=(low, high), method="bounded", options={"maxiter": REFINED})
+        return min(found, key=lambda one: one.error)
+
+
+def rounded(value: Any) -> Any:
+    """Settings as one would write them down: 4 digits of a number, 6 of each in an array."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return np.array([float(f"{item:.6g}") for item in value.ravel()]).reshape(value.shape)
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _put(settings: Settings, place: tuple[str, ...], value: float) -> Settings:
+    key, *rest = place
+    return {**settings, key: value if not rest else _put(dict(settings[key]), tuple(rest), value)}
+
+
+# --- what applies -----------------------------------------------------------------------------------------------------
+
+
+def search(bench: Bench, said: Callable[[str], None]) -> list[Found]:
+    """Every coupling that applies, at its best."""
+    if isinstance(bench.nominal.rig, ForceActuated):
+        return harmonic(Search(bench, said))
+    return by_displacement(Search(bench, said))
+
+
+def harmonic(hunt: Search) -> list[Found]:
+    """Adaptive feed-forward for a rig that is driven by forces; what is not given is chosen from plant and limits."""
+    given = hunt.bench.nominal.coupling
+    duration = hunt.bench.nominal.timing.duration
+    found = [hunt.family(f"as given ({given.kind})", [given.model_dump(mode="json")])]
+    for kind in ("harmonic rls", "harmonic lms"):
+        known = [{"kind": kind, "transfer": "model"}]
+        learnt = [{"kind": kind, "identification_time": part * duration} for part in (0.1, 0.25)]
+        found.append(hunt.family(kind, known + learnt))
+    return found
+
+
+def by_displacement(hunt: Search) -> list[Found]:
+    """Couplings for a rig that is commanded in displacement."""
+    definition = hunt.bench.nominal
+    rig, motion = measured_rig(hunt.bench)
+    rms, step = float(np.sqrt(np.mean(motion**2))), definition.timing.step
+    late = rig.lag + 0.5 * step
+    found = [hunt.family("none", [{"kind": "none"}])]
+    if not isinstance(definition.coupling, Direct):
+        found.append(hunt.family(f"as given ({definition.coupling.kind})", [definition.coupling.model_dump()]))
+
+    shapes = [(1, 12), (2, 12), (3, 12), (2, 40), (3, 40), (2, 80)]
+    predicted = [
+        {"kind": "forward prediction", "prediction": late, "order": order, "points": points} for order, points in shapes
+    ]
+    prediction = hunt.family("forward prediction", predicted, (("prediction",), 0.6 * late, 1.4 * late))
+    found.append(prediction)
+    found.append(hunt.family("adaptive forward prediction", adaptive_predictions(prediction, late)))
+
+    inverses = [
+        {"kind": "model inverse", "coefficients": rig.inverse(order), "points": points}
+        for order in (2, 3)
+        for points in (12, 24)
+    ]
+    found.append(hunt.family("model inverse", inverses, (("lead",), 0.0, max(0.1 * late, step))))
+    corner = centre_hz(rig)
+    cutoffs = [min(times * corner, 0.1 / step) for times in (3.0, 6.0, 12.0)]
+    series = [
+        {
+            "kind": "adaptive time series",
+            "coefficients": rig.inverse(2),
+            "cutoff": cutoff,
+            "least_amplitude": 0.15 * rms,
+        }
+        for cutoff in cutoffs
+    ]
+    found.append(hunt.family("adaptive time series", series))
+    models = [
+        {
+            "kind": "adaptive model based",
+            "coefficients": rig.inverse(3),
+            "cutoff": cutoff,
+            "memory": memory,
+            "least_amplitude": 0.015 * rms,
+            "prior": 1.5e-3 * rms,
+        }
+        for cutoff in cutoffs
+        for memory in (2.0, 5.0)
+    ]
+    found.append(hunt.family("adaptive model based", models))
+    return found + with_force_prediction(hunt, found)
+
+
+def adaptive_predictions(fixed: Found, late: float) -> list[Settings]:
+    """Forward prediction that adapts, from the best that does not."""
+    best = fixed.coupling
+    start, order, points = (late, 2, 40) if best is None else (best.prediction, best.order, best.points)
+    return [
+        {
+            "kind": "adaptive forward prediction",
+            "prediction": start,
+            "order": order,
+            "highest_order": order,
+            "points": points,
+            "longest_prediction": max(3.0 * start, 0.05),
+            "adaption_time": time,
+            "amplitude_gain": gain,
+        }
+        for time in (0.5, 2.0)
+        for gain in (0.0, 0.1)
+    ]
+
+
+def with_force_prediction(hunt: Search, found: Sequence[Found]) -> list[Found]:
+    """The measured force predicted too, on top of what has room for it."""
+    definition = hunt.bench.nominal
+    step = definition.timing.step
+    late = definition.rig.sensors.force.delay if hasattr(definition.rig, "sensors") else 0.0
+    usable = [
+        one for one in found if hasattr(one.coupling, "force_prediction") and not (one.name.startswith("as given"))
+    ]
+    added = []
+    for one in usable:
+        if one.error > HOPELESS * min(other.error for other in usable):
+            continue
+        settings = {
+            **one.coupling.model_dump(exclude={"force_prediction"}, exclude_none=True),
+            "force_prediction": {"prediction": late},
+        }
+        place = ("force_prediction", "prediction")
+        added.append(hunt.family(f"{one.name}, force predicted", [settings], (place, 0.0, 2.0 * (late + step))))
+    return added
+
+
+def measured_rig(bench: Bench) -> tuple[RigResponse, np.ndarray]:
+    """The rig's response, and the motion that it was weighted with: of the emulated system, or of a rigid interface."""
+    motion = bench.due
+    if motion is None:
+        motion = undisturbed(bench)
+    largest = int(np.argmax(np.sum(motion**2, axis=0)))
+    return rig_response(bench.nominal, motion[:, largest]), motion[:, largest]
+
+
+def undisturbed(bench: Bench) -> np.ndarray:
+    """The target where no specimen answers: the band of a test whose emulated system is not known."""
+    definition = bench.nominal.model_copy(update={"coupling": Direct()})
+    loop = build(definition, cut=True)
+    return loop.run(definition.timing.ticks, record=definition.interface.channels("target")).log[:, 1:]
+
+
+def centre_hz(rig: RigResponse) -> float:
+    return float(np.sum(rig.omega * rig.power) / np.sum(rig.power) / (2 * np.pi))
+
+
+def applies(definition: Definition) -> str:
+    """Why a definition has nothing to tune; empty if it has."""
+    if definition.slow is not None:
+        return "a slow test waits until its rig has settled: there is nothing to tune"
+    if definition.targets == "force":
+        return (
+            f"a virtual substructure of kind '{definition.virtual.kind}' gives forces, which no coupling here improves"
+        )
+    if not isinstance(definition.rig, SimulatedRig | ServoHydraulic | ForceActuated):
+        return (
+            f"a rig of kind '{definition.rig.kind}' is not tuned for; describe it as one of kind \"simulated\", "
+            '"servo-hydraulic" or "force actuated"'
+        )
+    return ""

@@ -1,0 +1,1 @@
+"""Numbers that are not known exactly: what the loop makes of them."""

@@ -1,0 +1,304 @@
+"""How sure the verdict "stable" is when numbers of the definition are uncertain.
+
+All uncertain numbers are drawn together by Latin hypercube sampling (M. D. McKay, R. J. Beckman, W. J. Conover, "A
+comparison of three methods for selecting values of input variables in the analysis of output from a computer code",
+Technometrics 21 (1979) 239–245, doi 10.2307/1268522), and the loop of every sample is linearised as it will run.  With
+k of n samples unstable the probability of instability is k/n; its 95 % interval is that of C. J. Clopper and E. S.
+Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26 (1934)
+404–413, doi 10.1093/biomet/26.4.404, with quantiles B of the beta distribution
+
+    B(2.5 %; k, n − k + 1)  to  B(97.5 %; k + 1, n − k)
+
+which is on the safe side here, as a Latin hypercube scatters less than independent samples.  A search then goes on from
+the worst samples, and from the corners of the ranges while they are few, to the worst case within the ranges.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import units
+from ...definition.definition import Definition
+from ...definition.faults import DefinitionError
+from ...definition.uncertainty import Parameter, parameters
+from ...errors import HalfrealError
+from ...figures import BAD, GOOD, QUIET, TARGET, new_figure, styled
+from ...runs.rehearse import Progress
+from ..charts.chart import units_of_axis
+from .variation import Variation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CONFIDENCE = 0.95
+STARTS = 3
+"""Local searches for the worst case."""
+MOST_CORNERS = 6
+"""Uncertain numbers up to which every corner of their ranges is tried."""
+EVALUATIONS = 40
+"""Loops that a local search may linearise for each uncertain number."""
+REFUSED = 1e30
+"""Stands for the decay rate of a point that is not a valid definition: the search turns away from it."""
+
+
+@dataclass(frozen=True)
+class UncertaintyStudy:
+    """What the samples and the search for the worst case found."""
+
+    parameters: tuple[Parameter, ...]
+    samples: np.ndarray
+    """Values [SI], one row for each sample and one column for each uncertain number."""
+    growth: np.ndarray
+    """Growth rate of each sample's loop [1/s], unstable from 0 up; NaN for a sample that was refused."""
+    refused: tuple[tuple[int, str], ...]
+    """Samples that are not valid definitions, and why."""
+    worst: Definition
+    """The worst case found, as a definition of its own."""
+    worst_values: dict[str, float]
+    worst_growth: float
+    evaluations: int
+    """Loops linearised in all."""
+
+    @property
+    def judged(self) -> int:
+        """Samples that are valid definitions."""
+        return len(self.growth) - len(self.refused)
+
+    @property
+    def unstable(self) -> int:
+        return int(np.sum(self.growth >= 0.0))
+
+    @property
+    def probability(self) -> float:
+        """Part of the valid samples that are unstable."""
+        return self.unstable / self.judged
+
+    @property
+    def confidence(self) -> tuple[float, float]:
+        """Clopper and Pearson's 95 % interval of the probability of instability."""
+        from scipy.stats import beta
+
+        k, n, tail = self.unstable, self.judged, (1.0 - CONFIDENCE) / 2.0
+        low = 0.0 if k == 0 else float(beta.ppf(tail, k, n - k + 1))
+        high = 1.0 if k == n else float(beta.ppf(1.0 - tail, k + 1, n - k))
+        return low, high
+
+    @cached_property
+    def influence(self) -> dict[str, float]:
+        """Spearman's rank correlation of each uncertain number with the growth rate, the strongest first."""
+        from scipy.stats import rankdata
+
+        valid = ~np.isnan(self.growth)
+        rates = _centred(rankdata(self.growth[valid]))
+        found = {}
+        for column, parameter in enumerate(self.parameters):
+            ranks = _centred(rankdata(self.samples[valid, column]))
+            size = np.linalg.norm(ranks) * np.linalg.norm(rates)
+            found[parameter.place] = float(ranks @ rates / size) if size else 0.0
+        return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+    def summary(self) -> str:
+        low, high = self.confidence
+        place, correlation = next(iter(self.influence.items()))
+        worst = ", ".join(
+            f"{parameter.place} = {units.text(self.worst_values[parameter.place], parameter.unit)}"
+            for parameter in self.parameters
+        )
+        state = "grows" if self.worst_growth >= 0.0 else "decays"
+        text = (
+            f"{self.unstable} of {self.judged} samples are unstable: probability {_percent(self.probability)} "
+            f"(95 % confidence {_percent(low)} to {_percent(high)}); the worst case found {state} as "
+            f"exp({self.worst_growth:.3g} t/s) at {worst}; {place} matters most (rank correlation {correlation:+.2f})"
+        )
+        if self.refused:
+            text += f"; {len(self.refused)} sample(s) were no valid definitions, the first because {self.refused[0][1]}"
+        return text
+
+    @styled
+    def plot(self) -> Figure:
+        """Distribution of the growth rate, and the number that matters most."""
+        figure = new_figure(9.0, 3.6)
+        spread, scatter = figure.subplots(1, 2)
+        _draw_distribution(spread, self)
+        _draw_influence(scatter, self)
+        return figure
+
+
+def study_uncertainty(
+    definition: Definition,
+    samples: int = 1000,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> UncertaintyStudy:
+    """Sample the uncertain numbers of a definition and find the worst case (``seed``: the definition's if left out)."""
+    uncertain = parameters(definition)
+    if not uncertain:
+        raise HalfrealError(
+            "nothing in this definition is uncertain; give a section [uncertainty], such as "
+            '"rig.actuator.delay" = { low = "8 ms", high = "11 ms" }'
+        )
+    from scipy.stats import qmc
+
+    drawn = qmc.LatinHypercube(len(uncertain), seed=definition.timing.seed if seed is None else seed).random(samples)
+    values = np.column_stack([p.quantile(drawn[:, column]) for column, p in enumerate(uncertain)])
+    variation = Variation(definition, [p.place for p in uncertain])
+    growth, refused = np.full(samples, np.nan), list[tuple[int, str]]()
+    for row in range(samples):
+        try:
+            growth[row] = variation.growth(values[row])
+        except DefinitionError as error:
+            refused.append((row, str(error)))
+        if progress is not None:
+            progress(row + 1, samples)
+    if len(refused) == samples:
+        raise HalfrealError(f"none of {samples} samples is a valid definition: {refused[0][1]}; narrow the uncertainty")
+    worst, rate, searched = _worst_case(variation, uncertain, values, growth)
+    return UncertaintyStudy(
+        parameters=uncertain,
+        samples=values,
+        growth=growth,
+        refused=tuple(refused),
+        worst=variation.at(worst),
+        worst_values=dict(zip(variation.places, map(float, worst), strict=True)),
+        worst_growth=rate,
+        evaluations=samples + searched,
+    )
+
+
+def _worst_case(
+    variation: Variation, uncertain: tuple[Parameter, ...], values: np.ndarray, growth: np.ndarray
+) -> tuple[np.ndarray, float, int]:
+    """The point of largest growth rate within the ranges, that rate, and how many loops it took to find it."""
+    from scipy.optimize import minimize
+
+    low, high = (np.array([getattr(p, end) for p in uncertain]) for end in ("low", "high"))
+    count = 0
+
+    def decay(part: np.ndarray) -> float:
+        nonlocal count
+        count += 1
+        try:
+            return float(np.clip(-variation.growth(low + part * (high - low)), -REFUSED, REFUSED))
+        except DefinitionError:
+            return REFUSED
+
+    found = [((values[row] - low) / (high - low), -growth[row]) for row in np.argsort(-growth)[: 2 * STARTS]]
+    found = [(point, rate) for point, rate in found if np.isfinite(rate)]
+    if len(uncertain) <= MOST_CORNERS:
+        corners = [np.array(corner) for corner in itertools.product((0.0, 1.0), repeat=len(uncertain))]
+        found += [(corner, decay(corner)) for corner in corners]
+    found.sort(key=lambda item: item[1])
+    for point, _ in found[:STARTS]:
+        best = minimize(
+            decay,
+            point,
+            method="Nelder-Mead",
+            bounds=[(0.0, 1.0)] * len(uncertain),
+            options={
+                "initial_simplex": _simplex(point),
+                "maxfev": EVALUATIONS * len(uncertain),
+                "xatol": 1e-4,
+                "fatol": 1e-6,
+            },
+        )
+        found.append((best.x, float(best.fun)))
+    point, rate = min(found, key=lambda item: item[1])
+    return low + point * (high - low), -rate, count
+
+
+def _simplex(point: np.ndarray, size: float = 0.1) -> np.ndarray:
+    """A simplex within the unit cube that starts at ``point`` and leads away from the nearer wall on every axis."""
+    inward = np.where(point < 0.5, size, -size)
+    return np.vstack([point, point + np.diag(inward)])
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def _draw_distribution(axes: Any, study: UncertaintyStudy) -> None:
+    rates = np.sort(study.growth[np.isfinite(study.growth)])
+    edges = np.histogram_bin_edges(rates, bins=min(60, max(10, int(2 * len(rates) ** (1 / 3)))))
+    if rates[0] < 0.0 < rates[-1]:  # no bar may hold both stable and unstable samples
+        width = edges[1] - edges[0]
+        edges = np.arange(np.floor(rates[0] / width), np.ceil(rates[-1] / width) + 1) * width
+    counts, _ = np.histogram(rates, edges)
+    colours = [GOOD if edge < 0.0 else BAD for edge in edges[:-1]]
+    axes.bar(edges[:-1], counts, np.diff(edges), align="edge", color=colours, alpha=0.55, linewidth=0)
+    axes.axvline(0.0, color="black", linewidth=0.9)
+    axes.set(title="growth rate of the loop", xlabel="growth rate [1/s]   (below 0: stable)", ylabel="samples")
+    beside = axes.twinx()
+    beside.step(rates, np.arange(1, len(rates) + 1) / len(rates), where="post", color=TARGET)
+    beside.set(ylim=(0.0, 1.02), ylabel="part of the samples below")
+    beside.yaxis.label.set_color(TARGET)
+    beside.grid(False)
+    low, high = study.confidence
+    axes.annotate(
+        f"unstable: {_percent(study.probability)}\n95 %: {_percent(low)} … {_percent(high)}",
+        (0.03, 0.96),
+        xycoords="axes fraction",
+        va="top",
+        color=BAD if study.unstable else GOOD,
+    )
+
+
+def _draw_influence(axes: Any, study: UncertaintyStudy) -> None:
+    place, correlation = next(iter(study.influence.items()))
+    column = [parameter.place for parameter in study.parameters].index(place)
+    parameter = study.parameters[column]
+    scale, unit = units_of_axis(np.array([parameter.low, parameter.high]), parameter.unit)
+    stable = study.growth < 0.0
+    for part, colour, label in ((stable, GOOD, "stable"), (study.growth >= 0.0, BAD, "unstable")):
+        if np.any(part):
+            axes.plot(
+                study.samples[part, column] * scale,
+                study.growth[part],
+                linestyle="none",
+                marker="o",
+                markersize=2.2,
+                markeredgewidth=0,
+                alpha=0.6,
+                color=colour,
+                label=label,
+            )
+    axes.plot(
+        study.worst_values[place] * scale,
+        study.worst_growth,
+        marker="X",
+        markersize=8,
+        color="black",
+        markeredgecolor="white",
+        linestyle="none",
+        label="worst case found",
+    )
+    axes.axhline(0.0, color="black", linewidth=0.9)
+    axes.set(
+        title=f"what matters most (rank correlation {correlation:+.2f})",
+        xlabel=f"{place} [{unit}]",
+        ylabel="growth rate [1/s]",
+    )
+    axes.margins(x=0.04)
+    axes.legend(loc="best", markerscale=1.3)
+    others = [f"{name} {value:+.2f}" for name, value in list(study.influence.items())[1:4]]
+    if others:
+        axes.annotate(
+            "then " + ", ".join(others),
+            (0.0, -0.19),
+            xycoords="axes fraction",
+            va="top",
+            color=QUIET,
+            fontsize=7.5,
+        )
+
+
+def _centred(ranks: np.ndarray) -> np.ndarray:
+    return np.asarray(ranks - ranks.mean())
+
+
+def _percent(part: float) -> str:
+    return f"{100.0 * part:.3g} %"

@@ -1,0 +1,1 @@
+"""The vRTHS benchmark: its problem, motions, criteria, published figures and scorecard."""

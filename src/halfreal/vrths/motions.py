@@ -1,0 +1,45 @@
+"""Ground motions for the benchmark problem from a folder of the user's: PEER's AT2, text, MAT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from .ground_motion import GroundMotionError, UnknownUnitError, read_ground_motion
+from .problem import Motion
+from .published import recognised
+
+SUFFIXES = (".at2", ".csv", ".mat", ".txt")
+SCALE = 0.4
+"""Part of a record that the problem uses."""
+
+Ask = Callable[[str], str]
+"""Shows what is not known about a record's unit, and returns the unit."""
+
+
+def read_motions(
+    folder: Path, kept: Path, *, unit: str | None = None, step: float | None = None, ask: Ask | None = None
+) -> dict[str, Motion]:
+    """All records of a folder by name, × 0.4; ``kept`` is a folder for plain copies of them.
+
+    ``unit`` and ``step`` [s] hold for all; ``ask`` is asked for the unit of a record that does not say it, or says one
+    that its size makes doubtful.
+    """
+    if not folder.is_dir():
+        raise GroundMotionError(f"'{folder}' is no folder; name one that holds the records")
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise GroundMotionError(f"'{folder}' holds no record; files that end in {', '.join(SUFFIXES)} are read")
+    found: dict[str, Motion] = {}
+    for path in paths:
+        try:
+            motion = read_ground_motion(path, unit=unit, step=step)
+        except UnknownUnitError as error:
+            if ask is None:
+                raise
+            motion = read_ground_motion(path, unit=ask(str(error)), step=step)
+        name = recognised(motion) or motion.name
+        if name in found:
+            raise GroundMotionError(f"'{folder}' holds two records of the name '{name}'; rename or remove one")
+        found[name] = Motion(motion.excitation(kept, SCALE), motion.duration)
+    return found

@@ -1,0 +1,226 @@
+"""The benchmark problem for real-time hybrid simulation as a scorecard: cases × motions × couplings, nine criteria.
+
+C. E. Silva, D. Gomez, A. Maghareh, S. J. Dyke, B. F. Spencer, "Benchmark control problem for real-time hybrid
+simulation", Mech. Syst. Signal Process. 135 (2020) 106381.  Frame, actuator, converters and noise are those of the
+gallery's definitions (``examples/vrths_benchmark``); a coupling and a motion take the place of theirs.  Limits do not
+stop a run here: the benchmark scores what exceeds them too, and the largest force stands beside the criteria.
+
+A run is unstable if a floor moves ``GROWN`` times as far as the reference does, or further than numbers go.  A
+perturbed plant has leakage, valve and specimen drawn from the benchmark's normal distributions; the specimen's share is
+taken out of the frame as it was drawn, so that the reference remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..definition.definition import Definition, load
+from ..definition.sections import Coupling
+from ..kernels.block import Block, channels, names
+from ..kernels.loop import Loop
+from ..models.excitations.excitation import Chirp, Excitation, silence
+from ..models.schemes.exact import Exact
+from ..models.structures.partition import Partition
+from ..rigs.servo_hydraulic import ServoHydraulic
+from ..runs.build import build
+from ..runs.reference import assembled
+from ..safety.limits import Limits
+from .criteria import NAMES, criteria
+
+GALLERY = Path(__file__).parents[1] / "examples" / "vrths_benchmark"
+CASES = (1, 2, 3, 4)
+GROWN = 5.0
+DEVIATIONS = {"leakage": 1.3, "valve_damping": 3.3, "valve_stiffness": 3.3e3}
+STIFFNESS_DEVIATION, DAMPING_RATIO = 5e4, 0.0097
+FORCE_LIMIT = 8900.0
+CHANNELS = ("measured.displacement", "target", "virtual.floor 2", "virtual.floor 3", "rig.force")
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A ground motion and how long it lasts [s]."""
+
+    excitation: Excitation
+    duration: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One run: what was run, J₁ … J₉ (not numbers if it was unstable), and the largest force [N]."""
+
+    case: int
+    motion: str
+    coupling: str
+    plant: int
+    """0 is the nominal one, others are perturbed."""
+    stable: bool
+    criteria: np.ndarray
+    largest_force: float
+    floor: float
+    """J₂ and J₄ [%] of a perfect test: the displacement sensor's noise over the reference's first floor."""
+
+
+# --- definitions ------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=len(CASES))
+def case(number: int) -> Definition:
+    """A case as the gallery has it, without limits and without what only a check needs."""
+    definition = load(GALLERY / f"case_{number}.toml")
+    return definition.model_copy(update={"limits": Limits(), "uncertainty": {}})
+
+
+def motions() -> dict[str, Motion]:
+    """The motions that come with halfreal: the synthetic record, and the benchmark's chirp."""
+    first = case(CASES[0])
+    assert first.excitation.virtual is not None
+    chirp = Chirp(acceleration=0.4, frequency=0.1, to=40.0, duration=90.0)
+    return {"synthetic": Motion(first.excitation.virtual, first.timing.duration), "chirp": Motion(chirp, 90.0)}
+
+
+def couplings() -> dict[str, Any]:
+    """The couplings compared, by name; what needs a model of the rig has the nominal one's."""
+    from pydantic import TypeAdapter
+
+    rig = case(CASES[0]).rig
+    assert isinstance(rig, ServoHydraulic)
+    inverse = rig.inverse()
+    feedback = case(CASES[0]).coupling.model_dump(mode="json")
+    late = {"prediction": rig.sensors.force.delay}
+    kalman = {
+        "coefficients": rig.inverse(5),
+        "command_noise": 1e-4,
+        "measurement_noise": rig.sensors.displacement.noise,
+    }
+    adaptive = {"kind": "adaptive model based", "coefficients": inverse}
+    predicted = {"prediction": 0.0225, "order": 2, "points": 80}
+    given: dict[str, dict[str, Any]] = {
+        "none": {"kind": "none"},
+        "PI + lead": feedback,
+        "PI + lead, Kalman": {**feedback, "filter": kalman},
+        "forward prediction": {"kind": "forward prediction", **predicted},
+        "adaptive prediction": {"kind": "adaptive forward prediction", **predicted, "highest_order": 2},
+        "model inverse": {"kind": "model inverse", "coefficients": inverse},
+        "adaptive time series": {"kind": "adaptive time series", "coefficients": rig.inverse(2)},
+        "adaptive model": adaptive,
+        "adaptive model, force": {**adaptive, "force_prediction": late},
+    }
+    return {name: TypeAdapter(Coupling).validate_python(settings) for name, settings in given.items()}
+
+
+def perturbed(definition: Definition, number: int) -> Definition:
+    """The definition with the ``number``-th perturbed plant; 0 is the nominal one."""
+    if number == 0:
+        return definition
+    rig, virtual = definition.rig, definition.virtual
+    assert isinstance(rig, ServoHydraulic) and isinstance(virtual, Partition)
+    draw = np.random.default_rng(number).standard_normal(4)
+    actuator = rig.actuator.model_copy(
+        update={
+            key: getattr(rig.actuator, key) + deviation * part
+            for (key, deviation), part in zip(DEVIATIONS.items(), draw, strict=False)
+        }
+    )
+    mass, _, stiffness = rig.specimen.matrices(1)
+    stiffness = stiffness + STIFFNESS_DEVIATION * draw[3]
+    part = {"stiffness": stiffness, "damping": 2.0 * DAMPING_RATIO * np.sqrt(stiffness * mass)}
+    return definition.model_copy(
+        update={
+            "rig": rig.model_copy(update={"actuator": actuator, "specimen": rig.specimen.model_copy(update=part)}),
+            "virtual": virtual.model_copy(update={"removed": virtual.removed.model_copy(update=part)}),
+        }
+    )
+
+
+def without_noise(definition: Definition) -> Definition:
+    """The definition with ideal sensors that keep their delay."""
+    rig = definition.rig
+    assert isinstance(rig, ServoHydraulic)
+    ideal = {"noise": 0.0, "resolution": 0.0, "range": None}
+    sensors = rig.sensors.model_copy(
+        update={key: getattr(rig.sensors, key).model_copy(update=ideal) for key in ("displacement", "force")}
+    )
+    return definition.model_copy(update={"rig": rig.model_copy(update={"sensors": sensors})})
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def reference(definition: Definition) -> np.ndarray:
+    """Floors 1 to 3 of the whole frame, (ticks, 3); exact for a motion that is linear between ticks."""
+    rig, driven = definition.rig, definition.excitation.virtual
+    assert isinstance(rig, ServoHydraulic) and driven is not None
+    method = Exact().method(assembled(definition, rig.specimen), definition.timing.step)
+    outputs = channels("reference", "m", 3)
+    inputs = ("excitation.virtual", "excitation.virtual.rate", "excitation.specimen")
+    block = Block("reference", method.step, inputs, outputs, method.parameters, method.state, method.frozen)
+    loop = Loop([driven.block("excitation.virtual"), silence("excitation.specimen"), block], dt=definition.timing.step)
+    return loop.run(definition.timing.ticks, record=names(outputs)).log[:, 1:]
+
+
+def noise_floor(definition: Definition, whole: np.ndarray) -> float:
+    """J₂ and J₄ [%] that the displacement sensor's noise alone makes of the reference's first floor."""
+    rig = definition.rig
+    assert isinstance(rig, ServoHydraulic)
+    return float(100.0 * rig.sensors.displacement.noise / np.std(whole[:, 0]))
+
+
+def score(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray, float]:
+    """Whether the run was stable, its criteria against the floors of ``reference``, and its largest force."""
+    log = build(definition).run(definition.timing.ticks, record=CHANNELS).log[:, 1:]
+    floors = log[:, 1:4]
+    bounded = len(log) == len(whole) and np.all(np.isfinite(log))
+    if not bounded or np.any(np.abs(floors).max(0) > GROWN * np.abs(whole).max(0)):
+        return False, np.full(len(NAMES), np.nan), float(np.max(np.abs(log[:, 4])))
+    found = criteria(log[:, 0], floors, whole, definition.timing.step)
+    return True, found, float(np.max(np.abs(log[:, 4])))
+
+
+def with_motion(definition: Definition, motion: Motion) -> Definition:
+    timing = definition.timing.model_copy(update={"duration": motion.duration})
+    excitation = definition.excitation.model_copy(update={"virtual": motion.excitation})
+    return definition.model_copy(update={"timing": timing, "excitation": excitation})
+
+
+def scorecard(
+    given_motions: Mapping[str, Motion] | None = None,
+    given_couplings: Mapping[str, Any] | None = None,
+    cases: Sequence[int] = CASES,
+    plants: int = 0,
+    workers: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Score]:
+    """All runs: every case, motion and coupling, each with the nominal and ``plants`` perturbed plants.
+
+    Perturbed plants are run with the first motion alone.  What is left out is all that there is.
+    """
+    moved = motions() if given_motions is None else given_motions
+    coupled = couplings() if given_couplings is None else given_couplings
+    total = len(cases) * len(coupled) * (len(moved) + plants)
+    scores: list[Score] = []
+
+    # a compiled loop leaves the interpreter to others while it runs
+    with ThreadPoolExecutor(workers) as pool:
+        for number in cases:
+            for i, (motion_name, motion) in enumerate(moved.items()):
+                bare = with_motion(case(number), motion)
+                whole = reference(bare)
+                floor = noise_floor(bare, whole)
+                tasks = [
+                    (perturbed(bare, plant).model_copy(update={"coupling": coupling}), plant, name)
+                    for plant in range(1 + (plants if i == 0 else 0))
+                    for name, coupling in coupled.items()
+                ]
+                results = pool.map(lambda task, whole=whole: score(task[0], whole), tasks)
+                for (_, plant, name), found in zip(tasks, results, strict=True):
+                    scores.append(Score(number, motion_name, name, plant, *found, floor))
+                    if progress is not None:
+                        progress(len(scores), total)
+    return scores
