@@ -17,9 +17,9 @@ import numpy as np
 from report import Row, duration
 
 import halfreal
+from halfreal.contracts.state_space import StateSpace
 from halfreal.stability.dde import DelaySystem, abscissa
 from halfreal.stability.margins import delay_margin
-from halfreal.stability.state_space import StateSpace
 from halfreal.studies.charts.chart import chart
 
 M, C, K, KS = 2.2, 15.0, 2250.0, 2250.0

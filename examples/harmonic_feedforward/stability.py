@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import halfreal
+from halfreal.contracts.state_space import StateSpace
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.lti import gap_response, resonator, stability_map
 from halfreal.definition.sections import Excitations
@@ -39,7 +40,6 @@ from halfreal.stability.hybrid_plant import (
 )
 from halfreal.stability.linearise import derivative, linearise
 from halfreal.stability.open_loop import probe_step
-from halfreal.stability.state_space import StateSpace
 
 HERE = Path(__file__).parent
 SPECIMEN, ACTUATOR = (0.01, 0.05, 1000.0), (0.1, 1.0, 100.0)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 
 import halfreal
+from halfreal.contracts.state_space import StateSpace
 from halfreal.couplings.axis_filters import AxisFilters
 from halfreal.couplings.transfer_function import Sections
 from halfreal.definition.paths import with_values
@@ -31,7 +32,6 @@ from halfreal.models.structures.base_excited import BaseExcited
 from halfreal.rigs.table_parts import Pid
 from halfreal.rigs.table_tuning import tune
 from halfreal.runs.loop_stability import linearised
-from halfreal.stability.state_space import StateSpace
 from halfreal.stability.substructures import substructured_loop
 from halfreal.stability.tracking import Tracks, track
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from halfreal.contracts.system import Elements, System
 from halfreal.kernels.block import Block, Channel, channels, names
 from halfreal.kernels.linear import stored
 from halfreal.kernels.random import normal
@@ -32,7 +33,6 @@ from halfreal.models.structures.beam_elements import node_dofs, rectangle, unifo
 from halfreal.models.structures.craig_bampton import reduced
 from halfreal.models.structures.joints import point_mass, spring
 from halfreal.models.structures.substructure import Substructure, couple
-from halfreal.models.system import Elements, System
 from halfreal.rigs.interface_geometry import InterfaceGeometry
 from halfreal.rigs.peak_filter import PeakFilter
 from halfreal.rigs.transfer_system import TransferSystem

@@ -8,8 +8,8 @@ from examples.wallace2005 import GALLERY, critical_delay, definition, linearised
 from halfreal.campaigns.evaluate import evaluate, job_for, lean_rehearsal
 from halfreal.campaigns.plan import Plan, lay_out
 from halfreal.campaigns.scores import ERRORS, Found, channels_for, score, wanted
+from halfreal.contracts.axes import Axes
 from halfreal.definition.faults import DefinitionError
-from halfreal.models.axes import Axes
 from halfreal.presentation.measures import measures
 
 pytestmark = pytest.mark.xdist_group("campaign")

@@ -8,6 +8,7 @@ import pytest
 
 from couplings import lumped
 from couplings.lumped import DT
+from halfreal.contracts.state_space import StateSpace
 from halfreal.couplings.harmonic.coupling import unpacked
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.lti import gap_response, resonator, stability_map
@@ -17,7 +18,6 @@ from halfreal.models.excitations.excitation import silence
 from halfreal.models.structures.structure import Structure
 from halfreal.stability.hybrid_plant import Part, bilinear, closed_loop, hybrid_plant
 from halfreal.stability.linearise import linearise
-from halfreal.stability.state_space import StateSpace
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 

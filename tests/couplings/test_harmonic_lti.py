@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from couplings import lumped
+from halfreal.contracts.state_space import StateSpace
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.lti import (
     gap_response,
@@ -30,7 +31,6 @@ from halfreal.stability.hybrid_plant import (
     regulator,
 )
 from halfreal.stability.open_loop import PROBE, probe
-from halfreal.stability.state_space import StateSpace
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 import halfreal
+from halfreal.contracts.state_space import StateSpace
 from halfreal.couplings.broad_band_inverse import BroadBandInverse
 from halfreal.couplings.narrow_band_table import NarrowBandTable
 from halfreal.errors import HalfrealError
@@ -17,7 +18,6 @@ from halfreal.runs.compensation import actuator_of, device_in, with_model_data
 from halfreal.runs.loop_stability import linearised, margin_of
 from halfreal.runs.worst_frequency import at_worst, tuned_to
 from halfreal.stability.ideal_compensator import performance
-from halfreal.stability.state_space import StateSpace
 from rigs.wing import SHAKER, STEP, definition, gusts
 
 TABLE = {"frequencies": [1.0, 4.0, 10.0], "amplitudes": [1.0, 1.2, 2.0], "leads": [0.0, -0.02, 0.004]}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from halfreal.models.axes import Axes
+from halfreal.contracts.axes import Axes
 from halfreal.presentation import html
 from halfreal.runs.run import Event, Run, Signal, Stability
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from halfreal.models.axes import Axes
+from halfreal.contracts.axes import Axes
 from halfreal.presentation.measures import (
     counted,
     energy_error,

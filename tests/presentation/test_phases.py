@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from halfreal.models.axes import Axes
+from halfreal.contracts.axes import Axes
 from halfreal.presentation import html, plots, series
 from halfreal.presentation.measures import key_figures, measures
 from halfreal.presentation.phases import phases

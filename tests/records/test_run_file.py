@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halfreal.models.axes import Axes
+from halfreal.contracts.axes import Axes
 from halfreal.records import RunFileError, definition_hash, load, save
 from halfreal.runs.run import Event, Run, Signal, Stability
 

@@ -13,7 +13,7 @@ PARTS = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
 RIG = """
 import numpy as np
 from halfreal.kernels.block import Block, Channel
-from halfreal.models.axes import Axes
+from halfreal.contracts.axes import Axes
 from halfreal.models.excitations.excitation import silence
 from halfreal.rigs.force_actuated import ForceActuated
 from halfreal.rigs.interface_geometry import InterfaceGeometry

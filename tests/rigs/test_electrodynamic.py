@@ -6,12 +6,12 @@ from pydantic import ValidationError
 from scipy.signal import lsim
 
 import halfreal
+from halfreal.contracts.state_space import StateSpace
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations.excitation import Step, silence
 from halfreal.models.shaker import Drive, Shaker, polynomials, responses
 from halfreal.rigs.electrodynamic import Electrodynamic
 from halfreal.stability.ideal_compensator import follower_of
-from halfreal.stability.state_space import StateSpace
 from rigs.wing import DRIVE, SHAKER, STEP, definition, gusts
 
 SAMPLED = {**DRIVE, "position_rate": 1000.0, "force_rate": 10000.0}

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from halfreal.contracts.axes import Axes
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.axes import Axes
 from halfreal.rigs.sensors import Sensors
 
 

@@ -6,9 +6,9 @@ import pytest
 import scipy.signal
 from pydantic import ValidationError
 
+from halfreal.contracts.axes import Axes
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.axes import Axes
 from halfreal.models.excitations.excitation import silence
 from halfreal.rigs.sensors import Sensors
 from halfreal.rigs.servo_hydraulic import ServoHydraulic

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from couplings import lumped
+from halfreal.contracts.state_space import StateSpace
 from halfreal.couplings.harmonic.envelope import growth_rates
 from halfreal.couplings.harmonic.excitation import with_harmonics
 from halfreal.couplings.harmonic.lms import HarmonicLms
@@ -17,7 +18,6 @@ from halfreal.errors import HalfrealError
 from halfreal.models.excitations.excitation import Chirp, Pulse, Sine, Square
 from halfreal.runs.build import SETTLING_TICKS, build, choice, plant, written_down
 from halfreal.stability.linearise import linearise
-from halfreal.stability.state_space import StateSpace
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from halfreal.contracts.axes import Axes
 from halfreal.kernels.atomic import store_word
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import EMERGENCY_STOP, RECORD_FAILS, REQUEST, ROWS, ROWS_DROPPED, STOP, TICKS, WAIT, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED, STOPPED_AT_REST, TRIPPED
-from halfreal.models.axes import Axes
 from halfreal.safety.guard import BY_OPERATOR, BY_RECORDER, guard
 from halfreal.safety.limits import Limits
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from halfreal.contracts.state_space import FEW_STATES
 from halfreal.couplings.adaptive_model_based import AdaptiveModelBased
 from halfreal.couplings.force_prediction import ForcePrediction
 from halfreal.couplings.kalman_filter import KalmanFilter
 from halfreal.runs.build import SETTLING_TICKS, build
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.open_loop import open_loop
-from halfreal.stability.state_space import FEW_STATES
 from halfreal.vrths import problem as vrths
 
 

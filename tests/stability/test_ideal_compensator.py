@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from halfreal.contracts.state_space import StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.models.shaker import polynomials
 from halfreal.stability.ideal_compensator import (
@@ -19,7 +20,6 @@ from halfreal.stability.ideal_compensator import (
     ideal_response,
     performance,
 )
-from halfreal.stability.state_space import StateSpace
 
 TABLE_1 = {
     "mass": 2.7,

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh, expm
 
 from examples import wallace2005
+from halfreal.contracts.state_space import Delayed, StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.stability import margins
 from halfreal.stability.crossings import bracketed, gain_crossings, unit_moduli
 from halfreal.stability.gain_search import closed_in, missed, searched_gains
 from halfreal.stability.margins import crossings, delay_margin
-from halfreal.stability.state_space import Delayed, StateSpace
 
 SEEDS = st.integers(0, 10**6)
 

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halfreal.contracts.state_space import Delayed, StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.stability.frf import FRF, data_margins
 from halfreal.stability.margins import delay_margin
 from halfreal.stability.nyquist import curve, encirclements, frequency_response, product
-from halfreal.stability.state_space import Delayed, StateSpace
 
 OSCILLATOR = StateSpace([[0, 1], [-1, -0.4]], [[0], [1]], [[3, 0]], [[0]])  # 3/(s² + 0.4 s + 1)
 

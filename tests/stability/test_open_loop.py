@@ -5,9 +5,9 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, C, K, M, definition, radius
+from halfreal.contracts.state_space import StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.stability.open_loop import open_loop
-from halfreal.stability.state_space import StateSpace
 
 COUPLINGS = [
     {"kind": "none"},

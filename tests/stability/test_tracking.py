@@ -5,9 +5,9 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, C, K, M, definition
+from halfreal.contracts.state_space import StateSpace
 from halfreal.models.schemes.exact import discretise
 from halfreal.stability.dde import roots
-from halfreal.stability.state_space import StateSpace
 from halfreal.stability.tracking import delayed, track
 from stability.delay_cases import MASS, rod, rod_modes, wallace
 

@@ -6,9 +6,9 @@ from scipy.optimize import brentq
 from scipy.signal import cont2discrete
 
 from examples.wallace2005 import KS, C, K, M, critical_delay, definition
+from halfreal.contracts.state_space import StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.stability.margins import delay_margin
-from halfreal.stability.state_space import StateSpace
 from halfreal.studies.charts.batch_crossings import crossings_of
 from halfreal.studies.charts.chart import chart
 from halfreal.studies.charts.continuous import continuous_loop

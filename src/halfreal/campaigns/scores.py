@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
-from ..models.axes import Axes
 from ..presentation.measures import Measures, counted, measures
 from ..presentation.series import judged
 from ..runs.build import build

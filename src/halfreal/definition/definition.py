@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from ..contracts.axes import Axes, is_doubtful, is_rotation
 from ..couplings.axis_filters import AxisFilters
 from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.direct import Direct
@@ -20,7 +21,6 @@ from ..couplings.narrow_band_table import NarrowBandTable
 from ..couplings.start_up import Measured, Model, StartUp
 from ..couplings.user import UserCoupling
 from ..links.settings import Link
-from ..models.axes import Axes, is_doubtful, is_rotation
 from ..models.force_control.constrained import Constrained
 from ..models.schemes.any_scheme import ANSWERED_NEXT_TICK
 from ..models.structures.beam import Beam

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
 from ..kernels.tick import RUNNING, TICK
-from ..models.axes import Axes
 from ..runs.build import build, needed_to_resume
 from ..runs.run import Event, Run
 from ..safety.limits import Commands

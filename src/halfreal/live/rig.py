@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
@@ -26,7 +27,6 @@ from ..links.pace import pace
 from ..links.rig_command import OwnLimits
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
-from ..models.axes import Axes
 from ..rigs.assembled import AssembledRig
 from ..rigs.user import UserRig
 from ..runs.build import initial_displacement, numbered, simulated

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
@@ -27,7 +28,6 @@ from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, 
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import RUNNING, compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
-from ..models.axes import Axes
 from ..records import live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile
 from ..runs.events import OF_LOOP, STATES, describe, how_it_ended, limits_used, texts

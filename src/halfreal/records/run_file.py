@@ -47,8 +47,8 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..errors import HalfrealError
-from ..models.axes import Axes
 from ..runs.run import Event, Run, Signal, Stability
 from . import live_layout, superblock
 from .whole_file import whole_file

@@ -26,12 +26,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, Channel, Value
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, stored
 from ..models.schemes.exact import discretise
 from ..models.shaker import Drive, Shaker
 from ..settings import Settings, fault
-from ..stability.state_space import StateSpace
 from .held_structure import HeldStructure
 from .sensors import Sensors
 from .specimen import EXCITATION

@@ -16,11 +16,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.system import Elements, System
 from ..kernels.block import Block, channels
 from ..kernels.linear import stored
 from ..models.schemes.exact import discretise, exact_step
 from ..models.structures.restoring import assemble
-from ..models.system import Elements, System
 from ..settings import Matrix, Settings, fault
 from .sensors import Sensors
 from .specimen import EXCITATION, Specimen

@@ -12,11 +12,11 @@ from typing import Annotated
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..kernels.block import Block, Value, channels, names
 from ..kernels.compile import kernel
 from ..kernels.history import push
 from ..kernels.random import normal
-from ..models.axes import Axes
 from ..settings import Number, Settings, fault
 
 

@@ -23,10 +23,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..contracts.axes import Axes
+from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
-from ..models.axes import Axes
 from ..models.schemes.exact import discretise
-from ..stability.state_space import StateSpace
 from .interface_geometry import AXES, Axis
 from .shaking_table import POSE, ShakingTable
 from .table_parts import Pid

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.axes import Axes
+from ..contracts.state_space import StateSpace
 from ..couplings.direct import Direct
 from ..couplings.force_prediction import PREDICTED
 from ..couplings.harmonic.coupling import Harmonic, twin
@@ -29,7 +31,6 @@ from ..definition.sections import SimulatedRig
 from ..definition.user_code import remembered
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import GUARD_MODE, Loop
-from ..models.axes import Axes
 from ..models.excitations.excitation import silence
 from ..models.force_control.constrained import Constrained
 from ..models.structures.restoring import assemble
@@ -50,7 +51,6 @@ from ..safety.guard import guard
 from ..safety.limits import UNLIMITED
 from ..safety.slow_motion import HOLDING
 from ..stability.open_loop import PROBE, probe
-from ..stability.state_space import StateSpace
 from .compensation import with_model_data
 from .harmonic_choice import Chosen, choose
 

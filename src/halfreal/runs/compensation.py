@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace
 from ..couplings.broad_band_inverse import BroadBandInverse
 from ..couplings.narrow_band_table import NarrowBandTable
 from ..definition.definition import Definition
@@ -27,7 +28,6 @@ from ..rigs.actuator import FirstOrder, SecondOrder
 from ..rigs.electrodynamic import Electrodynamic
 from ..rigs.servo_hydraulic import ServoHydraulic
 from ..stability.ideal_compensator import Device, Follower, device_of
-from ..stability.state_space import StateSpace
 
 
 def with_model_data(definition: Definition) -> Any:

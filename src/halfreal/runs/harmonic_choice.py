@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import units
+from ..contracts.state_space import StateSpace
 from ..couplings.harmonic.coupling import Harmonic, unpacked
 from ..couplings.harmonic.envelope import growth_rates
 from ..couplings.harmonic.excitation import with_harmonics
@@ -33,7 +34,6 @@ from ..errors import HalfrealError
 from ..models.structures.structure import Structure
 from ..rigs.specimen import Specimen
 from ..safety.limits import UNLIMITED
-from ..stability.state_space import StateSpace
 
 FADED = 5.0
 """Memories, after which the start is forgotten."""

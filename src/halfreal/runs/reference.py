@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..contracts.system import Elements, System
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
@@ -24,7 +25,6 @@ from ..models.structures.beam import Beam
 from ..models.structures.modal import Modes
 from ..models.structures.restoring import assemble
 from ..models.structures.structure import Structure
-from ..models.system import Elements, System
 from ..rigs.flexible_specimen import FlexibleSpecimen
 from ..rigs.specimen import Specimen
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..models.axes import Axes
+from ..contracts.axes import Axes
 
 ONE_AXIS = Axes.numbered(1)
 Outcome = Literal["completed", "stopped", "tripped", "failed", "recording"]

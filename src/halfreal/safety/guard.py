@@ -33,13 +33,13 @@ import math
 
 import numpy as np
 
+from ..contracts.axes import Axes
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
 from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL
 from ..kernels.repeats import repeated_for
 from ..kernels.tick import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED, WAITING
-from ..models.axes import Axes
 from .limits import UNLIMITED, Commands, Limits
 
 KINDS = 11

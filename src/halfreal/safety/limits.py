@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import ValidationInfo, field_validator
 
 from .. import units
-from ..models.axes import Axes, units_on
+from ..contracts.axes import Axes, units_on
 from ..settings import Number, Settings, Vector, fault
 
 UNLIMITED = float(np.finfo(np.float64).max)

@@ -27,11 +27,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.axes import Axes
 from ..kernels.atomic import load_word
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.control import AGAIN, PAUSE, SPEED
-from ..models.axes import Axes
 from ..settings import Number, Settings, Vector, fault
 from .limits import UNLIMITED, Commands
 

@@ -37,7 +37,7 @@ import numpy as np
 from scipy.linalg import eigvals, matrix_balance
 from scipy.optimize import brentq
 
-from .state_space import StateSpace, nearly_singular
+from ..contracts.state_space import StateSpace, nearly_singular
 
 NOISE = 1e-11
 """|ln|μ|| up to which its sign is not trusted."""

@@ -20,8 +20,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace, nearly_singular
 from .crossings import at_top, growth_rates
-from .state_space import StateSpace, nearly_singular
 
 TURN = 0.25
 """Largest step of ln μ between neighbouring points of a locus."""

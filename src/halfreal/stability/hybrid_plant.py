@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_continuous_are
 
+from ..contracts.state_space import StateSpace
+from ..contracts.system import System
 from ..errors import HalfrealError
-from ..models.system import System
-from .state_space import StateSpace
 
 
 @dataclass(frozen=True)

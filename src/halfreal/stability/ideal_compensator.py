@@ -27,8 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
-from .state_space import StateSpace
 
 
 @dataclass(frozen=True)

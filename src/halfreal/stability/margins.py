@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import matrix_balance
 
+from ..contracts.state_space import Delayed, StateSpace, check_channel, check_square
 from ..errors import HalfrealError
 from ..figures import BAD, GOOD, styled
 from .crossings import (
@@ -45,7 +46,6 @@ from .crossings import (
     well_scaled,
 )
 from .gain_search import searched_gains
-from .state_space import Delayed, StateSpace, check_channel, check_square
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

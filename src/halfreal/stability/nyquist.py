@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..contracts.state_space import Delayed, StateSpace, check_square
 from ..errors import HalfrealError
 from ..figures import BAD, QUIET, TARGET, new_figure, styled
 from .frf import FRF, LARGEST_PHASE_STEP, refuse_coarse
-from .state_space import Delayed, StateSpace, check_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
 from .linearise import derivative
-from .state_space import StateSpace
 
 PROBE = "probe"
 

@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace
+from ..contracts.system import System
 from ..models.structures.base_excited import BaseExcited, Simplification
-from ..models.system import System
-from .state_space import StateSpace
 
 Output = Literal["displacement", "acceleration"]
 

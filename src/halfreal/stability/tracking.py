@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..figures import BAD, QUIET, new_figure, styled
 from .matching import extrapolated, matched
-from .state_space import StateSpace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import matrix_balance, schur, solve_sylvester
 
-from ...stability.state_space import StateSpace
+from ...contracts.state_space import StateSpace
 
 REACH, SHORT = 30.0, 0.5
 """Modes further than this from the harmonic, in radians within the shortest memory, that ring for a shorter part of it

@@ -30,12 +30,12 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import brentq
 
+from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
 from ...stability.hybrid_plant import closed_loop, growth
 from ...stability.linearise import derivative
 from ...stability.open_loop import PROBE
-from ...stability.state_space import StateSpace
 
 SMALL = 1e-3
 """Rate of the resonators relative to the plant's slowest rate at which the search for the largest gain begins."""

@@ -22,9 +22,9 @@ import math
 import numpy as np
 
 from ... import units
+from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...stability.hybrid_plant import closed_loop, growth
-from ...stability.state_space import StateSpace
 from .envelope import growth_rates
 from .lti import gap_response, largest_stable_gain, resonator
 

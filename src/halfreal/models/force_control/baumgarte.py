@@ -46,9 +46,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import Method, System
 from ...settings import Number, fault
 from ..schemes.tableaus import RK4, AnyTableau, nodes, stages
-from ..system import Method, System
 from .derivative_regression import derivative_weights, determined
 from .exchange import Exchange, ExchangeMethod, interface_mass, runge_kutta_exchange
 from .stiffness_estimate import Estimate, Stiffness

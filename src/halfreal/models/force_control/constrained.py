@@ -18,12 +18,12 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ... import units
+from ...contracts.system import System
 from ...kernels.block import Block, Channel, channels
 from ...settings import Matrix, fault
 from ..structures import virtual_block as virtual
 from ..structures.structure import Response, Structure, StructureParts, dofs_of
 from ..structures.virtual_block import ActsAs
-from ..system import System
 from .baumgarte import Baumgarte
 from .index_one import IndexOne
 from .index_one_generalized_alpha import IndexOneGeneralizedAlpha

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
+from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
 from ..schemes.scheme import initial_state, shared_parameters
 from ..schemes.tableaus import NamedTableau, UserTableau
-from ..system import Method, System
 from .constrained_steps import NO_STIFFNESS, exchange_runge_kutta_step
 from .stiffness_estimate import NO_STIFFNESS_FAULT, Estimate, probe_parameters
 

@@ -28,9 +28,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import Method, System
 from ..schemes.runge_kutta import stability_limit
 from ..schemes.tableaus import RK4, AnyTableau, nodes, stages
-from ..system import Method, System
 from .exchange import Exchange, ExchangeMethod, runge_kutta_exchange
 from .stiffness_estimate import Estimate, Stiffness, exactly_one
 

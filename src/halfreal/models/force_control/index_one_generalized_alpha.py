@@ -23,10 +23,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import Method, System
 from ...kernels.linear import stored
 from ...settings import Number
 from ..schemes.scheme import initial_state, shared_parameters
-from ..system import Method, System
 from .constrained_steps import NO_STIFFNESS, NOT_CONVERGED, exchange_generalized_alpha_step
 from .exchange import ExchangeMethod, initial_force, interface_state, solver_parts
 from .stiffness_estimate import NO_STIFFNESS_FAULT, Estimate, Stiffness, exactly_one

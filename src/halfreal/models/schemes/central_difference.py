@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..system import Method, System
+from ...contracts.system import Method, System
 from .generalized_alpha import generalized_alpha, newmark_limit
 from .scheme import Scheme
 

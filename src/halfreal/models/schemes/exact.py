@@ -26,8 +26,8 @@ from typing import Literal
 
 import numpy as np
 
+from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
-from ..system import Method, System
 from .scheme import Scheme
 
 Hold = Literal["first", "zero"]

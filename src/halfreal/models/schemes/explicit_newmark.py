@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..system import Method, System
+from ...contracts.system import Method, System
 from .generalized_alpha import newmark_limit
 from .operator_splitting import EXCITATIONS, splitting
 from .scheme import Scheme

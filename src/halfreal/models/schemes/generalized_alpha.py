@@ -38,10 +38,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, dot, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import commit, restoring_force
 from ...settings import Number
-from ..system import Method, System
 from .scheme import Scheme, initial_state, shared_parameters
 
 NOT_CONVERGED = 1

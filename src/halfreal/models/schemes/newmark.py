@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from ...contracts.system import Method, System
 from ...settings import Number
-from ..system import Method, System
 from .generalized_alpha import ImplicitScheme, generalized_alpha, newmark_limit
 
 

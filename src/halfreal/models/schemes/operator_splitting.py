@@ -35,10 +35,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import add_restoring, commit
 from ...settings import Matrix, Number, fault
-from ..system import Method, System
 from .scheme import Scheme, initial_state, shared_parameters
 
 EXCITATIONS = 2

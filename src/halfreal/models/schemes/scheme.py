@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
-from ..system import Method, System
 
 
 class Scheme(Settings):
-    """An integration scheme: turns a system and a step into a ``Method`` (contract in ``halfreal.models.system``)."""
+    """An integration scheme: turns a system and a step into a ``Method`` (``contracts/system.py``)."""
 
     def method(self, system: System, dt: float) -> Method:
         raise NotImplementedError

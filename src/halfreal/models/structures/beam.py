@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import Elements, System
 from ...kernels.block import Block
 from ...settings import Number, Settings, fault
 from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
-from ..system import Elements, System
 from . import virtual_block as virtual
 from .beam_elements import beam_of, node_dofs, rectangle
 from .craig_bampton import ReductionError, reduced

@@ -18,11 +18,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import Elements, System
 from ...kernels.block import Block
 from ...settings import Matrix, Settings, Vector, fault
 from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
-from ..system import Elements, System
 from . import virtual_block as virtual
 from .virtual_block import ActsAs, Quantity
 

@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import System
 from ...settings import Matrix, Settings, fault
-from ..system import System
 from .structure import Structure
 from .virtual_block import ActsAs
 

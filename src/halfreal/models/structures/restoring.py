@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import Elements
 from ...kernels import restoring as laws
 from ...settings import Number, Settings, fault
-from ..system import Elements
 
 
 class _Law(Settings):

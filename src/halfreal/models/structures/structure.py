@@ -14,11 +14,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.system import System
 from ...kernels.block import Block
 from ...settings import Matrix, Settings, Vector, fault
 from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
-from ..system import System
 from . import virtual_block as virtual
 from .damping import Rayleigh, modal_damping
 from .restoring import Element, assemble

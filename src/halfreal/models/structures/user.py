@@ -14,12 +14,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, field_validator
 
+from ...contracts.system import Method
 from ...kernels.block import Block
 from ...kernels.closed_over import closed_over
 from ...kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_out
 from ...kernels.user_import import import_file
 from ...settings import Settings, fault, folder, shown, stored
-from ..system import Method
 from . import virtual_block as virtual
 from .virtual_block import ActsAs
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 from ... import units
+from ...contracts.axes import OF_ROTATIONS
+from ...contracts.system import Method, System
 from ...kernels.block import Block, Channel, channels
 from ...settings import fault
-from ..axes import OF_ROTATIONS
 from ..schemes.scheme import Scheme
-from ..system import Method, System
 
 ActsAs = Literal["none", "support", "force", "ground"]
 """How the excitation of the virtual substructure acts: not at all, by moving its supports, as a force, by shaking its

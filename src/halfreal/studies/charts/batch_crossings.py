@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.state_space import StateSpace
 from ...stability.margins import delay_margin
-from ...stability.state_space import StateSpace
 
 NEAR_AXIS = 1e-5
 """|Re s|/|s| up to which an eigenvalue is tried as a crossing; the polishing decides."""

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from ...contracts.state_space import StateSpace
 from ...couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
 from ...couplings.direct import Direct
 from ...couplings.forward_prediction import ForwardPrediction, weights
@@ -42,7 +43,6 @@ from ...models.structures.restoring import assemble
 from ...models.structures.structure import Structure
 from ...rigs.actuator import Delay, FirstOrder, SecondOrder
 from ...rigs.specimen import Specimen
-from ...stability.state_space import StateSpace
 
 GROWING = 1e-9
 """Part of its factors' size up to which a term that grows with s passes for zero."""

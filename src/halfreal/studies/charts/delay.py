@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...runs.build import SETTLING_TICKS, build
 from ...runs.rehearse import Progress
 from ...stability.open_loop import open_loop
-from ...stability.state_space import StateSpace
 from ..uncertainty.variation import Variation
 from .batch_crossings import Crossings, crossings_of
 from .continuous import continuous_loop

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...figures import new_figure, styled
-from ...stability.state_space import StateSpace
 from .batch_crossings import Crossings, crossings_of
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...contracts.system import System
 from ...definition.definition import Definition
 from ...models.structures.beam import Beam
 from ...models.structures.modal import Modes
 from ...models.structures.structure import Structure
-from ...models.system import System
 from ...rigs.flexible_specimen import FlexibleSpecimen
 from ...rigs.specimen import Specimen
 from ...stability.substructures import high_frequency_gain

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.state_space import StateSpace
 from ...couplings.direct import Direct
 from ...definition.definition import Definition
 from ...runs.build import SETTLING_TICKS, build
 from ...stability.linearise import derivative
 from ...stability.open_loop import PROBE
-from ...stability.state_space import StateSpace
 
 LEAST = 1e-6
 """Power, as a part of the largest, that every frequency up to twice the highest one that counts is given at least."""

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import halfreal
+from halfreal.contracts.axes import Axes
 from halfreal.definition.definition import Definition
 from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, Channel
-from halfreal.models.axes import Axes
 from halfreal.rigs.sensors import Sensors
 from halfreal.safety.limits import UNLIMITED, Limits
 

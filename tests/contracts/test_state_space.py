@@ -3,8 +3,8 @@ import pytest
 from scipy.linalg import expm
 from scipy.signal import cont2discrete
 
+from halfreal.contracts.state_space import Delayed, StateSpace, transport
 from halfreal.errors import HalfrealError
-from halfreal.stability.state_space import Delayed, StateSpace, transport
 
 
 def random_loop(rng: np.random.Generator, states: int, channels: int, direct: float = 0.3) -> StateSpace:

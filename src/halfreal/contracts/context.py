@@ -1,0 +1,95 @@
+"""What a part is told when its blocks are built: the test, and for what purpose the loop is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .axes import Axes
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
+    from .excitation import Excitation
+    from .state_space import StateSpace
+    from .virtual import Virtual
+
+
+def _no_plant() -> StateSpace:
+    raise NotImplementedError("this loop was built without a way to ask for its plant")
+
+
+@dataclass(frozen=True)
+class Context:
+    """A loop that is being built.
+
+    ``quiet`` silences what is not part of the loop's own dynamics: excitation, initial state, start-up, and noise,
+    resolution and range of sensors and converters.  It is for linearising; every other block is the one that runs.
+    ``ideal`` leaves out the faults of sensors and converters alone.  ``cut`` opens the loop at the command: the rig
+    follows a probe instead.  ``endless`` leaves out the soft start and the end.  ``replayed`` leaves out the motion of
+    a slow test.
+    """
+
+    test: Definition
+    virtual: Virtual
+    """The test's virtual substructure; at rest in a quiet loop."""
+    start: np.ndarray
+    """Where the interface stands at the start, (axes,) [m or rad]."""
+    quiet: bool = False
+    ideal: bool = False
+    cut: bool = False
+    endless: bool = False
+    replayed: bool = False
+    plant: Callable[[], StateSpace] = field(default=_no_plant, compare=False)
+    """The loop of the test from the command to the gap, linearised, with the model of its rig and without coupling."""
+
+    @property
+    def step(self) -> float:
+        """Step of the test [s]."""
+        return self.test.timing.step
+
+    @property
+    def period(self) -> float:
+        """Period of the rig's clock [s]."""
+        return self.test.period
+
+    @property
+    def axes(self) -> Axes:
+        """The axes of the interface."""
+        return self.test.interface
+
+    @property
+    def seed(self) -> int:
+        """Of everything random in the rig."""
+        return self.test.timing.seed
+
+    @property
+    def faultless(self) -> bool:
+        """Whether sensors and converters are ideal here."""
+        return self.quiet or self.ideal
+
+    @property
+    def unit(self) -> str:
+        """Of commands, on axes that are displacements."""
+        return "N" if self.test.commands == "force" else "m"
+
+    @property
+    def virtual_excitation(self) -> Excitation | None:
+        """Of the virtual substructure; None in a quiet loop."""
+        return None if self.quiet else self.test.excitation.virtual  # type: ignore[return-value]
+
+    @property
+    def specimen_excitation(self) -> Excitation | None:
+        """Of the specimen; None in a quiet loop."""
+        return None if self.quiet else self.test.excitation.specimen  # type: ignore[return-value]
+
+    def channels(self, signal: str) -> tuple[str, ...]:
+        """Channels of a signal of the interface as blocks count them, before they are named after its axes."""
+        return numbered(signal, len(self.axes))
+
+
+def numbered(signal: str, n: int) -> tuple[str, ...]:
+    """Channels of a signal with n entries as blocks count them."""
+    return Axes.numbered(n).channels(signal)

@@ -1,0 +1,37 @@
+"""What a link must say of itself.
+
+Contract for implementers
+-------------------------
+1. ``to_rig()`` opens the controller's end, ``listen()`` the rig's: wires that carry datagrams both ways
+   (``halfreal.links.wires``), or a ``LinkError`` with the reason and the remedy.
+2. A wire's ``way()`` describes it for compiled code (``kernels/wire.py``), which sends and receives without the
+   interpreter.
+3. ``lease`` is how long the rig follows a controller that has gone silent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from ..settings import Number, Settings
+
+if TYPE_CHECKING:
+    from ..links.wires import Listener, Wire  # type: ignore[attr-defined]
+
+LONGEST_LEASE = 10.0
+"""Seconds for which a rig may follow nobody."""
+
+
+class Link(Settings):
+    """Where the rig is, and how long it follows a controller that has gone silent."""
+
+    kind: str
+    lease: Annotated[float, Number("s", above=0, most=LONGEST_LEASE)] = 0.1
+
+    def to_rig(self) -> Wire:
+        """The controller's end."""
+        raise NotImplementedError
+
+    def listen(self) -> Listener:
+        """The rig's end."""
+        raise NotImplementedError

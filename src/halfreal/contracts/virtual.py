@@ -1,0 +1,111 @@
+"""What a virtual substructure must say of itself.
+
+Contract for implementers
+-------------------------
+1. ``axes`` is the number of degrees of freedom that it shares with the specimen.
+2. ``blocks(context)`` gives its blocks.  The last is called "virtual", reads ``excitation.virtual`` with its rate and
+   ``feedback``, one channel for each axis, and writes ``target``, likewise, all of time t.
+3. ``targets`` is what it asks of the specimen: a displacement, and then it is fed back forces (positive where they
+   resist a positive displacement); or a force, and then it is fed back displacements.
+4. ``initial_target`` is where the interface stands at the start, ``at_rest`` the same part without its initial state:
+   the loop is linearised there.
+5. ``fits(known)`` raises a fault (``halfreal.settings.fault``) where the part and the sections before it do not go
+   together; ``check_excitation`` where it does not know how an excitation acts on it.
+6. What it knows of itself it may say: its matrices (``system``), a linear model (``linear_model``), which axes turn,
+   where it is nonlinear.  What it leaves out is taken from the code that runs, linearised numerically, or the study
+   that needs it says that it is not known.
+7. It takes up a force measured in tick k for the displacement of tick k; only a part that takes it for the answer to
+   the target of tick k − 1 serves a slow test (``answered_next_tick``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from ..kernels.block import Block
+from ..settings import Settings, fault
+from .context import Context
+from .known import Known
+from .quantities import ActsAs, Commands
+from .state_space import StateSpace
+from .system import System
+
+if TYPE_CHECKING:
+    from .rig import Rig
+
+
+class Virtual(Settings):
+    """The simulated part of the structure."""
+
+    kind: str
+    targets: ClassVar[Commands] = "displacement"
+
+    @property
+    def axes(self) -> int:
+        """Number of axes of the interface."""
+        raise NotImplementedError
+
+    def blocks(self, context: Context) -> list[Block]:
+        """Its blocks; the last writes the target."""
+        raise NotImplementedError
+
+    def fits(self, known: Known) -> None:
+        """Raise a fault unless it suits the sections before it: the names of the axes, and the step."""
+
+    def check_excitation(self, excitation: ActsAs) -> None:
+        """Raise a fault unless it knows how this excitation acts on it."""
+
+    def initial_target(self) -> np.ndarray:
+        """Where the interface stands at the start, (axes,) [m or rad]."""
+        return np.zeros(self.axes)
+
+    def at_rest(self, rig: Rig) -> Self:
+        """The part without its initial state.  What it would find out of the specimen it may ask the rig's model."""
+        return self
+
+    @property
+    def turning(self) -> tuple[bool, ...] | None:
+        """Which axes are rotations, where the part knows; else their names tell."""
+        return None
+
+    @property
+    def ticks_per_step(self) -> int:
+        """Exchanges with the rig in one step of its integration."""
+        return 1
+
+    @property
+    def probing_ticks(self) -> int:
+        """Ticks at the beginning, while the excitation waits, in which it finds out the specimen's stiffness."""
+        return 0
+
+    @property
+    def hold(self) -> str:
+        """How the measured force goes on between two ticks: "zero", a staircase, or "first", a straight line."""
+        return "first"
+
+    def check_slow(self) -> None:
+        """Raise a fault if it cannot serve a slow test."""
+        raise fault(
+            f"a virtual substructure of kind '{self.kind}' takes a measured force for that of the tick in which it "
+            "comes, and in a slow test it is the answer to the target before; use another kind"
+        )
+
+    def system(self, excitation: ActsAs) -> System | None:
+        """Its matrices, with inputs (excitation, its rate, feedback…) and outputs (displacements…, responses…)."""
+        return None
+
+    def linear_model(self) -> StateSpace | None:
+        """From the measured forces to the displacements of the interface, continuous, with elements at their initial
+        stiffness; from its matrices, if it has some."""
+        system = self.system("none")
+        if system is None:
+            return None
+        a, b, c, d = system.first_order()
+        return StateSpace(a, b[:, -self.axes :], c[: self.axes], d[: self.axes, -self.axes :])
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        """What of it is nonlinear, for people, such as "virtual: a bouc-wen element"; nothing if it is linear."""
+        return ()
