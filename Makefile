@@ -1,11 +1,13 @@
-# make demo   check, rehearse, run in real time and report the spring–mass–damper test
-# make test   linter, types, import layers and the whole suite
-# make bench  speed, as ratios in one run
+# make demo       check, rehearse, run in real time and report the spring–mass–damper test
+# make test       linter, types, import layers and the whole suite
+# make test-fast  tests of one part each, without processes and without the gallery
+# make test-live  tests of processes that talk to each other, in wall time
+# make bench      speed, as ratios in one run
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo test bench lint clean
+.PHONY: demo test test-fast test-live bench lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -38,6 +40,9 @@ lint: $(BIN)/.halfreal-test
 
 test: lint
 	$(BIN)/pytest
+
+test-fast test-live: test-%: $(BIN)/.halfreal-test
+	$(BIN)/pytest -m $*
 
 bench: $(BIN)/.halfreal-test
 	$(BIN)/python benchmarks/run.py

@@ -17,9 +17,11 @@ from latency import EXAMPLE
 from report import Row, duration
 
 import halfreal
+from halfreal.contracts.link import Link
 from halfreal.definition.definition import Definition
 from halfreal.definition.load import to_toml
-from halfreal.links.settings import Link, SharedMemory, Udp
+from halfreal.links.shared_memory import SharedMemory
+from halfreal.links.udp import Udp
 from halfreal.live.rig import PRIORITY
 from halfreal.live.session import run
 from halfreal.safety.limits import TimeLimit

@@ -15,15 +15,15 @@ from busy import busy_interpreter
 from report import Row, duration
 
 import halfreal
+from halfreal.contracts.context import Purpose
 from halfreal.definition.definition import Definition
-from halfreal.definition.sections import SimulatedRig
 from halfreal.kernels.control import TICKS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, compiled_run
 from halfreal.links.pace import pace
 from halfreal.live.privileges import lock_memory, prioritise, unlock_memory
 from halfreal.records.ring import Ring
-from halfreal.runs.build import build, numbered, simulated
+from halfreal.runs.build import build, context_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forward_prediction.toml"
 PACE = Path(__file__).with_name("pace.c")
@@ -74,14 +74,14 @@ def at_rate(rate: float, *, asleep: bool = False) -> Definition:
     """
     definition = halfreal.load(EXAMPLE)
     rig = definition.rig
-    assert isinstance(rig, SimulatedRig) and rig.substeps == 1
+    assert rig.steps_per_tick == 1
     step = 1.0 / rate
-    delay = rig.actuator.delay / definition.timing.step * step
+    delay = rig.pure_delay / definition.timing.step * step
     spin = 0.0 if asleep else min(definition.real_time.spin, LARGEST_SHARE * step)
     parts = {
         "timing": definition.timing.model_copy(update={"step": step}),
         "coupling": definition.coupling.model_copy(update={"prediction": delay}),
-        "rig": rig.model_copy(update={"actuator": rig.actuator.model_copy(update={"delay": delay})}),
+        "rig": rig.with_delay(delay),
         "real_time": definition.real_time.model_copy(update={"spin": spin}),
     }
     return definition.model_copy(update=parts)
@@ -89,12 +89,10 @@ def at_rate(rate: float, *, asleep: bool = False) -> Definition:
 
 def with_clock(definition: Definition, *, waits: bool = True) -> Loop:
     """The loop of a definition with its simulated rig in process and, as in a run, the block "pace" at the end."""
-    rig, n = definition.rig, definition.virtual.axes
-    assert isinstance(rig, SimulatedRig)
-    rest = np.asarray(definition.virtual.initial_target(), dtype=float)
-    inner, sensors = simulated(definition, rig, n, rest, numbered("command", n))
+    context = context_of(definition)
+    inner, sensors = definition.rig.blocks(context, context.channels("command"))
     clock = pace(definition.timing.step, definition.real_time.spin, "hold", waits=waits)
-    return build(definition, endless=True, link=[*inner, *sensors, clock])
+    return build(definition, Purpose(endless=True), link=[*inner, *sensors, clock])
 
 
 @contextlib.contextmanager

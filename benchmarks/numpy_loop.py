@@ -57,7 +57,7 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
     amplitude, ramp, omega, phase = (float(loop.parameter("excitation.virtual")[key]) for key in
                                      ("amplitude", "ramp", "omega", "phase"))  # fmt: skip
     outputs, direct = (loop.parameter("virtual")[key][:, 0].copy() for key in ("outputs", "direct"))
-    weights = loop.parameter("coupling")["weights"].copy()
+    weights = loop.parameter("coupling")["weights"][:, 0].copy()
     fading, floor = (float(loop.parameter("energy")[key]) for key in ("fading", "floor"))
     trip, warn = (loop.parameter("guard")[key].copy() for key in ("trip", "warn"))
     smoothing = float(loop.parameter("guard")["smoothing"])

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.linalg
 from report import Row, duration
 
-from halfreal.couplings.harmonic.coupling import packed
 from halfreal.couplings.harmonic.rls import HarmonicRls
+from halfreal.couplings.harmonic.transfer import packed
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
 

@@ -28,6 +28,7 @@ from report import Row, duration, show, speed, write
 import halfreal
 import stability
 import vrths
+from halfreal.contracts.context import AT_REST
 from halfreal.definition.definition import Definition
 from halfreal.kernels.loop import Loop
 from halfreal.runs.build import SETTLING_TICKS
@@ -134,7 +135,7 @@ def whole() -> list[Row]:
     """The rehearsal as the user calls it, and what linearising takes of it."""
     definition = halfreal.load(EXAMPLE)
     halfreal.rehearse(definition)
-    quiet = halfreal.build(definition, quiet=True)
+    quiet = halfreal.build(definition, AT_REST)
     quiet.run(SETTLING_TICKS)
     best = fastest(40, rehearsal=lambda: halfreal.rehearse(definition), linearising=lambda: halfreal.linearise(quiet))
     seconds = definition.timing.ticks * definition.timing.step

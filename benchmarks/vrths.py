@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from report import Row, duration
 
+from halfreal.contracts.context import Purpose
 from halfreal.definition.definition import Definition
 from halfreal.kernels.loop import Loop
 from halfreal.runs.build import build
@@ -89,7 +90,7 @@ def whole_run(test: Definition) -> float:
 
 def rows() -> list[Row]:
     tests = {name: definition(name) for name in COUPLINGS}
-    ideal = build(tests[COUPLINGS[0]], ideal=True)
+    ideal = build(tests[COUPLINGS[0]], Purpose(ideal=True))
     ours = ideal.run(NUMPY_TICKS, record=["target"]).log[:, 1]
     theirs = by_numpy(ideal, NUMPY_TICKS)
     difference = float(np.abs(ours - theirs).max() / np.abs(ours).max())

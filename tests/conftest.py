@@ -5,14 +5,40 @@ block may have to be compiled first), and where ``CI`` is set they try the same 
 
 The tests of a file stay in one process, unless they are marked otherwise: then no two processes compile the same blocks
 at the same time, and a fixture of the file is made once.
+
+Tests come in tiers, by their folder or file: "fast" are those of one part each, without processes and without the
+gallery; "live" those of processes that talk to each other in wall time; "slow" the others.  Each test has a time-out,
+generous enough for a busy machine that has to compile first.
 """
 
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+TESTS = Path(__file__).parent
+TIERS = {
+    "live": "live",
+    "links": "live",
+    "campaigns/test_dask.py": "live",
+    "kernels/test_cache_between_processes.py": "live",
+    "records/test_recorder.py": "live",
+    "campaigns": "slow",
+    "cli": "slow",
+    "contracts/test_kinds.py": "slow",
+    "examples": "slow",
+    "plugin": "slow",
+    "test_public_names.py": "slow",
+    "test_wheel.py": "slow",
+    "vrths": "slow",
+}
+"""Of a file or folder under ``tests``; all others are fast."""
+SECONDS = {"fast": 120, "slow": 600, "live": 600}
+"""Time-out of a test in each tier."""
 
 settings.register_profile("halfreal", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("halfreal")
@@ -23,3 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+        tier = tier_of(item.path.relative_to(TESTS))
+        item.add_marker(getattr(pytest.mark, tier))
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SECONDS[tier]))
+
+
+def tier_of(path: Path) -> str:
+    """The tier of a file, or of the nearest folder of it that has one."""
+    return next((TIERS[str(place)] for place in (path, *path.parents) if str(place) in TIERS), "fast")

@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 import halfreal
-from halfreal.definition.paths import with_values
 from halfreal.figures import BAD, GOOD, MEASURED, QUIET, REFERENCE, TARGET, new_figure, styled
-from halfreal.stability.force_control import ForceControl, alpha_beta_map, convergence
+from halfreal.stability import ForceControl, alpha_beta_map, convergence
 
 SEEDS = 24
 COUNTS = (5, 10, 20, 40, 80, 160)
@@ -191,7 +190,7 @@ def table(seeds: int = SEEDS) -> str:
 
 def main(folder: Path, seeds: int = SEEDS, map_points: int = 40, camera_seconds: float = 1.0) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    definition = with_values(halfreal.load(study.HERE / "camera.toml"), {"timing.duration": camera_seconds})
+    definition = halfreal.load(study.HERE / "camera.toml").with_values({"timing.duration": camera_seconds})
     camera = study.of_record(definition, halfreal.rehearse(definition))
     noisy = {study.METHODS[name][0]: name for name in ("baumgarte", "stage_time_solved", "index_one")}
     actuator = study.run(study.on_ideal_bench("baumgarte", measures="actuator"))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfreal.models.force_control.baumgarte import Baumgarte
-from halfreal.models.force_control.constrained import Constrained, ForceMethod
-from halfreal.models.force_control.index_one import IndexOne
-from halfreal.models.force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha
-from halfreal.stability.force_control import LinearSpecimen
+from halfreal.models import Baumgarte, Constrained, ForceMethod, IndexOne, IndexOneGeneralizedAlpha
+from halfreal.stability import LinearSpecimen
 
 MASS, SPRING, SPECIMEN = 0.5, 390.0, 390.0
 OMEGA_0 = float(np.sqrt((SPRING + SPECIMEN) / MASS))

@@ -16,15 +16,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.couplings.harmonic.coupling import Harmonic
-from halfreal.couplings.harmonic.lms import HarmonicLms
-from halfreal.couplings.harmonic.rls import HarmonicRls
-from halfreal.definition.sections import Excitations
+from halfreal import build
+from halfreal.contracts import Purpose
+from halfreal.couplings import Harmonic, HarmonicLms, HarmonicRls
+from halfreal.definition import Excitations
 from halfreal.figures import new_figure, styled
-from halfreal.kernels.block import Block
-from halfreal.models.excitations.excitation import Sine
-from halfreal.runs.build import build
-from halfreal.safety.limits import Limits
+from halfreal.kernels import Block
+from halfreal.models import Sine
+from halfreal.safety import Limits
 
 HERE = Path(__file__).parent
 SECONDS, WINDOW = 60.0, 0.25
@@ -52,7 +51,7 @@ def learning_curve(coupling: Harmonic, seconds: float = SECONDS) -> tuple[np.nda
     sine = Later(force=1.0, frequency=8.0, phase=np.pi / 2, begins=start)
     definition = definition.model_copy(update={"coupling": coupling, "excitation": Excitations(virtual=sine)})
     step = definition.timing.step
-    loop = build(definition.model_copy(update={"limits": Limits()}), endless=True)
+    loop = build(definition.model_copy(update={"limits": Limits()}), Purpose(endless=True))
     log = loop.run(round((start + seconds) / step), record=("target", "measured.displacement")).log
     gap = (log[:, 2] - log[:, 1])[round(start / step) :]
     length = round(WINDOW / step)

@@ -17,29 +17,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.contracts.state_space import StateSpace
-from halfreal.couplings.harmonic.lms import HarmonicLms
-from halfreal.couplings.harmonic.lti import gap_response, resonator, stability_map
-from halfreal.definition.sections import Excitations
+from halfreal import build, linearise
+from halfreal.contracts import Purpose, StateSpace
+from halfreal.couplings import HarmonicLms, gap_response, resonator, stability_map
+from halfreal.definition import Excitations
 from halfreal.figures import new_figure, styled
-from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import Sine
-from halfreal.models.structures.structure import Structure
-from halfreal.runs.build import SETTLING_TICKS, build
-from halfreal.runs.build import plant as running_plant
-from halfreal.stability.hybrid_plant import (
+from halfreal.kernels import Block, Channel, Loop
+from halfreal.models import Sine, Structure
+from halfreal.runs import SETTLING_TICKS
+from halfreal.runs import plant as running_plant
+from halfreal.stability import (
     Part,
     closed_loop,
+    derivative,
     growth,
     hybrid_plant,
     integrator,
     lqg,
+    probe_step,
     regulated,
     regulator,
 )
-from halfreal.stability.linearise import derivative, linearise
-from halfreal.stability.open_loop import probe_step
 
 HERE = Path(__file__).parent
 SPECIMEN, ACTUATOR = (0.01, 0.05, 1000.0), (0.1, 1.0, 100.0)
@@ -83,7 +81,7 @@ class Probed(Sine):
 def running(coupling: HarmonicLms) -> Loop:
     """The loop of the definition with another coupling, at rest."""
     excitation = Excitations(virtual=Probed(force=1.0, frequency=8.0))
-    loop = build(DEFINITION.model_copy(update={"coupling": coupling, "excitation": excitation}), endless=True)
+    loop = build(DEFINITION.model_copy(update={"coupling": coupling, "excitation": excitation}), Purpose(endless=True))
     loop.run(SETTLING_TICKS)
     return loop
 

@@ -14,12 +14,11 @@ import study
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from halfreal.contracts.state_space import StateSpace
+from halfreal.contracts import StateSpace
 from halfreal.figures import BAD, QUIET, new_figure, styled
-from halfreal.identification.poles import Poles
-from halfreal.models.schemes.exact import discretise
-from halfreal.stability.margins import delay_margin
-from halfreal.stability.tracking import delayed
+from halfreal.identification import Poles
+from halfreal.models import discretise
+from halfreal.stability import delay_margin, delayed
 
 COLOURS = ("tab:blue", "tab:red", "tab:green")  # as the paper's: mode 1, mode 2, the delay's pole
 NAMES = ("mode 1", "mode 2", "the delay's pole")

@@ -15,25 +15,25 @@ import numpy as np
 import scipy.linalg
 
 import halfreal
-from halfreal.contracts.state_space import StateSpace
-from halfreal.couplings.axis_filters import AxisFilters
-from halfreal.couplings.transfer_function import Sections
-from halfreal.definition.paths import with_values
-from halfreal.identification.experiment import measured, programme
-from halfreal.identification.feed_forward import delay_from_phase, inverse_filter
-from halfreal.identification.frf import Estimate, estimate
-from halfreal.identification.lsce import lsce_supported
-from halfreal.identification.lscf import lscf
-from halfreal.identification.poles import ModalError, Poles
-from halfreal.identification.vector_fitting import vector_fit
-from halfreal.models.excitations.excitation import Random
-from halfreal.models.schemes.exact import discretise
-from halfreal.models.structures.base_excited import BaseExcited
-from halfreal.rigs.table_parts import Pid
-from halfreal.rigs.table_tuning import tune
-from halfreal.runs.loop_stability import linearised
-from halfreal.stability.substructures import substructured_loop
-from halfreal.stability.tracking import Tracks, track
+from halfreal.contracts import StateSpace
+from halfreal.couplings import AxisFilters, Sections
+from halfreal.identification import (
+    Estimate,
+    ModalError,
+    Poles,
+    delay_from_phase,
+    estimate,
+    inverse_filter,
+    lsce_supported,
+    lscf,
+    measured,
+    programme,
+    vector_fit,
+)
+from halfreal.models import BaseExcited, Random, discretise
+from halfreal.rigs import Pid, tune_controller
+from halfreal.runs import linearised
+from halfreal.stability import Tracks, substructured_loop, track
 
 HERE = Path(__file__).parent
 ELEMENT_MASS, ELEMENT_STIFFNESS, ELEMENTS = 10.8003, 280_075.0, 10  # kg, N/m
@@ -62,7 +62,7 @@ def rod_modes(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def definition(changes: dict[str, Any] | None = None) -> halfreal.Definition:
-    return with_values(halfreal.load(HERE / "rod.toml"), changes or {})
+    return halfreal.load(HERE / "rod.toml").with_values(changes or {})
 
 
 def open_loop(test: halfreal.Definition) -> StateSpace:
@@ -122,7 +122,7 @@ class Compensation:
 @cache
 def compensation() -> Compensation:
     """Measure, tune, measure, fit, invert, measure."""
-    gains = tune(definition().rig, BAND)
+    gains = tune_controller(definition().rig, BAND)
     controller = Pid(proportional=float(f"{gains.proportional:.3g}"), derivative=float(f"{gains.derivative:.3g}"))
     initial, tuned = (response(with_table(one, None)) for one in (Pid(), controller))
     lines = tuned.between(0.5, FIT_BAND)

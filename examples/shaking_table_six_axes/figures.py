@@ -21,12 +21,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from halfreal.figures import MEASURED, QUIET, new_figure, styled
-from halfreal.identification.assembled_frf import AssembledFRF, frf_of_run
-from halfreal.models.structures.base_excited import BaseExcited
-from halfreal.rigs.interface_geometry import AXES
-from halfreal.runs.loop_stability import linearised
-from halfreal.stability.matching import matched
-from halfreal.stability.substructures import substructured_loop
+from halfreal.identification import AssembledFRF, frf_of_run
+from halfreal.models import BaseExcited
+from halfreal.rigs import AXES
+from halfreal.runs import linearised
+from halfreal.stability import matched, substructured_loop
 
 NONE, INVERSE, WHOLE = "none", "inverse", "inverse and prediction"  # the couplings of study.couplings()
 COLOURS = {NONE: "tab:red", INVERSE: "tab:orange", WHOLE: "tab:blue"}

@@ -11,7 +11,7 @@ import numpy as np
 import parts
 
 import halfreal
-from halfreal.studies.tuning.table import TableTuning, tune_table
+from halfreal.studies import TableTuning, tune_table
 
 HERE = Path(__file__).parent
 HEAD = """\

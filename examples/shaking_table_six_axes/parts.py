@@ -14,9 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from halfreal.models.structures.damping import modal_damping
-from halfreal.models.structures.frame_elements import Section, frame_beam, frame_dofs, rigid_mass
-from halfreal.models.structures.substructure import Substructure, couple
+from halfreal.models import Section, Substructure, couple, frame_beam, frame_dofs, modal_damping, rigid_mass
 
 SPAN, WING_ELEMENTS = 6.0, 12  # m, along the swept axis
 SWEEP = np.radians(25.0)

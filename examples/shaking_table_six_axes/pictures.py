@@ -18,8 +18,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 
 from halfreal.figures import MEASURED, TARGET
-from halfreal.rigs.interface_geometry import AXES
-from halfreal.rigs.table_parts import MAVIS
+from halfreal.rigs import AXES, MAVIS
 
 Motion = Mapping[str, complex]
 """Displacements and rotations by the names of their degrees of freedom, of a mode or at an instant."""

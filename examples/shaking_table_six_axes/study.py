@@ -13,19 +13,13 @@ import numpy as np
 import parts
 
 import halfreal
-from halfreal.couplings.axis_filters import AxisFilters
-from halfreal.couplings.direct import Direct
-from halfreal.identification.assembled_frf import AssembledFRF, frf_of_run, modes_of
-from halfreal.identification.frf import Estimate
-from halfreal.identification.lsce import lsce
-from halfreal.identification.lscf import lscf
-from halfreal.identification.poles import Poles
-from halfreal.models.excitations.excitation import Pulse, Random, SteppedSine
-from halfreal.records.exchange_formats import SCALAR, Contents, Modes, Place, Responses
-from halfreal.records.universal_file import write_uff
-from halfreal.rigs.table_tuning import tune
-from halfreal.runs.loop_stability import linearised
-from halfreal.studies.tuning.table import AxisFollowing, TableTuning, follows, tune_table
+from halfreal.couplings import AxisFilters, Direct
+from halfreal.identification import AssembledFRF, Estimate, Poles, frf_of_run, lsce, lscf, modes_of
+from halfreal.models import Pulse, Random, SteppedSine
+from halfreal.records import SCALAR, Contents, Modes, Place, Responses, write_uff
+from halfreal.rigs import tune_controller
+from halfreal.runs import linearised
+from halfreal.studies import AxisFollowing, TableTuning, follows, tune_table
 
 HERE = Path(__file__).parent
 STEP = 1e-3  # s
@@ -184,7 +178,7 @@ def contents(coupling: Any) -> Contents:
 
 
 def main() -> None:
-    gains = tune(definition().rig, BAND)
+    gains = tune_controller(definition().rig, BAND)
     print(f"gains for {BAND:g} Hz: {gains.proportional:.4g} 1/s, {gains.derivative:.3g}")
     for one in axes():
         before, behind, after = (1e3 * delay for delay in one.delays)

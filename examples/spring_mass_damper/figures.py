@@ -12,8 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.presentation import plots
-from halfreal.presentation.style import new_figure, styled
+from halfreal.presentation import new_figure, plots, styled
 
 HERE = Path(__file__).parent
 

@@ -12,11 +12,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.couplings.forward_prediction import weights
+from halfreal import chart
+from halfreal.couplings import weights
 from halfreal.figures import new_figure, styled
-from halfreal.stability.dde import DelaySystem
-from halfreal.stability.dde_sweep import limit, sweep
-from halfreal.studies.charts.chart import chart
+from halfreal.stability import DelaySystem, limit, sweep
 
 HERE = Path(__file__).parent
 M, C, K, KS = 2.2, 15.0, 2250.0, 2250.0

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 import halfreal
 from halfreal.figures import ERROR, MEASURED, QUIET, TARGET, new_figure, styled
-from halfreal.stability.ideal_compensator import performance
-from halfreal.studies.uncertainty.compensator_uncertainty import compensator_bands
+from halfreal.stability import performance
+from halfreal.studies import compensator_bands
 
 sys.path.insert(0, str(Path(__file__).parent))
 from study import HERE, Stepped, models, single_gust, stepped

@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import halfreal
-from halfreal.identification.experiment import experiment
-from halfreal.identification.parameters import ParameterFit, fit_parameters
-from halfreal.models.excitations.excitation import SteppedSine
-from halfreal.models.shaker import Shaker, responses
+from halfreal import experiment
+from halfreal.identification import ParameterFit, fit_parameters
+from halfreal.models import Shaker, SteppedSine, responses
 
 sys.path.insert(0, str(Path(__file__).parent))
 from study import HERE

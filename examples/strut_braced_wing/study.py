@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 import halfreal
-from halfreal.definition.paths import with_values
-from halfreal.models.shaker import polynomials
-from halfreal.runs.loop_stability import LoopStability, linearised
-from halfreal.stability.ideal_compensator import Device, Follower
+from halfreal.contracts import Device
+from halfreal.models import polynomials
+from halfreal.runs import LoopStability, linearised
+from halfreal.stability import Follower
 
 HERE = Path(__file__).parent
 SETTLED = 0.5
@@ -70,7 +70,7 @@ def models(stiffness: float = 8000.0, damping: float = 800.0) -> tuple[Follower,
 def single_gust(stiffness: float, damping: float, coupling: str = "single_gust") -> halfreal.Run:
     """One gust of 5 Hz on the wing with this device (Fig. 12)."""
     definition = halfreal.load(HERE / "single_gust.toml")
-    changed = with_values(definition, {"virtual.stiffness": stiffness, "virtual.damping": damping})
+    changed = definition.with_values({"virtual.stiffness": stiffness, "virtual.damping": damping})
     if coupling != "single_gust":
         other = halfreal.load(HERE / f"{coupling}.toml").coupling
         changed = changed.model_copy(update={"coupling": other})

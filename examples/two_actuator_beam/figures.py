@@ -14,7 +14,7 @@ import study
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from halfreal.presentation.style import BAD, GOOD, MEASURED, QUIET, REFERENCE, TARGET, new_figure, styled
+from halfreal.presentation import BAD, GOOD, MEASURED, QUIET, REFERENCE, TARGET, new_figure, styled
 
 SHOWN = (60.0, 320.0, 800.0)
 LOW = (30, 40, 50, 55, 60, 65, 70, 80, 85, 90, 95, 100, 110, 125, 150, 175, 190, 200, 205, 211, 217, 225, 240, 260)

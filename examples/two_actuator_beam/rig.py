@@ -23,19 +23,24 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
-from halfreal.contracts.system import Elements, System
-from halfreal.kernels.block import Block, Channel, channels, names
-from halfreal.kernels.linear import stored
-from halfreal.kernels.random import normal
-from halfreal.models.schemes.exact import Exact, discretise, exact_method, exact_step
-from halfreal.models.structures.beam import Beam
-from halfreal.models.structures.beam_elements import node_dofs, rectangle, uniform_beam
-from halfreal.models.structures.craig_bampton import reduced
-from halfreal.models.structures.joints import point_mass, spring
-from halfreal.models.structures.substructure import Substructure, couple
-from halfreal.rigs.interface_geometry import InterfaceGeometry
-from halfreal.rigs.peak_filter import PeakFilter
-from halfreal.rigs.transfer_system import TransferSystem
+from halfreal.contracts import Elements, System
+from halfreal.kernels import Block, Channel, channels, names, normal, stored
+from halfreal.models import (
+    Beam,
+    Exact,
+    Substructure,
+    couple,
+    discretise,
+    exact_method,
+    exact_step,
+    node_dofs,
+    point_mass,
+    rectangle,
+    reduced,
+    spring,
+    uniform_beam,
+)
+from halfreal.rigs import InterfaceGeometry, PeakFilter, TransferSystem
 
 # Tab. 2 and section 5.1
 MODULUS, DENSITY = 210e9, 7850.0  # N/m², kg/m³

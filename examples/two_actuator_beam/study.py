@@ -19,7 +19,7 @@ import numpy as np
 import rig
 
 import halfreal
-from halfreal.models.schemes.exact import discretise
+from halfreal.models import discretise
 
 HERE = Path(__file__).parent
 ENDS = ("1", "2")

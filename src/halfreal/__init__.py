@@ -14,44 +14,83 @@ reported::
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+from .lazy import lazy
 
 __version__ = "0.1.0"
 
-# Imported on first use: `halfreal --help` must not wait for the compiler.
-_HOMES = {
-    "Definition": ("definition.definition", "Definition"),
-    "DefinitionError": ("definition.faults", "DefinitionError"),
-    "Plan": ("campaigns.plan", "Plan"),
-    "Run": ("runs.run", "Run"),
-    "Session": ("live.session", "Session"),
-    "build": ("runs.build", "build"),
-    "chart": ("studies.charts.chart", "chart"),
-    "check": ("studies.check.check", "check"),
-    "export": ("records.export", "export"),
-    "linearise": ("stability.linearise", "linearise"),
-    "load": ("definition.definition", "load"),
-    "load_results": ("campaigns.store", "load_results"),
-    "load_run": ("records.run_file", "load"),
-    "modal_analysis": ("studies.modal_analysis", "modal_analysis"),
-    "rehearse": ("runs.rehearse", "rehearse"),
-    "report": ("presentation.html", "write"),
-    "run": ("live.session", "run"),
-    "save": ("records.run_file", "save"),
-    "study_uncertainty": ("studies.uncertainty.uncertainty", "study_uncertainty"),
-    "sweep": ("campaigns.sweep", "sweep"),
-    "tune_table": ("studies.tuning.table", "tune_table"),
-}
-__all__ = ["__version__", *_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'halfreal' has no attribute '{name}'")
-    module, attribute = _HOMES[name]
-    return getattr(import_module(f"{__name__}.{module}"), attribute)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if TYPE_CHECKING:
+    from . import campaigns as campaigns
+    from . import contracts as contracts
+    from . import couplings as couplings
+    from . import definition as definition
+    from . import identification as identification
+    from . import kernels as kernels
+    from . import links as links
+    from . import live as live
+    from . import models as models
+    from . import presentation as presentation
+    from . import records as records
+    from . import rigs as rigs
+    from . import runs as runs
+    from . import safety as safety
+    from . import stability as stability
+    from . import studies as studies
+    from . import vrths as vrths
+    from .campaigns.plan import Plan as Plan
+    from .campaigns.store import load_results as load_results
+    from .campaigns.sweep import sweep as sweep
+    from .definition.definition import Definition as Definition
+    from .definition.definition import load as load
+    from .definition.faults import DefinitionError as DefinitionError
+    from .errors import HalfrealError as HalfrealError
+    from .identification.experiment import experiment as experiment
+    from .live.session import Session as Session
+    from .live.session import run as run
+    from .presentation.html import report as report
+    from .records.export import export as export
+    from .records.run_file import load_run as load_run
+    from .records.run_file import save as save
+    from .runs.build import build as build
+    from .runs.rehearse import rehearse as rehearse
+    from .runs.run import Run as Run
+    from .stability.linearise import linearise as linearise
+    from .studies.charts.chart import chart as chart
+    from .studies.check.check import Check as Check
+    from .studies.check.check import check as check
+    from .studies.modal_analysis import modal_analysis as modal_analysis
+    from .studies.tuning.table import tune_table as tune_table
+    from .studies.tuning.tune import tune as tune
+    from .studies.uncertainty.uncertainty import study_uncertainty as study_uncertainty
+else:
+    __getattr__, __dir__, __all__ = lazy(
+        __name__,
+        {
+            "": (
+                "campaigns contracts couplings definition identification kernels links live models presentation "
+                "records rigs runs safety stability studies vrths"
+            ),
+            "campaigns.plan": "Plan",
+            "campaigns.store": "load_results",
+            "campaigns.sweep": "sweep",
+            "definition.definition": "Definition load",
+            "definition.faults": "DefinitionError",
+            "errors": "HalfrealError",
+            "identification.experiment": "experiment",
+            "live.session": "Session run",
+            "presentation.html": "report",
+            "records.export": "export",
+            "records.run_file": "load_run save",
+            "runs.build": "build",
+            "runs.rehearse": "rehearse",
+            "runs.run": "Run",
+            "stability.linearise": "linearise",
+            "studies.charts.chart": "chart",
+            "studies.check.check": "Check check",
+            "studies.modal_analysis": "modal_analysis",
+            "studies.tuning.table": "tune_table",
+            "studies.tuning.tune": "tune",
+            "studies.uncertainty.uncertainty": "study_uncertainty",
+        },
+    )

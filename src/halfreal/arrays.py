@@ -60,6 +60,16 @@ def Matrix(unit: str, *, symmetric: bool = False, definite: Definite = None) -> 
     return Array(unit, dimensions=2, symmetric=symmetric, definite=definite)
 
 
+def PerAxis(unit: str, *, above: float | None = None, least: float | None = None, most: float | None = None) -> Array:
+    """Annotation of a quantity that is one number (a float) for all axes, or one for each (a vector)."""
+    return OneOrEach(unit, above, least, most, dimensions=0)
+
+
+def RowPerAxis(unit: str) -> Array:
+    """Annotation of numbers in ``unit`` that are one vector for all axes, or one for each (the rows of a matrix)."""
+    return OneOrEach(unit, dimensions=1)
+
+
 @dataclass(frozen=True)
 class Array(Number):
     """What an array must be: the annotation behind ``Vector`` and ``Matrix``."""
@@ -263,6 +273,42 @@ class Array(Number):
                 }
             )
         return {"description": f"{noun}{self.suffix}", "anyOf": forms}
+
+
+@dataclass(frozen=True)
+class OneOrEach(Array):
+    """What is one for all axes, or one for each; ``dimensions`` are those of one."""
+
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        several = _depth(value) > self.dimensions
+        if not several and self.dimensions == 0:
+            return Number.read(self, value, info)
+        array = self._of(self.dimensions + several).read(value, info)
+        return array if not several or len(array) > 1 else array[0] if self.dimensions else float(array[0])
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        each = self._of(self.dimensions + 1).schema
+        if self.dimensions == 0:
+            one = Number(self.unit, self.above, self.least, self.most).schema
+            return {"description": f"{one['description']}, or one for each axis", "anyOf": each["anyOf"]}
+        one = self._of(self.dimensions).schema
+        forms = [*one["anyOf"], *(form for form in each["anyOf"] if form not in one["anyOf"])]
+        return {"description": f"{one['description']}, or one for each axis", "anyOf": forms}
+
+    def _of(self, dimensions: int) -> Array:
+        return Array(self.unit, self.above, self.least, self.most, dimensions)
+
+
+def _depth(value: Any) -> int:
+    """Dimensions of what is given for an array, as its first rows show; a file is taken for a vector."""
+    if isinstance(value, np.ndarray):
+        return value.ndim
+    if isinstance(value, dict):
+        return max(_depth(value.get("values")), 1)
+    if not isinstance(value, list | tuple):
+        return 0
+    return 2 if any(isinstance(row, list | tuple | np.ndarray) for row in value) else 1
 
 
 def _bare(value: Any) -> float:

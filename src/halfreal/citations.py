@@ -1,12 +1,11 @@
 """The papers behind the methods, by key: what a report prints under "methods used".
 
-A block names its papers by key (``Block.references``); ``cite`` turns keys into text.  A DOI stands here only where it
-was checked.
+A block names its papers by key (``Block.references``), and ``paper`` turns keys into text.  A kind of an installed
+package gives the text itself, so that its papers stand in run files and reports without it.  A DOI stands here only
+where it was checked.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 PAPERS: dict[str, str] = {
     "bartl2016": ("A. Bartl, J. Mayet, M. K. Mahdiabadi, D. J. Rixen, Dynamics of Coupled Structures 4 (2016) 7–14."),
@@ -124,20 +123,6 @@ PAPERS: dict[str, str] = {
 }
 
 
-class UnknownCitationError(KeyError):
-    """A key that no paper stands under."""
-
-    def __str__(self) -> str:  # KeyError would print the message in quotes
-        return str(self.args[0])
-
-
-def cite(keys: Iterable[str]) -> list[str]:
-    """The papers under ``keys``, each once, in the order in which they are first named."""
-    wanted = list(dict.fromkeys(keys))
-    unknown = [key for key in wanted if key not in PAPERS]
-    if unknown:
-        raise UnknownCitationError(
-            f"no paper under {', '.join(map(repr, unknown))}; add it to halfreal.citations or use one of "
-            f"{', '.join(PAPERS)}"
-        )
-    return [PAPERS[key] for key in wanted]
+def paper(reference: str) -> str:
+    """The paper under a key; a reference that is no key is the text itself, as kinds of installed packages bring it."""
+    return PAPERS.get(reference, reference)

@@ -1,7 +1,36 @@
-"""The base of every error that a user can mend: it tells the value, the limit and the remedy."""
+"""Errors that a user can mend: each tells the value, the limit and the remedy."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 
 class HalfrealError(ValueError):
     """Something is wrong with what halfreal was given, not with halfreal."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: where it stands (``test.toml:14``, or empty), its key path, and what to do about it."""
+
+    place: str
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        text = f"{self.path}: {self.message}" if self.path else self.message
+        if self.place.endswith(":"):  # words, not a line
+            return f"{self.place} {text}"
+        return f"{self.place}  {text}" if self.place else text
+
+
+class DefinitionError(HalfrealError):
+    """A test definition that cannot be used; ``faults`` holds everything that is wrong with it."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = list(faults)
+        super().__init__(self.faults)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.faults))

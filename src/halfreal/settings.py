@@ -12,16 +12,69 @@ or such a text.  Defaults are not read: they are SI floats or arrays.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, Union
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
-from .arrays import Matrix, Vector
+from .arrays import Matrix, PerAxis, RowPerAxis, Vector
+from .places import found
 from .values import ExistingFile, Number, fault, faults, folder, shown, stored
 
-__all__ = ["ExistingFile", "Matrix", "Number", "Settings", "Vector", "fault", "faults", "folder", "shown", "stored"]
+__all__ = [
+    "ExistingFile",
+    "Matrix",
+    "Number",
+    "OneAt",
+    "PerAxis",
+    "RowPerAxis",
+    "Settings",
+    "Vector",
+    "default_kind",
+    "fault",
+    "faults",
+    "folder",
+    "shown",
+    "stored",
+    "union_of",
+]
+
+
+def default_kind(kind: str) -> BeforeValidator:
+    """Let a table leave out ``kind`` where one kind is the usual one."""
+
+    def fill(value: Any) -> Any:
+        return {"kind": kind, **value} if isinstance(value, dict) and "kind" not in value else value
+
+    return BeforeValidator(fill)
+
+
+def union_of(parts: Iterable[type[BaseModel]], usual: str | None = None) -> Any:
+    """The type of one of several parts, told by its ``kind``; ``usual`` if that is left out."""
+    choice: Any = Annotated[Union[tuple(parts)], Field(discriminator="kind")]  # noqa: UP007 (made of a list)
+    return choice if usual is None else Annotated[choice, default_kind(usual)]
+
+
+@dataclass(frozen=True)
+class OneAt:
+    """Annotation of a field that holds one of the parts at these places of a package, told by its ``kind``.
+
+    A new part of this sort is its file and a line in the list of places.
+    """
+
+    package: str
+    places: tuple[str, ...]
+    usual: str | None = None
+
+    @property
+    def parts(self) -> tuple[type[Settings], ...]:
+        return found(self.package, self.places)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(union_of(self.parts, self.usual))
 
 
 def _make_strict(node: Any) -> None:
@@ -47,8 +100,27 @@ class Settings(BaseModel):
         _make_strict(schema)
         return schema
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, with some fields replaced; these are validated, as when the part is made."""
+        if not update:
+            return super().model_copy(deep=deep)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self).model_validate({**given, **update})
+
+    def unchecked_copy(self, update: Mapping[str, Any]) -> Self:
+        """A copy with fields replaced that are known to be good: nothing is validated."""
+        return super().model_copy(update=update)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            raise AttributeError(
+                f"{name} cannot be assigned: a test and its parts stay as they are; make a changed test by "
+                f'test.with_values({{"….{name}": …}}), or a changed part by model_copy(update={{"{name}": …}})'
+            )
+        super().__setattr__(name, value)
+
     def __eq__(self, other: object) -> bool:
-        return _comparable(self) == _comparable(other)
+        return bool(_comparable(self) == _comparable(other))
 
     def __hash__(self) -> int:
         return hash(_comparable(self))

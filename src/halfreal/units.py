@@ -45,6 +45,29 @@ _TRAPS = {"Nm": "N m", "Ns": "N s", "gs": "g_0", "G": "g_0", "Gs": "g_0"}
 """Names that pint does not know or takes for something else, and what was meant."""
 
 
+_PI = Fraction("3.1415926535897932384626433832795028841971693993751")
+_NEWTON = {"gram": 1, "meter": 1, "second": -2}
+_VOLT = {"gram": 1, "meter": 2, "second": -3, "ampere": -1}
+_PASCAL = {"gram": 1, "meter": -1, "second": -2}
+_KNOWN: dict[str, tuple[str, dict[str, int]]] = {
+    **{name: (size, {"meter": 1}) for name, size in (("m", "1"), ("mm", "1e-3"), ("µm", "1e-6"), ("um", "1e-6"))},
+    **{name: (size, {"meter": 1}) for name, size in (("cm", "1e-2"), ("km", "1e3"))},
+    **{name: (size, {"second": 1}) for name, size in (("s", "1"), ("ms", "1e-3"), ("µs", "1e-6"), ("us", "1e-6"))},
+    **{name: (size, {"second": 1}) for name, size in (("min", "60"), ("h", "3600"))},
+    **{name: (size, {"second": -1}) for name, size in (("Hz", "1"), ("kHz", "1e3"), ("mHz", "1e-3"))},
+    **{name: (size, {"gram": 1}) for name, size in (("g", "1"), ("kg", "1e3"), ("t", "1e6"))},
+    **{name: (size, _NEWTON) for name, size in (("N", "1e3"), ("kN", "1e6"), ("MN", "1e9"), ("mN", "1"))},
+    **{name: (size, _PASCAL) for name, size in (("Pa", "1e3"), ("kPa", "1e6"), ("MPa", "1e9"), ("GPa", "1e12"))},
+    **{name: (size, {"radian": 1}) for name, size in (("rad", "1"), ("mrad", "1e-3"))},
+    **{name: (size, {"ampere": 1}) for name, size in (("A", "1"), ("mA", "1e-3"))},
+    **{name: (size, _VOLT) for name, size in (("V", "1e3"), ("mV", "1"))},
+    **{name: ("1e-2", {}) for name in ("%", "percent")},
+    "g_0": ("9.80665", {"meter": 1, "second": -2}),
+}
+"""Size in root units and powers of these, of the names that definitions use most, as pint knows them: it takes longer
+to be loaded than all of a definition to be read."""
+
+
 class UnitError(HalfrealError):
     """A text that is not a quantity, or one of the wrong dimension."""
 
@@ -122,9 +145,9 @@ def factor(given: str, unit: str) -> Fraction:
         raise UnitError(_wrong_dimension(given, unit, dimensions, target_dimensions))
     ratio = size / target_size
     if target_cycles and not cycles:
-        ratio /= (2 * _pi()) ** int(angle)
+        ratio /= (2 * _PI) ** int(angle)
     elif cycles and target_angle:
-        ratio *= (2 * _pi()) ** cycles
+        ratio *= (2 * _PI) ** cycles
     return ratio
 
 
@@ -138,11 +161,6 @@ def _wrong_dimension(given: str, unit: str, dimensions: dict[str, Fraction], exp
         if name in _TRAPS:
             return message + f"if '{name}' stands for '{_TRAPS[name]}', write it so"
     return message + f"give a quantity {'without a unit' if unit == '1' else f'in {unit}'}, such as {example(unit)}"
-
-
-@cache
-def _pi() -> Fraction:
-    return Fraction(registry().get_root_units("pi")[0])
 
 
 @lru_cache(maxsize=4096)
@@ -161,6 +179,14 @@ def _meaning(unit: str) -> tuple[Fraction, dict[str, Fraction], Fraction, int]:
 
 @lru_cache(maxsize=4096)
 def _root(name: str) -> tuple[Fraction, dict[str, Fraction], bool]:
+    if name in _KNOWN:
+        size, powers = _KNOWN[name]
+        return Fraction(size), {key: Fraction(power) for key, power in powers.items()}, name.endswith("Hz")
+    return _asked(name)
+
+
+def _asked(name: str) -> tuple[Fraction, dict[str, Fraction], bool]:
+    """What pint knows of a name."""
     import pint
 
     units = registry()

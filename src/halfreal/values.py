@@ -8,6 +8,7 @@ a float in SI units.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,8 @@ def faults(found: Iterable[tuple[Place, str]]) -> PydanticCustomError:
 
 def found_in(error: PydanticCustomError) -> list[tuple[Place, str]]:
     """The faults that ``fault`` or ``faults`` put into an error."""
-    return (error.context or {})["items"]
+    items: list[tuple[Place, str]] = (error.context or {})["items"]
+    return items
 
 
 def folder(info: ValidationInfo) -> Path:
@@ -127,12 +129,12 @@ class Number:
 
     def out_of_bounds(self, number: float, given: str) -> str | None:
         """What is wrong with a number that is not within the bounds."""
-        for limit, wrong, must in (
-            (self.above, lambda x: not number > x, "greater than"),
-            (self.least, lambda x: not number >= x, "at least"),
-            (self.most, lambda x: not number <= x, "at most"),
+        for limit, kept, must in (
+            (self.above, operator.gt, "greater than"),
+            (self.least, operator.ge, "at least"),
+            (self.most, operator.le, "at most"),
         ):
-            if limit is not None and wrong(limit):
+            if limit is not None and not kept(number, limit):
                 value = units.text(number, self.unit)
                 same = given.strip("'") in (value, f"{number:g}", repr(number))
                 return f"{given if same else f'{given} is {value}; it'} must be {must} {units.text(limit, self.unit)}"

@@ -7,6 +7,7 @@ import pytest
 from rich.table import Table
 from typer.testing import CliRunner
 
+import halfreal
 from examples.wallace2005 import GALLERY
 from halfreal.cli import app
 from halfreal.presentation.answers import console
@@ -227,6 +228,23 @@ def test_worst_case_of_an_uncertain_test_is_written_as_a_definition(folder):
     assert run("rehearse", "worst.toml").exit_code == 1
 
 
+def test_check_and_rehearse_agree_where_a_wide_uncertainty_decides(folder):
+    text = GOOD.read_text() + '\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
+    Path("uncertain.toml").write_text(text)
+    checked, rehearsed = run("check", "uncertain.toml", "--json"), run("rehearse", "uncertain.toml", "--json")
+    assert checked.exit_code == rehearsed.exit_code == 1
+    judged, record = json.loads(checked.output), json.loads(rehearsed.output)
+    assert judged["verdict"] == record["verdict"] == json.loads(run("info", "uncertain.h5", "--json").output)["verdict"]
+    assert judged["verdict"] == "NO-GO" and record["outcome"] == "completed"
+    assert (judged["reasons"], judged["remedies"]) == (record["reasons"], record["remedies"])
+    (against,) = (finding for finding in judged["findings"] if finding["severity"] == "no-go")
+    assert against["text"] in judged["reasons"] and against["value"] > 0.0
+    for command in ("check", "rehearse"):
+        told = run(command, "uncertain.toml", *(["--force"] if command == "rehearse" else []))
+        assert told.exit_code == 1
+        assert f"  - {against['text']}" in told.output
+
+
 def test_text_of_users_is_no_markup(folder):
     text = GOOD.read_text()
     title = next(line for line in text.splitlines() if line.startswith("title"))
@@ -241,3 +259,20 @@ def test_text_of_users_is_no_markup(folder):
     with screen.capture() as shown:
         screen.print(table)
     assert all(word in shown.get() for word in ("[/x]", "[/y]", "[/z] :warning:"))
+
+
+def test_the_version_is_told():
+    answer = run("--version")
+    assert (answer.exit_code, answer.output) == (0, f"halfreal {halfreal.__version__}\n")
+
+
+def test_kinds_are_listed_and_each_is_told_with_its_settings():
+    listed = run("kinds")
+    assert listed.exit_code == 0
+    assert "Couplings: [coupling]" in listed.output and "\n  forward prediction  " in listed.output
+    assert "simulated" in run("kinds", "rig").output and "forward prediction" not in run("kinds", "rig").output
+    told = run("kinds", "coupling", "forward prediction").output
+    assert "| `prediction` | " in told and "Wallace" in told
+    assert "did you mean 'coupling'?" in run("kinds", "couplings").stderr
+    wrong = run("kinds", "rig", "simulatd")
+    assert wrong.exit_code == 2 and "no rig 'simulatd'; did you mean 'simulated'?" in wrong.stderr

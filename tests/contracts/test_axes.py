@@ -1,5 +1,7 @@
 """Axes of an interface: names and units of their channels, limits and sensors of rotations, in a test that runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import halfreal
 from halfreal.contracts.axes import Axes
 from halfreal.definition.definition import Definition
 from halfreal.errors import HalfrealError
-from halfreal.kernels.block import Block, Channel
+from halfreal.kernels.block import Block, channels
 from halfreal.rigs.sensors import Sensors
 from halfreal.safety.limits import UNLIMITED, Limits
 
@@ -37,28 +39,35 @@ def with_(**changed):
 
 
 def test_channels_take_the_axes_names_and_rotations_their_units():
-    found = BEAM_END.named(
-        Block(
-            name="any",
-            step=lambda *_: 0,
-            inputs=("target.1", "target.2", "rig.stroke.2"),
-            outputs=(Channel("measured.force.2", "N"), Channel("measured.force.1", "N"), Channel("gap.2", "m")),
-            watched=("gap.2",),
-        )
+    force, gap, stroke = channels("measured.force", "N", 2, of="axis"), channels("gap", "m", 2, of="axis"), "rig.stroke"
+    writes = Block("rig", lambda *_: 0, (), (force[1], force[0], gap[1], *channels(stroke, "m", 3)), watched=("gap.2",))
+    reads = Block("any", lambda *_: 0, ("measured.force.1", "gap.2", "rig.stroke.2"), ())
+    (reads,), (writes,) = BEAM_END.named([reads], [writes])
+    assert reads.inputs == ("measured.force.y", "gap.rz", "rig.stroke.2")
+    assert [(one.name, one.unit) for one in writes.outputs] == [
+        ("measured.force.rz", "N m"),
+        ("measured.force.y", "N"),
+        ("gap.rz", "rad"),
+        *((f"rig.stroke.{i}", "m") for i in (1, 2, 3)),
+    ]
+    assert writes.watched == ("gap.rz",)
+
+
+def test_signals_of_any_name_are_those_of_axes_or_actuators_if_they_say_so():
+    block = Block(
+        "mine", lambda *_: 0, (), (*channels("my.signal", "m", 2, of="axis"), *channels("pull", "N", 2, "actuator"))
     )
-    assert found.inputs == ("target.y", "target.rz", "rig.stroke.2")
-    assert found.outputs == (
-        Channel("measured.force.rz", "N m"),
-        Channel("measured.force.y", "N"),
-        Channel("gap.rz", "rad"),
-    )
-    assert found.watched == ("gap.rz",)
+    found = [
+        [one.name for one in axes.named([block])[0][0].outputs] for axes in (BEAM_END, replace(BEAM_END, drives=True))
+    ]
+    assert found[0] == ["my.signal.y", "my.signal.rz", "pull.y", "pull.rz"]
+    assert found[1] == ["my.signal.y", "my.signal.rz", "pull.1", "pull.2"]
 
 
 def test_a_single_axis_keeps_the_signals_own_name_and_drives_of_actuators_their_numbers():
     assert Axes(("rz",)).channels("target") == ("target",)
     driven = Axes(("y", "rz"), drives=True)
-    assert driven.channels("command") == ("command.1", "command.2")
+    assert driven.actuators.channels("command") == ("command.1", "command.2")
     assert driven.channels("target") == ("target.y", "target.rz")
 
 

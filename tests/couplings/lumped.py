@@ -20,7 +20,7 @@ from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.kernels.block import Block, Channel, channels, names
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.random import normal
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.models.structures.structure import Structure
 
 DT = 1e-3

@@ -7,9 +7,9 @@ import pytest
 from pydantic import ValidationError
 
 from couplings import lumped
-from halfreal.couplings.harmonic.coupling import packed, sampled, unpacked
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.rls import HarmonicRls
+from halfreal.couplings.harmonic.transfer import packed, sampled, unpacked
 from halfreal.errors import HalfrealError
 
 ONE = np.array([[[2e-3 - 1e-4j]]])

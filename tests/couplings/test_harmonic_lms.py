@@ -9,15 +9,15 @@ import pytest
 from couplings import lumped
 from couplings.lumped import DT
 from halfreal.contracts.state_space import StateSpace
-from halfreal.couplings.harmonic.coupling import unpacked
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.lti import gap_response, resonator, stability_map
+from halfreal.couplings.harmonic.transfer import unpacked
 from halfreal.kernels.block import Block, channels
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.models.structures.structure import Structure
-from halfreal.stability.hybrid_plant import Part, bilinear, closed_loop, hybrid_plant
 from halfreal.stability.linearise import linearise
+from halfreal.stability.regulated_plant import Part, bilinear, closed_loop, hybrid_plant
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 

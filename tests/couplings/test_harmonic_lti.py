@@ -19,7 +19,8 @@ from halfreal.couplings.harmonic.lti import (
 from halfreal.errors import HalfrealError
 from halfreal.kernels.loop import Loop
 from halfreal.models.structures.structure import Structure
-from halfreal.stability.hybrid_plant import (
+from halfreal.stability.open_loop import PROBE, probe
+from halfreal.stability.regulated_plant import (
     Part,
     bilinear,
     closed_loop,
@@ -30,7 +31,6 @@ from halfreal.stability.hybrid_plant import (
     regulated,
     regulator,
 )
-from halfreal.stability.open_loop import PROBE, probe
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 

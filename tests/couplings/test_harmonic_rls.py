@@ -13,9 +13,9 @@ import pytest
 from allocation import per_tick
 from couplings import lumped
 from couplings.lumped import DT
-from halfreal.couplings.harmonic.coupling import packed, unpacked
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.rls import HarmonicRls
+from halfreal.couplings.harmonic.transfer import packed, unpacked
 from halfreal.kernels.block import Block, channels
 from halfreal.kernels.loop import Loop
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from halfreal.couplings.model_inverse import ModelInverse
-from halfreal.definition.sections import Coupling
+from halfreal.definition.kinds import reader
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.schemes.exact import exact_method
@@ -36,7 +36,7 @@ def third_order_rig():
 
 def run(settings, *, size=1e-3, seconds=20.0, record=("target", "measured")):
     source = Block("source", target_step, (), (Channel("target", "m"),), {"size": size})
-    coupling = TypeAdapter(Coupling).validate_python({"order": 5, **settings})
+    coupling = reader("coupling").validate_python({"order": 5, **settings})
     loop = Loop([source, coupling.block(STEP, "m", ("target",), ("measured",))], [third_order_rig()], dt=STEP)
     return loop.run(round(seconds / STEP), record=list(record)).log[:, 1:]
 
@@ -112,4 +112,4 @@ def test_coefficients_of_a_series_move_no_faster_than_their_rate():
 )
 def test_too_little_for_the_derivatives_is_refused(settings, told):
     with pytest.raises(ValidationError, match=told):
-        TypeAdapter(Coupling).validate_python(settings)
+        reader("coupling").validate_python(settings)

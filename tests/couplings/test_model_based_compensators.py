@@ -14,7 +14,6 @@ from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.servo_hydraulic import ServoHydraulic
-from halfreal.runs.compensation import actuator_of, device_in, with_model_data
 from halfreal.runs.loop_stability import linearised, margin_of
 from halfreal.runs.worst_frequency import at_worst, tuned_to
 from halfreal.stability.ideal_compensator import performance
@@ -22,6 +21,15 @@ from rigs.wing import SHAKER, STEP, definition, gusts
 
 TABLE = {"frequencies": [1.0, 4.0, 10.0], "amplitudes": [1.0, 1.2, 2.0], "leads": [0.0, -0.02, 0.004]}
 NARROW, BROAD = {"kind": "narrow band table"}, {"kind": "broad band inverse"}
+
+
+def models(test):
+    """The actuator and the device of a test."""
+    return test.rig.follower(STEP), test.virtual.device(STEP)
+
+
+def with_model_data(test):
+    return test.coupling.with_model_data(test)
 
 
 def source_step(p, s, t, u, y):
@@ -89,7 +97,7 @@ def test_actuator_and_device_move_together_whatever_the_wing(settings, hz):
     assert abs(found) == pytest.approx(1.0, abs=0.023)
     assert abs(np.degrees(np.angle(found))) < (1.0 if hz <= 8.0 else 5.0)
     lines = np.array([hz])
-    told = performance(actuator_of(test), device_in(test), lines, with_model_data(test).response(STEP, lines))
+    told = performance(*models(test), lines, with_model_data(test).response(STEP, lines))
     assert found == pytest.approx(told.ratio[0], abs=5e-3)
 
 
@@ -99,7 +107,7 @@ def test_the_table_comes_from_the_shaker_that_was_identified():
     # the compensator of another shaker on this one, as the model says
     lines = np.array([5.0])
     other = with_model_data(test).response(STEP, lines)
-    told = performance(actuator_of(definition()), device_in(test), lines, other)
+    told = performance(*models(definition()), lines, other)
     assert abs(told.ratio[0] - 1.0) > 0.05
     assert steady_ratio(test, 5.0) == pytest.approx(told.ratio[0], abs=2e-3)
 
@@ -212,7 +220,7 @@ def test_a_servo_hydraulic_actuator_gives_way_to_its_load_as_its_rig_does():
     test = definition()
     test = test.model_copy(update={"rig": ServoHydraulic.model_validate(rig)})
     omega = 2 * np.pi * np.array([0.5, 3.0, 12.0, 25.0])
-    command, force = actuator_of(test).responses(omega)
+    command, force = models(test)[0].responses(omega)
     load = 1e6 + 100j * omega - 30.0 * omega**2
     a, b, c = test.rig.matrices(1)
     whole = StateSpace(a, b, c, np.zeros((2, 2))).response(omega)[:, 0, 0] * np.exp(-0.5j * omega * STEP)

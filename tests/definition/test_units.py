@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import builtins
 import math
+import subprocess
+import sys
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pint
@@ -12,6 +15,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from examples.wallace2005 import GALLERY
+from halfreal import units
 from halfreal.units import UnitError, parse, scale, text
 
 from .stand_in import UNHURRIED
@@ -199,3 +204,15 @@ def test_numbers_of_a_table_are_scaled_with_one_rounding() -> None:
         scale(numbers, "kg", "N/m")
     with pytest.raises(UnitError, match="double precision"):
         scale(numbers, "Ym^9/ym^9", "1")
+
+
+def test_names_that_need_no_registry_mean_what_they_mean_there():
+    assert {name: units._root(name) for name in units._KNOWN} == {name: units._asked(name) for name in units._KNOWN}
+    assert Fraction(units.registry().get_root_units("pi")[0]) == units._PI
+
+
+def test_a_definition_in_common_units_is_read_without_the_registry():
+    path = str(GALLERY / "forward_prediction.toml")
+    code = f"import sys, halfreal; halfreal.load({path!r}); print('pint' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

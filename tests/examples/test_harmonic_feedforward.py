@@ -9,7 +9,7 @@ import pytest
 
 import halfreal
 from halfreal.couplings.harmonic.lti import gap_response, stability_map
-from halfreal.stability.hybrid_plant import closed_loop, growth
+from halfreal.stability.regulated_plant import closed_loop, growth
 
 pytestmark = pytest.mark.xdist_group("harmonic")  # one process compiles for all
 

@@ -7,6 +7,7 @@ import pytest
 
 import halfreal
 from examples.beam import EXAMPLE, figures, study
+from halfreal.contracts.context import AT_REST
 
 RIG = study.rig
 
@@ -65,7 +66,7 @@ def test_lms_is_unstable_where_its_linearised_loop_is():
     fine, wild = study.run(slow), study.run(fast)
     assert not fine.tripped and study.nmse_at(fine, study.largest_ends(slow), 9.0) < 0.05
     assert wild.tripped
-    judged = halfreal.build(fast, quiet=True)
+    judged = halfreal.build(fast, AT_REST)
     judged.run(8)
     assert not halfreal.linearise(judged).stable
 

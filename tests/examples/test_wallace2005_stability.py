@@ -19,6 +19,7 @@ from examples.wallace2005 import (
     radius,
     root,
 )
+from halfreal.contracts.context import AT_REST
 from halfreal.couplings.forward_prediction import weights
 from halfreal.stability.dde import DelaySystem, abscissa
 from halfreal.stability.dde_sweep import limit
@@ -68,7 +69,7 @@ def test_critical_delay_of_the_sampled_loop_converges_with_order_two():
 def test_transition_matrix_equals_an_independently_derived_one():
     """One tick with a delay of seven samples, derived by hand in the loop's own coordinates."""
     samples, dt = 7, 1e-3
-    loop = halfreal.build(definition(delay=samples * dt), quiet=True)
+    loop = halfreal.build(definition(delay=samples * dt), AT_REST)
     loop.run(4)
     measured = linearise(loop).matrix
 

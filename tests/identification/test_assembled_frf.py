@@ -8,7 +8,7 @@ from scipy.signal import freqz, lfilter
 
 from halfreal.errors import HalfrealError
 from halfreal.identification.assembled_frf import band_of, frf_of_run, modes_of
-from halfreal.identification.lsce import lsce
+from halfreal.identification.complex_exponential import lsce
 from halfreal.runs.run import Run, Signal
 
 STEP = 2e-3

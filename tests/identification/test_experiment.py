@@ -6,7 +6,7 @@ import pytest
 from halfreal.errors import HalfrealError
 from halfreal.identification.experiment import experiment, programme
 from halfreal.identification.parameters import fit_parameters
-from halfreal.models.excitations.excitation import Random, Sine, SteppedSine
+from halfreal.models.excitations import Random, Sine, SteppedSine
 from halfreal.models.shaker import Shaker, responses
 from rigs.wing import SHAKER, STEP, definition
 

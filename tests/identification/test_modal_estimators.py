@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from halfreal.identification.lsce import lsce, lsce_supported
-from halfreal.identification.lscf import lscf
+from halfreal.identification.complex_exponential import lsce, lsce_supported
+from halfreal.identification.complex_frequency import lscf
 from halfreal.identification.poles import ModalError, stabilised
 
 HZ, ZETA = np.array([3.6, 11.0, 18.3]), np.array([0.024, 0.039, 0.01])

@@ -11,15 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from halfreal.contracts.link import Link
 from halfreal.kernels.block import Block, Channel, channels
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import TRIPPED
+from halfreal.kernels.modes import TRIPPED
 from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.pace import pace
 from halfreal.links.rig_command import OwnLimits
 from halfreal.links.rig_end import RigEnd, RigSession
-from halfreal.links.settings import Link, SharedMemory, Udp
-from halfreal.links.wires import MailboxWire, UdpWire, Wire
+from halfreal.links.shared_memory import MailboxWire, SharedMemory
+from halfreal.links.udp import Udp, UdpWire
+from halfreal.links.wires import Wire
 
 STEP = 1e-3
 KEY = 0xFEDC_BA98_7654_3210

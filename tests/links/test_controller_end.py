@@ -11,9 +11,9 @@ import pytest
 from halfreal.kernels.control import EMERGENCY_STOP as EMERGENCY_STOP_REQUEST
 from halfreal.kernels.control import REQUEST, WORDS
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import TRIPPED
+from halfreal.kernels.modes import TRIPPED
 from halfreal.links.controller_end import ControllerEnd
-from halfreal.links.wires import UdpWire
+from halfreal.links.udp import UdpWire
 from links.by_hand import ARMED, EMERGENCY_STOP, IDLE, MEASUREMENT, NO_COMMAND, OWN_LIMIT, SAFE, Datagram
 from links.ends import KEY, LONG, STEP, controller_loop, offer_of, ramp, sockets, value
 

@@ -16,7 +16,7 @@ from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import COMPLETED, STOPPED
 from halfreal.links.rig_command import AFTER
 from halfreal.links.rig_end import RigSession
-from halfreal.links.wires import UdpWire
+from halfreal.links.udp import UdpWire
 from links.by_hand import ARMED, COMMAND, IDLE, NO_COMMAND, SAFE, STOP, Datagram, unpacked
 from links.by_hand import EMERGENCY_STOP as EMERGENCY_STOPPED
 from links.ends import KEY, LONG, STEP, rig_end, rig_loop, sockets, value

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from halfreal.links.settings import Link, SharedMemory, Udp
+from halfreal.definition.kinds import reader
+from halfreal.links.shared_memory import SharedMemory
+from halfreal.links.udp import Udp
 
 
 @pytest.mark.parametrize("rig", ["", "7411", "host:", "host:port", "host:-1", "host:65536", ":7411", "host:74.1"])
@@ -37,21 +39,21 @@ def test_a_plain_name_is_taken(name):
 @pytest.mark.parametrize("kind", ["udp", "shared memory"])
 def test_a_lease_is_longer_than_nothing(kind, lease):
     with pytest.raises(ValidationError, match="must be greater than 0 s"):
-        TypeAdapter(Link).validate_python({"kind": kind, "lease": lease})
+        reader("link").validate_python({"kind": kind, "lease": lease})
 
 
 @pytest.mark.parametrize("kind", ["udp", "shared memory"])
 def test_a_lease_that_no_rig_grants_is_refused(kind):
     with pytest.raises(ValidationError, match=r"20"):
-        TypeAdapter(Link).validate_python({"kind": kind, "lease": "20 s"})
+        reader("link").validate_python({"kind": kind, "lease": "20 s"})
 
 
 def test_a_lease_has_units_and_a_default():
-    read = TypeAdapter(Link).validate_python
+    read = reader("link").validate_python
     assert read({"kind": "udp", "lease": "250 ms"}).lease == 0.25
     assert read({"kind": "shared memory"}).lease == 0.1
 
 
 def test_another_kind_of_link_is_refused_with_those_there_are():
     with pytest.raises(ValidationError, match="'udp', 'shared memory'"):
-        TypeAdapter(Link).validate_python({"kind": "tcp"})
+        reader("link").validate_python({"kind": "tcp"})

@@ -16,11 +16,12 @@ import pytest
 import allocation
 from halfreal.kernels import wire as compiled
 from halfreal.kernels.datagram import LONGEST
-from halfreal.links import wires
+from halfreal.links import shared_memory
 from halfreal.links.controller_end import ControllerEnd
-from halfreal.links.rig_end import RigSession, UdpListener
-from halfreal.links.settings import Udp
-from halfreal.links.wires import FOLDER, LinkError, MailboxWire, NoWire, UdpWire, to_rig
+from halfreal.links.rig_end import RigSession
+from halfreal.links.shared_memory import FOLDER, MailboxWire
+from halfreal.links.udp import Udp, UdpListener, UdpWire
+from halfreal.links.wires import LinkError, NoWire
 from links import ends
 from links.by_hand import ARMED, MEASUREMENT, Datagram
 from links.ends import KEY, LONG, SOON, controller_loop, link, offer_of, rig_end, rig_loop, value
@@ -170,7 +171,7 @@ def test_there_is_one_place_to_find_a_rig_and_it_goes_with_it():
 
 def test_a_rig_that_comes_again_finds_its_mailboxes_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """One that was killed could not take its file away."""
-    monkeypatch.setattr(wires, "FOLDER", tmp_path)
+    monkeypatch.setattr(shared_memory, "FOLDER", tmp_path)
     (tmp_path / "halfreal-rig").write_bytes(bytes(range(256)) * 40)
     with closing(MailboxWire("rig", rig=True)) as rig, closing(MailboxWire("rig", rig=False)) as controller:
         assert rig.path.read_bytes() == bytes(8192)
@@ -189,7 +190,7 @@ def test_what_was_in_the_mailbox_before_is_not_new_to_a_controller_that_comes_la
 
 
 def test_a_file_that_is_no_mailbox_is_no_rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wires, "FOLDER", tmp_path)
+    monkeypatch.setattr(shared_memory, "FOLDER", tmp_path)
     (tmp_path / "halfreal-small").write_bytes(bytes(100))
     with pytest.raises(LinkError, match="no rig at shared memory 'small'; start it first"):
         MailboxWire("small", rig=False)
@@ -205,14 +206,14 @@ def test_a_file_that_is_no_mailbox_is_no_rig(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "..", "x" * 64])
 def test_a_host_that_is_not_known_is_told(host: str):
     with pytest.raises(LinkError, match=r"the rig's address '.*:7411' is not known: .*; check link\.rig"):
-        to_rig(Udp(kind="udp", rig=f"{host}:7411"))
+        Udp(kind="udp", rig=f"{host}:7411").to_rig()
     with pytest.raises(LinkError, match=r"the rig cannot listen on .*:7411: .*; .*link\.rig"):
         UdpListener((host, 7411))
 
 
 def test_an_address_without_a_way_to_it_is_told():
     with pytest.raises(LinkError, match=r"no way to the rig's address '255\.255\.255\.255:7411': .*; check link\.rig"):
-        to_rig(Udp(kind="udp", rig="255.255.255.255:7411"))
+        Udp(kind="udp", rig="255.255.255.255:7411").to_rig()
 
 
 def test_a_port_has_one_rig_and_only_on_an_address_of_this_machine():
@@ -227,7 +228,7 @@ def test_a_port_has_one_rig_and_only_on_an_address_of_this_machine():
 def test_a_wire_to_a_port_where_nobody_is_stays_silent():
     with closing(UdpListener(("127.0.0.1", 0))) as rig:
         address = rig.address
-    with closing(to_rig(Udp(kind="udp", rig=address))) as wire:
+    with closing(Udp(kind="udp", rig=address).to_rig()) as wire:
         for _ in range(3):
             wire.send(b"anybody?")
             assert wire.receive(0.0) is None
@@ -239,8 +240,8 @@ def test_a_wire_to_a_port_where_nobody_is_stays_silent():
 def test_a_session_hears_who_opened_it_and_the_listener_all_others():
     with (
         closing(UdpListener(("127.0.0.1", 0))) as listener,
-        closing(to_rig(Udp(kind="udp", rig=listener.address))) as controller,
-        closing(to_rig(Udp(kind="udp", rig=listener.address))) as other,
+        closing(Udp(kind="udp", rig=listener.address).to_rig()) as controller,
+        closing(Udp(kind="udp", rig=listener.address).to_rig()) as other,
     ):
         controller.send(b"first")
         assert listener.receive(1.0) == b"first"

@@ -22,7 +22,7 @@ import pytest
 
 import halfreal
 from halfreal.kernels.control import RECORD_FAILS, REQUEST
-from halfreal.kernels.tick import ARMED, RAMP_DOWN, RAMPING, RUNNING, TRIPPED
+from halfreal.kernels.modes import ARMED, RAMP_DOWN, RAMPING, RUNNING, TRIPPED
 from halfreal.runs.run import Run
 from halfreal.studies.check.check import Check
 from live.processes import STEP, Rig, armed, column, definition, wait_for

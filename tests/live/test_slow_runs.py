@@ -15,8 +15,8 @@ from rich.console import Console
 
 import halfreal
 from halfreal.definition.faults import DefinitionError
+from halfreal.kernels.modes import RAMP_DOWN
 from halfreal.kernels.spacing import SHORTEST
-from halfreal.kernels.tick import RAMP_DOWN
 from halfreal.live.console import run_test
 from halfreal.live.slow_operator import RefusedError
 from halfreal.live.view import status, table

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.random import normal
-from halfreal.models.excitations.excitation import Pulse
+from halfreal.models.excitations import Pulse
 from halfreal.models.force_control.constrained import Constrained
 
 MASS, STIFFNESS, CUBIC, BAR = 1000.0, 2.33e6, 3.66e13, 2.9e6

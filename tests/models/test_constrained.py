@@ -12,7 +12,7 @@ from halfreal.definition.schema import json_schema
 from halfreal.definition.write import to_toml
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.models.force_control.constrained import Constrained
 from halfreal.models.force_control.stiffness_estimate import below_specimen
 from halfreal.models.schemes.tableaus import nodes
@@ -173,7 +173,7 @@ def two_axis_loop(virtual, dt):
         names(channels("target", "N", 2)),
         channels("measured", "m", 2),
         parameters={"compliance": np.linalg.inv(SPECIMEN3)},
-        initial=tuple(np.linalg.solve(SPECIMEN3, virtual.initial_target())),
+        initial=tuple(np.linalg.solve(SPECIMEN3, virtual.initial_force())),
     )
     pairs = tuple(channel.name for block in silent for channel in block.outputs)
     block = virtual.block(dt, "none", names(channels("measured", "m", 2)), pairs)
@@ -182,7 +182,7 @@ def two_axis_loop(virtual, dt):
 
 def test_two_axes_and_an_initial_state():
     virtual, dt = two_axes({"kind": "index 1", "stiffness": SPECIMEN3, "exchange": "step"}), 0.01
-    np.testing.assert_allclose(virtual.initial_target(), SPECIMEN3 @ H3 @ Q3)
+    np.testing.assert_allclose(virtual.initial_force(), SPECIMEN3 @ H3 @ Q3)
     record = names(channels("virtual.displacement", "m", 3))
     found = two_axis_loop(virtual, dt).run(101, record=record).log[:, 1:]
     coupled = K3 + H3.T @ SPECIMEN3 @ H3

@@ -3,7 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import Chirp, Pulse, Record, Sine, Square, Step
+from halfreal.models.excitations import Chirp, Pulse, Record, Sine, Square, Step
 
 DT = 1e-4
 

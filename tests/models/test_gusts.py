@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import Gust, Random, SteppedSine
+from halfreal.models.excitations import Gust, Random, SteppedSine
 
 
 def values(excitation, seconds=6.0, dt=1e-3):

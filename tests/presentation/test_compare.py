@@ -223,5 +223,5 @@ def test_the_command_line_tells_what_differs_and_writes_the_page(
 
 
 def test_a_page_of_two_is_written_from_python(real: Run, rehearsed: Run, tmp_path: Path) -> None:
-    html.write(real, tmp_path / "both.html", compare=rehearsed, from_time=1.0)
+    html.report(real, tmp_path / "both.html", compare=rehearsed, from_time=1.0)
     assert "from 1 s on" in Page((tmp_path / "both.html").read_text(encoding="utf-8")).text

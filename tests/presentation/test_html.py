@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from halfreal.presentation import html
+from halfreal.presentation.answers import run_json
 from halfreal.presentation.verdict import verdict
 from halfreal.presentation.wording import date, in_time, number, percent, sentence
 from halfreal.records import definition_hash
@@ -38,8 +39,15 @@ def test_the_report_of_a_tripped_run_says_when_and_why(tripped: Run) -> None:
     assert "The linearised loop is unstable" in page and "−6.00 %" in page and "growth" in page
 
 
-def test_verdict_is_the_runs_own_and_check_if_it_was_not_judged(steady: Run) -> None:
-    assert [verdict(replace(steady, verdict=word)).word for word in ("GO", "NO-GO", "")] == ["GO", "NO-GO", "CHECK"]
+def test_verdict_is_the_runs_own_and_none_if_it_was_not_judged(steady: Run) -> None:
+    assert [verdict(replace(steady, verdict=word)).word for word in ("GO", "NO-GO")] == ["GO", "NO-GO"]
+    unjudged = replace(steady, verdict="", reasons=(), remedies=())
+    page = Page(html.render(unjudged)).text
+    assert "NOT JUDGED" in page and "Whether the test may go, halfreal check tells." in page
+    assert "Go or no-go" not in page
+    assert run_json(unjudged, Path("run.h5"))["verdict"] is None
+    of_rig = verdict(replace(unjudged, kind="rig"))
+    assert (of_rig.word, of_rig.tone) == ("COMPLETED", "go")
 
 
 def test_reasons_remedies_and_limits_used_are_told(steady_page: str, tripped: Run) -> None:
@@ -129,11 +137,11 @@ def test_measures_can_leave_out_a_start_up(steady: Run) -> None:
 
 def test_a_report_is_whole_or_not_there(steady: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.html"
-    html.write(steady, path)
+    html.report(steady, path)
     assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
     monkeypatch.setattr(html, "render", lambda *_: "another page")
     with pytest.raises(FileExistsError, match="exists already"):
-        html.write(steady, path)
+        html.report(steady, path)
     before = path.read_bytes()
 
     def full_disk(*_: object, **__: object) -> None:
@@ -141,7 +149,7 @@ def test_a_report_is_whole_or_not_there(steady: Run, tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Path, "write_text", full_disk)
     with pytest.raises(OSError, match="No space"):
-        html.write(replace(steady, title="other"), path, overwrite=True)
+        html.report(replace(steady, title="other"), path, overwrite=True)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halfreal.records import RunFileError, live_file, load, save, superblock
+from halfreal.records import RunFileError, live_file, load_run, save, superblock
 from halfreal.records import live_layout as layout
 from halfreal.records.live_writer import LiveWriter
 from halfreal.records.recorder import room_for
@@ -52,7 +52,7 @@ def as_if_killed(writer: LiveWriter, path: Path, copy: Path) -> None:
 def test_a_new_file_holds_all_but_the_rows(tmp_path: Path) -> None:
     before = replace(header(names(3)), events=(Event(0.0, "reference", "no reference"),), limits_used={"gap": 0.5})
     live_file.create(before, tmp_path / "run.h5", columns=names(3))
-    run = load(tmp_path / "run.h5")
+    run = load_run(tmp_path / "run.h5")
     assert (run.title, run.definition, run.definition_text) == (before.title, before.definition, before.definition_text)
     assert (run.verdict, run.reasons, run.events, run.limits_used) == ("GO", ("stable",), before.events, {"gap": 0.5})
     assert {name: signal.unit for name, signal in run.signals.items()} == dict.fromkeys(names(3), "m")
@@ -80,7 +80,7 @@ def test_an_unknown_channel_is_named(tmp_path: Path) -> None:
 
 def test_rows_come_back_bit_for_bit(tmp_path: Path) -> None:
     written(tmp_path / "run.h5", 1, 300, 301, 1000)
-    assert holds(load(tmp_path / "run.h5"), DATA)
+    assert holds(load_run(tmp_path / "run.h5"), DATA)
     assert plain_lengths(tmp_path / "run.h5") == {1000}
 
 
@@ -90,7 +90,7 @@ def test_events_have_the_words_they_were_given(tmp_path: Path) -> None:
     writer = LiveWriter(tmp_path / "run.h5")
     append(writer, 10, np.array([[1e-4, 1, 1.0], [2e-4, 1, 2.0], [3e-4, 1, 3.5], [3e-4, 0, np.nan]]))
     writer.close({"ended": layout.LOOP_ENDED, "dropped": 7})
-    assert load(tmp_path / "run.h5").events == (
+    assert load_run(tmp_path / "run.h5").events == (
         Event(1e-4, "channel 1", "running"),
         Event(3e-4, "channel 1", "channel 1 is now 3.5"),
         Event(3e-4, "channel 0", "channel 0 is now nan"),
@@ -120,7 +120,7 @@ def test_the_file_says_how_it_ended(tmp_path: Path, ending: dict[str, str], said
     writer = LiveWriter(tmp_path / "run.h5")
     append(writer, 1000)
     writer.close(ending)
-    run = load(tmp_path / "run.h5")
+    run = load_run(tmp_path / "run.h5")
     assert run.outcome == "failed" and holds(run, DATA)
     with pytest.raises(AssertionError, match=said):
         raise AssertionError(run.reason)
@@ -130,7 +130,7 @@ def test_an_ending_cut_off_in_the_middle_is_none(tmp_path: Path) -> None:
     written(tmp_path / "run.h5", 1000)
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         file["ending"][20:] = ord(" ")
-    assert "broke off" in load(tmp_path / "run.h5").reason
+    assert "broke off" in load_run(tmp_path / "run.h5").reason
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -143,7 +143,7 @@ def test_a_file_cut_off_between_any_two_writes_loads(tmp_path: Path, lengths: li
         for dataset, length in zip((file["time"], *file["channels"].values()), lengths, strict=True):
             dataset.resize((length,))
         file["live/written"][:] = [counted, counted, 0, 0]
-    run = load(path)
+    run = load_run(path)
     assert holds(run, DATA[: min(counted, *lengths)])
     assert run.outcome == "failed" and "broke off" in run.reason
 
@@ -159,7 +159,7 @@ def test_a_copy_that_lost_its_end_is_noticed(tmp_path: Path, flagged: bool) -> N
     whole = path.read_bytes()
     copy.write_bytes(whole[: len(whole) - 2000])
     with pytest.raises(RunFileError, match="cut short"):
-        load(copy)
+        load_run(copy)
 
 
 def test_json_of_the_ending_is_plain_for_other_programs(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_killed_writers_file_can_be_written_to_again_once_released(tmp_path: P
         h5py.File(copy, "r+")
     with pytest.raises(OSError, match="already open for write"):
         h5py.File(copy, "r")
-    assert holds(load(copy), DATA[:700])
+    assert holds(load_run(copy), DATA[:700])
     fd = os.open(copy, os.O_RDWR)
     superblock.release(fd)
     superblock.release(fd)  # a second time it has nothing to do
@@ -240,7 +240,7 @@ def test_a_next_writer_takes_no_room_twice(tmp_path: Path) -> None:
     second = LiveWriter(copy)
     append(second, 1000)
     second.close({"ended": layout.LOOP_ENDED})
-    assert holds(load(copy), DATA)
+    assert holds(load_run(copy), DATA)
 
 
 @pytest.mark.parametrize("begun", [0, 1, 299, 700])
@@ -258,7 +258,7 @@ def test_a_next_writer_goes_on_where_the_last_one_ended(tmp_path: Path, begun: i
     assert second.rows == begun and list(second.watched) == ([7.0, 6.0] if begun else [0.0, 0.0])
     append(second, 1000)
     second.close({"ended": layout.LOOP_ENDED})
-    assert holds(load(copy), DATA) and plain_lengths(copy) == {1000}
+    assert holds(load_run(copy), DATA) and plain_lengths(copy) == {1000}
 
 
 def test_two_recorders_at_one_file_are_refused(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_two_recorders_at_one_file_are_refused(tmp_path: Path) -> None:
     assert "BlockingIOError" in answer.stderr
     append(writer, 1000)
     writer.close({"ended": layout.LOOP_ENDED})
-    assert holds(load(tmp_path / "run.h5"), DATA)
+    assert holds(load_run(tmp_path / "run.h5"), DATA)
 
 
 # --- finished and packed --------------------------------------------------------------------------------------------
@@ -279,11 +279,11 @@ def test_the_controllers_word_is_added_to_the_ending(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     written(path, 1000)
     live_file.finish(path, outcome="stopped", reason="by the operator", verdict="NO-GO", limits_used={"gap": 0.25})
-    run = load(path)
+    run = load_run(path)
     assert (run.outcome, run.reason) == ("stopped", "by the operator")
     assert (run.verdict, run.reasons, run.limits_used) == ("NO-GO", ("stable",), {"gap": 0.25})
     live_file.finish(path, outcome="completed", reasons=["a", "b"], remedies=["c"])
-    run = load(path)
+    run = load_run(path)
     assert (run.outcome, run.reason, run.reasons, run.remedies) == ("completed", "", ("a", "b"), ("c",))
 
 
@@ -295,9 +295,9 @@ def test_how_the_recording_ended_stays_beside_the_controllers_word(tmp_path: Pat
     as_if_killed(writer, path, copy)
     writer.close({"ended": layout.DISK_FULL, "message": "No space left on device"})
     live_file.finish(path, outcome="tripped", reason="the record fails")
-    assert load(path).reason.startswith("the record fails; the disk was full and the recording ended at 0.0999 s")
+    assert load_run(path).reason.startswith("the record fails; the disk was full and the recording ended at 0.0999 s")
     live_file.finish(copy, outcome="tripped", reason="the record fails")
-    assert "the recording broke off at 0.0999 s: the recorder was killed" in load(copy).reason
+    assert "the recording broke off at 0.0999 s: the recorder was killed" in load_run(copy).reason
     assert plain_lengths(copy) == {1000}, "its flags are cleared"
 
 
@@ -305,7 +305,7 @@ def test_an_ending_that_does_not_fit_is_refused_and_the_old_one_kept(tmp_path: P
     written(tmp_path / "run.h5", 1000)
     with pytest.raises(ValueError, match=r"more than 65536; shorten its reasons"):
         live_file.finish(tmp_path / "run.h5", outcome="tripped", reason="x" * 70000)
-    assert "the record is whole" in load(tmp_path / "run.h5").reason
+    assert "the record is whole" in load_run(tmp_path / "run.h5").reason
 
 
 def test_an_ordinary_file_has_no_ending_to_be_written(tmp_path: Path) -> None:
@@ -318,9 +318,9 @@ def test_packing_keeps_the_run_and_makes_an_ordinary_file(tmp_path: Path) -> Non
     path = tmp_path / "run.h5"
     written(path, 1000)
     live_file.finish(path, outcome="tripped", reason="too far")
-    before = load(path)
+    before = load_run(path)
     assert live_file.pack(path)
-    after = load(path)
+    after = load_run(path)
     assert holds(after, DATA) and replace(after, time=0, signals={}) == replace(before, time=0, signals={})
     with h5py.File(path) as file:
         assert "live" not in file and "ending" not in file
@@ -345,13 +345,13 @@ def test_a_file_that_is_being_recorded_is_neither_finished_nor_packed(tmp_path: 
     writer = LiveWriter(path)  # a process does not see its own lock: another has to ask
     ask = """if True:
         import sys
-        from halfreal.records import live_file, load
+        from halfreal.records import live_file, load_run
         for act in (live_file.pack, lambda path: live_file.finish(path, outcome="completed")):
             try:
                 act(sys.argv[1])
             except ValueError as error:
                 print(error)
-        print(load(sys.argv[1]).reason)
+        print(load_run(sys.argv[1]).reason)
     """
     answer = subprocess.run([sys.executable, "-c", ask, path], capture_output=True, text=True, check=True)
     assert answer.stdout.count("still being recorded; wait for the recorder to end") == 2
@@ -372,4 +372,4 @@ def test_a_signal_keeps_its_exact_name(tmp_path: Path) -> None:
     odd = ["a/b", "..", "%", "žluť.1"]
     run = replace(header([]), signals={name: Signal("N", np.zeros(0)) for name in odd})
     live_file.create(run, tmp_path / "run.h5", columns=odd)
-    assert list(load(tmp_path / "run.h5").signals) == odd
+    assert list(load_run(tmp_path / "run.h5").signals) == odd

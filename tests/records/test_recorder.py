@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from halfreal.kernels.control import ENDED, RECORDER_BEAT, RECORDER_ERROR, ROWS, ROWS_DROPPED, ROWS_READ
-from halfreal.records import live_file, load, recorder
+from halfreal.records import live_file, load_run, recorder
 from halfreal.records.kept_file import KeptFile
 from halfreal.records.ring import Ring
 from halfreal.runs.run import Event
@@ -59,9 +59,9 @@ def test_nothing_is_lost_in_bursts_of_ten_kilohertz_and_fifty_channels(tmp_path:
         ring.words[ENDED] = 1
         assert process.wait(PATIENCE) == recorder.DONE
         assert ring.words[ROWS_READ] == 20_000 and ring.words[RECORDER_ERROR] == 0
-    assert holds(load(path), DATA) and plain_lengths(path) == {20_000}
+    assert holds(load_run(path), DATA) and plain_lengths(path) == {20_000}
     live_file.finish(path, outcome="completed")
-    run = load(path)
+    run = load_run(path)
     assert (run.outcome, run.reason) == ("completed", "")
 
 
@@ -70,7 +70,7 @@ def test_a_file_can_be_read_while_it_is_recorded(tmp_path: Path) -> None:
     with recording(path) as (ring, _):
         put(ring, DATA, 5000)
         wait_for(lambda: ring.words[ROWS_READ] == 5000)
-        run = load(path)
+        run = load_run(path)
         assert holds(run, DATA[:5000]) and run.reason == "still recording; this is as it was at 0.4999 s"
         assert plain_lengths(path, swmr=True) == {5000}
 
@@ -87,7 +87,7 @@ def test_a_killed_recorder_is_followed_by_another_without_loss(tmp_path: Path) -
         put(ring, DATA, 20_000)
         ring.words[ENDED] = 1
         assert process.wait(PATIENCE) == recorder.DONE
-    assert holds(load(path), DATA) and plain_lengths(path) == {20_000}
+    assert holds(load_run(path), DATA) and plain_lengths(path) == {20_000}
 
 
 PARENT = """if True:
@@ -138,7 +138,7 @@ def test_rows_of_a_killed_controller_are_all_recorded(tmp_path: Path) -> None:
         parent.wait()
         os.kill(number, signal.SIGCONT)
         assert ended(descriptor)
-    run = load(path)
+    run = load_run(path)
     assert holds(run, DATA[:12_000]) and plain_lengths(path) == {12_000}
     assert run.outcome == "failed" and run.reason.startswith("the controller was lost at 1.1999 s")
 
@@ -151,13 +151,13 @@ def test_what_was_flushed_survives_when_both_are_killed(tmp_path: Path) -> None:
         parent.kill()
         assert ended(descriptor)
         safe = int(ring.words[ROWS_READ])
-    run = load(path)
+    run = load_run(path)
     assert len(run.time) >= safe >= 15_000 - FIFTH
     assert holds(run, DATA[: len(run.time)])
     assert run.outcome == "failed" and f"broke off at {run.time[-1]:.10g} s: controller and recorder" in run.reason
     assert min(plain_lengths(path, swmr=True)) >= safe
     assert live_file.pack(path)
-    assert holds(load(path), DATA[: len(run.time)]) and plain_lengths(path) == {len(run.time)}
+    assert holds(load_run(path), DATA[: len(run.time)]) and plain_lengths(path) == {len(run.time)}
 
 
 def test_signals_for_the_controller_pass_the_recorder_by(tmp_path: Path) -> None:
@@ -169,13 +169,13 @@ def test_signals_for_the_controller_pass_the_recorder_by(tmp_path: Path) -> None
         put(ring, DATA, 3000)
         ring.words[ENDED] = 1
         assert process.wait(PATIENCE) == recorder.DONE
-    assert holds(load(path), DATA[:3000])
+    assert holds(load_run(path), DATA[:3000])
 
 
 def check_what_a_full_disk_left(path: Path, ring: Ring, process: subprocess.Popen[bytes], number: int) -> None:
     assert process.wait(PATIENCE) == recorder.FAILED
     assert ring.words[RECORDER_ERROR] == number
-    run = load(path)
+    run = load_run(path)
     assert len(run.time) == ring.words[ROWS_READ] > 0
     assert holds(run, DATA[: len(run.time)])
     assert run.outcome == "failed"
@@ -204,7 +204,7 @@ def test_at_the_largest_size_of_a_file_the_record_stays_and_says_so(tmp_path: Pa
         put(ring, DATA, 20_000)
         ring.words[ENDED] = 1
         assert process.wait(PATIENCE) == recorder.DONE
-    assert holds(load(path), DATA) and plain_lengths(path) == {20_000}
+    assert holds(load_run(path), DATA) and plain_lengths(path) == {20_000}
 
 
 @pytest.fixture
@@ -230,8 +230,8 @@ def test_on_a_full_disk_the_record_stays_and_says_so(small_disk: Path) -> None:
         check_what_a_full_disk_left(path, ring, process, errno.ENOSPC)
         assert min(plain_lengths(path)) >= ring.words[ROWS_READ], "any program opens it"
         live_file.finish(path, outcome="tripped", reason="the record fails")
-        assert "the record fails; the disk was full" in load(path).reason
-        assert not live_file.pack(path) and load(path).outcome == "tripped"
+        assert "the record fails; the disk was full" in load_run(path).reason
+        assert not live_file.pack(path) and load_run(path).outcome == "tripped"
 
 
 # --- within one process ---------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_every_so_many_ticks_and_chosen_channels_are_kept_and_events_of_all(tmp_
     live_file.create(run, path, columns=names(3), every=10, watched=["channel 1"])
     assert drained(path, data) == recorder.DONE
     kept = [i for i in range(101) if (first + i) % 10 == 0]
-    run = load(path)
+    run = load_run(path)
     assert holds(run, data[kept][:, [0, 3, 1]]) and list(run.signals) == ["channel 2", "channel 0"]
     assert run.events == tuple(Event(data[13 * i, 0], "channel 1", f"channel 1 is now {i}") for i in range(1, 8)), (
         "ticks 13, 26, … though only every tenth is kept"
@@ -279,7 +279,7 @@ def test_dropped_rows_are_told(tmp_path: Path) -> None:
     ring = Ring.create(10, 3)
     ring.words[ROWS_DROPPED], ring.words[ENDED] = 4, 1
     assert recorder.record(KeptFile.open(tmp_path / "run.h5"), ring, lambda: False) == recorder.DONE
-    assert load(tmp_path / "run.h5").events[0].text.startswith("4 rows found no room")
+    assert load_run(tmp_path / "run.h5").events[0].text.startswith("4 rows found no room")
     ring.close()
 
 
@@ -288,7 +288,7 @@ def test_a_ring_of_another_test_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert drained(tmp_path / "run.h5", rows(20, 3)) == recorder.DONE
     assert drained(tmp_path / "run.h5", rows(10, 3)) == recorder.FAILED
     assert "20 rows and the ring 10: they are not of the same test" in capsys.readouterr().err
-    assert holds(load(tmp_path / "run.h5"), rows(20, 3))
+    assert holds(load_run(tmp_path / "run.h5"), rows(20, 3))
 
 
 def test_a_recorder_that_cannot_start_is_noticed(tmp_path: Path) -> None:

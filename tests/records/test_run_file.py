@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halfreal.contracts.axes import Axes
-from halfreal.records import RunFileError, definition_hash, load, save
+from halfreal.records import RunFileError, definition_hash, load_run, save
 from halfreal.runs.run import Event, Run, Signal, Stability
 
 
@@ -115,7 +115,7 @@ def runs(draw: st.DrawFn) -> Run:
 @given(run=runs())
 def test_a_run_comes_back_bit_for_bit(run: Run, tmp_path: Path) -> None:
     save(run, tmp_path / "run.h5", overwrite=True)
-    assert_same(load(tmp_path / "run.h5"), run)
+    assert_same(load_run(tmp_path / "run.h5"), run)
 
 
 def test_the_bits_of_a_nan_survive(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_the_bits_of_a_nan_survive(tmp_path: Path) -> None:
     odd.view(np.uint64)[:100] = 0x7FF800000000BEEF  # a NaN with a payload
     run = replace(small_run(), signals={"x": Signal("m", odd)})
     save(run, tmp_path / "run.h5")
-    assert same_bits(load(tmp_path / "run.h5").signals["x"].values, odd)
+    assert same_bits(load_run(tmp_path / "run.h5").signals["x"].values, odd)
 
 
 def test_plain_h5py_reads_what_the_layout_promises(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_plain_h5py_reads_what_the_layout_promises(tmp_path: Path) -> None:
 def test_arrays_in_the_definition_become_lists(tmp_path: Path) -> None:
     run = replace(small_run(), definition={"k": np.array([[1.0, 2.0]]), "n": np.int64(3)})
     save(run, tmp_path / "run.h5")
-    assert load(tmp_path / "run.h5").definition == {"k": [[1.0, 2.0]], "n": 3}
+    assert load_run(tmp_path / "run.h5").definition == {"k": [[1.0, 2.0]], "n": 3}
 
 
 def test_an_existing_file_is_kept_unless_overwriting_is_asked_for(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_an_existing_file_is_kept_unless_overwriting_is_asked_for(tmp_path: Path
         save(replace(small_run(), title="other"), path)
     assert path.read_bytes() == before
     save(replace(small_run(), title="other"), path, overwrite=True)
-    assert load(path).title == "other"
+    assert load_run(path).title == "other"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -184,21 +184,21 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="does not exist"):
-        load(tmp_path / "none.h5")
+        load_run(tmp_path / "none.h5")
 
 
 def test_a_text_file_is_no_run(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     path.write_text("time,target\n0,0\n")
     with pytest.raises(RunFileError, match=r"\(16 bytes\) is not an HDF5 file"):
-        load(path)
+        load_run(path)
 
 
 def test_an_hdf5_file_of_something_else_is_no_run(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["data"] = np.arange(5)
     with pytest.raises(RunFileError, match=r"HDF5 file of something else.*'halfreal run' is expected"):
-        load(tmp_path / "other.h5")
+        load_run(tmp_path / "other.h5")
 
 
 def test_a_newer_format_asks_for_an_update(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_newer_format_asks_for_an_update(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         file.attrs["format_version"] = 3
     with pytest.raises(RunFileError, match=r"format version 3 .* up to 2; update halfreal"):
-        load(tmp_path / "run.h5")
+        load_run(tmp_path / "run.h5")
 
 
 def test_a_file_of_the_first_format_has_numbered_axes(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_file_of_the_first_format_has_numbered_axes(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         del file.attrs["axes"], file.attrs["drives"], file.attrs["rotations"]
         file.attrs["format_version"], file.attrs["interface"] = 1, 2
-    found = load(tmp_path / "run.h5")
+    found = load_run(tmp_path / "run.h5")
     assert found.interface == Axes.numbered(2)
     assert np.array_equal(found.vector("target"), np.column_stack([target.values, target.values]))
 
@@ -228,7 +228,7 @@ def test_a_file_cut_short_is_noticed(tmp_path: Path, part: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(part * len(whole))])
     with pytest.raises(RunFileError, match="cut short") as caught:
-        load(path)
+        load_run(path)
     assert "Traceback" not in str(caught.value) and "errno" not in str(caught.value)
 
 
@@ -242,7 +242,7 @@ def test_a_changed_byte_in_the_data_is_noticed(tmp_path: Path) -> None:
     data[chunk.byte_offset + chunk.size // 2] ^= 0xFF
     path.write_bytes(data)
     with pytest.raises(RunFileError, match="damaged"):
-        load(path)
+        load_run(path)
 
 
 @pytest.mark.parametrize("lost", ["time", "channels", "events/text", "definition/json"])
@@ -251,7 +251,7 @@ def test_a_file_without_one_of_its_parts_is_noticed(tmp_path: Path, lost: str) -
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         del file[lost]
     with pytest.raises(RunFileError, match="damaged or cut short"):
-        load(tmp_path / "run.h5")
+        load_run(tmp_path / "run.h5")
 
 
 def test_the_hash_of_a_definition_is_that_of_its_content() -> None:

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.signal
 
+from halfreal.contracts.context import AT_REST, RUN, Purpose
 from halfreal.definition.definition import Definition
 from halfreal.kernels.user import UserFunctionError
-from halfreal.runs.build import build
+from halfreal.runs.build import build, context_of
 from halfreal.runs.rig_alone import rig_alone, rig_fault
 
 PARTS = {"mass": [[0.01]], "damping": [[0.05]], "stiffness": [[1000.0]]}
@@ -14,7 +15,7 @@ RIG = """
 import numpy as np
 from halfreal.kernels.block import Block, Channel
 from halfreal.contracts.axes import Axes
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.rigs.force_actuated import ForceActuated
 from halfreal.rigs.interface_geometry import InterfaceGeometry
 from halfreal.rigs.peak_filter import PeakFilter
@@ -58,6 +59,17 @@ def held(dt, substeps, commands, initial, parameters):
     block = parts.block(("rig.drive",), dt / substeps, initial)
     sensors = Sensors().block(Axes.numbered(1), 1, np.array(block.initial), ideal=True, dt=dt)
     return [silence("excitation.specimen", "N"), control, block], [sensors]
+
+def told(dt, substeps, commands, initial, parameters, quiet, *, seed=0, ideal=False):
+    inner, _ = rig(dt, substeps, commands, initial, parameters)
+    noisy = Sensors.model_validate({"displacement": {"noise": 1e-5}})
+    return inner, [noisy.block(Axes.numbered(1), seed, np.array(inner[-1].initial), ideal=ideal or quiet, dt=dt)]
+
+def half_told(dt, substeps, commands, initial, parameters, seed):
+    return told(dt, substeps, commands, initial, parameters, False, seed=seed)
+
+def asks_for_more(dt, substeps, commands, initial, parameters, seed, room):
+    return [], []
 """
 
 
@@ -102,7 +114,7 @@ def test_position_control_over_its_own_sensor_is_part_of_the_rig_alone(folder, g
     a, b, *_ = scipy.signal.cont2discrete((a, b, np.eye(2), np.zeros((2, 1))), 1e-3)
     radius = np.abs(np.linalg.eigvals(a - gain * b @ [[1.0, 0.0]])).max()
     assert (radius < 1.0) == stable
-    loop = build(mine, quiet=True)
+    loop = build(mine, AT_REST)
     loop.run(4)
     assert rig_alone(mine, loop).spectral_radius == pytest.approx(radius, abs=1e-9)
     assert (rig_fault(mine, loop) is None) == stable
@@ -149,3 +161,31 @@ def test_a_function_of_other_arguments_is_refused_before_it_is_run(folder):
 def test_commands_of_another_kind_than_the_rig_takes_are_refused(folder):
     with pytest.raises(ValueError, match="commanded in displacement"):
         definition({"kind": "assembled", "commands": "displacement", "function": f"{folder}/mine.py:rig"})
+
+
+def sensed(folder, function, purpose=RUN, seed=1):
+    """Seed and noise of the sensors that a function was made to give."""
+    settings = {"kind": "assembled", "commands": "force", "function": f"{folder}/mine.py:{function}"}
+    test = definition({**settings, "parameters": {"moving": 0.1}})
+    test = test.model_copy(update={"timing": test.timing.model_copy(update={"seed": seed})})
+    context = context_of(test, purpose)
+    sensors = test.rig.blocks(context, context.channels("command")).outer[0]
+    return sensors.parameters["seed"], sensors.parameters["noise"][0]
+
+
+def test_a_function_that_asks_for_them_is_told_the_seed_and_the_purpose_of_the_loop(folder):
+    assert sensed(folder, "told", seed=7) == (7.0, 1e-5)
+    assert sensed(folder, "told", Purpose(ideal=True)) == (1.0, 0.0)
+    assert sensed(folder, "told", AT_REST) == (1.0, 0.0)
+
+
+def test_a_function_is_told_only_what_it_asks_for(folder):
+    assert sensed(folder, "half_told", AT_REST, seed=3) == (3.0, 1e-5)
+    assert sensed(folder, "rig", seed=7) == (1.0, 0.0)
+
+
+def test_a_function_that_asks_for_what_there_is_not_is_refused_with_what_there_is(folder):
+    with pytest.raises(
+        ValueError, match=r"it must have 5 arguments, .*initial, parameters\), and may have seed, ideal, quiet"
+    ):
+        definition({"kind": "assembled", "commands": "force", "function": f"{folder}/mine.py:asks_for_more"})

@@ -8,7 +8,7 @@ from scipy.signal import lsim
 import halfreal
 from halfreal.contracts.state_space import StateSpace
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import Step, silence
+from halfreal.models.excitations import Step, silence
 from halfreal.models.shaker import Drive, Shaker, polynomials, responses
 from halfreal.rigs.electrodynamic import Electrodynamic
 from halfreal.stability.ideal_compensator import follower_of

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 import halfreal
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.rigs.flexible_specimen import FlexibleSpecimen
 from halfreal.rigs.specimen import specimen_inputs
 from halfreal.runs.reference import emulate

@@ -1,5 +1,6 @@
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ from pydantic import ValidationError
 from halfreal.contracts.axes import Axes
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.rigs.sensors import Sensors
 from halfreal.rigs.servo_hydraulic import ServoHydraulic
-from halfreal.runs.rig_alone import servo_remedy
 
 STEP = 1 / 4096
+ONE_AXIS = SimpleNamespace(virtual=SimpleNamespace(axes=1))
+"""What of a test the remedy asks for."""
 ACTUATOR = {
     "command_gain": 1.0261,
     "valve_gain": 2.1283e13,
@@ -148,7 +150,7 @@ def test_a_late_sensor_gives_what_was_so_much_earlier_also_between_steps():
 
 def test_an_inner_loop_with_too_much_gain_is_told_with_its_limit():
     """Where the closed form's denominator, A_0 rising with the gain, has its first root right of the axis."""
-    told = servo_remedy(rig(actuator={**ACTUATOR, "valve_gain": 2e14}), 1)
+    told = rig(actuator={**ACTUATOR, "valve_gain": 2e14}).stability_remedy(ONE_AXIS)
     assert told.startswith("a lower rig.actuator.valve_gain: it is 2e+14 N/(m s^3)")
     limit = float(re.search(r"stable below (\S+) N", told).group(1))
     for gain, stable in ((0.99 * limit, True), (1.01 * limit, False)):
@@ -159,4 +161,4 @@ def test_an_inner_loop_with_too_much_gain_is_told_with_its_limit():
 
 def test_a_specimen_that_no_gain_holds_is_told():
     specimen = {"mass": [[29.13]], "damping": [[-1e5]], "stiffness": [[1.19e6]]}
-    assert "whatever rig.actuator.valve_gain is" in servo_remedy(rig(specimen=specimen), 1)
+    assert "whatever rig.actuator.valve_gain is" in rig(specimen=specimen).stability_remedy(ONE_AXIS)

@@ -8,14 +8,15 @@ import scipy.signal
 from pydantic import ValidationError
 
 import halfreal
+from halfreal.contracts.context import AT_REST
 from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, channels
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations.excitation import silence
+from halfreal.models.excitations import silence
 from halfreal.models.structures.base_excited import BaseExcited
 from halfreal.rigs.interface_geometry import AXES
 from halfreal.rigs.shaking_table import ShakingTable
-from halfreal.rigs.table_tuning import axis_response, closed_loop, sampled_radius, slow_lag, tune
+from halfreal.rigs.table_tuning import axis_response, closed_loop, sampled_radius, slow_lag, tune_controller
 from halfreal.runs.build import build
 from halfreal.runs.loop_stability import linearised, loop_stability
 from halfreal.runs.rig_alone import rig_alone
@@ -154,7 +155,7 @@ def test_tuning_flattens_the_amplitude_and_leaves_a_delay():
     hz = np.linspace(1.0, 30.0, 30)
     before = axis_response(rig, "x", hz)
     assert abs(before[-1]) < 0.4
-    after = axis_response(rig, "x", hz, tune(rig, 30.0))
+    after = axis_response(rig, "x", hz, tune_controller(rig, 30.0))
     np.testing.assert_allclose(np.abs(after), 1.0, atol=0.02)
     delay = -np.angle(after) / (2 * np.pi * hz)
     assert delay.max() / delay.min() < 1.05
@@ -171,7 +172,7 @@ def test_lag_in_slow_motion_is_that_of_the_phase():
 
 def test_a_bandwidth_beyond_the_valves_is_refused():
     with pytest.raises(HalfrealError, match="no gains keep the amplitude within 10 % up to 150 Hz"):
-        tune(table(), 150.0)
+        tune_controller(table(), 150.0)
 
 
 def test_integral_action_is_part_of_the_linear_model():
@@ -244,14 +245,14 @@ def test_controllers_that_are_unstable_on_their_own_are_told_as_such(key, gain):
 def rig_radius(rig):
     """Of the table's own states in the code that runs, over a tick of four steps of the rig."""
     test = definition(rig=rig.model_dump())
-    return rig_alone(test, build(test, quiet=True)).spectral_radius
+    return rig_alone(test, build(test, AT_REST)).spectral_radius
 
 
 def test_integrals_of_actuators_that_can_fight_do_not_wind_up_against_each_other():
     """Seven integrals for six motions: the sum of the seventh would stand still for ever, a pole on the limit."""
     rig = table(controller={**TUNED, "integral": 300.0}, delay=2e-3)
     assert linearised(definition(rig=rig.model_dump())).stable
-    assert tune(rig, 20.0).integral == 300.0
+    assert tune_controller(rig, 20.0).integral == 300.0
     assert rig_radius(rig) == pytest.approx(sampled_radius(rig, 2.5e-4) ** 4, rel=1e-9)
 
 
@@ -273,7 +274,7 @@ def test_a_table_saturates_from_the_excitation_on_that_is_told():
 @pytest.mark.parametrize("bandwidth", [0.0, -5.0, math.inf, math.nan])
 def test_a_bandwidth_that_is_none_is_refused(bandwidth):
     with pytest.raises(HalfrealError, match="give one above 0 Hz"):
-        tune(table(), bandwidth)
+        tune_controller(table(), bandwidth)
 
 
 CUBIC = {"kind": "cubic", "stiffness": 1.0, "cubic": 1.0}

@@ -7,8 +7,8 @@ from halfreal.kernels.atomic import store_word
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import WAIT, WORDS
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import RUNNING, TRIPPED
-from halfreal.safety.guard import guard
+from halfreal.kernels.modes import RUNNING, TRIPPED
+from halfreal.safety.guard import GuardPlan, Seen, guard
 from halfreal.safety.limits import Limits
 
 DT = 1e-3
@@ -45,7 +45,7 @@ def parts(freezes, noisy=(1.0, 1.0), limits=None):
     parameters = {"freezes": np.array(freezes, dtype=float), "size": np.array([1e-6, 1.0])}
     source = Block("source", sensors_step, (), outputs, parameters, {"count": 0.0})
     inputs = ((name,) for name in NAMES)
-    return source, guard(limits or Limits(), DT, "m", *inputs, np.zeros(1), noisy=np.array(noisy))
+    return source, guard(limits or Limits(), GuardPlan(DT, Seen(*inputs), np.zeros(1), noisy=np.array(noisy)))
 
 
 def loop_of(freezes, **more):

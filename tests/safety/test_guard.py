@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import STOPPED
-from halfreal.safety.guard import BLOCK_FAULT, guard
+from halfreal.safety.guard import BLOCK_FAULT, GuardPlan, Seen, guard
 from halfreal.safety.limits import Limits
 
 SIGNALS = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
@@ -28,7 +28,7 @@ def guarded(limits: Limits, which: str = "command.asked", value: float = 1e-3, s
         tuple(Channel(name, "m") for name in SIGNALS),
         {"dt": 1e-3, "which": float(SIGNALS.index(which)), "value": value, "status": float(status)},
     )
-    return Loop([source, guard(limits, 1e-3, "m", *((name,) for name in SIGNALS), np.zeros(1))], dt=1e-3)
+    return Loop([source, guard(limits, GuardPlan(1e-3, Seen(*((name,) for name in SIGNALS)), np.zeros(1)))], dt=1e-3)
 
 
 def tripped_at(loop: Loop, ticks: int = 20) -> tuple[int | None, float, np.ndarray]:

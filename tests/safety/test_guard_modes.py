@@ -10,8 +10,9 @@ from halfreal.kernels.atomic import store_word
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import EMERGENCY_STOP, RECORD_FAILS, REQUEST, ROWS, ROWS_DROPPED, STOP, TICKS, WAIT, WORDS
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import COMPLETED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED, STOPPED_AT_REST, TRIPPED
-from halfreal.safety.guard import BY_OPERATOR, BY_RECORDER, guard
+from halfreal.kernels.modes import FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
+from halfreal.kernels.tick import COMPLETED, STOPPED
+from halfreal.safety.guard import BY_OPERATOR, BY_RECORDER, GuardPlan, Seen, guard
 from halfreal.safety.limits import Limits
 
 DT = 1e-3
@@ -46,16 +47,8 @@ def loop_of(limits: Limits | None = None, before: int = 0, end: int = 10, soft_s
     names = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
     outputs = (*(Channel(name, "m") for name in names), Channel("source.ticks", "1"))
     source = Block("source", source_step, (), outputs, {}, {"ticks": 0.0})
-    watch = guard(
-        limits or Limits(),
-        DT,
-        "m",
-        *((name,) for name in names),
-        np.zeros(1),
-        soft_start=before * DT,
-        soft_stop=soft_stop,
-        duration=end * DT,
-    )
+    ends = {"soft_start": before * DT, "soft_stop": soft_stop, "duration": end * DT}
+    watch = guard(limits or Limits(), GuardPlan(DT, Seen(*((name,) for name in names)), np.zeros(1), **ends))
     return Loop([source, watch], dt=DT, start=-before, end=end)
 
 
@@ -226,7 +219,7 @@ def test_a_sensors_fault_is_the_cause_not_what_the_loop_made_of_it(which, cause,
     # the loop has already carried the bad value into the command, the target and the energy
     bad = [value if name in ("command.asked", "target", which) else 0.0 for name in names]
     source = Block("source", constants_step, (), tuple(Channel(name, "m") for name in names), {"values": np.array(bad)})
-    watch = guard(Limits(), DT, "m", *((name,) for name in names), np.zeros(1))
+    watch = guard(Limits(), GuardPlan(DT, Seen(*((name,) for name in names)), np.zeros(1)))
     log = Loop([source, watch], dt=DT).run(1, record=["guard.mode", "guard.cause"]).log
     assert list(log[0, 1:]) == [TRIPPED, cause]
 
@@ -237,7 +230,10 @@ def test_the_lag_behind_a_command_that_leads_is_no_gap_once_the_test_is_over(sof
     ahead = np.array([5e-3, 0.0, 0.0, 0.0, 0.0])  # synchronised, by a command that leads by 5 mm
     source = Block("source", constants_step, (), tuple(Channel(name, "m") for name in names), {"values": ahead})
     limits = Limits(gap={"trip": 1e-3})
-    watch = guard(limits, DT, "m", *((name,) for name in names), np.zeros(1), soft_stop=soft_stop, duration=10 * DT)
+    watch = guard(
+        limits,
+        GuardPlan(DT, Seen(*((name,) for name in names)), np.zeros(1), soft_stop=soft_stop, duration=10 * DT),
+    )
     loop = Loop([source, watch], dt=DT, end=10)
     assert loop.run(1000, record=["guard.mode"]).log[-1, 1] == STOPPED_AT_REST
-    assert limits.used(Axes.numbered(1), loop.state("guard")["peaks"]) == {"gap": 0.0}
+    assert limits.watched(Axes.numbered(1)).used(loop.state("guard")["peaks"]) == {"gap": 0.0}

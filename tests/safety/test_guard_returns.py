@@ -8,8 +8,8 @@ import pytest
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import EMERGENCY_STOP, NONE, RECORD_FAILS, REQUEST, ROWS, STOP, WAIT, WORDS
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import FINISHED, RAMP_DOWN, RUNNING, STOPPED_AT_REST
-from halfreal.safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER, guard
+from halfreal.kernels.modes import FINISHED, RAMP_DOWN, RUNNING, STOPPED_AT_REST
+from halfreal.safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER, GuardPlan, Seen, guard
 from halfreal.safety.limits import Limits
 
 DT, END = 1e-3, 20
@@ -41,7 +41,7 @@ class Guarded:
         source = Block("source", asking_step, (), outputs, {"asked": 0.010})
         inputs = ((name,) for name in NAMES)
         ends = {"soft_start": before * DT, "soft_stop": soft_stop, "duration": END * DT}
-        watch = guard(limits, DT, "m", *inputs, np.zeros(1), **ends, commands=commands)
+        watch = guard(limits, GuardPlan(DT, Seen(*inputs), np.zeros(1), **ends, commands=commands))
         measured = tuple(Channel(name, "m") for name in NAMES[2:4])
         rig = Block("rig", rig_step, ("command",), measured, {"force": 0.0, "status": 0.0, "stuck": 0.0})
         self.loop = Loop([source, watch], outer=[rig], dt=DT, start=-before, end=END)

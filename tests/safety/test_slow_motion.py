@@ -18,8 +18,9 @@ from halfreal.definition.definition import Definition
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import AGAIN, EMERGENCY_STOP, PAUSE, REQUEST, SPEED, WORDS
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import FINISHED, RUNNING, STOPPED_AT_REST, TICK, TRIPPED
-from halfreal.safety.guard import guard
+from halfreal.kernels.modes import FINISHED, RUNNING, STOPPED_AT_REST, TRIPPED
+from halfreal.kernels.tick import TICK
+from halfreal.safety.guard import GuardPlan, Seen, guard
 from halfreal.safety.limits import Commands, Limits
 from halfreal.safety.slow_motion import HOLDING, MOVING, NOT_MEASURED, NOT_SETTLED, PAUSED, SHARE_OF_RATE, Slow
 from live.processes import wait_for
@@ -98,7 +99,7 @@ def motion_loop(
         },
     )
     kind = {"commands": commands, "targets": commands}
-    last = guard(limits, PERIOD, unit, *watch, start, duration=STEP * len(goals), step=STEP, **kind)
+    last = guard(limits, GuardPlan(PERIOD, Seen(*watch), start, duration=STEP * len(goals), step=STEP, **kind))
     return Loop([source, motion, last], outer=[bench], dt=STEP, end=len(goals), hold=HOLDING)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from halfreal.contracts.context import OPEN_LOOP
 from halfreal.contracts.state_space import FEW_STATES
 from halfreal.couplings.adaptive_model_based import AdaptiveModelBased
 from halfreal.couplings.force_prediction import ForcePrediction
@@ -24,7 +25,7 @@ def test_margins_are_those_of_a_fine_grid_where_signs_are_lost_in_rounding(order
         filter=kalman,
         force_prediction=ForcePrediction(prediction=1.22e-4, order=degree),
     )
-    loop = build(definition.model_copy(update={"coupling": coupling}), quiet=True, cut=True)
+    loop = build(definition.model_copy(update={"coupling": coupling}), OPEN_LOOP)
     loop.run(SETTLING_TICKS)
     model = open_loop(loop)
     assert model.states > FEW_STATES

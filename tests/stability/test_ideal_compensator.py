@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from halfreal.contracts.device import device_of
 from halfreal.contracts.state_space import StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.models.shaker import polynomials
 from halfreal.stability.ideal_compensator import (
     Device,
     Follower,
-    device_of,
     displacement_ratio,
     follower_of,
     ideal,

@@ -5,6 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, C, K, M, definition, radius
+from halfreal.contracts.context import AT_REST, OPEN_LOOP
 from halfreal.contracts.state_space import StateSpace
 from halfreal.errors import HalfrealError
 from halfreal.stability.open_loop import open_loop
@@ -17,7 +18,7 @@ COUPLINGS = [
 
 
 def opened(test) -> StateSpace:
-    loop = halfreal.build(test, quiet=True, cut=True)
+    loop = halfreal.build(test, OPEN_LOOP)
     loop.run(4)
     return open_loop(loop)
 
@@ -60,4 +61,4 @@ def test_two_axes_give_a_matrix():
 
 def test_loop_without_a_probe_is_refused():
     with pytest.raises(HalfrealError, match="cut=True"):
-        open_loop(halfreal.build(definition(), quiet=True))
+        open_loop(halfreal.build(definition(), AT_REST))

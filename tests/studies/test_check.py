@@ -11,8 +11,10 @@ import halfreal
 from examples.shaking_table_rod import study
 from examples.wallace2005 import DELAY, GALLERY, KS, M, critical_delay, definition, linearised
 from halfreal.definition.paths import with_values
-from halfreal.studies.check.advice import sampling, strokes
-from halfreal.studies.check.check import little_gain
+from halfreal.rigs.table_check import limits_beyond_strokes
+from halfreal.studies.check.criteria.gain import little_gain
+from halfreal.studies.check.criteria.sampling import sampling
+from halfreal.studies.check.examined import Examined
 
 ROD = study.HERE / "rod.toml"
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
@@ -150,6 +152,7 @@ def test_check_rehearsal_and_record_have_one_verdict():
         answer = halfreal.check(test)
         assert answer.verdict == answer.rehearsal.verdict == "NO-GO"
         assert answer.rehearsal.reasons == answer.reasons
+        assert answer.rehearsal.remedies == answer.remedies
 
 
 def test_nonlinear_checks_of_tests_that_trip_at_once_or_last_three_ticks_are_answered():
@@ -176,9 +179,9 @@ def test_a_small_gain_margin_is_told_below_its_limit_and_by_what_the_coupling_do
     margin = halfreal.check(definition(coupling=PREDICTED)).stability.margin
     near = replace(margin, gains=np.array([10 ** (2.9996 / 20)]))
     (told,) = little_gain(definition(coupling=PREDICTED), near)
-    assert "a gain margin of 2.99 dB, below 3 dB" in told and "less prediction" in told
+    assert "a gain margin of 2.99 dB, below 3 dB" in told.text and "less prediction" in told.text
     (told,) = little_gain(definition(), near)
-    assert "predict" not in told and "a lighter or softer specimen" in told
+    assert "predict" not in told.text and "a lighter or softer specimen" in told.text
 
 
 def test_where_nothing_else_helps_the_size_of_the_specimen_is_told():
@@ -199,7 +202,7 @@ def test_where_nothing_else_helps_the_size_of_the_specimen_is_told():
 def test_excitations_that_the_step_does_not_carry_and_limits_beyond_a_stroke_are_told():
     def warned(**random):
         kind = {"kind": "random", "displacement": 0.01, "frequency": 1.0, "to": 40.0, "period": 1.0, **random}
-        return sampling(definition(excitation={"virtual": kind}))
+        return [finding.text for finding in sampling(Examined(definition(excitation={"virtual": kind})))]
 
     assert warned() == []
     assert "16.0004 s, which is 16000.4 steps" in warned(period=16.0004)[0]
@@ -207,9 +210,9 @@ def test_excitations_that_the_step_does_not_carry_and_limits_beyond_a_stroke_are
     with pytest.raises(ValidationError, match=r"9584 lines .* end at 63.5 Hz or below, or repeat after 1.669 s"):
         warned(to=600.0, period=16.0)
     table = halfreal.load(ROD)
-    assert strokes(table) == []
-    (told,) = strokes(with_values(table, {"limits.command.trip": 0.3}))
-    assert "axis x go to 300 mm" in told and "end stop (50 mm) at 50 mm" in told
+    assert list(limits_beyond_strokes(table.rig, table)) == []
+    (told,) = limits_beyond_strokes(table.rig, with_values(table, {"limits.command.trip": 0.3}))
+    assert "axis x go to 300 mm" in told.text and "end stop (50 mm) at 50 mm" in told.text
 
 
 def test_a_motion_that_the_rig_cannot_make_is_no_go():

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from halfreal.contracts.device import Device
 from halfreal.errors import HalfrealError
 from halfreal.models.shaker import Drive, Shaker, responses
-from halfreal.stability.ideal_compensator import Device
 from halfreal.studies.uncertainty.compensator_uncertainty import RANGES, compensator_bands
 from rigs.wing import DRIVE, SHAKER
 

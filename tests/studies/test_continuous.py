@@ -5,6 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import GALLERY, KS, C, K, M, definition
+from halfreal.contracts.context import OPEN_LOOP
 from halfreal.couplings.forward_prediction import weights
 from halfreal.stability.open_loop import open_loop
 from halfreal.studies.charts.continuous import ContinuousLimitError, continuous_loop
@@ -19,7 +20,7 @@ def rig(actuator: dict, specimen: dict) -> dict:
 
 
 def opened(test):
-    loop = halfreal.build(test, quiet=True, cut=True)
+    loop = halfreal.build(test, OPEN_LOOP)
     loop.run(4)
     return open_loop(loop)
 

@@ -12,11 +12,12 @@ from halfreal.definition.load import from_toml, to_toml
 from halfreal.errors import HalfrealError
 from halfreal.presentation.tune_text import about, as_numbers, as_text
 from halfreal.runs.loop_stability import loop_stability
-from halfreal.studies.check.reach import out_of_reach
+from halfreal.studies.check.criteria.reach import out_of_reach
 from halfreal.studies.tuning.bench import Bench, Outcome
 from halfreal.studies.tuning.parts import integration, parts
 from halfreal.studies.tuning.plant import rig_response
-from halfreal.studies.tuning.tune import ALIKE, rank, tune
+from halfreal.studies.tuning.search import applies, measured_rig
+from halfreal.studies.tuning.tune import ALIKE, notes, rank, tune
 from halfreal.vrths import problem as vrths
 
 SHORT = vrths.Motion(vrths.motions()["synthetic"].excitation, 12.0)
@@ -100,6 +101,35 @@ def test_what_has_nothing_to_tune_says_so():
         tune(bar.model_copy(update={"slow": None}))
     with pytest.raises(HalfrealError, match="slow test"):
         tune(halfreal.load(GALLERY.parent / "force_controlled_bar" / "index_one.toml"))
+    with pytest.raises(HalfrealError, match=r"'shaking table' is tuned axis by axis; use halfreal\.tune_table"):
+        tune(halfreal.load(GALLERY.parent / "shaking_table_rod" / "rod.toml"))
+
+
+SERVO = """
+def servo(p, s, t, u, y):
+    s.x += p.share * (u[0] - s.x)
+    y[0], y[1] = s.x, p.k * s.x
+    return 0
+"""
+"""A rig that says nothing of itself: it is late by a first-order lag, on the step of the test."""
+
+
+def test_a_rig_that_says_nothing_is_tuned_by_what_its_loop_does(tmp_path):
+    (tmp_path / "mine.py").write_text(SERVO)
+    numbers = {"share": 0.1, "k": 400.0}
+    rig = {"kind": "user", "function": f"{tmp_path}/mine.py:servo", "parameters": numbers, "state": {"x": 0.0}}
+    mine = definition(rig=rig, reference=None)
+    assert applies(mine) == ""
+    bench = Bench(mine.model_copy(update={"timing": mine.timing.model_copy(update={"duration": 4.0})}), 0)
+    model, _ = measured_rig(bench)
+    z = np.exp(1j * model.omega * 1e-3)
+    # x⁺ = x + 0.1 (u − x) is measured at the next tick; the half step of a held command is not the rig's
+    np.testing.assert_allclose(model.response, 0.1 / (1.0 - 0.9 / z) / z**0.5, rtol=1e-6)
+    found = parts(bench, halfreal.Definition.model_fields["coupling"].default)
+    assert found.tracking_delay > 0.05 and found.delay == pytest.approx(9.5e-3, abs=1e-3)
+    assert found.feedback_delay is None and math.isnan(found.noise_gain)  # its sensors are not known
+    assert "delay of the measured force             not known" in about(found)
+    assert bench.by_sensors and any("true displacement" in note for note in notes(mine, bench))
 
 
 def row(name, worst, margin, kind="model inverse", failed=0):
@@ -171,8 +201,8 @@ def test_a_motion_beyond_the_actuator_is_told_before_the_run():
     )
     told = out_of_reach(small.model_copy(update={"reference": halfreal.load(GALLERY / "uncompensated.toml").reference}))
     assert len(told) == 2
-    assert "the actuator's stroke is 1 mm, and the emulated system needs" in told[0]
-    assert "the actuator's speed is 10 mm/s" in told[1]
+    assert "the actuator's stroke is 1 mm, and the emulated system needs" in told[0].text
+    assert "the actuator's speed is 10 mm/s" in told[1].text
     assert out_of_reach(definition()) == []
     weak = halfreal.load(GALLERY / "uncompensated.toml")
     limits = weak.limits.model_copy(update={"displacement": type(weak.limits.displacement)(trip=[1e-3])})

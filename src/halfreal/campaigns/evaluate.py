@@ -59,13 +59,13 @@ def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores:
     names = tuple(score.name for score in scores)
     needed = channels_for(names, definition)
     if not plan.keep_runs:
-        update: dict[str, object] = {"record": definition.record.model_copy(update={"channels": needed})}
+        update: dict[str, object] = {"record": definition.record.unchecked_copy({"channels": needed})}
         if not any(name.startswith("fidelity") for name in names):
             update["reference"] = None
-        definition = definition.model_copy(update=update)
+        definition = definition.unchecked_copy(update)
     elif definition.record.channels is not None:
         kept = tuple(dict.fromkeys((*definition.record.channels, *needed)))
-        definition = definition.model_copy(update={"record": definition.record.model_copy(update={"channels": kept})})
+        definition = definition.unchecked_copy({"record": definition.record.unchecked_copy({"channels": kept})})
     files = user_files(definition)
     return Job(definition.model_dump_json(), places, names, needed, plan.from_time, plan.check, plan.keep_runs, files)
 

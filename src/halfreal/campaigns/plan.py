@@ -147,7 +147,7 @@ def read_plan(path: Path | str, definition: Definition) -> tuple[Plan, Design]:
     lines = lines_of(text)
     given = tomllib.loads(text).get("vary", {})
     design = lay_out(
-        plan.model_copy(update={"vary": given}),
+        plan.unchecked_copy({"vary": given}),
         definition,
         lambda place: f"{Path(path).name}:{nearest(lines, place)}",
         need_units=True,

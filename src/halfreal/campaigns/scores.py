@@ -105,7 +105,7 @@ def _by_axis(name: str, known: dict[str, str]) -> list[str]:
 def _signals(channel: str, axes: Axes) -> tuple[str, ...]:
     """A channel, and the vector that it may be an axis of."""
     vector, _, axis = channel.rpartition(".")
-    return (channel, vector) if axis.isdigit() or axis in axes.names else (channel,)
+    return (channel, vector) if axis.isdigit() or axis in (*axes.names, *axes.actuators.names) else (channel,)
 
 
 def _unit(name: str, known: dict[str, str]) -> str:

@@ -103,7 +103,8 @@ class Results:
 
     def accepted(self) -> np.ndarray:
         """Which points may be best: completed, GO if they were judged, and with a number for the goal."""
-        found = self.done & (self.columns["outcome"] == "completed") & np.isfinite(self.columns[self.goal[0].name])
+        goal = self.columns[self.goal[0].name]
+        found: np.ndarray = self.done & (self.columns["outcome"] == "completed") & np.isfinite(goal)
         return found & (self.columns["verdict"] == "GO") if "verdict" in self.columns else found
 
     def best(self, count: int = 10) -> np.ndarray:

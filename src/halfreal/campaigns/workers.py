@@ -180,7 +180,7 @@ class DaskWorkers:
     @property
     def room(self) -> int:
         try:
-            return 4 + 2 * sum(self._client.nthreads().values())
+            return 4 + 2 * int(sum(self._client.nthreads().values()))
         except Exception as error:
             raise self._gone(error) from error
 

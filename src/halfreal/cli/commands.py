@@ -6,23 +6,14 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import Annotated, ParamSpec
 
 import typer
 
+from .. import __version__
 from ..orphans import Ended, raise_when_ended
-from .benchmark import benchmark
-from .charts import chart
-from .check import check
-from .export import export
-from .modes import modes
-from .new_and_examples import examples, new
+from ..places import found
 from .options import told
-from .rehearse import rehearse
-from .report import info, report
-from .running import resume, rig, run
-from .sweep import sweep
-from .tune import tune
 
 P = ParamSpec("P")
 app = typer.Typer(
@@ -34,12 +25,41 @@ app = typer.Typer(
     epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO or a trip), 2 the input is wrong.",
 )
 COMMANDS = (
-    *(new, check, rehearse, run, resume, rig),
-    *(chart, sweep, tune, benchmark),
-    *(report, modes, export, info, examples),
+    "new_and_examples:new",
+    "check:check",
+    "rehearse:rehearse",
+    "running:run",
+    "running:resume",
+    "running:rig",
+    "charts:chart",
+    "sweep:sweep",
+    "tune:tune",
+    "benchmark:benchmark",
+    "report:report",
+    "modes:modes",
+    "export:export",
+    "report:info",
+    "kinds:kinds",
+    "new_and_examples:examples",
 )
+"""Their places in this package."""
 READER_GONE = 128 + 13
 """Exit code where the reader of our output went before its end, as in ``… | head``: that of a shell for it."""
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"halfreal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def halfreal(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version and end.")
+    ] = False,
+) -> None:
+    """Options that need no command."""
 
 
 def quietly(command: Callable[P, None]) -> Callable[P, None]:
@@ -61,7 +81,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
-for command in COMMANDS:
+for command in found(__package__, COMMANDS):
     app.command()(told(quietly(command)))
 
 

@@ -78,11 +78,14 @@ def as_toml(definition: Definition) -> str:
 
 def read(path: Path) -> tuple[Definition, str]:
     from ..definition.definition import read_definition
+    from ..definition.kinds import unusable
 
+    for one in unusable():  # before any fault of the file that may come of it
+        typer.echo(f"warning: {one}", err=True)
     return read_definition(path)
 
 
 def open_run(path: Path) -> Run:
-    from ..records.run_file import load
+    from ..records.run_file import load_run
 
-    return load(path)
+    return load_run(path)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..presentation.answers import console, run_json, verdict_table, with_progress
+from ..presentation.answers import console, run_json, tell, verdict_table, with_progress
 from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop
 
 
@@ -20,7 +20,7 @@ def rehearse(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Simulate the whole loop against its simulated rig and write a run file."""
+    """Simulate the whole loop against its simulated rig, judge it as check does, and write a run file."""
     definition, text = read(path)
     from ..records.run_file import save
     from ..studies.check.check import check as judge
@@ -35,7 +35,10 @@ def rehearse(
     if as_json:
         typer.echo(json.dumps(run_json(run, target), indent=2))
     else:
-        typer.echo(run.title)
+        if answer.verdict == "GO":
+            typer.echo(run.title)
+        else:
+            tell(answer, run.title)
         console().print(verdict_table(run))
         typer.echo(f"run file: {target}")
-    raise typer.Exit(OK if run.outcome == "completed" else NO)
+    raise typer.Exit(OK if answer.verdict == "GO" else NO)

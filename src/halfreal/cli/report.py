@@ -35,10 +35,10 @@ def report(
         last = float(one.time[-1]) if len(one.time) else 0.0
         if from_time < 0.0 or (from_time > 0.0 and from_time > last):
             stop(f"--from {since} is not within the {one.kind}, which goes from 0 s to {last:g} s")
-    from ..presentation.html import write
+    from ..presentation import html
 
     target = free(output or path.with_suffix(".html"), force)
-    write(run, target, overwrite=force, from_time=from_time, compare=other)
+    html.report(run, target, overwrite=force, from_time=from_time, compare=other)
     if other is not None:
         from ..presentation.compare_text import about_definitions, table
 

@@ -42,7 +42,7 @@ def tune(
     """
     definition, _ = read(path)
     target = free(output or path.with_suffix(".tuned.toml"), force)
-    if definition.rig.kind == "shaking table":
+    if definition.rig.as_table is not None:
         _table(path, definition, target, bandwidth, amplitude, as_json, force)
     if bandwidth or amplitude:
         kind = definition.rig.kind

@@ -1,8 +1,8 @@
-"""The axes of an interface: what they are called, and which of them are rotations.
+"""The axes of an interface and the actuators that move it: what they are called, and which of them are rotations.
 
 Blocks count the channels of an interface, ``target.1``, ``target.2``, …, and speak of m and N.  Where a loop is put
-together, the channels of named axes take these names, ``target.z``, ``measured.force.rx``, and those of rotations the
-units rad and N m.  A signal of a single axis goes by its own name alone.
+together, channels that say to be of an axis or of an actuator take its name, ``target.z``, ``measured.force.rx``, and
+those of rotations the units rad and N m.  A signal of a single axis goes by its own name alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import units
-from ..kernels.block import Block, Channel
+from ..kernels.block import Block, Channel, Owner
 
 ROTATIONS = ("rx", "ry", "rz")
 OF_ROTATIONS = {
@@ -25,18 +25,6 @@ OF_ROTATIONS = {
     "N/s": "N m/s",
 }
 """Units of a rotation in place of those of a displacement."""
-SIGNALS = (
-    *("target", "feedback", "gap", "twin", "reference", "probe", "energy.error", "virtual.interface", "virtual.gap"),
-    *("measured.displacement", "measured.force", "filtered.displacement", "predicted.force", "camera.displacement"),
-    *("sensed.displacement", "sensed.force", "motion.command", "motion.displacement"),
-    *("rig.displacement", "rig.velocity", "rig.acceleration", "rig.force"),
-    *("coupling.prediction", "coupling.amplitude", "coupling.delay", *(f"coupling.a{i}" for i in range(5))),
-)
-"""Signals with a channel for each axis."""
-COMMANDS = ("command", "command.asked", "rig.command")
-"""Likewise, unless a command is the drive of an actuator."""
-
-
 LIKE_ROTATION = re.compile(r"r(ot(ation)?)?_?[xyz]([^a-z]|$)", re.IGNORECASE)
 
 
@@ -52,15 +40,18 @@ def is_doubtful(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of an interface.
+    """The axes of an interface, or a list of actuators.
 
     ``turning`` tells which are rotations, where their names do not.  ``drives``: its rig is commanded in forces of
-    actuators, which are no axes.
+    actuators, which are no axes.  ``passive`` ones are fed back and not commanded.  ``moved_by``: actuators of these
+    names move it, by their strokes.
     """
 
     names: tuple[str, ...]
     drives: bool = False
     turning: tuple[bool, ...] | None = None
+    passive: tuple[str, ...] = ()
+    moved_by: tuple[str, ...] | None = None
 
     @classmethod
     def numbered(cls, count: int, drives: bool = False, turning: tuple[bool, ...] | None = None) -> Axes:
@@ -74,10 +65,34 @@ class Axes:
         """Which of the axes are rotations."""
         return np.array([is_rotation(name) for name in self.names] if self.turning is None else self.turning)
 
+    @property
+    def commanded(self) -> Axes:
+        """The axes that are commanded."""
+        if not self.passive:
+            return self
+        at = self.commanded_at
+        return Axes(tuple(self.names[i] for i in at), self.drives, tuple(bool(self.rotations[i]) for i in at))
+
+    @property
+    def commanded_at(self) -> tuple[int, ...]:
+        """Where among the axes those stand that are commanded."""
+        return tuple(i for i, name in enumerate(self.names) if name not in self.passive)
+
+    @property
+    def actuators(self) -> Axes:
+        """What is commanded: the axes themselves, actuators with names of their own, or with numbers."""
+        if self.moved_by is not None:
+            return Axes(self.moved_by, turning=(False,) * len(self.moved_by))
+        count = len(self.commanded)
+        return Axes.numbered(count, turning=(False,) * count) if self.drives else self.commanded
+
+    def of(self, owner: Owner) -> Axes:
+        """What channels are counted along."""
+        return {"axis": self, "commanded": self.commanded, "actuator": self.actuators}[owner]
+
     def channels(self, signal: str) -> tuple[str, ...]:
-        """Names of the channels of a signal."""
-        names = Axes.numbered(len(self)).names if self._drive(signal) else self.names
-        return (signal,) if len(names) == 1 else tuple(f"{signal}.{name}" for name in names)
+        """Names of the channels of a signal that has one for each axis."""
+        return (signal,) if len(self) == 1 else tuple(f"{signal}.{name}" for name in self.names)
 
     def units(self, unit: str) -> tuple[str, ...]:
         """The unit of a quantity on each axis, which is ``unit`` on displacements."""
@@ -98,30 +113,29 @@ class Axes:
         whole = given if len(given) == len(self) else given * len(self)
         return np.array([units.parse(one, of) for one, of in zip(whole, self.units(unit), strict=True)])
 
-    def named(self, block: Block, *, foreign: bool = False) -> Block:
-        """A block with the names and units of these axes in place of numbers, m and N.
-
-        What a ``foreign`` rig writes for itself, ``rig.*``, is its own matter.
-        """
-        known: dict[str, tuple[str, bool]] = {}
-        for signal in (*SIGNALS, *COMMANDS):
-            if not self._drive(signal) and not (foreign and signal.startswith("rig.")):
-                numbered = Axes.numbered(len(self)).channels(signal)
-                known |= dict(zip(numbered, zip(self.channels(signal), self.rotations, strict=True), strict=True))
+    def named(self, *groups: Sequence[Block]) -> tuple[list[Block], ...]:
+        """Groups of blocks of one loop with the names and units of axes and actuators in place of numbers, m and N."""
+        names: dict[str, str] = {}
 
         def channel(one: Channel) -> Channel:
-            name, turns = known.get(one.name, (one.name, False))
-            return Channel(name, OF_ROTATIONS.get(one.unit, one.unit) if turns else one.unit)
+            found = None if one.of is None else self.of(one.of)
+            if found is None or one.number > len(found):
+                return one
+            turns = bool(found.rotations[one.number - 1])
+            unit = OF_ROTATIONS.get(one.unit, one.unit) if turns else one.unit
+            names[one.name] = found.channels(one.signal)[one.number - 1]
+            return replace(one, name=names[one.name], unit=unit)
 
-        return replace(
-            block,
-            inputs=tuple(known.get(name, (name,))[0] for name in block.inputs),
-            outputs=tuple(channel(one) for one in block.outputs),
-            watched=tuple(known.get(name, (name,))[0] for name in block.watched),
+        written = [[tuple(channel(one) for one in block.outputs) for block in group] for group in groups]
+
+        def wired(block: Block, outputs: tuple[Channel, ...]) -> Block:
+            inputs, watched = (tuple(names.get(name, name) for name in some) for some in (block.inputs, block.watched))
+            return replace(block, inputs=inputs, outputs=outputs, watched=watched)
+
+        return tuple(
+            [wired(block, outputs) for block, outputs in zip(group, of_group, strict=True)]
+            for group, of_group in zip(groups, written, strict=True)
         )
-
-    def _drive(self, signal: str) -> bool:
-        return self.drives and signal in (*COMMANDS, "command rate")
 
 
 def units_on(rotations: np.ndarray, unit: str) -> tuple[str, ...]:

@@ -3,7 +3,9 @@
 Contract for implementers
 -------------------------
 1. ``blocks(context)`` gives its blocks.  They read ``target``, ``measured.displacement`` and ``measured.force``, one
-   channel for each axis, all of time t, and the last one writes ``command.asked``.
+   channel for each axis, all of time t, and the last one writes ``command.asked``, which says that it is counted along
+   actuators: ``channels("command.asked", unit, n, of="actuator")``.  What it works on are the axes that the context
+   tells it of; where actuators move the interface, these may be actuators.
 2. ``gives(targets)`` is what it commands the rig in, for targets of this kind; None if it cannot be known.
 3. ``follows_forces`` says whether it can follow targets that are forces, ``serves_slow_tests`` whether it makes sense
    with a rig that has settled before it is measured.
@@ -16,7 +18,8 @@ Contract for implementers
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -25,11 +28,15 @@ import numpy as np
 from ..kernels.block import Block
 from ..settings import Settings
 from .context import Context
+from .finding import Finding
 from .known import Known
 from .quantities import Commands
+from .state_space import StateSpace
 
 if TYPE_CHECKING:
+    from ..couplings.forward_prediction import ForwardPrediction
     from ..definition.definition import Definition
+    from ..studies.check.examined import Examined
 
 
 @dataclass(frozen=True)
@@ -46,16 +53,20 @@ class Coupling(Settings):
     kind: str
     follows_forces: ClassVar[bool] = False
     serves_slow_tests: ClassVar[bool] = False
+    sees_interface: ClassVar[bool] = False
+    """Whether it needs the interface as the virtual substructure has it: every axis commanded, and in the pose."""
     compensates: ClassVar[bool] = True
     """Whether the command differs from the target."""
 
+    @abstractmethod
     def blocks(self, context: Context) -> list[Block]:
         """Its blocks; the last writes the asked command."""
         raise NotImplementedError
 
     def feedback_blocks(self, context: Context) -> tuple[list[Block], tuple[str, ...]]:
         """Blocks between the measurement and the virtual substructure, and the channels of what they make of it."""
-        return [], context.channels("measured.force")
+        fed_back = "displacement" if context.virtual.targets == "force" else "force"
+        return [], context.channels(f"measured.{fed_back}")
 
     def gives(self, targets: Commands) -> Commands | None:
         """What it commands the rig in; None if that cannot be known."""
@@ -69,11 +80,6 @@ class Coupling(Settings):
         return self
 
     @property
-    def identifies(self) -> bool:
-        """Whether it drives the rig at random at first, to identify it."""
-        return False
-
-    @property
     def predicts(self) -> bool:
         """Whether it extrapolates the target, and so amplifies what is fast."""
         return False
@@ -84,4 +90,55 @@ class Coupling(Settings):
 
     def caveats(self) -> Iterable[str]:
         """What a judgement of the loop at rest leaves out of it."""
+        return ()
+
+    # --- how it may be changed ----------------------------------------------------------------------------------------
+
+    def with_force_prediction(self, time: float) -> Self | None:
+        """The coupling with the measured force predicted by this time [s]; None if it has no room for that."""
+        return None
+
+    def with_earlier_forces(self, earlier: float) -> Self:
+        """The coupling where measured forces come so much earlier [s]: if it predicts them, by so much less."""
+        return self
+
+    # --- what it chooses by itself, and at which frequencies it is judged ---------------------------------------------
+
+    @property
+    def drive_needs_limits(self) -> bool:
+        """Whether the size of the random drive that it identifies the rig with is chosen from the test's limits."""
+        return False
+
+    def written_down(self, test: Definition, plant: Callable[[], StateSpace]) -> Self:
+        """The coupling with what it would choose by itself written down; ``plant`` as in ``Context``."""
+        return self
+
+    def frequencies_to_judge(self, test: Definition) -> tuple[float, ...]:
+        """The frequencies [Hz] to which it is tuned in the test, one after another; none if it stays the same.
+
+        A coupling that says some has ``tuned_to`` and ``tuned_response`` too.
+        """
+        return ()
+
+    def tuned_to(self, test: Definition, frequency_hz: float) -> Self:
+        """The coupling as it is where the test has this frequency [Hz]."""
+        return self
+
+    def tuned_response(self, test: Definition, frequency_hz: np.ndarray, tuned_hz: float) -> np.ndarray:
+        """From target to command at frequencies [Hz], where the test has ``tuned_hz``; of one axis, complex."""
+        raise NotImplementedError
+
+    # --- what a check asks of it --------------------------------------------------------------------------------------
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        """What of it is nonlinear, for people, once it no more adapts; nothing if it is linear."""
+        return ()
+
+    def predicting(self, time: float) -> ForwardPrediction | None:
+        """A plain prediction by this time [s] in its place, such as a check may try; None where none belongs."""
+        return None
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        """What a check should tell of it beside what it tells of every test."""
         return ()

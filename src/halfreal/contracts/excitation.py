@@ -6,17 +6,16 @@ Contract for implementers
    ground; ``acts_as`` follows from it.
 2. ``block(name, shift)`` gives a block without inputs that writes the channels ``name`` and ``name.rate``: value and
    rate at the tick's time plus ``shift``.  Before time 0 both are zero.
-3. What else it knows of itself it may say: the band it excites (``band``), the frequencies it stays at, one after
-   another (``dwells``), the harmonics it consists of (``harmonics``).  None stands for what is not known; couplings and
-   checks then go without.
+3. What else it knows of itself it may say: its ``highest_frequency``, the frequencies it stays at, one after
+   another (``dwells``), the harmonics it consists of (``harmonics``), the same with another amplitude (``scaled``).
+   None stands for what is not known; couplings and checks then go without.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
+from typing import Literal, Self
 
 from ..kernels.block import Block
 from ..settings import Settings
@@ -28,10 +27,21 @@ ACTS_AS: dict[str, ActsAs] = {"displacement": "support", "force": "force", "acce
 
 @dataclass(frozen=True)
 class Dwells:
-    """Frequencies [Hz] that an excitation stays at, one after another, each for ``dwell`` [s]."""
+    """Frequencies [Hz] that an excitation stays at, one after another, each for ``dwell`` [s]; at one if None."""
 
     frequencies: tuple[float, ...]
     dwell: float | None = None
+    sinusoidal: bool = True
+    """Whether it is a sine at each of them, or something else that repeats so often."""
+
+
+@dataclass(frozen=True)
+class Harmonics:
+    """A frequency [Hz], the multiples of it that matter, and where it runs ``to`` [Hz] if it does not stay."""
+
+    frequency: float
+    orders: tuple[int, ...] = (1,)
+    to: float | None = None
 
 
 class Excitation(Settings):
@@ -40,6 +50,7 @@ class Excitation(Settings):
     kind: str
 
     @property
+    @abstractmethod
     def quantity(self) -> str:
         raise NotImplementedError
 
@@ -47,13 +58,19 @@ class Excitation(Settings):
     def acts_as(self) -> ActsAs:
         return ACTS_AS[self.quantity]
 
+    @abstractmethod
     def block(self, name: str, shift: float = 0.0) -> Block:
         """Block ``name``, which writes the channels ``name`` and ``name.rate``."""
         raise NotImplementedError
 
     @property
     def highest_frequency(self) -> float | None:
-        """The highest frequency that it excites [Hz]; None if not known, or without bound."""
+        """The highest frequency that it names [Hz]; None if it names none."""
+        return None
+
+    @property
+    def averaged_period(self) -> float | None:
+        """The period [s] over which records of it are averaged, if it is random and repeats."""
         return None
 
     @property
@@ -61,6 +78,10 @@ class Excitation(Settings):
         """The frequencies it stays at, if it has one at a time."""
         return None
 
-    def harmonics(self, step: float) -> np.ndarray | None:
-        """The frequencies it consists of [Hz], as far as a loop of this step carries them; None if it is not so."""
+    def harmonics(self, step: float) -> Harmonics | None:
+        """The harmonics that it consists of, as far as a loop of this step carries them; None if it is not so."""
+        return None
+
+    def scaled(self, factor: float) -> Self | None:
+        """The same with so many times the amplitude; None if it has none."""
         return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .axes import Axes
 
 if TYPE_CHECKING:
     from ..definition.sections import Excitations, Timing
+    from ..rigs.kinematics import Kinematics
     from ..safety.slow_motion import Slow
     from .coupling import Coupling
     from .rig import Rig
@@ -22,9 +23,11 @@ class Known:
 
     named: tuple[str, ...] | None = None
     """The names that the definition gives the axes."""
+    passive: tuple[str, ...] = ()
     timing: Timing | None = None
     virtual: Virtual | None = None
     excitation: Excitations | None = None
+    kinematics: Kinematics | None = None
     coupling: Coupling | None = None
     rig: Rig | None = None
     slow: Slow | None = None
@@ -32,9 +35,9 @@ class Known:
     @classmethod
     def of(cls, sections: Mapping[str, Any], **more: Any) -> Known:
         """From the sections that pydantic has validated, and the one that is being validated."""
-        names = ("timing", "virtual", "excitation", "coupling", "rig", "slow")
+        names = ("timing", "virtual", "excitation", "kinematics", "coupling", "rig", "slow")
         found = {name: sections.get(name) for name in names}
-        return cls(sections.get("axes"), **{**found, **more})
+        return cls(sections.get("axes"), sections.get("passive") or (), **{**found, **more})
 
     @property
     def step(self) -> float | None:
@@ -51,4 +54,25 @@ class Known:
         """The axes of the interface, once virtual substructure and rig are known."""
         if self.virtual is None or self.rig is None:
             return None
-        return self.rig.interface(self.virtual, self.named)
+        return interface(self.rig, self.virtual, self.named, self.passive, self.kinematics)
+
+    @property
+    def coupled(self) -> int | None:
+        """On how many axes or actuators the coupling works."""
+        if self.virtual is None:
+            return None
+        if self.kinematics is not None and self.kinematics.coupling_in == "actuators":
+            return len(self.kinematics.actuators)
+        return self.virtual.axes - len(self.passive)
+
+
+def interface(
+    rig: Rig,
+    virtual: Virtual,
+    named: tuple[str, ...] | None,
+    passive: tuple[str, ...] = (),
+    kinematics: Kinematics | None = None,
+) -> Axes:
+    """The axes of an interface, with those that are not commanded, and what moves the others."""
+    moved_by = None if kinematics is None else kinematics.actuators
+    return replace(rig.interface(virtual, named), passive=passive, moved_by=moved_by)

@@ -11,12 +11,13 @@ Contract for implementers
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Annotated
 
 from ..settings import Number, Settings
 
 if TYPE_CHECKING:
-    from ..links.wires import Listener, Wire  # type: ignore[attr-defined]
+    from ..links.wires import Listener, Wire
 
 LONGEST_LEASE = 10.0
 """Seconds for which a rig may follow nobody."""
@@ -28,10 +29,12 @@ class Link(Settings):
     kind: str
     lease: Annotated[float, Number("s", above=0, most=LONGEST_LEASE)] = 0.1
 
+    @abstractmethod
     def to_rig(self) -> Wire:
         """The controller's end."""
         raise NotImplementedError
 
+    @abstractmethod
     def listen(self) -> Listener:
         """The rig's end."""
         raise NotImplementedError

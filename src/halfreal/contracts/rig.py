@@ -4,37 +4,47 @@ Contract for implementers
 -------------------------
 1. ``blocks(context, command)`` gives two lists of blocks: those that run on the rig's own step, the period divided by
    ``steps_per_tick``, and those that run once a tick after them.  They read the ``command`` channels, and at the end of
-   the tick write ``measured.displacement`` and ``measured.force``, one channel for each axis.  In a quiet or ideal loop
-   nothing random is in them and nothing saturates; what is random takes its seed from the context.
+   the tick write ``measured.displacement`` and ``measured.force``, one channel for each axis, which say so:
+   ``channels("measured.force", "N", n, of="axis")``.  In a quiet or ideal loop nothing random is in them and nothing
+   saturates; what is random takes its seed from the context.
 2. ``commanded_in`` is what the commands are: displacements or forces.
 3. ``fits(known)`` raises a fault where the part and the sections before it do not go together, ``fits_test`` where it
    needs all of them.
+   A rig that measures passive axes, or is commanded in strokes of actuators, says so in ``check_served``.
 4. ``rest_command`` is the command under which it stands still at a displacement.
-5. ``linear_model``, ``delay`` and ``lag`` describe how it follows a command, ``follower`` how the specimen pushes it
-   back, ``specimen_matrices`` what it moves.  What a rig leaves out is taken from the code that runs, or the study that
-   needs it says that it is not known.
+5. ``linear_model``, ``pure_delay`` and ``lag`` describe how it follows a command, ``follower`` how the specimen pushes
+   it back, ``known_specimen`` what it moves and ``known_sensors`` what it measures with.  What a rig leaves out is
+   taken from the code that runs, or the study that needs it says that it is not known.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..errors import HalfrealError
 from ..kernels.block import Block
-from ..settings import Settings
+from ..settings import Settings, fault
 from .axes import Axes
 from .context import Context
+from .finding import Finding
 from .known import Known
 from .quantities import Commands
+from .reach import Bound
 from .specimen import KnownSpecimen
 from .state_space import StateSpace
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
     from ..models.shaker import Shaker
+    from ..rigs.sensors import Sensors
+    from ..rigs.shaking_table import ShakingTable
     from ..stability.ideal_compensator import Follower
+    from ..studies.check.examined import Examined
     from .virtual import Virtual
 
 
@@ -45,15 +55,28 @@ class RigBlocks(NamedTuple):
     outer: list[Block]
 
 
+@dataclass(frozen=True)
+class StaticAnswer:
+    """What a rig measures under a force that is held."""
+
+    stiffness: np.ndarray
+    """Of the specimen as it is measured, (axes, axes) [N/m]."""
+    softer: bool = False
+    """Whether that is less than it has, as what holds the specimen gives way too and is measured with it."""
+    noise: float = 0.0
+    """Of the measured displacement [m, rms]."""
+
+
 class Rig(Settings):
     """Whatever answers a command with a measurement."""
 
     kind: str
     can_be_served: ClassVar[bool] = True
     """Whether it can run as a process of its own, begun anywhere and behind a link."""
-    own_names: ClassVar[bool] = False
-    """Whether what it writes for itself, ``rig.*``, is not counted along the axes."""
+    tuning_hint: ClassVar[str] = ""
+    """What a compensation that is tuned for it may gain in a loop without one, for people."""
 
+    @abstractmethod
     def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
         """Its blocks, which begin with the interface at ``context.start``."""
         raise NotImplementedError
@@ -78,6 +101,20 @@ class Rig(Settings):
         """Whether its commands are forces of actuators that are no axes of the interface."""
         return False
 
+    def check_served(self, axes: Axes) -> None:
+        """Raise a fault if the interface has axes or actuators that it does not serve: passive axes, whose forces it
+        must measure without a command for them, or actuators, whose strokes are its commands."""
+        if axes.passive:
+            raise fault(
+                f"a rig of kind '{self.kind}' moves every axis of its interface, and {', '.join(axes.passive)} "
+                'are passive; use one that measures them without a command, such as one of kind "assembled"',
+            )
+        if axes.moved_by is not None:
+            raise fault(
+                f"a rig of kind '{self.kind}' is commanded along the axes of its interface, and not in strokes of "
+                'actuators; leave [kinematics] out, or use a rig of kind "assembled"'
+            )
+
     def fits(self, known: Known) -> None:
         """Raise a fault unless it suits the sections before it: step, interface, excitations, coupling."""
 
@@ -90,7 +127,8 @@ class Rig(Settings):
 
     def varying_sensors(self, axes: Axes) -> np.ndarray:
         """Which sensors are known to vary, displacements first, then forces: 1 where noise is not lost in rounding."""
-        return np.zeros(2 * len(axes))
+        sensors = self.known_sensors
+        return np.zeros(2 * len(axes)) if sensors is None else sensors.varying(axes)
 
     @property
     def caveat(self) -> str | None:
@@ -109,20 +147,44 @@ class Rig(Settings):
         """Whether it lags by dynamics of its own, and not by the number of a delay."""
         return False
 
-    def delay(self, step: float) -> float | None:
+    @property
+    def pure_delay(self) -> float:
+        """Of a command on its way to what ``linear_model`` describes [s]."""
+        return 0.0
+
+    def with_delay(self, delay: float) -> Self | None:
+        """The rig with another pure delay [s]; None if it has no such number."""
+        return None
+
+    def lag(self, step: float, axes: Axes) -> float | None:
         """How late it follows in slow motion [s]: a delay, or the lag of its dynamics; None if it is not known."""
         return None
 
-    def with_delay(self, delay: float) -> Self | None:
-        """The rig with another delay [s]; None if a delay is no number of it."""
+    def delay_within(self, delay: float, step: float) -> float:
+        """The longest delay that it can have up to this one [s]."""
+        return delay
+
+    def ideal_but_late(self, delay: float) -> Rig | None:
+        """A rig with its specimen that is late by a pure delay [s] and otherwise ideal; None if it is not known.
+
+        A rig that ``is_dynamic`` is measured against it: how long a pure delay the test would bear in its place.
+        """
         return None
 
     def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
         """Its actuator as ratios of polynomials, with the hold of the command; ``shaker`` in place of its own."""
+        self.check_shaker(shaker)
         raise HalfrealError(
             f"the actuator of a rig of kind '{self.kind}' has no model here; give the coupling's table or weights "
             "itself"
         )
+
+    def check_shaker(self, shaker: Shaker | None) -> None:
+        """Refuse a coupling's shaker: for rigs that have none."""
+        if shaker is not None:
+            raise HalfrealError(
+                f"coupling.shaker stands for a shaker, and the rig is of kind '{self.kind}'; leave it out"
+            )
 
     def linear_model(self, axes: int) -> StateSpace | None:
         """From the command, after any pure delay, to the displacement, continuous; None if it is not known."""
@@ -133,6 +195,51 @@ class Rig(Settings):
         """Its specimen, if that has matrices."""
         return None
 
+    def with_share_of_specimen(self, share: float) -> Self | None:
+        """The rig with this share of its specimen's mass, damping and stiffness; None if it is not known."""
+        return None
+
+    @property
+    def known_sensors(self) -> Sensors | None:
+        """What it measures the interface with, if that is known."""
+        return None
+
+    def with_sensors(self, sensors: Sensors) -> Self | None:
+        """The rig with other sensors; None if they are no settings of it."""
+        return None
+
     def stability_remedy(self, test: Definition) -> str:
         """What would mend a rig that is unstable on its own."""
         return "a rig that stands still under a held command: look at its controller's gains and specimen"
+
+    @property
+    def as_table(self) -> ShakingTable | None:
+        """The rig as a shaking table, whose controllers and axes are tuned one by one; None if it is none."""
+        return None
+
+    # --- what a check asks of it --------------------------------------------------------------------------------------
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        """What a check should tell of it beside what it tells of every test."""
+        return ()
+
+    def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
+        """What a motion of the interface, (ticks, axes), needs of its actuators, beside what they have."""
+        return []
+
+    @property
+    def end_channels(self) -> tuple[str, ...]:
+        """Channels that tell whether its actuators have come to an end of what they can do; none if nothing tells."""
+        return ()
+
+    def end_reached(self, log: np.ndarray) -> str:
+        """What of its actuators comes to its end in rows of these channels, such as "stroke"; empty if nothing does."""
+        return ""
+
+    def static_answer(self, axes: int) -> StaticAnswer | None:
+        """What it measures under a force that is held; None if it is not known, or it is not commanded in force."""
+        return None
+
+    def inverse_coefficients(self, axes: int) -> np.ndarray | None:
+        """a₀, a₁, … [s^i] of its inverse, for the coupling "model inverse"; None if it has none."""
+        return None

@@ -1,4 +1,11 @@
-"""What a specimen that has matrices says of itself: for emulated systems, static stiffness and sizes of loop gains."""
+"""What a specimen says of itself, and what one that has matrices says besides.
+
+Contract for implementers
+-------------------------
+1. ``check_axes(axes, place)`` raises a fault unless it fits an interface of so many axes.
+2. ``known`` is the specimen itself if it has matrices: for emulated systems, static stiffness and sizes of loop gains.
+3. ``nonlinearities`` tells what of it is nonlinear.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,27 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from ..settings import Settings
 from .system import System
+
+
+class RigSpecimen(Settings):
+    """What a rig moves."""
+
+    kind: str
+
+    def check_axes(self, axes: int, place: str = "rig.specimen") -> None:
+        """Raise a fault unless it fits an interface of so many axes."""
+
+    @property
+    def known(self) -> KnownSpecimen | None:
+        """The specimen itself, if it has matrices."""
+        return None
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        """What of it is nonlinear, for people, such as "a cubic element"; nothing if it is linear."""
+        return ()
 
 
 class KnownSpecimen(Protocol):
@@ -14,6 +41,15 @@ class KnownSpecimen(Protocol):
 
     def stiffness_at_rest(self, axes: int) -> np.ndarray:
         """Static stiffness at the interface, elements at their initial stiffness, (axes, axes)."""
+        ...
+
+    def matrices_at_rest(self, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """M, C, K between the axes of the interface, elements at their initial stiffness; None if it has degrees of
+        freedom besides."""
+        ...
+
+    def fast_mass(self, axes: int) -> np.ndarray:
+        """Its mass as a fast motion of the interface feels it, (axes, axes)."""
         ...
 
     def attached_to(self, virtual: System, axes: int) -> System:
@@ -27,4 +63,8 @@ class KnownSpecimen(Protocol):
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         """What of it is nonlinear, for people."""
+        ...
+
+    def felt_in_motion(self, axes: int) -> tuple[str, ...]:
+        """What of it resists motion only, and is not felt in a slow test: "mass", "damping"."""
         ...

@@ -87,7 +87,7 @@ class System:
     @property
     def tangent_stiffness(self) -> np.ndarray:
         """K with the initial stiffness of the elements, (n, n)."""
-        return self.stiffness + self.elements.stiffness
+        return np.asarray(self.stiffness + self.elements.stiffness)
 
     def first_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C, D of x˙ = A x + B u, y = C x + D u with x = (q, q˙), elements taken at their initial stiffness."""
@@ -104,7 +104,7 @@ class System:
         import scipy.linalg
 
         squares = scipy.linalg.eigh(self.tangent_stiffness, self.mass, eigvals_only=True)
-        return np.sqrt(np.maximum(squares, 0.0))
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 @dataclass(frozen=True)

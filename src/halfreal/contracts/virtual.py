@@ -4,7 +4,8 @@ Contract for implementers
 -------------------------
 1. ``axes`` is the number of degrees of freedom that it shares with the specimen.
 2. ``blocks(context)`` gives its blocks.  The last is called "virtual", reads ``excitation.virtual`` with its rate and
-   ``feedback``, one channel for each axis, and writes ``target``, likewise, all of time t.
+   ``feedback``, one channel for each axis, and writes ``target``, likewise, all of time t, whose channels say so:
+   ``channels("target", "m", n, of="axis")``.
 3. ``targets`` is what it asks of the specimen: a displacement, and then it is fed back forces (positive where they
    resist a positive displacement); or a force, and then it is fed back displacements.
 4. ``initial_target`` is where the interface stands at the start, ``at_rest`` the same part without its initial state:
@@ -15,24 +16,30 @@ Contract for implementers
    where it is nonlinear.  What it leaves out is taken from the code that runs, linearised numerically, or the study
    that needs it says that it is not known.
 7. It takes up a force measured in tick k for the displacement of tick k; only a part that takes it for the answer to
-   the target of tick k − 1 serves a slow test (``answered_next_tick``).
+   the target of tick k − 1 serves a slow test, and says so by a ``check_slow`` that raises nothing.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from ..errors import HalfrealError
 from ..kernels.block import Block
 from ..settings import Settings, fault
 from .context import Context
+from .device import Device, device_of
+from .finding import Finding
 from .known import Known
-from .quantities import ActsAs, Commands
+from .quantities import ActsAs, Commands, Hold
 from .state_space import StateSpace
-from .system import System
+from .system import Method, System
 
 if TYPE_CHECKING:
+    from ..studies.check.examined import Examined
     from .rig import Rig
 
 
@@ -43,16 +50,23 @@ class Virtual(Settings):
     targets: ClassVar[Commands] = "displacement"
 
     @property
+    @abstractmethod
     def axes(self) -> int:
         """Number of axes of the interface."""
         raise NotImplementedError
 
+    @abstractmethod
     def blocks(self, context: Context) -> list[Block]:
         """Its blocks; the last writes the target."""
         raise NotImplementedError
 
     def fits(self, known: Known) -> None:
         """Raise a fault unless it suits the sections before it: the names of the axes, and the step."""
+        if known.named is not None and self.axes != len(known.named):
+            raise fault(
+                f"an interface of {self.axes} axis(es) where axes names {len(known.named)} ({', '.join(known.named)}); "
+                "name as many as there are"
+            )
 
     def check_excitation(self, excitation: ActsAs) -> None:
         """Raise a fault unless it knows how this excitation acts on it."""
@@ -61,7 +75,7 @@ class Virtual(Settings):
         """Where the interface stands at the start, (axes,) [m or rad]."""
         return np.zeros(self.axes)
 
-    def at_rest(self, rig: Rig) -> Self:
+    def at_rest(self, rig: Rig | None = None) -> Self:
         """The part without its initial state.  What it would find out of the specimen it may ask the rig's model."""
         return self
 
@@ -81,8 +95,8 @@ class Virtual(Settings):
         return 0
 
     @property
-    def hold(self) -> str:
-        """How the measured force goes on between two ticks: "zero", a staircase, or "first", a straight line."""
+    def force_hold(self) -> Hold:
+        """How it takes a measured force between two ticks."""
         return "first"
 
     def check_slow(self) -> None:
@@ -105,7 +119,38 @@ class Virtual(Settings):
         a, b, c, d = system.first_order()
         return StateSpace(a, b[:, -self.axes :], c[: self.axes], d[: self.axes, -self.axes :])
 
+    def device(self, step: float) -> Device:
+        """From the force that acts on it to its displacement, as it is integrated: what compensators reckon with."""
+        if self.axes != 1:
+            raise HalfrealError(
+                f"a device that is compensated has one axis, and the interface has {self.axes}; use another coupling"
+            )
+        model = self.linear_model()
+        if model is None:
+            raise HalfrealError(
+                f"the virtual substructure of kind '{self.kind}' has no linear model here; give the coupling's table "
+                "or weights itself"
+            )
+        return device_of(StateSpace(model.a, -model.b, model.c, -model.d), self.integration_delay(step))
+
+    def integration_delay(self, step: float) -> float:
+        """By how much its displacement is late [s]: half a step if forces are held over one."""
+        return 0.5 * step if self.force_hold == "zero" else 0.0
+
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         """What of it is nonlinear, for people, such as "virtual: a bouc-wen element"; nothing if it is linear."""
+        return ()
+
+    @property
+    def caveat(self) -> str | None:
+        """What a judgement of the linearised loop leaves out of it."""
+        return None
+
+    def own_method(self, system: System, step: float) -> Method | None:
+        """The scheme that integrates it, for another system such as the emulated one; None if it has no scheme."""
+        return None
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        """What a check should tell of it beside what it tells of every test."""
         return ()

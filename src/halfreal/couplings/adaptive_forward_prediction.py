@@ -37,11 +37,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.coupling import Predictor
+from ..contracts.known import Known
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.history import fill, push
-from ..settings import Number, Settings, fault
-from .forward_prediction import MOST_POINTS, coefficient_map
+from ..settings import Number, PerAxis, fault
+from .forward_prediction import MOST_POINTS, coefficient_map, weights
+from .per_axis import OneOrEach, check_axes, common, in_ms, on_axes
+from .plain import PlainCoupling
 
 
 @kernel
@@ -104,11 +108,11 @@ def adaptive_forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-
     return 0
 
 
-class AdaptiveForwardPrediction(Settings):
+class AdaptiveForwardPrediction(PlainCoupling):
     """Forward prediction that finds the rig's delay and amplitude by itself, from any starting value."""
 
     kind: Literal["adaptive forward prediction"]
-    prediction: Annotated[float, Number("s", least=0)]
+    prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
     """ρ at the start; an over-estimate is safer than an under-estimate."""
     order: Annotated[int, Field(ge=0, le=10)] = 2
     highest_order: Annotated[int, Field(ge=0, le=10)] = 3
@@ -141,9 +145,24 @@ class AdaptiveForwardPrediction(Settings):
     @field_validator("longest_prediction")
     @classmethod
     def _not_shorter(cls, longest: float, info: ValidationInfo) -> float:
-        if longest < info.data.get("prediction", 0.0):
-            raise fault(f"{longest:g} s is shorter than the starting prediction {info.data['prediction']:g} s")
+        starting = float(np.max(info.data.get("prediction", 0.0)))
+        if longest < starting:
+            raise fault(f"{longest:g} s is shorter than the starting prediction {starting:g} s")
         return longest
+
+    def fits(self, known: Known) -> None:
+        check_axes(known, np.size(self.prediction), "prediction")
+
+    @property
+    def predicts(self) -> bool:
+        return bool(np.any(self.prediction))
+
+    def predictor(self, step: float) -> Predictor | None:
+        ahead = common(self.prediction)
+        if ahead is None:
+            return None
+        told = f"the coupling adapts: ρ = {in_ms(ahead)} and order {self.order}, as it starts"
+        return Predictor(weights(self.order, self.points, ahead / step), told)
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
@@ -153,7 +172,7 @@ class AdaptiveForwardPrediction(Settings):
             maps[row, : order + 1] = coefficient_map(order, self.points)
         zeros = np.zeros(n)
         adapted: dict[str, Value] = {
-            "rho": np.full(n, self.prediction),
+            "rho": on_axes(self.prediction, n),
             "kappa": np.ones(n),
             "delay": zeros,
             "order": 0.0,
@@ -172,10 +191,10 @@ class AdaptiveForwardPrediction(Settings):
             step=adaptive_forward_prediction_step,
             inputs=(*target, *measured),
             outputs=(
-                *channels("command.asked", unit, n),
-                *channels("coupling.prediction", "s", n),
-                *channels("coupling.amplitude", "1", n),
-                *channels("coupling.delay", "s", n),
+                *channels("command.asked", unit, n, of="actuator"),
+                *channels("coupling.prediction", "s", n, of="axis"),
+                *channels("coupling.amplitude", "1", n, of="axis"),
+                *channels("coupling.delay", "s", n, of="axis"),
                 Channel("coupling.order", "1"),
             ),
             parameters={
@@ -196,7 +215,7 @@ class AdaptiveForwardPrediction(Settings):
             state={"history": np.zeros((self.points, n)), **adapted},
             frozen=tuple(adapted),
             held=(
-                f"the coupling adapts: judged at its starting values, ρ = {1e3 * self.prediction:g} ms and "
+                f"the coupling adapts: judged at its starting values, ρ = {in_ms(self.prediction)} and "
                 f"order {self.order}"
             ),
             watched=("coupling.order",),

@@ -33,15 +33,16 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.context import Context
 from ..kernels.block import Block, Value, channels
 from ..kernels.givens import forget, rotate_in, solve
 from ..kernels.history import fill, push
 from ..kernels.linear import copy_to, multiply_add, set_to
-from ..settings import Number, Settings, Vector, fault
+from ..settings import Number, Vector, fault
 from .derivative_filter import derivative_filter
-from .force_prediction import ForcePrediction
+from .force_prediction import ForcePredicting, ForcePrediction
 from .forward_prediction import MOST_POINTS
-from .kalman_filter import KalmanFilter
+from .kalman_filter import KalmanFilter, filtered
 from .model_inverse import derivative_weights
 
 
@@ -94,7 +95,7 @@ def adaptive_model_based_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class AdaptiveModelBased(Settings):
+class AdaptiveModelBased(ForcePredicting):
     """A model inverse whose coefficients follow the rig by recursive least squares."""
 
     kind: Literal["adaptive model based"]
@@ -127,6 +128,9 @@ class AdaptiveModelBased(Settings):
             raise fault(f"{value} is too few for the derivatives needed; use {least} or more")
         return value
 
+    def blocks(self, context: Context) -> list[Block]:
+        return filtered(super().blocks(context), self.filter, context)
+
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n, size = len(target), len(self.coefficients)
         omega = 2.0 * math.pi * self.cutoff
@@ -155,8 +159,12 @@ class AdaptiveModelBased(Settings):
             step=adaptive_model_based_step,
             inputs=(*target, *measured),
             outputs=(
-                *channels("command.asked", unit, n),
-                *(channel for i in range(size) for channel in channels(f"coupling.a{i}", f"s^{i}" if i else "1", n)),
+                *channels("command.asked", unit, n, of="actuator"),
+                *(
+                    channel
+                    for i in range(size)
+                    for channel in channels(f"coupling.a{i}", f"s^{i}" if i else "1", n, of="axis")
+                ),
             ),
             parameters={
                 "derivatives": derivative_weights(size - 1, self.order, self.points, self.lead, dt) / scale[:, None],

@@ -23,9 +23,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.known import Known
 from ..kernels.block import Block, channels
-from ..settings import Settings, Vector, fault, faults
+from ..settings import Vector, fault, faults
 from .forward_prediction import MOST_POINTS, weights
+from .plain import PlainCoupling
 from .transfer_function import Discrete, Sections, series, tustin
 
 
@@ -49,7 +51,7 @@ def axis_filters_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class AxisFilters(Settings):
+class AxisFilters(PlainCoupling):
     """Feed-forward of the target by filters of its own on every axis."""
 
     kind: Literal["feed-forward filters"]
@@ -110,6 +112,14 @@ class AxisFilters(Settings):
         z = np.exp(2j * np.pi * np.atleast_1d(np.asarray(frequency_hz, dtype=float)) * dt)[:, None, None]
         return np.asarray((c @ np.linalg.solve(z * np.eye(len(a)) - a, b.astype(complex)) + d)[:, 0, 0])
 
+    def fits(self, known: Known) -> None:
+        if known.virtual is not None:
+            self.check_axes(known.coupled or 0)
+
+    @property
+    def predicts(self) -> bool:
+        return bool(np.any(self.prediction))
+
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
         self.check_axes(n)
@@ -126,7 +136,7 @@ class AxisFilters(Settings):
             name="coupling",
             step=axis_filters_step,
             inputs=(*target, *measured),
-            outputs=channels("command.asked", unit, n),
+            outputs=channels("command.asked", unit, n, of="actuator"),
             parameters={
                 "transition": transition,
                 "input": inputs,

@@ -28,18 +28,24 @@ k_p, k_i ``proportional``, ``integral``
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.device import Device
+from ..contracts.known import Known
 from ..errors import HalfrealError
-from ..kernels.block import Block, Channel
+from ..kernels.block import Block, channels
 from ..kernels.history import push
 from ..models.shaker import Shaker
-from ..settings import Number, Settings, Vector, fault
-from ..stability.ideal_compensator import Device, Follower, ideal_response
+from ..settings import Number, Vector, fault
+from ..stability.ideal_compensator import Follower, ideal_response
 from .narrow_band_table import mean_response
+from .plain import PlainCoupling
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
 
 LINES = 200
 """Frequencies at which the band is fitted."""
@@ -60,7 +66,7 @@ def broad_band_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class BroadBandInverse(Settings):
+class BroadBandInverse(PlainCoupling):
     """The ideal compensator within a band by weights on past targets, with feedback if wished; one axis.
 
     ``weights`` left out come from the rig's actuator (``shaker`` in its place, if that was identified) and the virtual
@@ -110,7 +116,17 @@ class BroadBandInverse(Settings):
         if not self.has_table and (told := self._not_shown(dt)):
             raise fault(told, "highest")
 
-    def with_table(self, actuator: Follower, device: Device, dt: float) -> BroadBandInverse:
+    def fits(self, known: Known) -> None:
+        if known.step is not None:
+            self.check_step(known.step)
+
+    def with_model_data(self, test: Definition) -> Self:
+        if self.has_table:
+            return self
+        step = test.timing.step
+        return self.with_table(test.rig.follower(step, self.shaker), test.virtual.device(step), step)
+
+    def with_table(self, actuator: Follower, device: Device, dt: float) -> Self:
         """With the weights for this actuator and device, the delays of the sampled loop in them."""
         if told := self._not_shown(dt):
             raise HalfrealError(f"coupling.highest: {told}")
@@ -121,7 +137,7 @@ class BroadBandInverse(Settings):
         wanted = (ideal_response(actuator, device, omega) - mean) * weight
         above = np.vstack([columns.real, columns.imag, self.noise_weight * np.eye(self.taps)])
         right = np.concatenate([wanted.real, wanted.imag, np.zeros(self.taps)])
-        return self.model_copy(update={"weights": np.linalg.lstsq(above, right, rcond=None)[0]})
+        return self.unchecked_copy({"weights": np.linalg.lstsq(above, right, rcond=None)[0]})
 
     def response(self, dt: float, frequency_hz: np.ndarray) -> np.ndarray:
         """P(jω) of the feed-forward."""
@@ -155,7 +171,7 @@ class BroadBandInverse(Settings):
             name="coupling",
             step=broad_band_step,
             inputs=(*target, *measured),
-            outputs=(Channel("command.asked", unit),),
+            outputs=channels("command.asked", unit, 1, of="actuator"),
             parameters={
                 "weights": self._weights(),
                 "spacing": float(self.spacing),

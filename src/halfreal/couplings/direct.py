@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+import numpy as np
+
+from ..contracts.coupling import Predictor
 from ..kernels.block import Block, channels
-from ..settings import Settings
+from .forward_prediction import ForwardPrediction
+from .plain import PlainCoupling
 
 
 def direct_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -14,13 +18,24 @@ def direct_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class Direct(Settings):
+class Direct(PlainCoupling):
+    """The target itself."""
+
     kind: Literal["none"] = "none"
+    follows_forces: ClassVar[bool] = True
+    serves_slow_tests: ClassVar[bool] = True
+    compensates: ClassVar[bool] = False
+
+    def predictor(self, step: float) -> Predictor:
+        return Predictor(np.ones(1))
+
+    def predicting(self, time: float) -> ForwardPrediction:
+        return ForwardPrediction(kind="forward prediction", prediction=time)
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         return Block(
             name="coupling",
             step=direct_step,
             inputs=(*target, *measured),
-            outputs=channels("command.asked", unit, len(target)),
+            outputs=channels("command.asked", unit, len(target), of="actuator"),
         )

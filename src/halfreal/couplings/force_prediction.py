@@ -16,14 +16,18 @@ f, f'    measured force, and what is fed back
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..kernels.block import Block, channels
-from ..settings import Number, Settings, fault
-from .forward_prediction import MOST_POINTS, forward_prediction_step, weights
+from ..contracts.context import Context
+from ..contracts.known import Known
+from ..kernels.block import Block, channels, names
+from ..settings import PerAxis, Settings, fault
+from .forward_prediction import MOST_POINTS, forward_prediction_step, weights_on_axes
+from .per_axis import OneOrEach, check_axes, on_axes
+from .plain import PlainCoupling
 
 PREDICTED = "predicted.force"
 
@@ -31,7 +35,7 @@ PREDICTED = "predicted.force"
 class ForcePrediction(Settings):
     """Polynomial prediction of the measured force by a fixed time."""
 
-    prediction: Annotated[float, Number("s", least=0)]
+    prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
     order: Annotated[int, Field(ge=0, le=10)] = 2
     points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
 
@@ -49,9 +53,38 @@ class ForcePrediction(Settings):
             name="force prediction",
             step=forward_prediction_step,
             inputs=force,
-            outputs=channels(PREDICTED, "N", n),
-            parameters={"weights": weights(self.order, self.points, self.prediction / dt)},
+            outputs=channels(PREDICTED, "N", n, of="axis"),
+            parameters={"weights": weights_on_axes(self.order, self.points, on_axes(self.prediction, n) / dt)},
             state={"history": np.zeros((self.points, n)), "started": 0.0},
             frozen=("started",),
             references=("horiuchi1999",),
         )
+
+
+class ForcePredicting(PlainCoupling):
+    """A coupling of one block that may predict the measured force too: its kinds have a field for that."""
+
+    if TYPE_CHECKING:
+        force_prediction: ForcePrediction | None
+
+    def feedback_blocks(self, context: Context) -> tuple[list[Block], tuple[str, ...]]:
+        if self.force_prediction is None:
+            return super().feedback_blocks(context)
+        block = self.force_prediction.block(context.step, context.channels("measured.force"))
+        return [block], names(block.outputs)
+
+    def fits(self, known: Known) -> None:
+        if self.force_prediction is not None:
+            given = self.force_prediction.prediction
+            check_axes(known, np.size(given), "force_prediction", "prediction", passive=True)
+
+    def with_force_prediction(self, time: float) -> Self:
+        return self.unchecked_copy({"force_prediction": ForcePrediction(prediction=time)})
+
+    def with_earlier_forces(self, earlier: float) -> Self:
+        used = self.force_prediction
+        if used is None:
+            return self
+        left = np.maximum(used.prediction - earlier, 0.0)
+        kept = used.unchecked_copy({"prediction": left if left.ndim else float(left)})
+        return self.unchecked_copy({"force_prediction": kept})

@@ -10,14 +10,14 @@ P_{N,n,Δ}[z] is the least-squares polynomial through the last n targets.  With 
 and the time in steps, its coefficients are V⁺h, so that z' = w·h with w = (V⁺)ᵀ [1, r, …, r^N], r = ρ/Δ: one dot
 product with weights computed before the test.
 
-======== =============================================
+======== =============================================================================
 z, z'    target and its prediction (the asked command)
 N        order of the polynomial (``order``)
 n        number of samples it is fitted to (``points``)
 Δ        step of the loop
-ρ        how far ahead it is evaluated (``prediction``)
+ρ        how far ahead it is evaluated (``prediction``: one for all axes, or one for each)
 h        the last n targets, newest first
-======== =============================================
+======== =============================================================================
 """
 
 from __future__ import annotations
@@ -27,9 +27,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.coupling import Predictor
+from ..contracts.known import Known
 from ..kernels.block import Block, channels
 from ..kernels.history import fill, push
-from ..settings import Number, Settings, fault
+from ..settings import PerAxis, fault
+from .per_axis import OneOrEach, check_axes, common, on_axes
+from .plain import PlainCoupling
 
 MOST_POINTS = 200
 
@@ -48,9 +52,14 @@ def weights(order: int, points: int, ahead: float) -> np.ndarray:
     return np.asarray(ahead ** np.arange(order + 1) @ coefficient_map(order, points))
 
 
+def weights_on_axes(order: int, points: int, ahead: np.ndarray) -> np.ndarray:
+    """w of each axis, (n, axes), which extrapolate by so many steps."""
+    return np.column_stack([weights(order, points, one) for one in ahead.tolist()])
+
+
 def forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = y.size
-    points = p.weights.size
+    points = p.weights.shape[0]
     if s.started == 0.0:  # as if the target had always stood where it starts: no kick at the first tick
         fill(s.history, u)
         s.started = 1.0
@@ -59,15 +68,15 @@ def forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         y[c] = 0.0
     for j in range(points):
         for c in range(n):
-            y[c] += p.weights[j] * s.history[j, c]
+            y[c] += p.weights[j, c] * s.history[j, c]
     return 0
 
 
-class ForwardPrediction(Settings):
+class ForwardPrediction(PlainCoupling):
     """Polynomial forward prediction by a fixed time ρ."""
 
     kind: Literal["forward prediction"]
-    prediction: Annotated[float, Number("s", least=0)]
+    prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
     order: Annotated[int, Field(ge=0, le=10)] = 3
     points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
 
@@ -79,14 +88,28 @@ class ForwardPrediction(Settings):
             raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
         return points
 
+    def fits(self, known: Known) -> None:
+        check_axes(known, np.size(self.prediction), "prediction")
+
+    @property
+    def predicts(self) -> bool:
+        return bool(np.any(self.prediction))
+
+    def predictor(self, step: float) -> Predictor | None:
+        ahead = common(self.prediction)
+        return None if ahead is None else Predictor(weights(self.order, self.points, ahead / step))
+
+    def predicting(self, time: float) -> ForwardPrediction:
+        return ForwardPrediction(kind="forward prediction", prediction=time, order=self.order, points=self.points)
+
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
         return Block(
             name="coupling",
             step=forward_prediction_step,
             inputs=(*target, *measured),
-            outputs=channels("command.asked", unit, n),
-            parameters={"weights": weights(self.order, self.points, self.prediction / dt)},
+            outputs=channels("command.asked", unit, n, of="actuator"),
+            parameters={"weights": weights_on_axes(self.order, self.points, on_axes(self.prediction, n) / dt)},
             state={"history": np.zeros((self.points, n)), "started": 0.0},
             frozen=("started",),
             references=("wallace2005stability",),

@@ -19,12 +19,14 @@ v, e     of rms ``command_noise`` and r = ``measurement_noise``
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 from pydantic import field_validator
 
-from ..kernels.block import Block, channels
+from ..contracts.context import Context
+from ..kernels.block import Block, channels, names
 from ..kernels.linear import copy_to, dot, multiply_add, stored
 from ..models.schemes.exact import discretise
 from ..settings import Number, Settings, Vector, fault
@@ -101,7 +103,7 @@ class KalmanFilter(Settings):
             name="filter",
             step=kalman_filter_step,
             inputs=(*displacement, *command),
-            outputs=channels(FILTERED, unit, n),
+            outputs=channels(FILTERED, unit, n, of="axis"),
             parameters={
                 "transition": stored(transition),
                 "inputs": held,
@@ -113,3 +115,14 @@ class KalmanFilter(Settings):
             frozen=("before", "started"),
             references=("kalman1960",),
         )
+
+
+def filtered(blocks: list[Block], used: KalmanFilter | None, context: Context) -> list[Block]:
+    """The same blocks, the last of which sees the measured displacement through the filter, if there is one."""
+    if used is None:
+        return blocks
+    *before, coupling = blocks
+    places = context.channels("measured.displacement")
+    block = used.block(context.step, "m", places, context.channels("command"))
+    seen = dict(zip(places, names(block.outputs), strict=True))
+    return [*before, block, replace(coupling, inputs=tuple(seen.get(name, name) for name in coupling.inputs))]

@@ -24,11 +24,12 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
+from ..contracts.context import Context
 from ..kernels.block import Block, channels
 from ..kernels.linear import stored
-from ..settings import Settings, fault
-from .force_prediction import ForcePrediction
-from .kalman_filter import KalmanFilter
+from ..settings import fault
+from .force_prediction import ForcePredicting, ForcePrediction
+from .kalman_filter import KalmanFilter, filtered
 from .transfer_function import Discrete, Sections, series, tustin
 
 
@@ -53,7 +54,7 @@ def linear_controller_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class LinearController(Settings):
+class LinearController(ForcePredicting):
     """Feedback and feed-forward by transfer functions, the same on every axis."""
 
     kind: Literal["linear controller"]
@@ -89,6 +90,9 @@ class LinearController(Settings):
             closing[3] + np.hstack([d, [[0.0]]]),
         )
 
+    def blocks(self, context: Context) -> list[Block]:
+        return filtered(super().blocks(context), self.filter, context)
+
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
         a, b, c, d = self.discrete(dt)
@@ -102,7 +106,7 @@ class LinearController(Settings):
             name="coupling",
             step=linear_controller_step,
             inputs=(*target, *measured),
-            outputs=channels("command.asked", unit, n),
+            outputs=channels("command.asked", unit, n, of="actuator"),
             parameters={
                 "transition": stored(a),
                 "inputs": stored(b),

@@ -17,8 +17,9 @@ as against a delay elsewhere in the loop.
 
 ======== ====================================================================
 z, u     target, asked command, for each axis
-a_i      ``coefficients``, in s^i: of the rig's denominator over its numerator
-N, n, δ  ``order``, ``points``, ``lead``
+a_i      ``coefficients``, in s^i: of the rig's denominator over its numerator;
+         one row of them for all axes, or one for each
+N, n, δ  ``order``, ``points``, ``lead`` (one for all axes, or one for each)
 h        the last n targets, newest first
 ======== ====================================================================
 """
@@ -31,10 +32,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.known import Known
 from ..kernels.block import Block, channels
-from ..settings import Number, Settings, Vector, fault
-from .force_prediction import ForcePrediction
+from ..settings import PerAxis, RowPerAxis, fault
+from .force_prediction import ForcePredicting, ForcePrediction
 from .forward_prediction import MOST_POINTS, coefficient_map, forward_prediction_step
+from .per_axis import OneOrEach, check_axes, on_axes
 
 
 def derivative_weights(highest: int, order: int, points: int, lead: float, dt: float) -> np.ndarray:
@@ -48,25 +51,23 @@ def derivative_weights(highest: int, order: int, points: int, lead: float, dt: f
     return np.array(rows)
 
 
-class ModelInverse(Settings):
+class ModelInverse(ForcePredicting):
     """Feed-forward of the target and its derivatives by the inverse of a model of the rig."""
 
     kind: Literal["model inverse"]
-    coefficients: Annotated[np.ndarray, Vector("1")]
+    coefficients: Annotated[np.ndarray, RowPerAxis("1")]
     order: Annotated[int, Field(ge=1, le=10)] = 4
     points: Annotated[int, Field(ge=2, le=MOST_POINTS)] = 12
-    lead: Annotated[float, Number("s", least=0)] = 0.0
+    lead: Annotated[OneOrEach, PerAxis("s", least=0)] = 0.0
     force_prediction: ForcePrediction | None = None
 
     @field_validator("order")
     @classmethod
     def _enough_derivatives(cls, order: int, info: ValidationInfo) -> int:
         coefficients = info.data.get("coefficients")
-        if coefficients is not None and order < len(coefficients) - 1:
-            raise fault(
-                f"a polynomial of order {order} has no derivative {len(coefficients) - 1}; use order "
-                f"{len(coefficients) - 1} or more"
-            )
+        highest = 0 if coefficients is None else coefficients.shape[-1] - 1
+        if order < highest:
+            raise fault(f"a polynomial of order {order} has no derivative {highest}; use order {highest} or more")
         return order
 
     @field_validator("points")
@@ -77,15 +78,25 @@ class ModelInverse(Settings):
             raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
         return points
 
+    def fits(self, known: Known) -> None:
+        check_axes(known, len(np.atleast_2d(self.coefficients)), "coefficients")
+        check_axes(known, np.size(self.lead), "lead")
+        super().fits(known)
+
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
-        derivatives = derivative_weights(len(self.coefficients) - 1, self.order, self.points, self.lead, dt)
+        rows, highest = np.atleast_2d(self.coefficients), self.coefficients.shape[-1] - 1
+        leads = on_axes(self.lead, n).tolist()
+        weights = [
+            rows[c if len(rows) > 1 else 0] @ derivative_weights(highest, self.order, self.points, lead, dt)
+            for c, lead in enumerate(leads)
+        ]
         return Block(
             name="coupling",
             step=forward_prediction_step,
             inputs=(*target, *measured),
-            outputs=channels("command.asked", unit, n),
-            parameters={"weights": self.coefficients @ derivatives},
+            outputs=channels("command.asked", unit, n, of="actuator"),
+            parameters={"weights": np.column_stack(weights)},
             state={"history": np.zeros((self.points, n)), "started": 0.0},
             frozen=("started",),
             references=("carrion2007", "phillips2013"),

@@ -26,24 +26,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from ..contracts.context import Context
+from ..contracts.device import Device
+from ..contracts.excitation import Excitation
+from ..contracts.known import Known
 from ..errors import HalfrealError
-from ..kernels.block import Block, Channel, Value
+from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.history import push
 from ..kernels.linear import copy_to, multiply_add
-from ..models.excitations.excitation import Excitation, Gust, Sine, SteppedSine
 from ..models.shaker import Shaker
 from ..settings import Number, Settings, Vector, fault
-from ..stability.ideal_compensator import Device, Follower, ideal_response
+from ..stability.ideal_compensator import Follower, ideal_response
 from .derivative_filter import derivative_filter
 from .forward_prediction import MOST_POINTS, coefficient_map, weights
+from .plain import PlainCoupling, measured
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
 
 LINES = np.arange(0.5, 20.01, 0.25)
 """Frequencies [Hz] of a table that is computed."""
+MOST_LINES = 20
+"""Frequencies of a table at which the loop is judged if the frequency is tracked."""
 ROUNDED = 64
 """Buffers are this long, or a multiple: a block is compiled for each length."""
 
@@ -115,7 +124,7 @@ class Given:
     dwell: float = math.inf
 
 
-class NarrowBandTable(Settings):
+class NarrowBandTable(PlainCoupling):
     """Amplitude, and lead by prediction or lag by buffer, from a table; one axis.
 
     What is left out comes from the definition: the table from the rig's actuator and the virtual substructure (with
@@ -183,11 +192,21 @@ class NarrowBandTable(Settings):
             if told := outside(self.lines, hz):
                 raise fault(f"the excitation's {told}", "frequency")
 
+    def fits(self, known: Known) -> None:
+        if known.excitation is not None:
+            self.check_excitations((known.excitation.specimen, known.excitation.virtual))
+
     @property
     def has_table(self) -> bool:
         return self.amplitudes is not None
 
-    def with_table(self, actuator: Follower, device: Device, dt: float) -> NarrowBandTable:
+    def with_model_data(self, test: Definition) -> Self:
+        if self.has_table:
+            return self
+        step = test.timing.step
+        return self.with_table(test.rig.follower(step, self.shaker), test.virtual.device(step), step)
+
+    def with_table(self, actuator: Follower, device: Device, dt: float) -> Self:
         """With the table of P_id: ``actuator`` and ``device`` with the delays of the sampled loop in them."""
         lines = self.lines
         omega = 2 * np.pi * lines
@@ -195,7 +214,7 @@ class NarrowBandTable(Settings):
         wanted = (ideal_response(actuator, device, omega) - mean) / (1.0 - mean)
         phase = np.unwrap(np.angle(wanted))
         table: dict[str, Any] = {"frequencies": lines, "amplitudes": np.abs(wanted), "leads": phase / omega}
-        return self.model_copy(update=table)
+        return self.unchecked_copy(table)
 
     def response(self, dt: float, frequency_hz: np.ndarray, tuned_hz: float | None = None) -> np.ndarray:
         """P(jω) as it is realised, tuned to one frequency [Hz], or to each for itself if that is left out."""
@@ -212,6 +231,24 @@ class NarrowBandTable(Settings):
         else:
             shifted = np.array([self._shifted(w, steps, dt) for w, steps in zip(omega, lead / dt, strict=True)])
         return np.asarray(mean + (1.0 - mean) * amplitude * shifted)
+
+    # --- judged at the worst of its frequencies -----------------------------------------------------------------------
+
+    def frequencies_to_judge(self, test: Definition) -> tuple[float, ...]:
+        if self.frequency is not None:
+            return ()
+        if self.track is not None:  # the frequency may come to any
+            lines = self.lines
+            picked = np.unique(np.linspace(0, len(lines) - 1, min(len(lines), MOST_LINES)).round().astype(int))
+            return tuple(float(hz) for hz in lines[picked])
+        given = given_in(test)
+        return () if given is None else tuple(sorted(set(given.frequencies)))
+
+    def tuned_to(self, test: Definition, frequency_hz: float) -> Self:
+        return self.with_model_data(test).unchecked_copy({"frequency": frequency_hz, "track": None})
+
+    def tuned_response(self, test: Definition, frequency_hz: np.ndarray, tuned_hz: float) -> np.ndarray:
+        return self.with_model_data(test).response(test.timing.step, frequency_hz, tuned_hz)
 
     def _shifted(self, omega: np.ndarray, steps: float, dt: float) -> np.ndarray:
         """Of a lead by so many steps, or a lag, at some ω."""
@@ -230,6 +267,11 @@ class NarrowBandTable(Settings):
                 "has a model"
             )
         return self.frequencies, self.amplitudes, 2 * np.pi * self.frequencies * self.leads
+
+    def blocks(self, context: Context) -> list[Block]:
+        known = self.with_model_data(context.test)
+        channels = (context.channels("target"), measured(context))
+        return [known.block(context.step, context.unit, *channels, given_in(context.test))]
 
     def block(
         self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...], given: Given | None = None
@@ -270,9 +312,9 @@ class NarrowBandTable(Settings):
             step=narrow_band_step,
             inputs=(*target, *measured),
             outputs=(
-                Channel("command.asked", unit),
+                *channels("command.asked", unit, 1, of="actuator"),
                 Channel("coupling.frequency", "Hz"),
-                Channel("coupling.amplitude", "1"),
+                *channels("coupling.amplitude", "1", 1, of="axis"),
                 Channel("coupling.lead", "s"),
             ),
             parameters={
@@ -324,9 +366,12 @@ def check_within(lines: np.ndarray, hz: float) -> None:
 def given_frequency(excitations: Sequence[Excitation | None]) -> Given | None:
     """The frequency of the first excitation that there is, if it has one at a time."""
     driven = next((one for one in excitations if one is not None), None)
-    if isinstance(driven, Sine):
-        return Given((driven.frequency,))
-    if isinstance(driven, Gust | SteppedSine):
-        frequencies = tuple(float(hz) for hz in driven.frequencies)
-        return Given(frequencies) if driven.dwell is None else Given(frequencies, driven.dwell)
-    return None
+    dwells = None if driven is None else driven.dwells
+    if dwells is None:
+        return None
+    return Given(dwells.frequencies) if dwells.dwell is None else Given(dwells.frequencies, dwells.dwell)
+
+
+def given_in(test: Definition) -> Given | None:
+    """The frequency that the excitation of a test gives, that of the specimen before that of the virtual part."""
+    return given_frequency((test.excitation.specimen, test.excitation.virtual))

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from ..kernels.block import Block, Channel, channels
-from ..settings import Matrix, Number, Settings
+from ..settings import Matrix, Number, Settings, fault
 
 ON_MEASURED, ON_MODEL, FADING = 0.0, 1.0, 2.0
 MODES = {
@@ -43,6 +43,9 @@ class Measured(Settings):
 
     kind: Literal["measured"] = "measured"
 
+    def check_axes(self, axes: int) -> None:
+        """It suits any interface."""
+
     def block(
         self, dt: float, unit: str, feedback: tuple[str, ...], target: tuple[str, ...], displacement: tuple[str, ...]
     ) -> Block:
@@ -50,7 +53,7 @@ class Measured(Settings):
             name="start_up",
             step=measured_step,
             inputs=feedback,
-            outputs=(*channels("feedback", unit, len(feedback)), Channel("start_up.mode", "1")),
+            outputs=(*channels("feedback", unit, len(feedback), of="axis"), Channel("start_up.mode", "1")),
         )
 
 
@@ -96,6 +99,14 @@ class Model(Settings):
     earliest: Annotated[float, Number("s", least=0)] = 0.0
     fade: Annotated[float, Number("s", above=0)] = 0.2
 
+    def check_axes(self, axes: int) -> None:
+        """Raise a fault unless the model is that of a specimen with this number of axes."""
+        if len(self.stiffness) != axes:
+            raise fault(
+                f"the model's stiffness is {len(self.stiffness)}×{len(self.stiffness)} where the interface has {axes} "
+                "axis(es); give one row for each"
+            )
+
     def block(
         self, dt: float, unit: str, feedback: tuple[str, ...], target: tuple[str, ...], displacement: tuple[str, ...]
     ) -> Block:
@@ -105,7 +116,7 @@ class Model(Settings):
             name="start_up",
             step=model_step,
             inputs=(*feedback, *target, *displacement),
-            outputs=(*channels("feedback", unit, n), Channel("start_up.mode", "1")),
+            outputs=(*channels("feedback", unit, n, of="axis"), Channel("start_up.mode", "1")),
             parameters={
                 "dt": dt,
                 "stiffness": self.stiffness,

@@ -6,53 +6,28 @@ Every section is the settings class of the part it describes, so that the file a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..contracts.axes import Axes, is_doubtful, is_rotation
-from ..couplings.axis_filters import AxisFilters
-from ..couplings.broad_band_inverse import BroadBandInverse
+from ..contracts.coupling import Coupling
+from ..contracts.known import Known, interface
+from ..contracts.link import Link
+from ..contracts.quantities import Commands
+from ..contracts.rig import Rig
+from ..contracts.virtual import Virtual
 from ..couplings.direct import Direct
-from ..couplings.harmonic.coupling import Harmonic
-from ..couplings.harmonic.excitation import with_harmonics
-from ..couplings.narrow_band_table import NarrowBandTable
-from ..couplings.start_up import Measured, Model, StartUp
-from ..couplings.user import UserCoupling
-from ..links.settings import Link
-from ..models.force_control.constrained import Constrained
-from ..models.schemes.any_scheme import ANSWERED_NEXT_TICK
-from ..models.structures.beam import Beam
-from ..models.structures.modal import Modes
-from ..models.structures.state_space import StateSpaceModel
-from ..models.structures.structure import Structure
-from ..rigs.assembled import AssembledRig
-from ..rigs.electrodynamic import Electrodynamic
-from ..rigs.flexible_specimen import FlexibleSpecimen
-from ..rigs.force_actuated import ForceActuated
-from ..rigs.force_controlled import ForceControlled
-from ..rigs.sensors import Sensors
-from ..rigs.shaking_table import ShakingTable
-from ..rigs.specimen import Specimen
-from ..safety.limits import Commands, Limits
+from ..couplings.start_up import Measured, StartUp
+from ..rigs.kinematics import Kinematics
+from ..safety.limits import Limits
 from ..safety.slow_motion import Slow
-from ..settings import Settings, fault
+from ..settings import Settings, default_kind, fault
+from .kinds import OneOf
 from .load import read
-from .sections import (
-    LONGEST_DELAY,
-    SPIN,
-    Coupling,
-    Excitations,
-    RealTime,
-    RecordSettings,
-    Reference,
-    Rig,
-    SimulatedRig,
-    Timing,
-    Virtual,
-    default_kind,
-)
+from .sections import SPIN, Excitations, RealTime, RecordSettings, Reference, Timing
 from .uncertainty import Uncertain, checked
 
 
@@ -63,13 +38,17 @@ class Definition(Settings):
     description: str = ""
     axes: tuple[Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_]*$")], ...] | None = None
     """What the axes of the interface are called; rx, ry and rz are rotations.  A shaking table has its own."""
+    passive: tuple[str, ...] = ()
+    """Axes that are fed back and not commanded."""
     timing: Timing
-    virtual: Virtual
+    virtual: Annotated[Virtual, OneOf("virtual", usual="structure")]
     excitation: Excitations = Excitations()
-    coupling: Coupling = Direct()
-    rig: Rig
+    kinematics: Kinematics | None = None
+    """How actuators move the interface, where they are not one to an axis."""
+    coupling: Annotated[Coupling, OneOf("coupling")] = Direct()
+    rig: Annotated[Rig, OneOf("rig", usual="simulated")]
     slow: Slow | None = Field(default=None, validate_default=True)
-    link: Link | None = None
+    link: Annotated[Link, OneOf("link")] | None = None
     real_time: RealTime = RealTime()
     start_up: Annotated[StartUp, default_kind("measured")] = Measured()
     limits: Limits = Limits()
@@ -89,22 +68,32 @@ class Definition(Settings):
     @property
     def interface(self) -> Axes:
         """The axes of the interface."""
-        return axes_of(self.axes, self.virtual, self.rig)
+        return interface(self.rig, self.virtual, self.axes, self.passive, self.kinematics)
 
     @property
     def commands(self) -> Commands:
         """What the rig is commanded in."""
-        return commands_of(self.rig)
+        return self.rig.commanded_in
 
     @property
     def targets(self) -> Commands:
         """What the virtual substructure asks of the specimen."""
-        return targets_of(self.virtual)
+        return self.virtual.targets
 
     @property
     def period(self) -> float:
         """Period of the rig's clock [s]: the test's step, unless the test is slow."""
         return self.timing.step if self.slow is None else self.slow.period
+
+    def with_values(self, values: Mapping[str, Any]) -> Definition:
+        """The test with the values at some places replaced, validated anew: ``{"rig.actuator.delay": "3 ms"}``.
+
+        ``halfreal.definition.paths`` says how a place is written.  Values are numbers in SI units or texts with a unit,
+        names, arrays, tables, or whole parts; ``DefinitionError`` tells all their faults.
+        """
+        from .paths import with_values
+
+        return with_values(self, values)
 
     # Checks that need two sections stand on the later one, so that all faults of a file come at once.
 
@@ -121,31 +110,41 @@ class Definition(Settings):
                 )
         return axes
 
+    @field_validator("passive")
+    @classmethod
+    def _passive_axes(cls, passive: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        axes = info.data.get("axes") or ()
+        strange = [name for name in passive if name not in axes]
+        if strange:
+            raise fault(f"'{strange[0]}' is none of the axes ({', '.join(axes) or 'none is named'}); name it there too")
+        if passive and set(passive) == set(axes):
+            raise fault("all axes are passive, and nothing is commanded; leave one out")
+        return passive
+
+    @field_validator("kinematics")
+    @classmethod
+    def _moves_the_interface(cls, kinematics: Kinematics | None, info: ValidationInfo) -> Kinematics | None:
+        virtual = info.data.get("virtual")
+        if kinematics is not None and virtual is not None:
+            kinematics.check_axes(virtual.axes - len(info.data.get("passive") or ()))
+        return kinematics
+
     @field_validator("virtual")
     @classmethod
-    def _has_these_axes(cls, virtual: Any, info: ValidationInfo) -> Any:
+    def _has_these_axes(cls, virtual: Virtual, info: ValidationInfo) -> Virtual:
         axes = info.data.get("axes")
         if axes is not None and virtual.axes != len(axes):
             raise fault(
                 f"an interface of {virtual.axes} axis(es) where axes names {len(axes)} ({', '.join(axes)}); name as "
                 "many as there are"
             )
-        for name, turns in zip(axes or (), turning(virtual) or (), strict=False):
+        for name, turns in zip(axes or (), virtual.turning or (), strict=False):
             if is_rotation(name) != turns:
                 raise fault(
                     f"the axis '{name}' is a {'slope' if turns else 'deflection'}; rx, ry, rz, or such as rz_left, are "
                     "names of rotations, and no others"
                 )
-        return virtual
-
-    @field_validator("virtual")
-    @classmethod
-    def _step_fits_scheme(cls, virtual: Any, info: ValidationInfo) -> Any:
-        timing = info.data.get("timing")
-        if timing is not None and isinstance(virtual, Structure | Modes | Beam):
-            virtual.check_step(timing.step)
-        if timing is not None and isinstance(virtual, Constrained):
-            virtual.check_step(timing.step * virtual.ticks_per_step)
+        virtual.fits(Known.of(info.data))
         return virtual
 
     @field_validator("excitation")
@@ -158,80 +157,73 @@ class Definition(Settings):
 
     @field_validator("coupling")
     @classmethod
-    def _harmonics_fit(cls, coupling: Any, info: ValidationInfo) -> Any:
-        timing, virtual, excitation = (info.data.get(name) for name in ("timing", "virtual", "excitation"))
-        if isinstance(coupling, Harmonic) and timing is not None and excitation is not None:
-            coupling.check_excitations(excitation.virtual is not None, excitation.specimen is not None)
-            known = with_harmonics(coupling, (excitation.virtual, excitation.specimen), timing.step)
-            known.check_step(timing.step)
-            if virtual is not None:
-                known.check_axes(virtual.axes, timing.step)
+    def _couples(cls, coupling: Coupling, info: ValidationInfo) -> Coupling:
+        known = Known.of(info.data)
+        coupling.fits(known)
+        in_actuators = known.kinematics is not None and known.kinematics.coupling_in == "actuators"
+        if coupling.sees_interface and (known.passive or in_actuators):
+            raise fault(
+                f"'{coupling.kind}' works on the interface as the virtual substructure has it; "
+                f"{'leave kinematics.coupling_in out' if in_actuators else 'no axis may be passive'}"
+            )
+        if known.virtual is not None and known.virtual.targets == "force" and not coupling.follows_forces:
+            raise fault(
+                f"'{coupling.kind}' couples displacements, and a virtual substructure of kind '{known.virtual.kind}' "
+                'gives forces; use "none", or a coupling of your own'
+            )
         return coupling
 
     @field_validator("rig")
     @classmethod
-    def _coupling_commands_it(cls, rig: Any, info: ValidationInfo) -> Any:
+    def _coupling_commands_it(cls, rig: Rig, info: ValidationInfo) -> Rig:
         coupling, virtual = info.data.get("coupling"), info.data.get("virtual")
-        if coupling is None or virtual is None or isinstance(coupling, UserCoupling):
+        if coupling is None or virtual is None:
             return rig
-        gives: Commands = "force" if isinstance(coupling, Harmonic) else targets_of(virtual)
-        takes = commands_of(rig)
-        if gives == takes:
+        gives, takes = coupling.gives(virtual.targets), rig.commanded_in
+        if gives is None or gives == takes:
             return rig
-        of = "commanded in force" if takes == "force" else "commanded in displacement"
-        if isinstance(coupling, Harmonic):
+        if gives == "force" and virtual.targets == "displacement":
             remedy = 'use a rig of kind "force actuated", or another coupling'
         elif gives == "force":
             remedy = 'use a rig of kind "force controlled", or a virtual substructure that gives displacements'
         else:
             remedy = (
                 'use the coupling "harmonic rls" or "harmonic lms", a virtual substructure of kind "constrained", or '
+                "another rig"
             )
-            remedy += "another rig"
         raise fault(
-            f"a rig of kind '{rig.kind}' is {of}, and virtual substructure '{virtual.kind}' with coupling "
-            f"'{coupling.kind}' gives {'forces' if gives == 'force' else 'displacements'}; {remedy}"
+            f"a rig of kind '{rig.kind}' is commanded in {takes}, and virtual substructure '{virtual.kind}' with "
+            f"coupling '{coupling.kind}' gives {gives}s; {remedy}"
         )
 
-    @field_validator("coupling")
+    @field_validator("rig")
     @classmethod
-    def _compensator_reaches(cls, coupling: Any, info: ValidationInfo) -> Any:
-        timing, excitation = info.data.get("timing"), info.data.get("excitation")
-        if isinstance(coupling, NarrowBandTable) and excitation is not None:
-            coupling.check_excitations((excitation.specimen, excitation.virtual))
-        if isinstance(coupling, BroadBandInverse) and timing is not None:
-            coupling.check_step(timing.step)
-        return coupling
+    def _rig_fits(cls, rig: Rig, info: ValidationInfo) -> Rig:
+        known = Known.of(info.data, rig=rig)
+        if known.axes is not None:
+            rig.check_served(known.axes)
+            if known.kinematics is not None and rig.commanded_in == "force":
+                raise fault("it is commanded in force, and [kinematics] is for strokes; leave that out")
+        rig.fits(known)
+        return rig
 
-    @field_validator("coupling")
-    @classmethod
-    def _filters_fit(cls, coupling: Any, info: ValidationInfo) -> Any:
-        virtual = info.data.get("virtual")
-        if isinstance(coupling, AxisFilters) and virtual is not None:
-            coupling.check_axes(virtual.axes)
-        return coupling
-
-    @field_validator("coupling")
-    @classmethod
-    def _follows_a_force(cls, coupling: Any, info: ValidationInfo) -> Any:
-        virtual = info.data.get("virtual")
-        if virtual is not None and targets_of(virtual) == "force" and not isinstance(coupling, Direct | UserCoupling):
-            raise fault(
-                f"'{coupling.kind}' couples displacements, and a virtual substructure of kind '{virtual.kind}' gives "
-                'forces; use "none", or a coupling of your own'
-            )
-        return coupling
+    @model_validator(mode="after")
+    def _rig_fits_test(self) -> Definition:
+        """Of the whole definition: what is at fault may stand in a section before what tells so."""
+        self.rig.fits_test(self)
+        return self
 
     @field_validator("slow")
     @classmethod
     def _can_be_slow(cls, slow: Slow | None, info: ValidationInfo) -> Slow | None:
         if slow is None:
             return slow
-        coupling, timing, excitation = (info.data.get(name) for name in ("coupling", "timing", "excitation"))
-        virtual, rig = info.data.get("virtual"), info.data.get("rig")
-        if virtual is not None and rig is not None:
-            slow.check(commands_of(rig), axes_of(info.data.get("axes"), virtual, rig))
-        if coupling is not None and not isinstance(coupling, Direct | UserCoupling):
+        known = Known.of(info.data)
+        _check_plain(known, "a slow test")
+        coupling, timing, excitation = known.coupling, known.timing, known.excitation
+        if known.rig is not None and known.axes is not None:
+            slow.check(known.rig.commanded_in, known.axes)
+        if coupling is not None and not coupling.serves_slow_tests:
             raise fault(
                 f"in a slow test the rig settles before it is measured, and the coupling '{coupling.kind}' has nothing "
                 'to make up for; use "none"'
@@ -240,18 +232,8 @@ class Definition(Settings):
             raise fault("a slow test moves the rig to its first command within slow.ramp; leave timing.soft_start out")
         if excitation is not None and excitation.specimen is not None:
             raise fault("the test's time stands still while the rig moves: nothing can excite the specimen meanwhile")
-        scheme = getattr(getattr(virtual, "scheme", None), "kind", None)
-        if isinstance(virtual, StateSpaceModel):
-            raise fault(
-                "a state space takes a measured force for that of the tick in which it comes, and in a slow test it is "
-                "the answer to the target before; give the virtual substructure by its matrices, with virtual.scheme = "
-                f"{' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
-            )
-        if scheme is not None and scheme not in ANSWERED_NEXT_TICK:
-            raise fault(
-                f"'{scheme}' takes a measured force for that of the tick in which it comes, and in a slow test it is "
-                f"the answer to the target before; give virtual.scheme = {' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
-            )
+        if known.virtual is not None:
+            known.virtual.check_slow()
         shortest = min(slow.ramp, slow.average or slow.ramp)
         if slow.period > shortest:
             raise fault(
@@ -259,73 +241,21 @@ class Definition(Settings):
             )
         return slow
 
-    @field_validator("rig")
-    @classmethod
-    def _axes_agree(cls, rig: Any, info: ValidationInfo) -> Any:
-        virtual = info.data.get("virtual")
-        specimen = getattr(rig, "specimen", None)
-        if virtual is not None and isinstance(specimen, Specimen):
-            check_axes("rig.specimen", specimen, virtual.axes)
-        if virtual is not None and isinstance(specimen, FlexibleSpecimen):
-            specimen.check_axes(virtual.axes)
-        if virtual is not None and isinstance(rig, ShakingTable | ForceControlled):
-            rig.check_axes(virtual.axes)
-        axes = info.data.get("axes")
-        if axes is not None and isinstance(rig, ShakingTable) and axes != rig.axes:
-            raise fault(
-                f"the table is commanded in {', '.join(rig.axes)}, and axes says {', '.join(axes)}; leave axes out",
-                "axes",
-            )
-        sensors = getattr(rig, "sensors", None)
-        if virtual is not None and isinstance(sensors, Sensors):
-            sensors.check_axes(axes_of(axes, virtual, rig))
-        return rig
-
-    @model_validator(mode="after")
-    def _force_controller_stable(self) -> Definition:
-        """Of the whole definition: the gain is at fault, and how often it acts stands in a later section."""
-        if isinstance(self.rig, ForceControlled):
-            self.rig.check_step(self.period, self.virtual.axes)
-        return self
-
-    @field_validator("rig")
-    @classmethod
-    def _drive_fits(cls, rig: Any, info: ValidationInfo) -> Any:
-        timing, virtual = info.data.get("timing"), info.data.get("virtual")
-        if timing is not None and virtual is not None and isinstance(rig, Electrodynamic):
-            rig.check_step(timing.step, virtual.axes)
-        return rig
-
-    @field_validator("rig")
-    @classmethod
-    def _delay_is_bounded(cls, rig: Any, info: ValidationInfo) -> Any:
-        timing = info.data.get("timing")
-        if timing is not None and isinstance(rig, SimulatedRig) and rig.actuator.delay > LONGEST_DELAY * timing.step:
-            raise fault(
-                f"{rig.actuator.delay:g} s are {rig.actuator.delay / timing.step:.0f} steps, over {LONGEST_DELAY}; "
-                "shorten the delay or lengthen timing.step",
-                "actuator",
-                "delay",
-            )
-        return rig
-
     @field_validator("start_up")
     @classmethod
-    def _model_fits(cls, start_up: Any, info: ValidationInfo) -> Any:
+    def _model_fits(cls, start_up: StartUp, info: ValidationInfo) -> StartUp:
         virtual = info.data.get("virtual")
-        if virtual is not None and isinstance(start_up, Model) and len(start_up.stiffness) != virtual.axes:
-            raise fault(
-                f"the model's stiffness is {len(start_up.stiffness)}×{len(start_up.stiffness)} where the interface has "
-                f"{virtual.axes} axis(es); give one row for each"
-            )
+        if virtual is not None:
+            start_up.check_axes(virtual.axes)
         return start_up
 
     @field_validator("link")
     @classmethod
-    def _lease_fits(cls, link: Any, info: ValidationInfo) -> Any:
-        timing = info.data.get("timing")
-        slow = info.data.get("slow")
-        step = slow.period if slow is not None else timing.step if timing is not None else 0.0
+    def _lease_fits(cls, link: Link | None, info: ValidationInfo) -> Link | None:
+        known = Known.of(info.data)
+        step = known.period or 0.0
+        if link is not None:
+            _check_plain(known, "a link")
         if link is not None and link.lease < 3 * step:
             raise fault(
                 f"{link.lease:g} s are less than three steps of {step:g} s: the rig would make itself safe "
@@ -337,8 +267,7 @@ class Definition(Settings):
     @field_validator("real_time")
     @classmethod
     def _spin_fits(cls, real_time: RealTime, info: ValidationInfo) -> RealTime:
-        timing, slow = info.data.get("timing"), info.data.get("slow")
-        step = slow.period if slow is not None else timing.step if timing is not None else math.inf
+        step = Known.of(info.data).period or math.inf
         if real_time.spin not in (SPIN, 0.0) and real_time.spin > 0.5 * step:  # the usual one is cut to what fits
             raise fault(
                 f"{real_time.spin:g} s are more than half a step of {step:g} s: the system throttles a loop "
@@ -350,14 +279,14 @@ class Definition(Settings):
     @field_validator("limits")
     @classmethod
     def _limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
-        virtual, rig = info.data.get("virtual"), info.data.get("rig")
-        if rig is not None and virtual is not None:
-            limits.check_commands(commands_of(rig), targets_of(virtual))
-            limits.check_axes(axes_of(info.data.get("axes"), virtual, rig))
-            if commands_of(rig) == "displacement":
-                limits.check_safe_position(axes_of(info.data.get("axes"), virtual, rig))
-        timing, slow = info.data.get("timing"), info.data.get("slow")
-        step = slow.period if slow is not None else timing.step if timing is not None else 0.0
+        known = Known.of(info.data)
+        if known.rig is not None and known.virtual is not None and known.axes is not None:
+            limits.check_commands(known.rig.commanded_in, known.virtual.targets)
+            limits.check_actuators(known.axes)
+            limits.check_axes(known.axes)
+            if known.rig.commanded_in == "displacement":
+                limits.check_safe_position(known.axes)
+        step = known.period or 0.0
         if limits.stale.trip is not None and limits.stale.trip < 2 * step:
             raise fault(
                 f"{limits.stale.trip:g} s are less than two steps of {step:g} s, the time between two "
@@ -371,7 +300,7 @@ class Definition(Settings):
     @classmethod
     def _random_drive_bounded(cls, limits: Limits, info: ValidationInfo) -> Limits:
         coupling = info.data.get("coupling")
-        if not isinstance(coupling, Harmonic) or coupling.identification_time == 0.0 or coupling.amplitude is not None:
+        if coupling is None or not coupling.drive_needs_limits:
             return limits
         if all(limit.trip is None for limit in (limits.drive, limits.gap, limits.rotation.drive, limits.rotation.gap)):
             raise fault(
@@ -398,15 +327,13 @@ class Definition(Settings):
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if reference is None or virtual is None or rig is None:
             return reference
-        if not isinstance(virtual, Structure | Constrained | Modes | Beam):
+        if virtual.system("none") is None:
             raise fault(
                 f"the emulated system of a virtual substructure of kind '{virtual.kind}' is not known; leave it out"
             )
-        if isinstance(reference.specimen, FlexibleSpecimen):
+        if reference.specimen is not None:
             reference.specimen.check_axes(virtual.axes, "reference.specimen")
-        elif reference.specimen is not None:
-            check_axes("reference.specimen", reference.specimen, virtual.axes)
-        elif not isinstance(getattr(rig, "specimen", None), Specimen | FlexibleSpecimen):
+        elif rig.known_specimen is None:
             raise fault("the rig's specimen has no matrices; give reference.specimen, or leave the reference out")
         return reference
 
@@ -416,42 +343,11 @@ class Definition(Settings):
         return checked(uncertainty, info.data, cls.model_fields, info)
 
 
-def axes_of(named: tuple[str, ...] | None, virtual: Any, rig: Any) -> Axes:
-    """The axes of an interface, by the names that they were given, those of a shaking table, or their numbers."""
-    names = rig.axes if isinstance(rig, ShakingTable) else named
-    drives = isinstance(rig, AssembledRig) and rig.commands == "force" and targets_of(virtual) == "displacement"
-    return Axes.numbered(virtual.axes, drives, turning(virtual)) if names is None else Axes(names, drives)
-
-
-def turning(virtual: Any) -> tuple[bool, ...] | None:
-    """Which axes are rotations, where the virtual substructure knows."""
-    if not isinstance(virtual, Beam):
-        return None
-    return tuple(place.direction == "slope" for place in virtual.interface)
-
-
-def commands_of(rig: Any) -> Commands:
-    """What a rig is commanded in."""
-    if isinstance(rig, AssembledRig):
-        return rig.commands
-    return "force" if isinstance(rig, ForceActuated | ForceControlled) else "displacement"
-
-
-def targets_of(virtual: Any) -> Commands:
-    """What a virtual substructure asks of the specimen."""
-    return "force" if isinstance(virtual, Constrained) else "displacement"
-
-
-def check_axes(place: str, specimen: Specimen, axes: int) -> None:
-    """A specimen's matrices and elements must fit the interface."""
-    found = specimen.axes()
-    if found is not None and found != axes:
-        raise fault(
-            f"{place} has {found}×{found} matrices where the interface has {axes} axis(es); give one row for each"
-        )
-    highest = max([specimen.excited_axis, *(dof for element in specimen.elements for dof in element.between)])
-    if highest > axes:
-        raise fault(f"{place} speaks of axis {highest} where the interface has {axes}; count axes from 1")
+def _check_plain(known: Known, where: str) -> None:
+    """Raise a fault where commands are not along the axes, each of them, of which only rehearsals know yet."""
+    if known.passive or known.kinematics is not None:
+        which = "[kinematics]" if known.kinematics is not None else "passive axes"
+        raise fault(f"{where} has one command, displacement and force for each axis, and no {which} yet; leave it out")
 
 
 def read_definition(path: Path | str) -> tuple[Definition, str]:

@@ -10,39 +10,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from ..errors import HalfrealError
+from ..errors import DefinitionError, Fault
 from ..values import Number, Place, existing, shown
+from .kinds import unusable
 
-
-@dataclass(frozen=True)
-class Fault:
-    """One fault: where it stands (``test.toml:14``, or empty), its key path, and what to do about it."""
-
-    place: str
-    path: str
-    message: str
-
-    def __str__(self) -> str:
-        text = f"{self.path}: {self.message}" if self.path else self.message
-        if self.place.endswith(":"):  # words, not a line
-            return f"{self.place} {text}"
-        return f"{self.place}  {text}" if self.place else text
-
-
-class DefinitionError(HalfrealError):
-    """A test definition that cannot be used; ``faults`` holds everything that is wrong with it."""
-
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = list(faults)
-        super().__init__(self.faults)
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.faults))
+__all__ = ["DefinitionError", "Fault", "key_path", "translate"]
 
 
 def key_path(place: Place) -> str:
@@ -197,7 +173,8 @@ def _messages(item: Any, place: Place, expected: Schema, model: type[BaseModel])
     if code == "union_tag_invalid":
         key = context["discriminator"].strip("'")
         given = value.get(key) if isinstance(value, dict) else getattr(value, key, context["tag"])
-        return [((key,), _not_among(given, expected.get("choices", ())))]
+        left_out = [str(one) for one in unusable() if one.kind == given]
+        return [((key,), "; ".join([*left_out, _not_among(given, expected.get("choices", ()))]))]
     if code == "extra_forbidden":
         parent = _follow(model, item["loc"][:-1])[1]
         return [((), _unknown_key(str(place[-1]), list(parent.get("fields", ()))))]

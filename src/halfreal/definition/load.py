@@ -51,14 +51,19 @@ def from_toml(text: str, model: type[Model], *, folder: Path, name: str = "defin
         raise DefinitionError([Fault(name, "", f"names a file that cannot be read ({error})")]) from error
 
 
-def from_json(model: type[Model], data: Mapping[str, Any] | str | bytes, name: str = "stored definition") -> Model:
-    """A definition from what ``model_dump(mode="json")`` gave, or its JSON text: numbers are in SI units."""
+def from_json(
+    model: type[Model], data: Mapping[str, Any] | str | bytes, name: str = "stored definition", *, stored: bool = True
+) -> Model:
+    """A definition from what ``model_dump(mode="json")`` gave, or its JSON text: numbers are in SI units.
+
+    Files that a ``stored`` one names may be gone.
+    """
     try:
         values = json.loads(data) if isinstance(data, str | bytes) else data
     except (ValueError, RecursionError) as error:
         raise DefinitionError([Fault(name, "", f"is not JSON ({error})")]) from error
     try:
-        return model.model_validate(values, context={"stored": True})
+        return model.model_validate(values, context={"stored": stored})
     except ValidationError as error:
         raise DefinitionError(translate(error, model, name)) from error
 

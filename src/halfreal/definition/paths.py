@@ -1,7 +1,8 @@
-"""Numbers of a definition by their place, such as ``rig.actuator.delay``: to read, to change, to vary.
+"""Values of a definition by their place, such as ``rig.actuator.delay``: to read, to change, to vary.
 
 A place is the keys that lead to a value, joined by dots; entries of lists count from 1 in brackets, as in
-``rig.specimen.elements[1].law.stiffness``.  A 1 × 1 matrix counts as a number.
+``rig.specimen.elements[1].law.stiffness``, and a key with dots stands in quotes, as in
+``uncertainty."rig.actuator.delay".low``.  A 1 × 1 matrix counts as a number.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
 
 from ..errors import HalfrealError
 from .definition import Definition
+from .faults import key_path
 from .load import from_json
 
 
@@ -62,8 +68,8 @@ def _hint(near: list[str]) -> str:
 
 def keys_of(place: str) -> list[Any]:
     """Keys and 0-based positions that lead to a place."""
-    parts = re.findall(r"[^.\[\]]+|\[\d+\]", place)
-    return [int(part[1:-1]) - 1 if part.startswith("[") else part for part in parts]
+    parts = re.findall(r'"[^"]*"|[^.\[\]"]+|\[\d+\]', place)
+    return [int(part[1:-1]) - 1 if part.startswith("[") else part.strip('"') for part in parts]
 
 
 def slot(definition: Definition, data: dict[str, Any], place: str) -> tuple[Any, Any]:
@@ -78,10 +84,67 @@ def slot(definition: Definition, data: dict[str, Any], place: str) -> tuple[Any,
     return holder, key
 
 
-def with_values(definition: Definition, values: Mapping[str, float]) -> Definition:
-    """The definition with the numbers at some places replaced (SI units); validated anew."""
+def with_values(definition: Definition, values: Mapping[str, Any]) -> Definition:
+    """The definition with the values at some places replaced; validated anew, as from a file.
+
+    Values are numbers in SI units or texts with a unit, names, arrays, tables, or whole parts.
+    """
     data = definition.model_dump(mode="json")
+    only_numbers = True
     for place, value in values.items():
-        holder, key = slot(definition, data, place)
-        holder[key] = round(value) if isinstance(holder[key], int) else value
-    return from_json(Definition, data, "with the values given:")
+        holder, key = _holder(data, place)
+        old = holder.get(key) if isinstance(holder, dict) else holder[key]
+        new = _as_json(value)
+        only_numbers &= isinstance(new, int | float) or (isinstance(new, str) and _lone(old) is not None)
+        if isinstance(new, int | float) and isinstance(old, list) and _lone(old) is not None:
+            while isinstance(holder[key], list):
+                holder, key = holder[key], 0
+            old = holder[key]
+        if isinstance(new, float) and isinstance(old, int) and new.is_integer():
+            new = int(new)
+        holder[key] = new
+    # Files that a definition out of a run file names may be gone, and new numbers name none.
+    return from_json(Definition, data, "with the values given:", stored=only_numbers)
+
+
+def _holder(data: dict[str, Any], place: str) -> tuple[Any, Any]:
+    """The table or list that holds a place, and its key there; the last key of a table need not be there yet."""
+    keys = keys_of(place)
+    holder: Any = data
+    for i, key in enumerate(keys):
+        last = i == len(keys) - 1
+        if isinstance(holder, dict) and isinstance(key, str) and (last or key in holder):
+            there = True
+        else:
+            there = isinstance(holder, list) and isinstance(key, int) and 0 <= key < len(holder)
+        if not there:
+            known = [str(one) for one in holder] if isinstance(holder, dict) else []
+            near = difflib.get_close_matches(str(key), known, n=3, cutoff=0.6)
+            raise PlaceError(f"'{place}' is not in this definition; {_missing(keys[:i], holder, near)}")
+        if last:
+            return holder, key
+        holder = holder[key]
+    raise PlaceError(f"{place!r} is no place; write keys joined by dots")
+
+
+def _missing(before: list[Any], holder: Any, near: list[str]) -> str:
+    """What there is where a place leads nowhere."""
+    where = key_path(tuple(before)) or "it"
+    if isinstance(holder, list):
+        return f"{where} is a list of {len(holder)}, counted from 1 in brackets"
+    if isinstance(holder, dict):
+        return _hint(near) if near else f"{where} has the keys {', '.join(map(str, holder))}"
+    return f"{where} is {'not given' if holder is None else 'a single value'}; set it as a whole"
+
+
+def _as_json(value: Any) -> Any:
+    """A value as ``model_dump(mode="json")`` would give it."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    return str(value) if isinstance(value, Path) else value

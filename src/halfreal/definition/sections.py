@@ -3,89 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
-from ..couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
-from ..couplings.adaptive_model_based import AdaptiveModelBased
-from ..couplings.adaptive_time_series import AdaptiveTimeSeries
-from ..couplings.axis_filters import AxisFilters
-from ..couplings.broad_band_inverse import BroadBandInverse
-from ..couplings.direct import Direct
-from ..couplings.forward_prediction import ForwardPrediction
-from ..couplings.harmonic.lms import HarmonicLms
-from ..couplings.harmonic.rls import HarmonicRls
-from ..couplings.linear_controller import LinearController
-from ..couplings.model_inverse import ModelInverse
-from ..couplings.narrow_band_table import NarrowBandTable
-from ..couplings.user import UserCoupling
-from ..models.excitations.excitation import Excitation
-from ..models.force_control.constrained import Constrained
-from ..models.structures.beam import Beam
-from ..models.structures.modal import Modes
-from ..models.structures.partition import Partition
-from ..models.structures.spring_damper import SpringDamper
-from ..models.structures.state_space import StateSpaceModel
-from ..models.structures.structure import Structure
-from ..models.structures.user import UserModel
-from ..rigs.actuator import Actuator, Delay
-from ..rigs.assembled import AssembledRig
-from ..rigs.electrodynamic import Electrodynamic
-from ..rigs.flexible_specimen import FlexibleSpecimen
-from ..rigs.force_actuated import ForceActuated
-from ..rigs.force_controlled import ForceControlled
-from ..rigs.sensors import Sensors
-from ..rigs.servo_hydraulic import ServoHydraulic
-from ..rigs.shaking_table import ShakingTable
-from ..rigs.specimen import Specimen
-from ..rigs.user import UserRig, UserSpecimen
+from ..contracts.excitation import Excitation
+from ..rigs.any_specimen import MatrixSpecimen
 from ..settings import Number, Settings, fault
-
-
-def default_kind(kind: str) -> BeforeValidator:
-    """Let a table leave out ``kind`` where one kind is the usual one."""
-
-    def fill(value: Any) -> Any:
-        return {"kind": kind, **value} if isinstance(value, dict) and "kind" not in value else value
-
-    return BeforeValidator(fill)
-
-
-Virtual = Annotated[
-    Structure | Constrained | Partition | Modes | Beam | SpringDamper | StateSpaceModel | UserModel,
-    Field(discriminator="kind"),
-    default_kind("structure"),
-]
-Coupling = Annotated[
-    Direct
-    | ForwardPrediction
-    | AdaptiveForwardPrediction
-    | LinearController
-    | AxisFilters
-    | ModelInverse
-    | NarrowBandTable
-    | BroadBandInverse
-    | AdaptiveModelBased
-    | AdaptiveTimeSeries
-    | HarmonicLms
-    | HarmonicRls
-    | UserCoupling,
-    Field(discriminator="kind"),
-]
-AnySpecimen = Annotated[
-    Specimen | FlexibleSpecimen | UserSpecimen, Field(discriminator="kind"), default_kind("specimen")
-]
-KnownSpecimen = Annotated[Specimen | FlexibleSpecimen, Field(discriminator="kind"), default_kind("specimen")]
-"""One with matrices."""
-
+from .kinds import OneOf
 
 MOST_TICKS = 1e9
 SPIN = 60e-6
 LONGEST_SOFT = 600.0
 """Seconds of a soft start or stop: every tick of it is rehearsed and recorded."""
-LONGEST_DELAY = 2000
-"""In steps: the loop is linearised with every sample of it."""
 
 
 class Timing(Settings):
@@ -123,30 +53,6 @@ class Timing(Settings):
         return math.ceil(self.soft_start / self.step - 1e-9)
 
 
-class SimulatedRig(Settings):
-    """Actuator, specimen and sensors simulated on their own step: the loop's step divided by ``substeps``."""
-
-    kind: Literal["simulated"] = "simulated"
-    actuator: Annotated[Actuator, default_kind("delay")] = Delay()
-    specimen: AnySpecimen
-    sensors: Sensors = Sensors()
-    substeps: Annotated[int, Field(ge=1, le=1000)] = 1
-
-
-Rig = Annotated[
-    SimulatedRig
-    | ForceActuated
-    | ForceControlled
-    | ServoHydraulic
-    | Electrodynamic
-    | ShakingTable
-    | AssembledRig
-    | UserRig,
-    Field(discriminator="kind"),
-    default_kind("simulated"),
-]
-
-
 class RealTime(Settings):
     """How ``halfreal run`` keeps time.
 
@@ -166,12 +72,12 @@ class RealTime(Settings):
 class Excitations(Settings):
     """What drives the test: an excitation of the virtual substructure, of the specimen, or of both."""
 
-    virtual: Excitation | None = None
-    specimen: Excitation | None = None
+    virtual: Annotated[Excitation, OneOf("excitation")] | None = None
+    specimen: Annotated[Excitation, OneOf("excitation")] | None = None
 
     @field_validator("specimen")
     @classmethod
-    def _is_a_force(cls, excitation: Any) -> Any:
+    def _is_a_force(cls, excitation: Excitation | None) -> Excitation | None:
         if excitation is not None and excitation.quantity != "force":
             raise fault(f"{excitation.quantity} given where a force is expected; only a force acts on the specimen")
         return excitation
@@ -187,5 +93,5 @@ class RecordSettings(Settings):
 class Reference(Settings):
     """The emulated system: the virtual substructure with this specimen attached rigidly; the rig's own if left out."""
 
-    specimen: KnownSpecimen | None = None
+    specimen: MatrixSpecimen | None = None
     substeps: Annotated[int, Field(ge=1, le=1000)] = 8

@@ -30,9 +30,9 @@ import numpy as np
 
 from ..errors import HalfrealError
 from ..runs.run import Run
+from .complex_frequency import LEAST_LINES_PER_ORDER, LEAST_ORDER, lscf
 from .experiment import excitation_end
 from .frf import Estimate, stepped_sine
-from .lscf import LEAST_LINES_PER_ORDER, LEAST_ORDER, lscf
 from .poles import Poles
 
 KINDS = ("random", "stepped sine", "pulse")

@@ -9,23 +9,23 @@ simulated rig, ``halfreal.run`` on the real one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from ..contracts.excitation import Excitation
 from ..couplings.direct import Direct
 from ..couplings.start_up import Measured
 from ..definition.definition import Definition
 from ..definition.sections import Excitations
 from ..errors import HalfrealError
-from ..models.excitations.excitation import SteppedSine
 from ..models.structures.state_space import StateSpaceModel
 from ..runs.rehearse import rehearse
 from ..runs.run import Run
 from .frf import Estimate, estimate, stepped_sine
 
 
-def programme(definition: Definition, excitation: Any, duration: float, axis: int = 1) -> Definition:
+def programme(definition: Definition, excitation: Excitation, duration: float, axis: int = 1) -> Definition:
     """The definition of an experiment: ``excitation``, a displacement, is what the rig is commanded on one axis."""
     n = definition.virtual.axes
     if excitation.quantity != "displacement":
@@ -39,16 +39,16 @@ def programme(definition: Definition, excitation: Any, duration: float, axis: in
     follower = StateSpaceModel(
         kind="state space", interface=n, A=-np.eye(1), B=np.zeros((1, 1 + n)), C=np.zeros((n, 1)), D=direct
     )
-    changed = definition.model_copy(
-        update={
+    changed = definition.unchecked_copy(
+        {
             "title": f"{definition.title}: identification",
             "virtual": follower,
-            "excitation": Excitations(virtual=excitation),
+            "excitation": Excitations.model_validate({"virtual": excitation}),
             "coupling": Direct(),
             "start_up": Measured(),
             "reference": None,
             "uncertainty": {},
-            "timing": definition.timing.model_copy(update={"duration": duration}),
+            "timing": definition.timing.unchecked_copy({"duration": duration}),
         }
     )
     return Definition.model_validate(changed.model_dump())
@@ -63,7 +63,7 @@ class Measurement:
     displacement: np.ndarray
     force: np.ndarray
     step: float
-    excitation: Any
+    excitation: Excitation
 
     def response(
         self,
@@ -73,19 +73,20 @@ class Measurement:
         settle: float = 0.5,
         method: Literal["H1", "H2", "Hv"] = "H1",
     ) -> Estimate:
-        """The response to the command: at the steps of a stepped sine, else averaged over windows [s].
+        """The response to the command: at the frequencies that a sine stays at, else averaged over windows [s].
 
         ``settle`` is the part of each dwell that is left out.
         """
         signal, unit = (self.displacement, "m/m") if of == "displacement" else (self.force, "N/m")
-        if isinstance(self.excitation, SteppedSine):
-            dwell = self.excitation.dwell or float(self.time[-1] + self.step)
-            hz = self.excitation.frequencies
+        dwells = self.excitation.dwells
+        if dwells is not None and dwells.sinusoidal:
+            dwell = dwells.dwell or float(self.time[-1] + self.step)
+            hz = np.array(dwells.frequencies)
             return stepped_sine(self.time, self.command, signal, hz, dwell, settle=settle * dwell, unit=unit)
         return estimate(self.command, signal, self.step, window=window, method=method, unit=unit)
 
 
-def measured(run: Run, excitation: Any, axis: int = 1) -> Measurement:
+def measured(run: Run, excitation: Excitation, axis: int = 1) -> Measurement:
     """What an experiment's run holds; refused if it did not come to its end."""
     if run.outcome != "completed":
         raise HalfrealError(
@@ -106,6 +107,6 @@ def excitation_end(run: Run) -> float:
     return float(run.definition["timing"]["duration"]) - 0.5 * run.step
 
 
-def experiment(definition: Definition, excitation: Any, duration: float, axis: int = 1) -> Measurement:
+def experiment(definition: Definition, excitation: Excitation, duration: float, axis: int = 1) -> Measurement:
     """Run an experiment on the definition's simulated rig."""
     return measured(rehearse(programme(definition, excitation, duration, axis)), excitation, axis)

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.device import Device
 from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
-from ..stability.ideal_compensator import Device
 
 ITERATIONS = 12
 SURPLUS = 2.0

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,19 +30,33 @@ LARGEST_FAULT = 997
 """Code that a block may return; the loop has two of its own above."""
 
 
+Owner = Literal["axis", "commanded", "actuator"]
+"""What channels may be counted along: all axes of the interface, those of them that are commanded, or actuators."""
+
+
 @dataclass(frozen=True)
 class Channel:
-    """One float of the loop's bus, with its unit (``"1"`` where there is none)."""
+    """One float of the loop's bus, with its unit (``"1"`` where there is none).
+
+    A channel ``of`` an axis or of an actuator is the entry with this ``number``, from 1 on, of a ``signal`` that all of
+    them have.  Where a loop is put together it takes their name, and the unit of a rotation
+    (``contracts/axes.py``); all others keep theirs.
+    """
 
     name: str
     unit: str
+    of: Owner | None = None
+    number: int = 0
+    signal: str = ""
 
 
-def channels(name: str, unit: str, count: int) -> tuple[Channel, ...]:
-    """Channels of a vector signal: ``name`` alone if there is one, else ``name.1``, ``name.2``, …"""
-    if count == 1:
-        return (Channel(name, unit),)
-    return tuple(Channel(f"{name}.{i + 1}", unit) for i in range(count))
+def channels(signal: str, unit: str, count: int, of: Owner | None = None) -> tuple[Channel, ...]:
+    """Channels of a vector signal: ``signal`` alone if there is one, else ``signal.1``, ``signal.2``, …
+
+    ``of`` says what they are counted along, if anything.
+    """
+    numbers = range(1, count + 1)
+    return tuple(Channel(signal if count == 1 else f"{signal}.{i}", unit, of, i, signal) for i in numbers)
 
 
 def names(signal: Sequence[Channel]) -> tuple[str, ...]:
@@ -70,7 +84,7 @@ class Block:
     initial: tuple[float, ...] = ()
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
     references: tuple[str, ...] = ()
-    """Keys of the papers this block implements, for the report."""
+    """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
 
 
 def layout(values: Mapping[str, Value]) -> np.dtype:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def halves(key: int) -> np.ndarray:
     return np.array([float(key >> 32), float(key & 0xFFFFFFFF)])
 
 
-def _load(bits: int) -> Callable[..., Any]:
+def _load(bits: int) -> Any:
     @intrinsic
     def load(typingctx, address):  # type: ignore[no-untyped-def]
         def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -62,7 +61,7 @@ def _load(bits: int) -> Callable[..., Any]:
     return load
 
 
-def _store(bits: int) -> Callable[..., Any]:
+def _store(bits: int) -> Any:
     @intrinsic
     def store(typingctx, address, value):  # type: ignore[no-untyped-def]
         def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]

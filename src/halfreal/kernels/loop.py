@@ -165,13 +165,16 @@ class Loop:
     def state(self, name: str) -> np.ndarray:
         """A block's state as a record with named fields: a view of ``vector``, not a copy."""
         row = self.row(name)
-        return self.vector[self._state_at[row] : self._state_at[row + 1]].view(layout(self.blocks[row].state))[0]
+        part = self.vector[self._state_at[row] : self._state_at[row + 1]]
+        record: np.ndarray = part.view(layout(self.blocks[row].state))[0]
+        return record
 
     def parameter(self, name: str) -> np.ndarray:
         """A block's parameters as a record with named fields: a view, not a copy."""
         row = self.row(name)
         part = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]]
-        return part.view(layout(self.blocks[row].parameters))[0]
+        record: np.ndarray = part.view(layout(self.blocks[row].parameters))[0]
+        return record
 
     def state_indices(self, name: str, field: str) -> np.ndarray:
         """Where a field of a block's state stands in ``vector``."""
@@ -273,26 +276,25 @@ class Loop:
 
         No Python is executed and nothing allocated until it returns; other threads go on.
         """
-        return int(
-            compiled.compiled_run()(
-                self._table,
-                self._wires,
-                self.vector,
-                self.dt,
-                ticks,
-                self._groups,
-                self.substeps,
-                self.index.get(GUARD_MODE, -1),
-                -1 if self.end is None else self.end,
-                -1 if self._follow is None else self.index[self._follow],
-                -1 if self._hold is None else self.index[self._hold],
-                0 if self._hold is None else self._writer(self._hold),
-                np.array([self.index[name] for name in self._watched], dtype=np.uint64),
-                self._seen,
-                log,
-                np.array([self.index[name] for name in record], dtype=np.uint64),
-                float(every),
-                np.empty((0, 3)) if events is None else events,
-                control,
-            )
+        given = compiled.Given(
+            table=self._table,
+            wires=self._wires,
+            vector=self.vector,
+            dt=self.dt,
+            ticks=ticks,
+            groups=self._groups,
+            substeps=self.substeps,
+            mode=self.index.get(GUARD_MODE, -1),
+            end=-1 if self.end is None else self.end,
+            follow=-1 if self._follow is None else self.index[self._follow],
+            hold=-1 if self._hold is None else self.index[self._hold],
+            mover=0 if self._hold is None else self._writer(self._hold),
+            watched=np.array([self.index[name] for name in self._watched], dtype=np.uint64),
+            seen=self._seen,
+            log=log,
+            logged=np.array([self.index[name] for name in record], dtype=np.uint64),
+            every=float(every),
+            events=np.empty((0, 3)) if events is None else events,
+            control=control,
         )
+        return int(compiled.compiled_run()(given))

@@ -7,6 +7,8 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 OWN = Path(__file__).resolve().parent.parent
 EXAMPLES = (OWN / "examples").resolve()
 INSTALLED = tuple(
@@ -15,6 +17,7 @@ INSTALLED = tuple(
         *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
         *site.getsitepackages(),
         site.getusersitepackages(),
+        str(Path(np.__file__).parent.parent),  # wherever else this environment has its libraries
     }
 )
 

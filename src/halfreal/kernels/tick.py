@@ -24,8 +24,9 @@ all, in a run one that a recorder empties.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
+import numpy as np
 from llvmlite import ir
 from numba import float64, int64, intp, njit, types, uint64
 from numba.core import cgutils
@@ -36,6 +37,7 @@ from .block import LARGEST_FAULT
 from .checked import OUT_OF_PASSES
 from .compile import OPTIONS, STEP, cacheable
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
+from .modes import ARMED, FINISHED, RAMPING, RUNNING, STOPPED_AT_REST
 
 TICK, FAULT, REQUESTED, RIG_FAULT = 0, 1, 2, 3
 SCRATCH = 4
@@ -48,8 +50,6 @@ COMPLETED, STOPPED, GUARD_FAILED, LOST = 0, 1, 2, 3
 """How a stretch of ticks ended: all run; the guard has ended the test; the guard itself failed; a block that would be
 called again and again does not come to an end."""
 
-RUNNING, TRIPPED, FINISHED, ARMED, RAMPING, RAMP_DOWN, STOPPED_AT_REST = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
-"""Values of the guard's mode; FINISHED is the end of a trip, STOPPED_AT_REST that of a ramp-down."""
 AWAY = -1
 """Status of a block whose loops did not come to an end, in place of its own status plus one."""
 WAITING = 4.0
@@ -100,99 +100,119 @@ def _call_row(table, wires, vector, base, row, t):  # type: ignore[no-untyped-de
     return status
 
 
-def _run(  # type: ignore[no-untyped-def]
-    table,
-    wires,
-    vector,
-    dt,
-    ticks,
-    groups,
-    substeps,
-    mode,
-    end,
-    follow,
-    hold,
-    mover,
-    watched,
-    seen,
-    log,
-    logged,
-    every,
-    events,
-    control,
-):
-    """Run up to ``ticks`` ticks; return COMPLETED, STOPPED (the guard has ended the test), GUARD_FAILED or LOST.
+# Indices are unsigned: of a signed one Numba asks at every use whether it counts from the end.
+COUNTS, INDICES, NUMBERS = int64[::1], uint64[::1], float64[::1]
+COUNTS_IN_ROWS, NUMBERS_IN_ROWS = int64[:, ::1], float64[:, ::1]
 
-    ``groups`` holds the numbers of controller, inner and outer rows; ``mode`` the bus index of the guard's mode, -1 if
-    there is none; ``end`` the ticks of the test, -1 if the rows before the guard never rest; ``follow`` the bus index
-    of the tick that a rig's loop takes from the test it serves, -1 if it counts its own; ``hold`` that of the channel
-    that keeps the loop at its tick, -1 if there is none, and ``mover`` the row of the block that writes it;
-    ``watched``/``seen`` the channels whose changes are events and where their last values stand.
-    """
+
+class Given(NamedTuple):
+    """All that the compiled loop is given, each with its type there."""
+
+    table: Annotated[np.ndarray, COUNTS_IN_ROWS]
+    """A row for each block."""
+    wires: Annotated[np.ndarray, INDICES]
+    """Where in ``vector`` the inputs of all blocks stand."""
+    vector: Annotated[np.ndarray, NUMBERS]
+    dt: Annotated[float, float64]
+    ticks: Annotated[int, int64]
+    """To be run."""
+    groups: Annotated[np.ndarray, COUNTS]
+    """Numbers of controller, inner and outer rows."""
+    substeps: Annotated[int, int64]
+    mode: Annotated[int, int64]
+    """Bus index of the guard's mode, -1 if there is none."""
+    end: Annotated[int, int64]
+    """Ticks of the test, -1 if the rows before the guard never rest."""
+    follow: Annotated[int, int64]
+    """Bus index of the tick that a rig's loop takes from the test it serves, -1 if it counts its own."""
+    hold: Annotated[int, int64]
+    """Bus index of the channel that keeps the loop at its tick, -1 if there is none."""
+    mover: Annotated[int, int64]
+    """Row of the block that writes it."""
+    watched: Annotated[np.ndarray, INDICES]
+    """Channels whose changes are events."""
+    seen: Annotated[int, intp]
+    """Where in ``vector`` their last values stand."""
+    log: Annotated[np.ndarray, NUMBERS_IN_ROWS]
+    """A ring of rows."""
+    logged: Annotated[np.ndarray, INDICES]
+    """Channels of a row, after the time."""
+    every: Annotated[float, float64]
+    """Of so many ticks one is logged."""
+    events: Annotated[np.ndarray, NUMBERS_IN_ROWS]
+    """Room for rows (tick, which of the watched channels, value)."""
+    control: Annotated[np.ndarray, COUNTS]
+    """The words of ``kernels/control.py``."""
+
+
+def _run(given):  # type: ignore[no-untyped-def]
+    """Run up to so many ticks; return COMPLETED, STOPPED (the guard has ended the test), GUARD_FAILED or LOST."""
+    vector, control, mode = given.vector, given.control, given.mode
+    dt, end, hold = given.dt, given.end, given.hold
     base, words = vector.ctypes.data, control.ctypes.data
-    guard = groups[0] - 1
-    inner_end = groups[0] + groups[1]
-    rows = inner_end + groups[2]
-    fine = dt / substeps
-    room = log.shape[0]
+    guard = given.groups[0] - 1
+    inner_end = given.groups[0] + given.groups[1]
+    rows = inner_end + given.groups[2]
+    fine = dt / given.substeps
+    room = given.log.shape[0]
     done = 0
-    while done < ticks:
+    while done < given.ticks:
         tick = vector[TICK]
         request = load_word(words + 8 * REQUEST)
         waiting = request == 0 and load_word(words + 8 * WAIT) == 1
         vector[REQUESTED] = WAITING if waiting else float(request)
-        first = mover if hold >= 0 and vector[hold] != 0.0 else 0
+        first = given.mover if hold >= 0 and vector[hold] != 0.0 else 0
         if end >= 0:
             going = vector[mode] == RUNNING or vector[mode] == ARMED or (tick == 0.0 and vector[mode] == RAMPING)
             if waiting or not going or tick < 0.0 or tick >= end:
                 first = guard
         lost = False
-        for row in range(first, groups[0]):
-            status = call_row(table, wires, vector, base, row, tick * dt)
+        for row in range(first, given.groups[0]):
+            status = call_row(given.table, given.wires, vector, base, row, tick * dt)
             if status != 1 and row == guard:
                 return GUARD_FAILED
             lost = lost or status == AWAY
         if lost and end < 0:  # else the guard has tripped, and the row rests
             return LOST
-        if follow >= 0:
-            tick = vector[follow]
+        if given.follow >= 0:
+            tick = vector[given.follow]
         t = tick * dt
         waiting = waiting and vector[mode] == ARMED
         done_with_it = not waiting and (hold < 0 or vector[hold] == 0.0 or (mode >= 0 and vector[mode] != RUNNING))
-        for i in range(watched.size):
-            value = vector[watched[i]]
-            if value != vector[seen + i]:
-                vector[seen + i] = value
+        for i in range(given.watched.size):
+            value = vector[given.watched[i]]
+            if value != vector[given.seen + i]:
+                vector[given.seen + i] = value
                 event = control[EVENTS]
-                if event < events.shape[0]:
-                    events[event, 0] = tick
-                    events[event, 1] = i
-                    events[event, 2] = value
+                if event < given.events.shape[0]:
+                    given.events[event, 0] = tick
+                    given.events[event, 1] = i
+                    given.events[event, 2] = value
                     control[EVENTS] = event + 1
                 else:
                     control[EVENTS_LOST] += 1
-        if room > 0 and done_with_it and (every == 1.0 or tick % every == 0.0):
+        if room > 0 and done_with_it and (given.every == 1.0 or tick % given.every == 0.0):
             written = control[ROWS]
             if written - load_word(words + 8 * ROWS_READ) < room:
                 row = written % room
-                log[row, 0] = t
-                for i in range(logged.size):
-                    log[row, 1 + i] = vector[logged[i]]
+                given.log[row, 0] = t
+                for i in range(given.logged.size):
+                    given.log[row, 1 + i] = vector[given.logged[i]]
                 store_word(words + 8 * ROWS, written + 1)
             else:
                 control[ROWS_DROPPED] += 1
                 if vector[FAULT] == 0.0:
                     vector[FAULT] = RING_FULL
         vector[RIG_FAULT] = 0.0
-        for i in range(substeps):
-            for row in range(groups[0], inner_end):
-                status = call_row(table, wires, vector, base, row, t + (i + 1) * fine)
+        for i in range(given.substeps):
+            for row in range(given.groups[0], inner_end):
+                status = call_row(given.table, given.wires, vector, base, row, t + (i + 1) * fine)
                 if status == AWAY:
                     return LOST
                 if status != 1:
                     vector[RIG_FAULT] = 1.0
         for row in range(inner_end, rows):
-            status = call_row(table, wires, vector, base, row, t + dt)
+            status = call_row(given.table, given.wires, vector, base, row, t + dt)
             if status == AWAY:
                 return LOST
             if status != 1:
@@ -208,77 +228,15 @@ def _run(  # type: ignore[no-untyped-def]
 
 call_row = njit(inline="always", **OPTIONS)(_call_row)
 
-# Indices are unsigned: of a signed one Numba asks at every use whether it counts from the end.
-_SIGNATURE = int64(
-    int64[:, ::1],
-    uint64[::1],
-    float64[::1],
-    float64,
-    int64,
-    int64[::1],
-    int64,
-    int64,
-    int64,
-    int64,
-    int64,
-    int64,
-    uint64[::1],
-    intp,
-    float64[:, ::1],
-    uint64[::1],
-    float64,
-    float64[:, ::1],
-    int64[::1],
-)
-
 
 @cache
 def compiled_run() -> Any:
     """The loop, compiled for good (first call) or read from the disk cache."""
+    kinds = [hint.__metadata__[0] for hint in get_type_hints(Given, include_extras=True).values()]
     function = cacheable(_run, STEP)
 
-    @njit(_SIGNATURE, cache=hasattr(function, "_set_uuid"), **OPTIONS)
-    def run(  # type: ignore[no-untyped-def]
-        table,
-        wires,
-        vector,
-        dt,
-        ticks,
-        groups,
-        substeps,
-        mode,
-        end,
-        follow,
-        hold,
-        mover,
-        watched,
-        seen,
-        log,
-        logged,
-        every,
-        events,
-        control,
-    ):
-        return function(
-            table,
-            wires,
-            vector,
-            dt,
-            ticks,
-            groups,
-            substeps,
-            mode,
-            end,
-            follow,
-            hold,
-            mover,
-            watched,
-            seen,
-            log,
-            logged,
-            every,
-            events,
-            control,
-        )
+    @njit(int64(types.NamedTuple(kinds, Given)), cache=hasattr(function, "_set_uuid"), **OPTIONS)
+    def run(given):  # type: ignore[no-untyped-def]
+        return function(given)
 
     return run

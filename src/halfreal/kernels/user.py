@@ -28,6 +28,8 @@ from .patience import TookTooLongError, within
 from .user_import import import_file
 
 ARGUMENTS = ("p", "s", "t", "u", "y")
+BY_NAME = "*"
+"""Arguments behind it are given by name to a function that has them, as in Python's own signatures."""
 LONGEST_CALL = 1.0
 """Seconds of a call of a user's function at rest."""
 LONGEST_EXPLANATION = 5.0
@@ -52,7 +54,10 @@ def split(reference: str) -> tuple[str, str]:
 
 
 def check_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS) -> None:
-    """Make sure that a file defines a function of so many arguments, without running any of it."""
+    """Make sure that a file defines a function of these arguments, without running any of it.
+
+    Those before ``BY_NAME`` count by their number, and it need not have those behind it.
+    """
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
     except FileNotFoundError as error:
@@ -67,11 +72,16 @@ def check_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS
         known = f"it defines {', '.join(functions)}" if functions else "it defines no function"
         raise UserFunctionError(f"{path} has no function '{name}'; {known}")
     takes = functions[name].args
+    split_at = arguments.index(BY_NAME) if BY_NAME in arguments else len(arguments)
+    placed, named = arguments[:split_at], arguments[split_at + 1 :]
     given = [argument.arg for argument in (*takes.posonlyargs, *takes.args)]
-    if len(given) != len(arguments) or takes.vararg or takes.kwonlyargs or takes.kwarg:
+    further = [*given[len(placed) :], *(argument.arg for argument in takes.kwonlyargs)]
+    strange = [one for one in further if one not in named] or takes.vararg or takes.kwarg
+    if len(given) < len(placed) or len(takes.posonlyargs) > len(placed) or strange:
+        also = f", and may have {', '.join(named)}" if named else ""
         raise UserFunctionError(
             f"'{name}' in {path}, line {functions[name].lineno}, is {name}({ast.unparse(takes)}); it must have "
-            f"{len(arguments)} arguments, {name}({', '.join(arguments)})"
+            f"{len(placed)} arguments, {name}({', '.join(placed)}){also}"
         )
 
 
@@ -83,8 +93,9 @@ def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS)
         module = import_file(path).module
     except (Exception, TookTooLongError) as error:
         raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
-    function = getattr(module, name)
-    return getattr(function, "py_func", function)  # a function already decorated by Numba is compiled here all the same
+    found = getattr(module, name)
+    function: Callable[..., Any] = getattr(found, "py_func", found)  # one already decorated by Numba is compiled again
+    return function
 
 
 def try_out(block: Block, calls: int = 2) -> None:

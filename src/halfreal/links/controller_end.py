@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.link import Link
 from ..kernels.atomic import load_word
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.clock import now
@@ -43,13 +44,12 @@ from ..kernels.datagram import (
     write_header,
 )
 from ..kernels.loop import Loop
+from ..kernels.modes import FINISHED, STOPPED_AT_REST, TRIPPED
 from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
-from ..kernels.tick import FINISHED, STOPPED_AT_REST, TRIPPED
 from ..kernels.wire import MOST, REFUSED, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
 from .datagram import Datagram, decode, version_of
-from .settings import Link
-from .wires import LinkError, Wire, to_rig
+from .wires import LinkError, Wire
 
 REPEAT = 0.1
 """Seconds after which a question is asked again."""
@@ -88,7 +88,7 @@ class ControllerEnd:
 
     @classmethod
     def connect(cls, link: Link) -> ControllerEnd:
-        return cls(to_rig(link))
+        return cls(link.to_rig())
 
     def hello(self, axes: int, step: float, lease: float, patience: float) -> Offer:
         """Ask the rig whether it is ready; it does not move."""
@@ -248,8 +248,8 @@ class ControllerEnd:
             step=receive_step,
             inputs=("link.sent", "guard.mode"),
             outputs=(
-                *channels("measured.displacement", "m", n),
-                *channels("measured.force", "N", n),
+                *channels("measured.displacement", "m", n, of="axis"),
+                *channels("measured.force", "N", n, of="axis"),
                 Channel("link.age", "s"),
                 Channel("link.idle", "s"),
                 Channel("link.lag", "1"),

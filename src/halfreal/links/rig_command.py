@@ -44,8 +44,8 @@ from ..kernels.datagram import (
     load_double,
 )
 from ..kernels.loop import REQUEST_CHANNEL
+from ..kernels.modes import FINISHED, RUNNING
 from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
-from ..kernels.tick import FINISHED, RUNNING
 from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
 from .wires import Wire
@@ -129,7 +129,7 @@ def command_block(
         step=command_step,
         inputs=(REQUEST_CHANNEL.name,),
         outputs=(
-            *channels("command", unit, n),
+            *channels("command", unit, n, of="actuator"),
             Channel("guard.mode", "1"),
             Channel("rig.state", "1"),
             Channel("rig.code", "1"),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import secrets
-import select
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.link import Link
 from ..kernels.block import Block, Channel, channels
 from ..kernels.clock import now
 from ..kernels.datagram import (
@@ -24,7 +22,6 @@ from ..kernels.datagram import (
     HEADER,
     HELLO,
     IDLE,
-    LONGEST,
     MEASUREMENT,
     OFFER,
     REFUSAL,
@@ -36,8 +33,7 @@ from ..kernels.datagram import (
 from ..kernels.wire import MOST, wire_send
 from .datagram import Datagram, decode
 from .rig_command import OwnLimits, command_block
-from .settings import Link, Udp
-from .wires import LinkError, MailboxWire, UdpWire, Wire, reason, roomy
+from .wires import Listener, Wire
 
 BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = 1, 2, 3, 4
 Measured = Callable[[], tuple[np.ndarray, np.ndarray]]
@@ -56,7 +52,7 @@ class RigEnd:
     """Listens for controllers, one session at a time; grants leases up to ``lease`` [s]."""
 
     def __init__(
-        self, axes: int, step: float, listener: Wire, address: str, lease: float, limits: OwnLimits | None = None
+        self, axes: int, step: float, listener: Listener, address: str, lease: float, limits: OwnLimits | None = None
     ) -> None:
         self.axes, self.step, self.lease = axes, step, lease
         self.limits = OwnLimits.none(axes) if limits is None else limits
@@ -69,7 +65,7 @@ class RigEnd:
 
     @classmethod
     def listen(cls, link: Link, axes: int, step: float, limits: OwnLimits | None = None) -> RigEnd:
-        listener = UdpListener(link.address) if isinstance(link, Udp) else MailboxWire(link.name, rig=True)
+        listener = link.listen()
         return cls(axes, step, listener, listener.address, link.lease, limits)
 
     def await_session(self, measured: Measured, stop: Callable[[], bool]) -> RigSession | None:
@@ -91,8 +87,7 @@ class RigEnd:
                 offer = Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code)
                 self._answer(replace(offer, channels=(*self._measured, *self.limits.offered())))
             elif self._opens(asked, key) and self._listener.speaker == asker:
-                wire = self._listener.private() if isinstance(self._listener, UdpListener) else self._listener
-                self._session = RigSession(key, lease, wire)
+                self._session = RigSession(key, lease, self._listener.private())
                 return self._session
         return None
 
@@ -113,7 +108,7 @@ class RigEnd:
 
     def turn_away(self) -> None:
         """Tell others who say HELLO during a session that the rig is busy; to be called now and then."""
-        if not isinstance(self._listener, UdpListener):
+        if not self._listener.hears_others:
             return
         for _ in range(MOST):
             data = self._listener.receive(0.0)
@@ -173,63 +168,3 @@ def answer_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     wire_send(p.way, buffer, seal(buffer, m))
     y[0] = s.sequence
     return 0
-
-
-class UdpListener:
-    """The rig's port: hears anyone, answers whoever spoke last; a session gets a socket of its own on the same port."""
-
-    def __init__(self, address: tuple[str, int]) -> None:
-        try:
-            family, kind, protocol, _, where = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)[0]
-            self._kind = (family, kind, protocol)
-            # Asked for without sharing first, so that two rigs cannot listen on one port without knowing.
-            with socket.socket(*self._kind) as alone:
-                alone.bind(where)
-                where = alone.getsockname()
-            self._socket = self._bound(where)
-        except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
-            raise LinkError(
-                f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; end what uses it, or choose "
-                "another address in link.rig"
-            ) from None
-        self._where: Any = where
-        self.speaker: Any = None
-        self.address = f"{where[0]}:{where[1]}"
-
-    def _bound(self, where: tuple[str, int]) -> socket.socket:
-        end = socket.socket(*self._kind)
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        roomy(end)
-        end.bind(where)
-        end.setblocking(False)
-        return end
-
-    def private(self) -> UdpWire:
-        """A socket for the one who spoke last: the system gives it what that one sends."""
-        end = self._bound(self._where)
-        end.connect(self.speaker)
-        return UdpWire(end, str(self.speaker))
-
-    def way(self) -> np.ndarray:
-        raise NotImplementedError("a listener is for the handshake; sessions have wires of their own")
-
-    def taken(self) -> float:
-        return 0.0
-
-    def send(self, data: bytes) -> None:
-        if self.speaker is not None:
-            with contextlib.suppress(OSError):
-                self._socket.sendto(data, self.speaker)
-
-    def receive(self, seconds: float) -> bytes | None:
-        if not select.select([self._socket], [], [], seconds)[0]:
-            return None
-        try:
-            data, self.speaker = self._socket.recvfrom(LONGEST + 1)
-        except OSError:
-            return None
-        return data
-
-    def close(self) -> None:
-        self._socket.close()

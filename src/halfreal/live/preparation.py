@@ -7,16 +7,17 @@ import math
 import numpy as np
 
 from .. import units
+from ..contracts.context import numbered
+from ..contracts.quantities import UNLIMITED
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.pace import pace
 from ..links.wires import LinkError
-from ..rigs.force_controlled import ForceControlled
-from ..rigs.sensors import Sensors
-from ..runs.build import build, initial_displacement, numbered
-from ..safety.limits import UNLIMITED, Commands
+from ..runs.build import build, watch
+from ..safety.limits import Commands
 from ..safety.slow_motion import SHARE_OF_RATE
+from ..safety.watched import COMMAND, COMMAND_RATE
 from .resumption import Resumption
 
 ROUNDING = 1e-9
@@ -31,7 +32,7 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
     rig_paced = real_time.pacing == "rig"
     stands = where_it_stands(definition, offer.displacement, offer.force)
     # without a limit of the test's, the rig's own bounds the ways to it and home
-    rate = np.minimum(limits.watched(definition.interface, definition.commands)[1].trip, offer.fastest)
+    rate = np.minimum(watch(definition)[COMMAND_RATE].trip, offer.fastest)
     send, receive = end.blocks(
         numbered("command", n),
         definition.period,
@@ -67,20 +68,18 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         for field in ("start", "goal", "now"):
             motion[field][:] = stands
         if resumption is not None:
-            resumption.into(loop)
+            resumption.into(loop, watch(definition, loop))
     return loop
 
 
 def check_own_limits(definition: Definition, offer: Offer) -> None:
     """Refuse a test whose limits on the command are wider than those that the rig itself has."""
-    axes, watched = definition.interface, definition.limits.watched(definition.interface, definition.commands)
-    key = "drive" if definition.commands == "force" else "command"
-    for name, own, ours in ((key, offer.largest, watched[0]), (f"{key}_rate", offer.fastest, watched[1])):
+    moved, watched = definition.interface.actuators, watch(definition)
+    for ours, own in ((watched[COMMAND], offer.largest), (watched[COMMAND_RATE], offer.fastest)):
         for i in np.flatnonzero((ours.trip < UNLIMITED) & (ours.trip > (1.0 + ROUNDING) * own)):
-            turns = bool(definition.limits.turns(name, axes)[i])
-            unit, place = ours.units[i], f"limits.{'rotation.' if turns else ''}{name}.trip"
+            unit, place = ours.units[i], f"limits.{'rotation.' if moved.rotations[i] else ''}{ours.key}.trip"
             raise LinkError(
-                f"{place} is {units.text(float(ours.trip[i]), unit)} on axis {axes.names[i]}, and the rig's own limit "
+                f"{place} is {units.text(float(ours.trip[i]), unit)} on axis {moved.names[i]}, and the rig's own limit "
                 f"is {units.text(float(own[i]), unit)}: the rig would stop before the test trips; tighten {place}"
             )
 
@@ -99,20 +98,16 @@ def where_it_stands(definition: Definition, displacement: np.ndarray, force: np.
 
 def initial_command(definition: Definition) -> np.ndarray:
     """Where the test begins [m or N]."""
-    displacement = initial_displacement(definition.virtual)
-    if definition.commands == "displacement":
-        return displacement
-    rig = definition.rig
-    return rig.stiffness(displacement.size) @ displacement if isinstance(rig, ForceControlled) else 0.0 * displacement
+    return definition.rig.rest_command(definition.virtual.initial_target())
 
 
 def sensor_noise(definition: Definition, quantity: Commands) -> np.ndarray:
     """How far apart two measurements of a quantity at rest may be on each axis, by the definition's sensors."""
-    sensors, axes = getattr(definition.rig, "sensors", None), definition.interface
-    if not isinstance(sensors, Sensors):
+    sensors, axes = definition.rig.known_sensors, definition.interface
+    if sensors is None:
         return np.zeros(len(axes))
-    used = sensors.of_motion(axes) if quantity == "displacement" else sensors.of_force(axes)
-    return np.array([STEADY * sensor.noise + sensor.resolution for sensor in used])
+    moved, felt = np.split(sensors.scatter(axes, STEADY), 2)
+    return moved if quantity == "displacement" else felt
 
 
 def ticks_before(definition: Definition, distance: np.ndarray, rate: np.ndarray) -> int:

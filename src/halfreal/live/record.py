@@ -77,7 +77,7 @@ class Record:
         if self.happened() in BEYOND_REACH:
             return None
         try:
-            return run_file.load(self._named())
+            return run_file.load_run(self._named())
         except (OSError, RunFileError):
             self._happened = UNREADABLE
             return None

@@ -13,14 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contracts.axes import Axes
+from ..contracts.context import Purpose
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from ..kernels.tick import RUNNING, TICK
+from ..kernels.modes import RUNNING
+from ..kernels.tick import TICK
 from ..runs.build import build, needed_to_resume
 from ..runs.run import Event, Run
 from ..safety.limits import Commands
+from ..safety.watched import Watch
 
 BEFORE, RESUMED = "before", "resumed"
 """Channels of events of earlier sessions, and of a resumption."""
@@ -28,8 +31,8 @@ WITHIN_TICKS = ("motion.state", "guard.warning")
 """Channels of a slow test that change and change back while a tick lasts, of which a row shows the end alone."""
 IN_NO_ROW = (*WITHIN_TICKS, "recorder")
 """Channels of events that cannot be seen in the rows of a record."""
-GUARDED = ("command", "", "command", "measured.displacement", "measured.force", "gap", "", "", "energy.error", "", "")
-"""What a slow test records of the signals that its guard watches, in the guard's order."""
+GUARDED = {"command.asked": "command", "target": "command", "energy error": "energy.error"}
+"""What a slow test records of quantities that its guard watches, where it is not a signal of the same name."""
 
 
 class ResumptionError(HalfrealError):
@@ -66,7 +69,7 @@ class Resumption:
                 found.append(Event(event.time, BEFORE, f"before it was resumed: {event.text}"))
         return (*found, Event(now, RESUMED, f"resumed after {self.ticks} completed ticks"))
 
-    def into(self, loop: Loop) -> None:
+    def into(self, loop: Loop, watched: Watch) -> None:
         """Bring the loop of the resumed test to where the other was interrupted."""
         mine = self.before_the_rig
         for block in mine.blocks:
@@ -77,16 +80,17 @@ class Resumption:
         motion["clock"] = self.run.signals["motion.clock"].values[self.rows[-1]] if self.ticks else 0.0
         loop.vector[TICK] = self.ticks
         peaks = loop.state("guard")["peaks"]
-        np.maximum(peaks, self.peaks(), out=peaks)
+        np.maximum(peaks, self.peaks(watched), out=peaks)
 
-    def peaks(self) -> np.ndarray:
-        """Largest values of the guard's signals so far, (11 n,); of those that no row shows, such as rates, zero."""
-        found = np.zeros((len(GUARDED), len(self.run.interface)))
-        for row, signal in enumerate(GUARDED):
-            for axis, name in enumerate(self.run.interface.channels(signal)):
-                if self.ticks and name in self.run.signals:
-                    found[row, axis] = np.abs(self.run.signals[name].values[self.rows]).max()
-        return found.ravel()
+    def peaks(self, watched: Watch) -> np.ndarray:
+        """Largest values of what the guard watches so far; of what no row shows, such as rates, zero."""
+        found = []
+        for one in watched:
+            signal = GUARDED.get(one.name, one.name)
+            for name in (channel.replace(one.name, signal, 1) for channel in one.channels):
+                seen = self.run.signals.get(name) if self.ticks else None
+                found.append(0.0 if seen is None else float(np.abs(seen.values[self.rows]).max()))
+        return np.array(found)
 
     def measured(self, quantity: Commands) -> np.ndarray:
         """A quantity as the test begins, and as measured in each completed tick, (1 + ticks, n)."""
@@ -134,7 +138,7 @@ def resume(definition: Definition, run: Run) -> Resumption:
     if run.outcome == "recording":
         raise ResumptionError("the record is still being written: the test goes on; stop it first")
     axes, n = definition.interface, definition.virtual.axes
-    measured, asked = measured_channels(axes), axes.channels("command.asked")
+    measured, asked = measured_channels(axes), axes.actuators.channels("command.asked")
     missing = [name for name in needed_to_resume(axes) if name not in run.signals]
     if missing:
         raise ResumptionError(
@@ -148,10 +152,10 @@ def resume(definition: Definition, run: Run) -> Resumption:
         name="replayed",
         step=as_recorded_step,
         inputs=(),
-        outputs=(*channels("measured.displacement", "m", n), *channels("measured.force", "N", n)),
+        outputs=(*channels("measured.displacement", "m", n, of="axis"), *channels("measured.force", "N", n, of="axis")),
     )
-    loop = build(definition, link=[replayed], endless=True, replayed=True)
-    first = build(definition, link=[replayed], endless=True)  # as the slow test begins
+    loop = build(definition, Purpose(endless=True, replayed=True), link=[replayed])
+    first = build(definition, Purpose(endless=True), link=[replayed])  # as the slow test begins
     begins = np.array([first.vector[first.index[name]] for name in measured])
     values = (
         np.column_stack([run.signals[name].values[rows] for name in measured]) if rows.size else np.zeros((0, 2 * n))

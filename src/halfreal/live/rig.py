@@ -17,6 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from ..contracts.axes import Axes
+from ..contracts.context import Context, numbered
+from ..contracts.quantities import UNLIMITED
+from ..contracts.rig import RigBlocks
 from ..definition.definition import Definition
 from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
@@ -27,10 +30,8 @@ from ..links.pace import pace
 from ..links.rig_command import OwnLimits
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
-from ..rigs.assembled import AssembledRig
-from ..rigs.user import UserRig
-from ..runs.build import initial_displacement, numbered, simulated
-from ..safety.limits import UNLIMITED
+from ..runs.build import watch
+from ..safety.watched import COMMAND, COMMAND_RATE
 from .preparation import where_it_stands
 from .privileges import prioritise
 from .resumption import take_over
@@ -76,12 +77,12 @@ class VirtualRig:
     def __init__(self, definition: Definition, *, in_step: bool = False, at: np.ndarray | None = None) -> None:
         if definition.link is None:
             raise HalfrealError("the definition has no [link] for the rig to serve; add one")
-        if isinstance(definition.rig, UserRig):
+        if not definition.rig.can_be_served:
             raise HalfrealError(f"a rig of kind '{definition.rig.kind}' cannot be served; only a simulated one can")
         self.definition, self.in_step = definition, in_step
         self._last: Loop | None = None
         self.axes = definition.virtual.axes
-        begins = initial_displacement(definition.virtual)
+        begins = definition.virtual.initial_target()
         self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
         self.force = np.zeros(self.axes)
         self.end = RigEnd.listen(definition.link, self.axes, definition.period, own_limits(definition))
@@ -89,7 +90,7 @@ class VirtualRig:
         compiled_run()
         self._channels = prepared.channels
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
-        simulated(definition, definition.rig, self.axes, self.displacement + ELSEWHERE, numbered("command", self.axes))
+        self._rig_blocks(self.displacement + ELSEWHERE)
         self.force = np.array(
             [prepared.vector[prepared.index[name]] for name in self.definition.interface.channels("measured.force")]
         )
@@ -100,10 +101,14 @@ class VirtualRig:
         """The command under which it stands."""
         return where_it_stands(self.definition, self.displacement, self.force)
 
+    def _rig_blocks(self, start: np.ndarray) -> RigBlocks:
+        """The blocks of its rig, which begin with the interface at ``start``."""
+        context = Context(self.definition, self.definition.virtual, start)
+        return self.definition.rig.blocks(context, numbered("command", self.axes))
+
     def _loop(self, session: RigSession) -> Loop:
         definition, n = self.definition, self.axes
         rig, step = definition.rig, definition.period
-        assert not isinstance(rig, UserRig)
         by_force = definition.commands == "force"
         command = self.end.command_block(
             session,
@@ -114,16 +119,13 @@ class VirtualRig:
             unit="N" if by_force else "m",
             home=np.zeros(n) if by_force else None,
         )
-        inner, sensors = simulated(definition, rig, n, self.displacement, numbered("command", n))
+        inner, sensors = self._rig_blocks(self.displacement)
         answer = self.end.answer_block(session)
         paced = [] if self.in_step else [pace(step, definition.real_time.spin, "hold", waits=True)]
-        named, foreign = definition.interface.named, isinstance(rig, AssembledRig)
         return Loop(
-            [named(block) for block in (*paced, command)],
-            [named(block, foreign=foreign) for block in inner],
-            [named(block, foreign=foreign) for block in (*sensors, answer)],
+            *definition.interface.named([*paced, command], inner, [*sensors, answer]),
             dt=step,
-            substeps=getattr(rig, "substeps", 1),
+            substeps=rig.steps_per_tick,
             follow="link.tick",
         )
 
@@ -214,9 +216,8 @@ def own_limits(definition: Definition) -> OwnLimits:
     rig commanded in displacement without a rate limit it is FURTHEST.
     """
     assert definition.link is not None
-    commands = definition.commands
-    largest, fastest = (limit.trip for limit in definition.limits.watched(definition.interface, commands)[:2])
-    moves = commands == "displacement"
+    watched, moves = watch(definition), definition.commands == "displacement"
+    largest, fastest = watched[COMMAND].trip, watched[COMMAND_RATE].trip
     anywhere = FURTHEST if moves else UNLIMITED
     furthest = np.where(fastest < UNLIMITED, np.minimum(fastest, UNLIMITED) * min(definition.link.lease, 1.0), anywhere)
     first = FIRST if moves else UNLIMITED

@@ -26,7 +26,8 @@ from ..definition.sections import MOST_TICKS
 from ..definition.user_code import changed, user_code
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
-from ..kernels.tick import RUNNING, compiled_run
+from ..kernels.modes import RUNNING
+from ..kernels.tick import compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
 from ..records import live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import units
-from ..kernels.tick import RUNNING, TICK
+from ..kernels.modes import RUNNING
+from ..kernels.tick import TICK
 from ..links.pace import percentiles
-from ..runs.events import STATES, guarded_targets, limits_used
+from ..runs.build import guarded_targets
+from ..runs.events import STATES, limits_used
 from ..safety.slow_motion import ADVANCE, AVERAGE, RAMP, SETTLE
 from .session import Session
 
@@ -70,8 +72,8 @@ def status(session: Session) -> Status:
     paced = loop.state("pace")
     ticks = max(float(paced["ticks"]), 1.0)
     now = float(seen[0]) * timing.step
-    found = definition.interface.units("N" if guarded_targets(definition) == "force" else "m")
-    gaps = [abs(float(seen[loop.index[name]])) for name in definition.interface.channels("gap")]
+    found = definition.interface.commanded.units("N" if guarded_targets(definition) == "force" else "m")
+    gaps = [abs(float(seen[loop.index[name]])) for name in definition.interface.commanded.channels("gap")]
     return Status(
         state=session.state,
         time=now,
@@ -102,7 +104,7 @@ def motion(session: Session) -> Motion:
         speed=session.speed,
         clock=float(now["clock"]),
         goal=[float(x) for x in now["goal"]],
-        units=definition.interface.units("N" if definition.commands == "force" else "m"),
+        units=definition.interface.actuators.units("N" if definition.commands == "force" else "m"),
     )
 
 

@@ -1,1 +1,126 @@
 """Virtual substructures, integration schemes, excitations and the emulated reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
+
+if TYPE_CHECKING:
+    from .excitations import Chirp as Chirp
+    from .excitations import Gust as Gust
+    from .excitations import Pulse as Pulse
+    from .excitations import Random as Random
+    from .excitations import Record as Record
+    from .excitations import Sine as Sine
+    from .excitations import Square as Square
+    from .excitations import Step as Step
+    from .excitations import SteppedSine as SteppedSine
+    from .excitations.silence import silence as silence
+    from .force_control.baumgarte import Baumgarte as Baumgarte
+    from .force_control.constrained import Constrained as Constrained
+    from .force_control.constrained import ForceMethod as ForceMethod
+    from .force_control.index_one import IndexOne as IndexOne
+    from .force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha as IndexOneGeneralizedAlpha
+    from .force_control.stiffness_estimate import Estimate as Estimate
+    from .schemes.central_difference import CentralDifference as CentralDifference
+    from .schemes.exact import Exact as Exact
+    from .schemes.exact import discretise as discretise
+    from .schemes.exact import exact_method as exact_method
+    from .schemes.exact import exact_step as exact_step
+    from .schemes.explicit_newmark import ExplicitNewmark as ExplicitNewmark
+    from .schemes.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
+    from .schemes.hht import HHT as HHT
+    from .schemes.kr_alpha import KRAlpha as KRAlpha
+    from .schemes.newmark import Newmark as Newmark
+    from .schemes.operator_splitting import OperatorSplitting as OperatorSplitting
+    from .schemes.runge_kutta import Heun as Heun
+    from .schemes.runge_kutta import RungeKutta4 as RungeKutta4
+    from .schemes.tableaus import NamedTableau as NamedTableau
+    from .schemes.tableaus import UserTableau as UserTableau
+    from .shaker import Drive as Drive
+    from .shaker import Shaker as Shaker
+    from .shaker import polynomials as polynomials
+    from .shaker import responses as responses
+    from .structures.base_excited import BaseExcited as BaseExcited
+    from .structures.base_excited import InterfaceError as InterfaceError
+    from .structures.beam import Beam as Beam
+    from .structures.beam import BeamResponse as BeamResponse
+    from .structures.beam import BeamSupport as BeamSupport
+    from .structures.beam import Place as Place
+    from .structures.beam import Segment as Segment
+    from .structures.beam_elements import node_dofs as node_dofs
+    from .structures.beam_elements import rectangle as rectangle
+    from .structures.beam_elements import uniform_beam as uniform_beam
+    from .structures.craig_bampton import Reduction as Reduction
+    from .structures.craig_bampton import ReductionError as ReductionError
+    from .structures.craig_bampton import boundary_modes as boundary_modes
+    from .structures.craig_bampton import craig_bampton as craig_bampton
+    from .structures.craig_bampton import reduced as reduced
+    from .structures.damping import Rayleigh as Rayleigh
+    from .structures.damping import modal_damping as modal_damping
+    from .structures.frame_elements import Section as Section
+    from .structures.frame_elements import frame_beam as frame_beam
+    from .structures.frame_elements import frame_dofs as frame_dofs
+    from .structures.frame_elements import rigid_mass as rigid_mass
+    from .structures.joints import Joint as Joint
+    from .structures.joints import point_mass as point_mass
+    from .structures.joints import spring as spring
+    from .structures.modal import ModalResponse as ModalResponse
+    from .structures.modal import Modes as Modes
+    from .structures.partition import Partition as Partition
+    from .structures.partition import Removed as Removed
+    from .structures.restoring import BilinearLaw as BilinearLaw
+    from .structures.restoring import BoucWenLaw as BoucWenLaw
+    from .structures.restoring import CubicLaw as CubicLaw
+    from .structures.restoring import ElastoplasticLaw as ElastoplasticLaw
+    from .structures.restoring import Element as Element
+    from .structures.restoring import LinearLaw as LinearLaw
+    from .structures.spring_damper import SpringDamper as SpringDamper
+    from .structures.state_space import StateSpaceModel as StateSpaceModel
+    from .structures.structure import Response as Response
+    from .structures.structure import Structure as Structure
+    from .structures.structure import Support as Support
+    from .structures.substructure import Substructure as Substructure
+    from .structures.substructure import SubstructureError as SubstructureError
+    from .structures.substructure import couple as couple
+    from .structures.user import UserModel as UserModel
+else:
+    __getattr__, __dir__, __all__ = lazy(
+        __name__,
+        {
+            "excitations": "Chirp Gust Pulse Random Record Sine Square Step SteppedSine",
+            "excitations.silence": "silence",
+            "force_control.baumgarte": "Baumgarte",
+            "force_control.constrained": "Constrained ForceMethod",
+            "force_control.index_one": "IndexOne",
+            "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
+            "force_control.stiffness_estimate": "Estimate",
+            "schemes.central_difference": "CentralDifference",
+            "schemes.exact": "Exact discretise exact_method exact_step",
+            "schemes.explicit_newmark": "ExplicitNewmark",
+            "schemes.generalized_alpha": "GeneralizedAlpha",
+            "schemes.hht": "HHT",
+            "schemes.kr_alpha": "KRAlpha",
+            "schemes.newmark": "Newmark",
+            "schemes.operator_splitting": "OperatorSplitting",
+            "schemes.runge_kutta": "Heun RungeKutta4",
+            "schemes.tableaus": "NamedTableau UserTableau",
+            "shaker": "Drive Shaker polynomials responses",
+            "structures.base_excited": "BaseExcited InterfaceError",
+            "structures.beam": "Beam BeamResponse BeamSupport Place Segment",
+            "structures.beam_elements": "node_dofs rectangle uniform_beam",
+            "structures.craig_bampton": "Reduction ReductionError boundary_modes craig_bampton reduced",
+            "structures.damping": "Rayleigh modal_damping",
+            "structures.frame_elements": "Section frame_beam frame_dofs rigid_mass",
+            "structures.joints": "Joint point_mass spring",
+            "structures.modal": "ModalResponse Modes",
+            "structures.partition": "Partition Removed",
+            "structures.restoring": "BilinearLaw BoucWenLaw CubicLaw ElastoplasticLaw Element LinearLaw",
+            "structures.spring_damper": "SpringDamper",
+            "structures.state_space": "StateSpaceModel",
+            "structures.structure": "Response Structure Support",
+            "structures.substructure": "Substructure SubstructureError couple",
+            "structures.user": "UserModel",
+        },
+    )

@@ -72,6 +72,7 @@ def check_json(answer: Check) -> dict[str, Any]:
         "reasons": list(answer.reasons),
         "remedies": list(answer.remedies),
         "binding_constraint": answer.binding,
+        "findings": list(answer.findings),
         "spectral_radius": linearisation.spectral_radius,
         "critical_delay_s": stability.critical_delay,
         "delay_margin_s": None if margin is None else margin.critical_delay,
@@ -94,7 +95,9 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
     return {
         "file": str(path),
         "title": run.title,
-        "verdict": run.verdict,
+        "verdict": run.verdict or None,
+        "reasons": list(run.reasons),
+        "remedies": list(run.remedies),
         "outcome": run.outcome,
         "reason": run.reason,
         "stable": None if run.stability is None else run.stability.stable,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..runs.error_measures import frequency_evaluation, nrmse
 from ..runs.run import Run
 from . import measures as errors
 from .series import in_test, judged, largest, peak
@@ -118,19 +119,19 @@ def agreements(first: Run, second: Run, from_time: float = 0.0) -> list[Agreemen
         ours, theirs = first.vector(channel), second.vector(channel)
         if ours is None or theirs is None or not len(i):
             continue
-        for k in range(min(len(first.interface), len(second.interface))):
+        for k in range(min(ours.shape[1], theirs.shape[1])):
             x, r = ours[i, k], theirs[j, k]
             finite = np.isfinite(x) & np.isfinite(r)
             end = len(finite) if finite.all() else int(np.argmin(finite))
             x, r, time = x[:end], r[:end], first.time[i][:end]
             step = (time[-1] - time[0]) / (end - 1) if end > 1 else first.step
             with np.errstate(over="ignore", invalid="ignore"):
-                index = errors.frequency_evaluation(r, x, step)
+                index = frequency_evaluation(r, x, step)
                 found.append(
                     Agreement(
                         signal=name,
                         dof=k + 1,
-                        nrmse=errors.nrmse(r, x),
+                        nrmse=nrmse(r, x),
                         largest=in_unit(peak(x - r), first.units(channel)[k]),
                         amplitude=index.amplitude,
                         delay=index.delay,

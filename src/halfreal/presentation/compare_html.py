@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from ..citations import PAPERS
+from ..citations import paper
 from ..records.run_file import definition_hash
 from ..runs.run import Run
 from . import compare, compare_plots, realtime_plots, series
@@ -46,7 +46,7 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
         real_times=[real_time(run) for run in runs],
         events=happened[:EVENTS_SHOWN],
         events_in_all=len(happened),
-        papers=[PAPERS.get(key, key) for key in keys],
+        papers=[paper(key) for key in keys],
         provenance=provenance(first, second),
     )
 
@@ -55,7 +55,7 @@ def pictures(first: Run, second: Run) -> Pictures:
     """All plots the records have data for, by section."""
     made = Pictures("response", "pace 0", "pace 1")
     here, there = compare.labels(first, second)
-    for dof in range(1, min(len(first.interface), len(second.interface)) + 1):
+    for dof in (i + 1 for i in first.interface.commanded_at if i < len(second.interface)):
         of = series.of_axis(first, dof)
         made.add(
             "response",

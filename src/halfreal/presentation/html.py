@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..citations import PAPERS
+from ..citations import paper
 from ..records.run_file import definition_hash
 from ..records.whole_file import whole_file
 from ..runs.run import Run
@@ -38,7 +38,7 @@ NOTES = {
 """What the key figures mean."""
 
 
-def write(
+def report(
     run: Run, path: str | Path, overwrite: bool = False, from_time: float = 0.0, compare: Run | None = None
 ) -> None:
     """Write the report of ``run``, whole or not at all; the error measures count from ``from_time`` [s] on.
@@ -95,8 +95,7 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     )
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
     emulated = "" if run.vector("reference") is None else ", emulated system (reference)"
-    for dof in range(1, len(run.interface) + 1):
-        limit = series.limit(run, "command", dof)
+    for dof in (i + 1 for i in run.interface.commanded_at):
         of = series.of_axis(run, dof)
         delay = next((row.delay for row in rows if row.comparison == "synchronisation" and row.dof == dof), np.nan)
         pure = delay if np.isfinite(delay) and abs(delay) >= 0.05 * run.step else None
@@ -112,10 +111,13 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
             partial(plots.synchronisation, run, dof, pure, start),
         )
         made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
+    for i, name in enumerate(run.interface.actuators.names):
+        limit = series.command_limit(run, i + 1)
+        of = "" if len(run.interface.actuators) == 1 else f", {series.moved(run)} {name}"
         made.add(
             "command",
             f"Command asked for by the coupling and applied by the guard{of}.",
-            partial(plots.command, run, dof, None if limit is None else (-limit, limit)),
+            partial(plots.command, run, i + 1, None if limit is None else (-limit, limit)),
         )
     made.add(
         "response",
@@ -169,4 +171,4 @@ def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str
 def papers(run: Run, rows: tuple[errors.Measures, ...]) -> list[str]:
     """Papers of the run's methods and of the measures; a key we have no paper for stands for itself."""
     keys = dict.fromkeys((*run.references, *(errors.REFERENCES if rows else ())))
-    return [PAPERS.get(key, key) for key in keys]
+    return [paper(key) for key in keys]

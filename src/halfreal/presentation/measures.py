@@ -105,6 +105,8 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
         work = run.vector(answer) if answer else None
         most = largest(run, truth, at)
         for i, unit in enumerate(run.units(truth)):
+            if i not in run.interface.commanded_at:  # nothing makes the rig follow there
+                continue
             due = peak(r[at, i])
             if due < STILL * most[unit]:  # it was not asked to move: nothing to follow
                 continue

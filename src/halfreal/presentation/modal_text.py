@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..figures import BAD, MEASURED, QUIET, REFERENCE, TARGET, new_figure, styled
-from ..identification.lscf import synthesised
+from ..identification.complex_frequency import synthesised
 from ..studies.modal_analysis import LEAST_OUTPUTS, ModalAnalysis, Mode
 
 if TYPE_CHECKING:

@@ -33,21 +33,23 @@ class NothingToPlotError(ValueError):
 
 
 def values_of(run: Run, name: str, dof: int) -> np.ndarray | None:
-    vector = run.vector(name)
-    return None if vector is None else drawable(vector[:, dof - 1])
+    vector, column = run.vector(name), run.column(name, dof - 1)
+    return None if vector is None or column is None else drawable(vector[:, column])
 
 
 def needed(run: Run, name: str, dof: int) -> np.ndarray:
     column = values_of(run, name, dof)
     if column is None or not np.isfinite(column).any():
-        raise NothingToPlotError(
-            f"the run has no values of '{name}'; it recorded {', '.join(run.signals) or 'nothing'}"
-        )
+        raise NothingToPlotError(nothing_of(run, name))
     return column
 
 
+def nothing_of(run: Run, name: str) -> str:
+    return f"the run has no values of '{name}'; it recorded {', '.join(run.signals) or 'nothing'}"
+
+
 def unit_of(run: Run, name: str, dof: int, largest: float) -> Display:
-    return display(run.units(name)[dof - 1], largest)
+    return display(run.units(name)[run.column(name, dof - 1) or 0], largest)
 
 
 def _line(axes: Axes, run: Run, values: np.ndarray, unit: Display, **look: Any) -> None:
@@ -262,10 +264,13 @@ def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure
 
 
 @styled
-def command(run: Run, dof: int = 1, limits: tuple[float, float] | None = None) -> Figure:
+def command(run: Run, actuator: int = 1, limits: tuple[float, float] | None = None) -> Figure:
     """The command asked for and the one applied after the guard, with the rig's limits if they are given."""
-    applied, asked = needed(run, "command", dof), values_of(run, "command.asked", dof)
-    unit = unit_of(run, "command", dof, peak(applied, asked))
+    both = [run.vector(name) for name in ("command", "command.asked")]
+    applied, asked = (None if one is None else drawable(one[:, actuator - 1]) for one in both)
+    if applied is None or not np.isfinite(applied).any():
+        raise NothingToPlotError(nothing_of(run, "command"))
+    unit = display(run.units("command")[actuator - 1], peak(applied, asked))
     figure = new_figure(10.4, 2.6)
     axes = figure.subplots()
     if asked is not None:

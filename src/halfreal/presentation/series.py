@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.modes import OVER
 from ..runs.run import Run, Stability
 
 SMALLEST_POLE = 1e-6
 """Poles below it (delay lines that empty themselves) say nothing about the loop."""
 TRIP = "guard.cause"
 """The channel on which the guard says why it stepped in."""
-ENDED = (1, 2, 5, 6)
-"""Values of the guard's mode in which the test is over: tripped, finished, ramping down, stopped."""
 NARROW, MOSTLY = 1.15, 0.9
 """A motion has one frequency if this part of its power is within this factor of the strongest."""
 LARGEST_DRAWN = 1e12
@@ -184,7 +183,7 @@ def cut_short(run: Run) -> float | None:
     if trips:
         return min(trips)
     modes = run.signals.get("guard.mode")
-    ended = np.zeros(0, dtype=int) if modes is None else np.flatnonzero(np.isin(modes.values, ENDED))
+    ended = np.zeros(0, dtype=int) if modes is None else np.flatnonzero(np.isin(modes.values, OVER))
     return float(run.time[ended[0]]) if len(ended) else None
 
 
@@ -255,6 +254,21 @@ def excitations(run: Run) -> list[str]:
         and not name.endswith(".rate")
         and peak(signal.values) > 0
     ]
+
+
+def moved(run: Run) -> str:
+    """What the commands of a run are counted along, in a word."""
+    return "axis" if run.interface.moved_by is None else "actuator"
+
+
+def command_limit(run: Run, number: int) -> float | None:
+    """The trip limit of a command by the run's definition [SI], or None; commands are counted from 1."""
+    if run.interface.moved_by is None:
+        return limit(run, "command", run.interface.commanded_at[number - 1] + 1)
+    value = _setting(run, "limits", "actuator", "stroke", "trip")
+    if isinstance(value, list | tuple) and value:
+        value = value[min(number, len(value)) - 1]
+    return float(value) if isinstance(value, int | float) else None
 
 
 def limit(run: Run, signal: str, dof: int = 1, which: str = "trip") -> float | None:

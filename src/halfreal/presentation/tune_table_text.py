@@ -11,7 +11,7 @@ from .. import units
 from ..figures import QUIET, new_figure, styled
 from ..rigs.interface_geometry import AXES
 from ..rigs.table_tuning import FLAT
-from ..studies.check.check import LEAST_GAIN_DB
+from ..studies.check.criteria.gain import LEAST_GAIN_DB
 from ..studies.tuning.table import ALIKE, AxisFollowing, TableTuning, Tried
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def _line(place: int, row: TuningRow, tuning: Tuning) -> str:
     margin = None if row.stability is None else row.stability.margin
     phase = "" if margin is None else _margin(margin.phase_margin_deg, ".0f", "°")
     gain = "" if margin is None else _margin(margin.gain_margin_db, ".1f", " dB")
-    noise = "" if row.parts is None else f"{row.parts.noise_gain:.2f}"
+    noise = "" if row.parts is None or math.isnan(row.parts.noise_gain) else f"{row.parts.noise_gain:.2f}"
     further = "any" if math.isinf(row.delay_margin) else units.text(row.delay_margin, "s", 3)
     unit = "N" if tuning.commands == "force" else "m"
     effort = f"{units.text(row.nominal.command, unit, 3)}, {units.text(row.nominal.command_rate, unit + '/s', 3)}"
@@ -74,7 +74,8 @@ def about(parts: Parts) -> list[str]:
     told = [
         f"measured against the emulated system    {percent(parts.whole)}, mostly {parts.largest}",
         f"noise floor                             {percent(parts.noise)}",
-        f"delay of the measured force             {percent(parts.feedback_delay)}",
+        f"delay of the measured force             "
+        f"{'not known' if parts.feedback_delay is None else percent(parts.feedback_delay)}",
         f"delay of the rig                        {percent(parts.tracking_delay)} "
         f"(it {late} by {units.text(abs(parts.delay), 's', 3)})",
         f"amplitude of the rig                    {percent(parts.amplitude)}",

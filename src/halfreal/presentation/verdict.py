@@ -1,4 +1,4 @@
-"""GO or NO-GO of a rehearsal, the outcome of a run, and a word on the stability of the loop."""
+"""GO or NO-GO of a rehearsal that was judged, the outcome of a run, and a word on the stability of the loop."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ class Verdict:
     stability: str
 
 
+NOT_JUDGED = "NOT JUDGED"
 TONES = {"completed": "go", "stopped": "check", "tripped": "no-go", "failed": "no-go", "recording": "check"}
 
 
 def verdict(run: Run) -> Verdict:
-    """The banner: of a rehearsal whether the test may go, CHECK if it was not judged; of a run how it ended."""
+    """The banner: of a rehearsal whether the test may go, if it was judged; of a run, or of a rig, how it ended."""
     inside = run.time[series.in_test(run)]
     last = float(inside[-1]) if len(inside) else float(run.time[-1]) if len(run.time) else 0.0
     cut = series.cut_short(run)
@@ -43,11 +44,12 @@ def verdict(run: Run) -> Verdict:
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
-    if run.kind == "run":
+    if run.kind != "rehearsal":
         judged = f"The test was judged {run.verdict} before it ran. " if run.verdict else ""
         return Verdict(run.outcome.upper(), TONES[run.outcome], sentence(told), judged + loop)
-    word = run.verdict or "CHECK"
-    return Verdict(word, word.lower(), sentence(told), loop)
+    if not run.verdict:
+        return Verdict(NOT_JUDGED, "check", sentence(told), f"Whether the test may go, halfreal check tells. {loop}")
+    return Verdict(run.verdict, run.verdict.lower(), sentence(told), loop)
 
 
 def about_loop(stability: Stability) -> str:

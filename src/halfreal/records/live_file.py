@@ -5,7 +5,7 @@
     finish("test.h5", outcome="completed")           how the test ended, as the controller knows it
     pack("test.h5")                                  the same run as an ordinary, compressed file
 
-At every moment in between ``run_file.load`` reads what is there.
+At every moment in between ``run_file.load_run`` reads what is there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from . import live_layout as layout
 from . import superblock
 from .kept_file import KeptFile
 from .recorder import room_for
-from .run_file import RunFileError, escaped, load, name_channel, name_time, save, write_header
+from .run_file import RunFileError, escaped, load_run, name_channel, name_time, save, write_header
 from .whole_file import whole_file
 
 LARGEST = 4e9
@@ -162,5 +162,5 @@ def pack(path: str | Path) -> bool:
         os.close(fd)
     if size > LARGEST or room_for(path, size) is not None:
         return False
-    save(load(path), path, overwrite=True)
+    save(load_run(path), path, overwrite=True)
     return True

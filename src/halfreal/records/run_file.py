@@ -4,7 +4,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
 
     /                     attributes: format = "halfreal run", format_version, title, kind, outcome, reason,
                           step [s], axes (their names), rotations (which of them are), drives (commands are forces of
-                          actuators, which are no axes),
+                          actuators, which are no axes), passive (axes that are not commanded) and actuators (names of
+                          those that move the interface by their strokes), where there are such,
                           seed (decimal text: it may exceed 64 bits), started (ISO 8601, UTC)
     /time                 float64 (n,), attribute unit = "s"
     /channels/<name>      (n,), attributes name and unit; in the order of recording
@@ -90,7 +91,7 @@ def content(run: Run) -> bytes:
     return made.getvalue()
 
 
-def load(path: str | Path) -> Run:
+def load_run(path: str | Path) -> Run:
     """Read a run back, bit for bit; one that is being recorded, or was cut short, as far as it is there."""
     path = Path(path)
     for left in reversed(range(TRIES)):
@@ -178,6 +179,10 @@ def write_header(run: Run, file: Any) -> None:
     head["step"], head["seed"] = float(run.step), str(int(run.seed))
     head["axes"], head["drives"] = list(run.interface.names), run.interface.drives
     head["rotations"] = run.interface.rotations
+    if run.interface.passive:
+        head["passive"] = list(run.interface.passive)
+    if run.interface.moved_by is not None:
+        head["actuators"] = list(run.interface.moved_by)
 
     events = file.create_group("events")
     _array(events, "time", np.array([event.time for event in run.events], dtype=float)).attrs["unit"] = "s"
@@ -338,7 +343,9 @@ def _axes(head: Any) -> Axes:
     if int(head["format_version"]) == 1:
         return Axes.numbered(int(head["interface"]))
     turning = tuple(bool(one) for one in head["rotations"]) if "rotations" in head else None
-    return Axes(tuple(head["axes"]), bool(head["drives"]), turning)
+    moved_by = tuple(map(str, head["actuators"])) if "actuators" in head else None
+    passive = tuple(map(str, head.get("passive", ())))
+    return Axes(tuple(head["axes"]), bool(head["drives"]), turning, passive, moved_by)
 
 
 def _events(group: Any) -> tuple[Event, ...]:

@@ -13,12 +13,13 @@ actuator has neither.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from scipy.linalg import expm
 
+from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.compile import kernel
 from ..kernels.history import push
@@ -27,10 +28,17 @@ from .transport import Reconstruction
 
 
 class _Actuator(Settings):
+    is_dynamic: ClassVar[bool] = True
+    """Whether it lags behind its delayed command."""
     delay: Annotated[float, Number("s", least=0)] = 0.0
     reconstruction: Reconstruction = "linear"
     stroke: Annotated[float, Number("m", above=0)] | None = None
     speed: Annotated[float, Number("m/s", above=0)] | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether its command is a staircase."""
+        return self.reconstruction == "hold"
 
     def _block(
         self, step: Any, h: float, unit: str, x0: np.ndarray, parameters: dict[str, Any], state: dict[str, np.ndarray]
@@ -43,9 +51,9 @@ class _Actuator(Settings):
             step=step,
             inputs=tuple(channel.name for channel in channels("rig.command", unit, n)),
             outputs=(
-                *channels("rig.displacement", "m", n),
-                *channels("rig.velocity", "m/s", n),
-                *channels("rig.acceleration", "m/s^2", n),
+                *channels("rig.displacement", "m", n, of="axis"),
+                *channels("rig.velocity", "m/s", n, of="axis"),
+                *channels("rig.acceleration", "m/s^2", n, of="axis"),
             ),
             parameters={"h": h, "stroke": stroke, "travel": speed * h, **parameters},
             state=state,
@@ -76,7 +84,16 @@ def ideal_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class Delay(_Actuator):
     """A pure delay: the actuator follows its delayed command exactly."""
 
+    is_dynamic: ClassVar[bool] = False
     kind: Literal["delay"] = "delay"
+
+    def denominator(self) -> np.ndarray:
+        """Δ(s) of x = c/Δ(s), the coefficient of the highest power first."""
+        return np.ones(1)
+
+    def linear_model(self) -> StateSpace:
+        """From the delayed command to the displacement, on one axis."""
+        return StateSpace(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1)))
 
     def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
         past = np.tile(x0, (2 * substeps + 1, 1))
@@ -104,11 +121,20 @@ class FirstOrder(_Actuator):
     kind: Literal["first order"]
     time_constant: Annotated[float, Number("s", above=0)]
 
+    def denominator(self) -> np.ndarray:
+        """Δ(s) of x = c/Δ(s), the coefficient of the highest power first."""
+        return np.array([self.time_constant, 1.0])
+
+    def linear_model(self) -> StateSpace:
+        """From the delayed command to the displacement, on one axis."""
+        rate = 1.0 / self.time_constant
+        return StateSpace(np.array([[-rate]]), np.array([[rate]]), np.ones((1, 1)), np.zeros((1, 1)))
+
     def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
         a = h / self.time_constant
         decay = math.exp(-a)
         mean = (1.0 - decay) / a
-        held = self.reconstruction == "hold"
+        held = self.holds
         old, new = (0.0, 1.0 - decay) if held else (mean - decay, 1.0 - mean)
         return self._block(
             first_order_step,
@@ -142,6 +168,17 @@ class SecondOrder(_Actuator):
     frequency: Annotated[float, Number("Hz", above=0)]
     damping: Annotated[float, Number("1", above=0)]
 
+    def denominator(self) -> np.ndarray:
+        """Δ(s) of x = c/Δ(s), the coefficient of the highest power first."""
+        omega = 2 * np.pi * self.frequency
+        return np.array([omega**-2, 2 * self.damping / omega, 1.0])
+
+    def linear_model(self) -> StateSpace:
+        """From the delayed command to the displacement, on one axis."""
+        omega = 2.0 * np.pi * self.frequency
+        a = np.array([[0.0, 1.0], [-(omega**2), -2.0 * self.damping * omega]])
+        return StateSpace(a, np.array([[0.0], [omega**2]]), np.array([[1.0, 0.0]]), np.zeros((1, 1)))
+
     def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
         omega = 2 * math.pi * self.frequency
         # states x, v, c and c's slope; the command is linear over the step (Van Loan 1978)
@@ -149,7 +186,7 @@ class SecondOrder(_Actuator):
         augmented[0, 1] = augmented[2, 3] = 1.0
         augmented[1, :3] = -(omega**2), -2 * self.damping * omega, omega**2
         transition = expm(augmented * h)[:2]
-        late = transition[:, 2] if self.reconstruction == "hold" else transition[:, 3] / h
+        late = transition[:, 2] if self.holds else transition[:, 3] / h
         weights = np.column_stack([transition[:, :2], transition[:, 2] - late, late])
         return self._block(
             second_order_step,

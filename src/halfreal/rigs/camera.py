@@ -52,7 +52,7 @@ class Camera(Settings):
             name="camera",
             step=camera_step,
             inputs=seen,
-            outputs=channels("measured.displacement", "m", n),
+            outputs=channels("measured.displacement", "m", n, of="axis"),
             parameters={
                 "period": period,
                 "interval": 0.0 if whole else self.interval,

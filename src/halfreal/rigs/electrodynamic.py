@@ -26,15 +26,20 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.context import Context
+from ..contracts.known import Known
+from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, Channel, Value
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, stored
 from ..models.schemes.exact import discretise
-from ..models.shaker import Drive, Shaker
-from ..settings import Settings, fault
+from ..models.shaker import Drive, Shaker, polynomials
+from ..settings import fault
+from ..stability.ideal_compensator import Follower
 from .held_structure import HeldStructure
 from .sensors import Sensors
-from .specimen import EXCITATION
+from .specimen import EXCITATION, excitation_block
+from .with_sensors import SensedRig
 
 
 def continuous_drive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -94,7 +99,7 @@ class Plant:
     d: np.ndarray
 
 
-class Electrodynamic(Settings):
+class Electrodynamic(SensedRig):
     """A shaker with its servo drive, the specimen it moves, and the sensors; one axis."""
 
     kind: Literal["electrodynamic"]
@@ -112,15 +117,22 @@ class Electrodynamic(Settings):
             raise fault("a degree of freedom besides the interface has no mass; condense it statically", "mass")
         return specimen
 
+    def fits(self, known: Known) -> None:
+        """Raise a fault unless sensors and drive suit the interface and the step."""
+        super().fits(known)
+        if known.step is not None and known.virtual is not None:
+            self.check_step(known.step, known.virtual.axes)
+
     def check_step(self, step: float, axes: int) -> None:
         """Raise a fault if the interface or the rig's own step does not fit."""
         if axes != 1:
             raise fault(f"an electrodynamic rig has one axis where the interface has {axes}; use another rig")
         fine = step / self.substeps
-        for name in ("position_rate", "force_rate"):
-            rate = getattr(self.drive, name)
-            steps = None if rate is None else 1.0 / (rate * fine)
-            if steps is not None and (round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps):
+        for name, rate in (("position_rate", self.drive.position_rate), ("force_rate", self.drive.force_rate)):
+            if rate is None:
+                continue
+            steps = 1.0 / (rate * fine)
+            if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
                 raise fault(
                     f"a period of {name}, {1.0 / rate:g} s, is no whole number of the rig's own steps of {fine:g} s; "
                     "change rig.substeps",
@@ -195,6 +207,19 @@ class Electrodynamic(Settings):
         if self.drive.position_rate is None:
             return None
         return "the sampled drive is judged as if it were continuous; only the rehearsal has its sampling"
+
+    @property
+    def steps_per_tick(self) -> int:
+        return self.substeps
+
+    def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
+        """Drive, shaker and specimen; sensors."""
+        moving = self.block(command, context.period, context.start, ideal=context.faultless)
+        resting = np.array(moving.initial)[: 2 * len(context.axes)]
+        return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
+
+    def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
+        return Follower(*polynomials(self.shaker if shaker is None else shaker, self.drive), delay=0.5 * step)
 
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray, *, ideal: bool) -> Block:
         """The block "specimen"; ``ideal`` leaves out sampling and limit of the drive."""

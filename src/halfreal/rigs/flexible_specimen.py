@@ -12,21 +12,23 @@ Matrices are in SI units; where a degree of freedom is a rotation, its entries a
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.specimen import KnownSpecimen, RigSpecimen
+from ..contracts.system import Elements, System
 from ..kernels.block import Block, Channel, channels
 from ..models.schemes.exact import exact_method
 from ..models.structures.base_excited import BaseExcited, InterfaceError, Simplification
 from ..models.structures.damping import Rayleigh, modal_damping
 from ..models.structures.structure import Dof, Response
-from ..settings import Matrix, Settings, Vector, fault
-from .specimen import specimen_inputs
+from ..settings import Matrix, Vector, fault
+from .specimen import Carried, specimen_inputs
 
 
-class FlexibleSpecimen(Settings):
+class FlexibleSpecimen(RigSpecimen):
     """Mass, damping and stiffness between all degrees of freedom, and which of them are the interface."""
 
     kind: Literal["flexible"]
@@ -130,6 +132,94 @@ class FlexibleSpecimen(Settings):
         dof = self.interface[0] if self.excited_dof is None else self.excited_dof
         return np.eye(len(self.mass))[:, [dof - 1]]
 
+    @property
+    def known(self) -> KnownSpecimen:
+        """The specimen itself."""
+        return self
+
+    def stiffness_at_rest(self, axes: int) -> np.ndarray:
+        """None, (axes, axes): statically determined, it follows every slow motion of the interface as a rigid body."""
+        return np.zeros((axes, axes))
+
+    def matrices_at_rest(self, axes: int) -> None:
+        """None: it has degrees of freedom of its own."""
+        return None
+
+    def fast_mass(self, axes: int) -> np.ndarray:
+        """What does not stay behind in a fast motion."""
+        return self.base_excited().fast_mass
+
+    def attached_to(self, virtual: System, axes: int) -> System:
+        """The emulated system, of (q, u_a): virtual part and specimen as one."""
+        part = self.base_excited()
+        n, free = virtual.dofs, len(part.free)
+        interface = virtual.displacement_outputs[:axes]
+        # the specimen's displacements out of those of the whole
+        place = np.zeros((len(part.mass), n + free))
+        place[list(part.interface), :n] = interface
+        place[list(part.free), n:] = np.eye(free)
+
+        def joined(own: np.ndarray, added: np.ndarray) -> np.ndarray:
+            whole = place.T @ added @ place
+            whole[:n, :n] += own
+            return np.asarray(whole)
+
+        def wider(rows: np.ndarray) -> np.ndarray:
+            return np.hstack([rows, np.zeros((len(rows), free))])
+
+        moved = (part.transmission @ interface @ start for start in (virtual.displacement, virtual.velocity))
+        displacement, velocity = (
+            np.concatenate(pair) for pair in zip((virtual.displacement, virtual.velocity), moved, strict=True)
+        )
+        return System(
+            mass=joined(virtual.mass, part.mass),
+            damping=joined(virtual.damping, part.damping),
+            stiffness=joined(virtual.stiffness, part.stiffness),
+            inputs=np.hstack([wider(virtual.inputs[:, :2].T).T, place.T @ self.pushed()]),
+            displacement_outputs=wider(virtual.displacement_outputs),
+            velocity_outputs=wider(virtual.velocity_outputs),
+            acceleration_outputs=wider(virtual.acceleration_outputs),
+            elements=Elements(virtual.elements.law, wider(virtual.elements.direction), virtual.elements.parameters),
+            displacement=displacement,
+            velocity=velocity,
+        )
+
+    def scaled(self, share: float) -> Self | None:
+        """The specimen with this share of its matrices."""
+        given = {"mass": self.mass, "damping": self.damping, "stiffness": self.stiffness}
+        return self.unchecked_copy({key: share * m for key, m in given.items() if m is not None})
+
+    def felt_in_motion(self, axes: int) -> tuple[str, ...]:
+        """What of it is not felt in a slow test."""
+        return ("mass", *(["damping"] if np.any(self.damping_matrix()) else []))
+
+    # --- on a rig that moves with it, such as a shaking table ---------------------------------------------------------
+
+    def check_carried(self) -> None:
+        """Raise a fault unless a rig can be integrated exactly together with it."""
+        if self.simplification != "none":
+            raise fault(
+                f"'{self.simplification}' on a shaking table, which moves with the whole specimen; give \"none\"",
+                "simplification",
+            )
+
+    def carried(self, n: int) -> Carried:
+        """M, D, K and b of a rig's own equations."""
+        part = self.base_excited()
+        order = [*part.interface, *part.free]
+        mass, damping, stiffness = (m[np.ix_(order, order)] for m in (part.mass, part.damping, part.stiffness))
+        return mass, damping, stiffness, self.pushed()[order]
+
+    def carried_along(self, n: int) -> np.ndarray:
+        """Free degrees of freedom where the interface stands, (free, n)."""
+        return self.base_excited().transmission
+
+    def carried_responses(self) -> list[tuple[int, str]]:
+        """Further outputs, by their place in ``carried`` and their quantity."""
+        part = self.base_excited()
+        order = [*part.interface, *part.free]
+        return [(order.index(one.dof - 1), one.quantity) for one in self.responses.values()]
+
     def response_channels(self) -> tuple[Channel, ...]:
         return tuple(Channel(f"rig.{name}", one.unit) for name, one in self.responses.items())
 
@@ -152,7 +242,7 @@ class FlexibleSpecimen(Settings):
             name="specimen",
             step=method.step,
             inputs=specimen_inputs(n),
-            outputs=(*channels("rig.force", "N", n), *self.response_channels()),
+            outputs=(*channels("rig.force", "N", n, of="axis"), *self.response_channels()),
             parameters=method.parameters,
             state=method.state,
             frozen=method.frozen,

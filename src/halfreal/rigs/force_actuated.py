@@ -16,14 +16,17 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.context import Context
+from ..contracts.quantities import Commands
+from ..contracts.rig import RigBlocks
 from ..contracts.system import Elements, System
 from ..kernels.block import Block, channels
 from ..kernels.linear import stored
 from ..models.schemes.exact import discretise, exact_step
-from ..models.structures.restoring import assemble
 from ..settings import Matrix, Settings, fault
 from .sensors import Sensors
-from .specimen import EXCITATION, Specimen
+from .specimen import EXCITATION, Specimen, excitation_block
+from .with_sensors import SensedRig
 
 
 class Moving(Settings):
@@ -39,7 +42,7 @@ class Moving(Settings):
         return tuple(none if m is None else m for m in (self.mass, self.damping, self.stiffness))  # type: ignore[return-value]
 
 
-class ForceActuated(Settings):
+class ForceActuated(SensedRig):
     """Specimen and transfer system driven by forces, and the sensors on them."""
 
     kind: Literal["force actuated"]
@@ -73,9 +76,9 @@ class ForceActuated(Settings):
 
     def system(self, n: int, x0: np.ndarray) -> System:
         """Inputs u = (commands…, excitation), outputs y = (displacements…, forces…)."""
-        mass, damping, stiffness = self.specimen.matrices(n)
+        mass, damping, _ = self.specimen.matrices(n)
         moving = self.transfer.matrices(n)
-        stiffness = stiffness + assemble(self.specimen.elements, n).stiffness
+        stiffness = self.specimen.stiffness_at_rest(n)
         pushed = np.eye(n)[:, [self.specimen.excited_axis - 1]]
         zeros = np.zeros((n, n))
         return System(
@@ -91,6 +94,16 @@ class ForceActuated(Settings):
             velocity=np.zeros(n),
         )
 
+    @property
+    def commanded_in(self) -> Commands:
+        return "force"
+
+    def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
+        """Specimen and transfer system; sensors."""
+        moving = self.block(command, context.period, context.start)
+        resting = np.array(moving.initial)[: 2 * len(context.axes)]
+        return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
+
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray) -> Block:
         """The block "specimen"."""
         n = len(commands)
@@ -102,7 +115,7 @@ class ForceActuated(Settings):
             name="specimen",
             step=exact_step,
             inputs=(*commands, EXCITATION),
-            outputs=(*channels("rig.displacement", "m", n), *channels("rig.force", "N", n)),
+            outputs=(*channels("rig.displacement", "m", n, of="axis"), *channels("rig.force", "N", n, of="axis")),
             parameters={
                 "transition": stored(transition),
                 "earlier": stored(np.zeros_like(held)),

@@ -22,19 +22,30 @@ g      gain of the force controllers
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from .. import units
-from ..kernels.block import Block, channels
+from ..contracts.axes import Axes
+from ..contracts.context import Context
+from ..contracts.finding import Finding, warning
+from ..contracts.quantities import Commands
+from ..contracts.rig import RigBlocks, StaticAnswer
+from ..kernels.block import Block, channels, names
 from ..kernels.linear import multiply_add, set_to, stored
-from ..models.structures.restoring import assemble
-from ..settings import Settings, Vector, fault
+from ..settings import Vector, fault
 from .camera import Camera
 from .sensors import Sensors
 from .specimen import Specimen
+from .with_sensors import SensedRig
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
+    from ..studies.check.examined import Examined
 
 
 def force_controlled_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -52,7 +63,7 @@ def force_controlled_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class ForceControlled(Settings):
+class ForceControlled(SensedRig):
     """Specimen and transfer system in series, under force control."""
 
     kind: Literal["force controlled"]
@@ -80,12 +91,12 @@ class ForceControlled(Settings):
 
     def stiffness(self, n: int) -> np.ndarray:
         """K_s with the elements, (n, n)."""
-        return np.asarray(self.specimen.matrices(n)[2] + assemble(self.specimen.elements, n).stiffness)
+        return self.specimen.stiffness_at_rest(n)
 
-    def check_axes(self, n: int) -> None:
-        """Raise a fault if gains and stiffness are not those of an interface with ``n`` axes."""
-        for name in ("transfer_stiffness", "gain"):
-            values = getattr(self, name)
+    def check_axes(self, axes: int) -> None:
+        """Raise a fault if gains and stiffness are not those of an interface with so many axes."""
+        n = axes
+        for name, values in (("transfer_stiffness", self.transfer_stiffness), ("gain", self.gain)):
             if values is not None and values.size not in (1, n):
                 raise fault(f"{values.size} values for {n} axis(es); give one, or one for each", name)
         stiffness = self.stiffness(n)
@@ -115,6 +126,59 @@ class ForceControlled(Settings):
                 "gain",
             )
 
+    def fits_test(self, test: Definition) -> None:
+        """Raise a fault unless the controller is stable: its gain is at fault, whichever section is read last."""
+        self.check_step(test.period, test.virtual.axes)
+
+    @property
+    def commanded_in(self) -> Commands:
+        return "force"
+
+    @property
+    def steps_per_tick(self) -> int:
+        return self.substeps
+
+    def rest_command(self, displacement: np.ndarray) -> np.ndarray:
+        return np.asarray(self.stiffness(displacement.size) @ displacement)
+
+    def static_answer(self, axes: int) -> StaticAnswer:
+        stiffness = self.series(axes)[0] if self.measures == "actuator" else self.stiffness(axes)
+        return StaticAnswer(stiffness, self._gives_way, self.sensors.displacement.noise)
+
+    @property
+    def _gives_way(self) -> bool:
+        """Whether what the transfer system gives way is measured with the specimen's displacement."""
+        return self.measures == "actuator" and self.transfer_stiffness is not None
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        """A warning if the specimen seems softer than it is."""
+        if self._gives_way:
+            axes = examined.definition.virtual.axes
+            seen = np.linalg.solve(self.stiffness(axes), self.series(axes)[0])
+            softer = 1.0 - float(np.linalg.eigvals(seen).real.min())
+            yield warning(
+                "the actuators' displacement is fed back, with what the transfer system gives way: the specimen "
+                f'seems {100 * softer:.0f} % softer; take measures = "specimen"'
+            )
+
+    def varying_sensors(self, axes: Axes) -> np.ndarray:
+        found = super().varying_sensors(axes)
+        if self.camera is not None:  # a frame stands until the next one
+            found[: len(axes)] = 0.0
+        return found
+
+    def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
+        """Specimen and transfer system; load cells, and displacement sensors or camera."""
+        n = len(context.axes)
+        moving = self.block(command, context.period, context.start)
+        sensors = self.sensors_block(context, np.array(moving.initial))
+        if self.camera is None:
+            return RigBlocks([moving], [sensors])
+        seen, start = channels("camera.displacement", "m", n, of="axis"), np.array(moving.initial[:n])
+        holds, quiet = context.test.slow is None, context.quiet
+        frames = self.camera.block(names(seen), context.period, start, context.seed, holds=holds, whole=quiet)
+        return RigBlocks([moving], [replace(sensors, outputs=(*seen, *sensors.outputs[n:])), frames])
+
     def block(self, commands: tuple[str, ...], period: float, x0: np.ndarray) -> Block:
         """The block "specimen"; the rig begins with the specimen at ``x0``."""
         n = len(commands)
@@ -126,7 +190,7 @@ class ForceControlled(Settings):
             name="specimen",
             step=force_controlled_step,
             inputs=commands,
-            outputs=(*channels("rig.displacement", "m", n), *channels("rig.force", "N", n)),
+            outputs=(*channels("rig.displacement", "m", n, of="axis"), *channels("rig.force", "N", n, of="axis")),
             parameters={
                 "dt": period / self.substeps,
                 "gain": np.broadcast_to(self.gain, n).astype(float),

@@ -13,11 +13,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.specimen import RigSpecimen
 from ..models.structures.damping import Rayleigh
-from ..settings import Matrix, Settings, Vector, fault
+from ..settings import Matrix, Vector, fault
 
 
-class HeldStructure(Settings):
+class HeldStructure(RigSpecimen):
     """A linear structure by its matrices; the interface is one of its degrees of freedom, counted from 1."""
 
     kind: Literal["held structure"] = "held structure"
@@ -65,7 +66,7 @@ class HeldStructure(Settings):
 
     def held_at(self) -> np.ndarray:
         """B, (dofs,)."""
-        return np.eye(self.dofs)[self.interface - 1]
+        return np.asarray(np.eye(self.dofs)[self.interface - 1])
 
     def pushed_at(self) -> np.ndarray:
         """b, (dofs,)."""

@@ -8,7 +8,8 @@ delay of conditioning and transport that is no whole number of steps is linear b
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -60,23 +61,48 @@ class Sensors(Settings):
 
     def of_motion(self, axes: Axes) -> list[DisplacementSensor | RotationSensor]:
         """Of displacement or rotation, for each axis."""
-        rotation = self.rotation.model_copy(update={"delay": _either(self.rotation.delay, self.displacement.delay)})
+        rotation = self.rotation.unchecked_copy({"delay": _either(self.rotation.delay, self.displacement.delay)})
         return [rotation if turns else self.displacement for turns in axes.rotations]
 
     def of_force(self, axes: Axes) -> list[ForceSensor | MomentSensor]:
         """Of force or moment, for each axis."""
-        moment = self.moment.model_copy(update={"delay": _either(self.moment.delay, self.force.delay)})
+        moment = self.moment.unchecked_copy({"delay": _either(self.moment.delay, self.force.delay)})
         return [moment if turns else self.force for turns in axes.rotations]
+
+    def all_of(self, axes: Axes) -> list[DisplacementSensor | RotationSensor | ForceSensor | MomentSensor]:
+        """All of an interface, those of motion first."""
+        return [*self.of_motion(axes), *self.of_force(axes)]
+
+    def varying(self, axes: Axes) -> np.ndarray:
+        """Which are known to vary, those of motion first: 1 where noise is not lost in rounding."""
+        parts = self.all_of(axes)
+        return np.array([part.noise > 0.0 and part.noise >= 0.5 * part.resolution for part in parts], dtype=float)
+
+    def scatter(self, axes: Axes, times: float) -> np.ndarray:
+        """``times`` the noise, and one resolution, those of motion first."""
+        return np.array([times * part.noise + part.resolution for part in self.all_of(axes)])
+
+    def changed(self, motion: Mapping[str, Any], force: Mapping[str, Any]) -> Sensors:
+        """With these values of the sensors of motion, and those of the sensors of force, such as their ``noise``."""
+        return self.unchecked_copy(
+            {
+                "displacement": self.displacement.unchecked_copy(motion),
+                "rotation": self.rotation.unchecked_copy(motion),
+                "force": self.force.unchecked_copy(force),
+                "moment": self.moment.unchecked_copy(force),
+            }
+        )
 
     def check_axes(self, axes: Axes) -> None:
         """Refuse sensors of rotations and moments where no axis turns."""
-        for key, ideal in (("rotation", RotationSensor()), ("moment", MomentSensor())):
-            if not axes.rotations.any() and getattr(self, key) != ideal:
+        described = {"rotation": self.rotation != RotationSensor(), "moment": self.moment != MomentSensor()}
+        for key, given in described.items():
+            if given and not axes.rotations.any():
                 raise fault(f"of the axes {', '.join(axes.names)} none is a rotation; leave it out", "sensors", key)
 
     def block(self, axes: Axes, seed: int, initial: np.ndarray, *, ideal: bool, dt: float) -> Block:
         """The block "sensors"; ideal ones are late all the same, as their delay is part of the loop's dynamics."""
-        n, parts = len(axes), [*self.of_motion(axes), *self.of_force(axes)]
+        n, parts = len(axes), self.all_of(axes)
         none = np.zeros(2 * n)
         parameters: dict[str, Value] = {
             "seed": float(seed),
@@ -96,7 +122,10 @@ class Sensors(Settings):
             name="sensors",
             step=late_sensors_step if late.any() else sensors_step,
             inputs=(*names(channels("rig.displacement", "m", n)), *names(channels("rig.force", "N", n))),
-            outputs=(*channels("measured.displacement", "m", n), *channels("measured.force", "N", n)),
+            outputs=(
+                *channels("measured.displacement", "m", n, of="axis"),
+                *channels("measured.force", "N", n, of="axis"),
+            ),
             parameters=parameters,
             state=state,
             frozen=frozen,

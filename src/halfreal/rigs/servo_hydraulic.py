@@ -24,18 +24,30 @@ a₂, a₃   ``interaction``, ``leakage``
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import ValidationInfo, field_validator
 
+from ..contracts.axes import Axes
+from ..contracts.context import Context
+from ..contracts.reach import Bound, peaks
+from ..contracts.rig import RigBlocks
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
 from ..models.schemes.exact import discretise
-from ..models.structures.restoring import assemble
+from ..models.shaker import Shaker
 from ..settings import Number, Settings, fault
+from ..stability.ideal_compensator import Follower
+from .actuator import Delay
+from .largest_stable import largest
 from .sensors import Sensors
-from .specimen import EXCITATION, Specimen
+from .simulated import SimulatedRig
+from .specimen import EXCITATION, Specimen, excitation_block
+from .with_sensors import SensedRig
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
 
 
 def servo_hydraulic_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -73,7 +85,7 @@ class Converter(Settings):
     range: Annotated[float, Number("m", above=0)] | None = None
 
 
-class ServoHydraulic(Settings):
+class ServoHydraulic(SensedRig):
     """Servo-hydraulic actuators, the specimen they move, and the sensors on it."""
 
     kind: Literal["servo-hydraulic"]
@@ -98,8 +110,8 @@ class ServoHydraulic(Settings):
 
     def matrices(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C of x˙ = A x + B (u, e), y = C x: states w, w˙, f, x, x˙ and outputs x, f, each for n axes."""
-        mass, damping, stiffness = self.specimen.matrices(n)
-        stiffness = stiffness + assemble(self.specimen.elements, n).stiffness
+        mass, damping, _ = self.specimen.matrices(n)
+        stiffness = self.specimen.stiffness_at_rest(n)
         inverse = np.linalg.inv(mass)
         a, one, no = self.actuator, np.eye(n), np.zeros((n, n))
         pushed = one[:, [self.specimen.excited_axis - 1]]
@@ -123,19 +135,84 @@ class ServoHydraulic(Settings):
         numerator = float((c[0] @ np.linalg.matrix_power(a, 4) @ b)[0])
         return np.asarray(np.poly(a)[::-1][: order + 1] / numerator)
 
+    def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
+        """Actuators with the specimen; sensors."""
+        moving = self.block(command, context.period, context.start, ideal=context.faultless)
+        resting = np.array(moving.initial)[: 2 * len(context.axes)]
+        return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
+
+    # --- how it follows a command -------------------------------------------------------------------------------------
+
+    @property
+    def is_dynamic(self) -> bool:
+        return True
+
+    def lag(self, step: float, axes: Axes) -> float:
+        """From command to measured force, of the slowest axis: −G'(0)/G(0), and the force sensor's delay."""
+        n = len(axes)
+        a, b, c = self.matrices(n)
+        once = np.linalg.solve(a, b[:, :n])
+        still, slope = c[:n] @ once, c[:n] @ np.linalg.solve(a, once)
+        sensed = np.array([sensor.delay for sensor in self.sensors.of_force(axes)])
+        return float(np.max(-np.diag(slope) / np.diag(still) + sensed))
+
+    def ideal_but_late(self, delay: float) -> SimulatedRig:
+        return SimulatedRig(actuator=Delay(delay=delay), specimen=self.specimen)
+
+    def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
+        """β(s) w = a₁β₀ (g u − x), (s + a₃) f = w − a₂ s x with the load f = −F_m, solved for x."""
+        self.check_shaker(shaker)
+        a = self.actuator
+        valve = np.array([1.0, a.valve_damping, a.valve_stiffness])
+        return Follower(
+            denominator=np.polyadd(a.interaction * np.polymul([1.0, 0.0], valve), [a.valve_gain]),
+            by_command=np.array([a.valve_gain * a.command_gain]),
+            by_force=np.polymul([1.0, a.leakage], valve),
+            delay=0.5 * step,
+        )
+
+    def stability_remedy(self, test: Definition) -> str:
+        """How far to lower the gain of the actuators' inner loop."""
+
+        def stable(gain: float) -> bool:
+            actuator = self.actuator.unchecked_copy({"valve_gain": gain})
+            a, _, _ = self.unchecked_copy({"actuator": actuator}).matrices(test.virtual.axes)
+            return bool(np.linalg.eigvals(a).real.max() < 0.0)
+
+        gain = self.actuator.valve_gain
+        bound = largest(stable, gain)
+        if bound is None:
+            return "another rig.specimen: with this one the actuators are unstable whatever rig.actuator.valve_gain is"
+        return (
+            f"a lower rig.actuator.valve_gain: it is {gain:.4g} N/(m s^3), and the actuators' inner "
+            f"displacement loop is stable below {bound:.4g} N/(m s^3); half of that leaves 6 dB"
+        )
+
+    # --- what a check asks of it --------------------------------------------------------------------------------------
+
+    def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
+        if self.converter.range is None:
+            return []
+        return [Bound.on_axes(axes, "the converter's range", peaks(motion, step)[0], self.converter.range, "m")]
+
+    def inverse_coefficients(self, axes: int) -> np.ndarray | None:
+        return self.inverse() if axes == 1 else None
+
+    # --- as a block ---------------------------------------------------------------------------------------------------
+
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray, *, ideal: bool) -> Block:
         """The block "specimen"; ``ideal`` leaves out what the converter does to the command."""
         n = len(commands)
         a, b, c = self.matrices(n)
         transition, held, _ = discretise(a, b, dt, "zero")
-        force = (self.specimen.matrices(n)[2] + assemble(self.specimen.elements, n).stiffness) @ x0
+        force = self.specimen.stiffness_at_rest(n) @ x0
         state = np.concatenate([self.actuator.leakage * force, np.zeros(n), force, x0, np.zeros(n)])
         limit = np.inf if ideal or self.converter.range is None else self.converter.range
         return Block(
             name="specimen",
             step=servo_hydraulic_step,
             inputs=(*commands, EXCITATION),
-            outputs=(*channels("rig.displacement", "m", n), *channels("rig.force", "N", n)),
+            outputs=(*channels("rig.displacement", "m", n, of="axis"), *channels("rig.force", "N", n, of="axis")),
             parameters={
                 "transition": stored(transition),
                 "held": stored(held),

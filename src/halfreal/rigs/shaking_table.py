@@ -22,33 +22,49 @@ Axes rx, ry, rz of the interface are rotations, in rad and N m.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..kernels.block import Block, Channel, channels
+from ..contracts.axes import Axes
+from ..contracts.context import Context
+from ..contracts.finding import Finding
+from ..contracts.known import Known
+from ..contracts.reach import Bound
+from ..contracts.rig import RigBlocks
+from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import stored
 from ..models.schemes.exact import discretise
-from ..models.structures.restoring import assemble
-from ..settings import Number, Settings, fault
-from .flexible_specimen import FlexibleSpecimen
+from ..settings import Number, fault
+from . import table_check
+from .actuator import Delay
+from .any_specimen import MatrixSpecimen
 from .interface_geometry import AXES, Axis, GeometryError
 from .sensors import Sensors
-from .specimen import EXCITATION, Specimen
+from .simulated import SimulatedRig
+from .specimen import EXCITATION, excitation_block
 from .table_kinematics import TableKinematics
 from .table_parts import MAVIS, ForcePlate, Pid, Platform, TableActuator, Valves, kinematics
 from .table_step import shaking_table_step
 from .transport import Reconstruction, transport
+from .with_sensors import SensedRig
+
+if TYPE_CHECKING:
+    from ..contracts.virtual import Virtual
+    from ..definition.definition import Definition
+    from ..studies.check.examined import Examined
 
 POSE = len(AXES)
 
 
-class ShakingTable(Settings):
+class ShakingTable(SensedRig):
     """A table commanded in the displacements and rotations ``axes`` of its interface point; other axes are held."""
 
     kind: Literal["shaking table"]
+    tuning_hint: ClassVar[str] = "a table that is compensated (halfreal tune) may bear a larger one"
     axes: tuple[Axis, ...] = AXES
     actuators: tuple[TableActuator, ...] = Field(default=MAVIS, validate_default=True)
     platform: Platform = Platform()
@@ -59,7 +75,7 @@ class ShakingTable(Settings):
     delay: Annotated[float, Number("s", least=0)] = 0.0
     """Of a command on its way to the controllers."""
     reconstruction: Reconstruction = "linear"
-    specimen: Annotated[Specimen | FlexibleSpecimen, Field(discriminator="kind")]
+    specimen: MatrixSpecimen
     force_plate: ForcePlate = ForcePlate(mass=0.0)
     sensors: Sensors = Sensors()
     substeps: Annotated[int, Field(ge=1, le=1000)] = 4
@@ -80,29 +96,31 @@ class ShakingTable(Settings):
             raise fault(str(error)) from error
         return actuators
 
-    @field_validator("specimen", mode="before")
-    @classmethod
-    def _usual_kind(cls, specimen: Any) -> Any:
-        return {"kind": "specimen", **specimen} if isinstance(specimen, dict) and "kind" not in specimen else specimen
-
     @field_validator("specimen")
     @classmethod
-    def _fits(cls, specimen: Specimen | FlexibleSpecimen, info: ValidationInfo) -> Specimen | FlexibleSpecimen:
+    def _carried(cls, specimen: MatrixSpecimen, info: ValidationInfo) -> MatrixSpecimen:
         axes = info.data.get("axes")
         found = specimen.axes()
         if axes is not None and found is not None and found != len(axes):
             raise fault(
                 f"an interface of {found} degree(s) of freedom on a table of {len(axes)} axis(es); give as many"
             )
-        if isinstance(specimen, FlexibleSpecimen) and specimen.simplification != "none":
-            raise fault(
-                f"'{specimen.simplification}' on a shaking table, which moves with the whole specimen; give \"none\"",
-                "simplification",
-            )
-        other = [] if isinstance(specimen, FlexibleSpecimen) else [element.law.kind for element in specimen.elements]
-        if any(kind != "linear" for kind in other):
-            raise fault("an element is not linear, and table and specimen are integrated exactly; make it linear")
+        specimen.check_carried()
         return specimen
+
+    def fits(self, known: Known) -> None:
+        """Raise a fault unless the table's axes are those of the definition, and specimen and sensors suit them."""
+        if known.virtual is not None:
+            self.specimen.check_axes(known.virtual.axes)
+            self.check_axes(known.virtual.axes)
+        if known.named is not None and known.named != self.axes:
+            raise fault(
+                f"the table is commanded in {', '.join(self.axes)}, and axes says {', '.join(known.named)}; leave axes "
+                "out",
+                "axes",
+            )
+        if known.virtual is not None:
+            self.sensors.check_axes(Axes(self.axes))
 
     def check_axes(self, axes: int) -> None:
         """Raise a fault unless the table has this number of axes."""
@@ -113,6 +131,65 @@ class ShakingTable(Settings):
                 "axes",
             )
 
+    def interface(self, virtual: Virtual, named: tuple[str, ...] | None) -> Axes:
+        """The table's own axes."""
+        return Axes(self.axes)
+
+    @property
+    def steps_per_tick(self) -> int:
+        return self.substeps
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        return ("rig: strokes, forces and speeds of a shaking table have ends, and its kinematics are finite",)
+
+    # --- how it follows a command -----------------------------------------------------------------------------------
+
+    @property
+    def is_dynamic(self) -> bool:
+        return True
+
+    @property
+    def pure_delay(self) -> float:
+        return self.delay
+
+    def with_delay(self, delay: float) -> Self:
+        return self.unchecked_copy({"delay": delay})
+
+    def lag(self, step: float, axes: Axes) -> float:
+        from .table_tuning import slow_lag
+
+        return slow_lag(self)
+
+    def ideal_but_late(self, delay: float) -> SimulatedRig:
+        return SimulatedRig(actuator=Delay(delay=delay), specimen=self.specimen)
+
+    @property
+    def as_table(self) -> ShakingTable:
+        return self
+
+    def stability_remedy(self, test: Definition) -> str:
+        from .table_tuning import remedy
+
+        return remedy(self, test.period / self.substeps)
+
+    # --- what a check asks of it ------------------------------------------------------------------------------------
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        return table_check.limits_beyond_strokes(self, examined.definition)
+
+    def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
+        return table_check.bounds_on_motion(self, motion, step)
+
+    @property
+    def end_channels(self) -> tuple[str, ...]:
+        return table_check.end_channels(self)
+
+    def end_reached(self, log: np.ndarray) -> str:
+        return table_check.end_reached(self, log)
+
+    # --- the moving parts -------------------------------------------------------------------------------------------
+
     @cached_property
     def kinematics(self) -> TableKinematics:
         return kinematics(self.actuators)
@@ -121,26 +198,18 @@ class ShakingTable(Settings):
         """Places of the commanded axes among all six."""
         return [AXES.index(axis) for axis in self.axes]
 
-    # --- the moving parts -------------------------------------------------------------------------------------------
-
     def specimen_parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """M, D, K of the specimen alone and b of its excitation, for the pose and its free degrees of freedom."""
-        n, at = len(self.axes), self.index()
-        if isinstance(self.specimen, FlexibleSpecimen):
-            part = self.specimen.base_excited()
-            order = [*part.interface, *part.free]
-            matrices = (part.mass, part.damping, part.stiffness)
-            pushed = self.specimen.pushed()[order]
-        else:
-            order = list(range(n))
-            mass, damping, stiffness = self.specimen.matrices(n)
-            matrices = (mass, damping, stiffness + assemble(self.specimen.elements, n).stiffness)
-            pushed = np.eye(n)[:, [self.specimen.excited_axis - 1]]
-        places = [*at, *range(POSE, POSE + len(order) - n)]
-        select = np.zeros((POSE + len(order) - n, len(order)))
-        select[places, np.arange(len(order))] = 1.0
-        whole = [select @ matrix[np.ix_(order, order)] @ select.T for matrix in matrices]
+        mass, damping, stiffness, pushed = self.specimen.carried(len(self.axes))
+        places = self._places(len(mass))
+        select = np.zeros((POSE + len(mass) - len(self.axes), len(mass)))
+        select[places, np.arange(len(mass))] = 1.0
+        whole = [select @ matrix @ select.T for matrix in (mass, damping, stiffness)]
         return whole[0], whole[1], whole[2], select @ pushed
+
+    def _places(self, dofs: int) -> list[int]:
+        """Where the specimen's degrees of freedom stand: those of the interface in the pose, free ones behind it."""
+        return [*self.index(), *range(POSE, POSE + dofs - len(self.axes))]
 
     def moving(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """M, D, K of table, force plate and specimen, for the pose and the specimen's free degrees of freedom."""
@@ -188,28 +257,29 @@ class ShakingTable(Settings):
 
     def _responses(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of C and D for the specimen's own responses."""
-        if not isinstance(self.specimen, FlexibleSpecimen) or not self.specimen.responses:
+        wanted, m = self.specimen.carried_responses(), len(self.actuators)
+        if not wanted:
             return np.zeros((0, len(a))), np.zeros((0, b.shape[1]))
-        part, m = self.specimen.base_excited(), len(self.actuators)
-        size = POSE + len(part.free)
-        order, places = [*part.interface, *part.free], [*self.index(), *range(POSE, size)]
-        rows = []
-        for response in self.specimen.responses.values():
-            place = places[order.index(response.dof - 1)]
-            displaced, moving = 3 * m + place, 3 * m + size + place
-            if response.quantity == "acceleration":
+        size = (len(a) - 3 * m) // 2
+        places, rows = self._places(len(self.axes) + size - POSE), []
+        for number, quantity in wanted:
+            displaced, moving = 3 * m + places[number], 3 * m + size + places[number]
+            if quantity == "acceleration":
                 rows.append((a[moving], b[moving]))
             else:
-                at = displaced if response.quantity == "displacement" else moving
+                at = displaced if quantity == "displacement" else moving
                 rows.append((np.eye(len(a))[at], np.zeros(b.shape[1])))
         return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
 
     # --- as blocks --------------------------------------------------------------------------------------------------
 
-    def blocks(self, commands: tuple[str, ...], dt: float, x0: np.ndarray) -> list[Block]:
-        """The way of the command, and the table, on the rig's step dt/substeps."""
-        way = transport(commands, "m", dt, self.substeps, self.delay, self.reconstruction, x0, dynamic=True)
-        return [way, self.block(tuple(channel.name for channel in way.outputs), dt / self.substeps, x0)]
+    def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
+        """The way of the command, and the table; sensors."""
+        dt, x0 = context.period, context.start
+        way = transport(command, "m", dt, self.substeps, self.delay, self.reconstruction, x0, dynamic=True)
+        table = self.block(names(way.outputs), dt / self.substeps, x0)
+        resting = np.array(table.initial[: 2 * len(context.axes)])
+        return RigBlocks([way, excitation_block(context), table], [self.sensors_block(context, resting)])
 
     def block(self, commands: tuple[str, ...], h: float, x0: np.ndarray) -> Block:
         """The block "table": commands reconstructed on the rig's step, in displacements and rotations."""
@@ -223,20 +293,19 @@ class ShakingTable(Settings):
         wanted[self.index()] = x0
         finite = self.modal_control == "finite"
         reached = placed.extensions(wanted)
-        responses = self.specimen.response_channels() if isinstance(self.specimen, FlexibleSpecimen) else ()
         redundant = placed.redundant
         return Block(
             name="table",
             step=shaking_table_step,
             inputs=(*commands, EXCITATION),
             outputs=(
-                *channels("rig.displacement", "m", n),
-                *channels("rig.force", "N", n),
+                *channels("rig.displacement", "m", n, of="axis"),
+                *channels("rig.force", "N", n, of="axis"),
                 *channels("rig.actuator_force", "N", m),
                 *channels("rig.stroke", "m", m),
                 Channel("rig.internal_force", "N"),
                 Channel("rig.saturated", "1"),
-                *responses,
+                *self.specimen.response_channels(),
             ),
             parameters={
                 "h": h,
@@ -286,6 +355,5 @@ class ShakingTable(Settings):
         state = np.zeros(3 * m + 2 * size)
         pose = state[3 * m : 3 * m + size]
         pose[self.index()] = x0
-        if isinstance(self.specimen, FlexibleSpecimen):
-            pose[POSE:] = self.specimen.base_excited().transmission @ x0
+        pose[POSE:] = self.specimen.carried_along(len(self.axes)) @ x0
         return state

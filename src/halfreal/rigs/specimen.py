@@ -8,18 +8,30 @@ itself along b.  f is positive when it resists a positive displacement.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..kernels.block import Block, channels, names
+from ..contracts.context import Context
+from ..contracts.specimen import KnownSpecimen, RigSpecimen
+from ..contracts.system import Elements, System
+from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import multiply_add, stored
 from ..kernels.restoring import add_restoring, commit
+from ..models.excitations import silence
 from ..models.structures.restoring import Element, assemble
-from ..settings import Matrix, Settings, fault
+from ..settings import Matrix, fault
 
 EXCITATION = "excitation.specimen"
+Carried = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""M, D, K of a specimen and b of its excitation, the axes of the interface first, then free degrees of freedom."""
+
+
+def excitation_block(context: Context) -> Block:
+    """The excitation of the specimen in a loop; none in a quiet one."""
+    pushed = context.specimen_excitation
+    return silence(EXCITATION, "N") if pushed is None else pushed.block(EXCITATION)
 
 
 def specimen_inputs(n: int) -> tuple[str, ...]:
@@ -42,7 +54,7 @@ def specimen_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class Specimen(Settings):
+class Specimen(RigSpecimen):
     """Mass, damping and stiffness between the interface axes, and nonlinear elements; what is left out is zero."""
 
     kind: Literal["specimen"] = "specimen"
@@ -73,6 +85,102 @@ class Specimen(Settings):
         none = np.zeros((n, n))
         return tuple(none if m is None else m for m in (self.mass, self.damping, self.stiffness))  # type: ignore[return-value]
 
+    def check_axes(self, axes: int, place: str = "rig.specimen") -> None:
+        """Raise a fault unless matrices and elements fit an interface of so many axes."""
+        found = self.axes()
+        if found is not None and found != axes:
+            raise fault(
+                f"{place} has {found}×{found} matrices where the interface has {axes} axis(es); give one row for each"
+            )
+        highest = max([self.excited_axis, *(dof for element in self.elements for dof in element.between)])
+        if highest > axes:
+            raise fault(f"{place} speaks of axis {highest} where the interface has {axes}; count axes from 1")
+
+    @property
+    def known(self) -> KnownSpecimen:
+        """The specimen itself."""
+        return self
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        """Its elements that are not linear."""
+        return tuple(f"a {element.law.kind} element" for element in self.elements if element.law.kind != "linear")
+
+    def stiffness_at_rest(self, axes: int) -> np.ndarray:
+        """K with the elements at their initial stiffness, (axes, axes)."""
+        return np.asarray(self.matrices(axes)[2] + assemble(self.elements, axes).stiffness)
+
+    def matrices_at_rest(self, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """M, C, and K with the elements at their initial stiffness, (axes, axes) each."""
+        mass, damping, _ = self.matrices(axes)
+        return mass, damping, self.stiffness_at_rest(axes)
+
+    def fast_mass(self, axes: int) -> np.ndarray:
+        """Its mass, (axes, axes)."""
+        return self.matrices(axes)[0]
+
+    def attached_to(self, virtual: System, axes: int) -> System:
+        """The emulated system, of the virtual part's degrees of freedom."""
+        interface = virtual.displacement_outputs[:axes].T
+        mass, damping, stiffness = self.matrices(axes)
+        own, added = virtual.elements, assemble(self.elements, axes)
+        pushed = np.zeros(axes)
+        pushed[self.excited_axis - 1] = 1.0
+        return System(
+            mass=virtual.mass + interface @ mass @ interface.T,
+            damping=virtual.damping + interface @ damping @ interface.T,
+            stiffness=virtual.stiffness + interface @ stiffness @ interface.T,
+            inputs=np.column_stack([virtual.inputs[:, :2], interface @ pushed]),
+            displacement_outputs=virtual.displacement_outputs,
+            velocity_outputs=virtual.velocity_outputs,
+            acceleration_outputs=virtual.acceleration_outputs,
+            elements=Elements(
+                np.concatenate([own.law, added.law]),
+                np.vstack([own.direction, added.direction @ interface.T]),
+                np.vstack([own.parameters, added.parameters]),
+            ),
+            displacement=virtual.displacement,
+            velocity=virtual.velocity,
+        )
+
+    def scaled(self, share: float) -> Self | None:
+        """The specimen with this share of its matrices; None if it has elements."""
+        if self.elements:
+            return None
+        given = {"mass": self.mass, "damping": self.damping, "stiffness": self.stiffness}
+        return self.unchecked_copy({key: share * m for key, m in given.items() if m is not None})
+
+    def felt_in_motion(self, axes: int) -> tuple[str, ...]:
+        """What of it is not felt in a slow test."""
+        mass, damping, _ = self.matrices(axes)
+        return tuple(name for name, matrix in (("mass", mass), ("damping", damping)) if np.any(matrix))
+
+    # --- on a rig that moves with it, such as a shaking table ---------------------------------------------------------
+
+    def check_carried(self) -> None:
+        """Raise a fault unless a rig can be integrated exactly together with it."""
+        if self.nonlinearities:
+            raise fault("an element is not linear, and table and specimen are integrated exactly; make it linear")
+
+    def carried(self, n: int) -> Carried:
+        """M, D, K and b of a rig's own equations."""
+        mass, damping, _ = self.matrices(n)
+        return mass, damping, self.stiffness_at_rest(n), np.eye(n)[:, [self.excited_axis - 1]]
+
+    def carried_along(self, n: int) -> np.ndarray:
+        """Free degrees of freedom where the interface stands, (free, n): there are none."""
+        return np.zeros((0, n))
+
+    def carried_responses(self) -> list[tuple[int, str]]:
+        """Further outputs, by their place in ``carried`` and their quantity: there are none."""
+        return []
+
+    def response_channels(self) -> tuple[Channel, ...]:
+        """Channels of further outputs: there are none."""
+        return ()
+
+    # --- on a simulated actuator --------------------------------------------------------------------------------------
+
     def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
         mass, damping, stiffness = self.matrices(n)
         elements = assemble(self.elements, n)
@@ -83,7 +191,7 @@ class Specimen(Settings):
             name="specimen",
             step=specimen_step,
             inputs=specimen_inputs(n),
-            outputs=channels("rig.force", "N", n),
+            outputs=channels("rig.force", "N", n, of="axis"),
             parameters={
                 "stiffness": stored(stiffness),
                 "damping": stored(damping),

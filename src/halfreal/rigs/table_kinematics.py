@@ -42,7 +42,7 @@ def rotation(theta: np.ndarray) -> np.ndarray:
     """exp[θ]×, (3, 3), by Rodrigues' formula."""
     angle = float(np.linalg.norm(theta))
     turn = cross_matrix(theta)
-    return np.eye(3) + np.sinc(angle / np.pi) * turn + 0.5 * np.sinc(0.5 * angle / np.pi) ** 2 * turn @ turn
+    return np.asarray(np.eye(3) + np.sinc(angle / np.pi) * turn + 0.5 * np.sinc(0.5 * angle / np.pi) ** 2 * turn @ turn)
 
 
 def left_jacobian(theta: np.ndarray) -> np.ndarray:
@@ -50,7 +50,7 @@ def left_jacobian(theta: np.ndarray) -> np.ndarray:
     angle = float(np.linalg.norm(theta))
     turn = cross_matrix(theta)
     third = 1.0 / 6.0 - angle**2 / 120.0 if angle < 1e-3 else (angle - np.sin(angle)) / angle**3
-    return np.eye(3) + 0.5 * np.sinc(0.5 * angle / np.pi) ** 2 * turn + third * turn @ turn
+    return np.asarray(np.eye(3) + 0.5 * np.sinc(0.5 * angle / np.pi) ** 2 * turn + third * turn @ turn)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class TableKinematics:
     @cached_property
     def grounds(self) -> np.ndarray:
         """g_i, (m, 3)."""
-        return self.positions - self.lengths[:, None] * self.directions
+        return np.asarray(self.positions - self.lengths[:, None] * self.directions)
 
     @cached_property
     def redundant(self) -> np.ndarray:
@@ -100,7 +100,7 @@ class TableKinematics:
 
     def pose(self, extensions: np.ndarray) -> np.ndarray:
         """Pose, (6,), for given strokes: exact if they are those of one, else of least squares."""
-        found = np.zeros(len(AXES))
+        found: np.ndarray = np.zeros(len(AXES))
         for _ in range(ITERATIONS):
             step = np.linalg.lstsq(self.jacobian(found), extensions - self.extensions(found), rcond=None)[0]
             found = found + step

@@ -19,8 +19,6 @@ is flat within the bandwidth; what is left is a phase that falls like that of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..contracts.axes import Axes
@@ -28,6 +26,7 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..models.schemes.exact import discretise
 from .interface_geometry import AXES, Axis
+from .largest_stable import largest
 from .shaking_table import POSE, ShakingTable
 from .table_parts import Pid
 
@@ -39,6 +38,9 @@ LINES = 24
 """Frequencies looked at within the bandwidth, and beyond it."""
 UNSTABLE = 10.0
 """Cost of gains that are, and more."""
+
+UNITS = {"proportional": " 1/s", "integral": " 1/s^2", "derivative": ""}
+"""Of the gains."""
 
 
 def closed_loop(rig: ShakingTable, controller: Pid | None = None) -> StateSpace:
@@ -88,22 +90,21 @@ def largest_stable(rig: ShakingTable, h: float) -> tuple[str, float] | None:
     return None
 
 
-def largest(stable: Callable[[float], bool], high: float) -> float | None:
-    """The largest value below ``high``, which is not stable, up to which one is; None if none down to a millionth."""
-    low = high
-    while not stable(low):
-        low *= 0.5
-        if low <= 1e-6 * high:
-            return None
-    high = 2.0 * low
-    while high - low > 1e-4 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+def remedy(rig: ShakingTable, h: float) -> str:
+    """Which gain of a table's controllers that are not stable to lower, and how far."""
+    found = largest_stable(rig, h)
+    if found is None:
+        return "lower gains of rig.controller, all of them, or another rig.specimen: no single gain makes it stable"
+    key, bound = found
+    value, unit = getattr(rig.controller, key), UNITS[key]
+    return (
+        f"a lower rig.controller.{key}: it is {value:.4g}{unit}, and the table's own controllers are stable below "
+        f"{bound:.4g}{unit}; half of that leaves 6 dB"
+    )
 
 
 def _with(rig: ShakingTable, key: str, value: float) -> Pid:
-    return rig.controller.model_copy(update={key: value})
+    return rig.controller.unchecked_copy({key: value})
 
 
 def _strokes_and_speeds(rig: ShakingTable, states: int) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +139,7 @@ def slow_lag(rig: ShakingTable) -> float:
     return float(max(lags)) + rig.delay
 
 
-def tune(rig: ShakingTable, bandwidth_hz: float) -> Pid:
+def tune_controller(rig: ShakingTable, bandwidth_hz: float) -> Pid:
     """Proportional and derivative gain that keep the amplitude of all commanded axes flat up to ``bandwidth_hz``.
 
     The worst departure from 1 within the bandwidth, and peaks beyond it, are made as small as they can be.

@@ -76,7 +76,7 @@ def transport(
         name="transport",
         step=transport_step,
         inputs=commands,
-        outputs=channels("rig.command", unit, len(commands)),
+        outputs=channels("rig.command", unit, len(commands), of="actuator"),
         parameters={"first": first, "weights": np.array([weights for _, weights in rows])},
         state={"history": np.tile(initial, (length, 1)), "substep": 0.0},
         frozen=("substep",),

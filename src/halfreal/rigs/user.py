@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from ..contracts.axes import Axes
+from ..contracts.context import Context
+from ..contracts.rig import Rig, RigBlocks
+from ..contracts.specimen import RigSpecimen
+from ..contracts.user_code import UserFunction
 from ..kernels.block import Block, channels
 from ..kernels.user import try_out
-from ..models.structures.user import UserFunction
 from .specimen import specimen_inputs
 
 
-class UserSpecimen(UserFunction):
+class UserSpecimen(RigSpecimen, UserFunction):
     """u = (displacements…, velocities…, accelerations…, excitation), y = resisting forces…, on the rig's step."""
 
     kind: Literal["user"]
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        return ("a user's function",)
 
     def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
         """The block "specimen", tried out."""
@@ -23,7 +31,7 @@ class UserSpecimen(UserFunction):
             name="specimen",
             step=self.load(),
             inputs=specimen_inputs(n),
-            outputs=channels("rig.force", "N", n),
+            outputs=channels("rig.force", "N", n, of="axis"),
             parameters={"dt": dt, **self.parameters},
             state=self.state,
             frozen=self.frozen,
@@ -32,19 +40,34 @@ class UserSpecimen(UserFunction):
         return block
 
 
-class UserRig(UserFunction):
+class UserRig(Rig, UserFunction):
     """u = commands… of this tick, y = (measured displacements…, measured forces…) of the next, at time t."""
 
     kind: Literal["user"]
+    can_be_served: ClassVar[bool] = False
 
-    def block(self, commands: tuple[str, ...], dt: float) -> Block:
-        """The block "rig", tried out."""
-        n = len(commands)
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        return ("rig: a user's function",)
+
+    def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
+        """The user's function, once a tick."""
+        return RigBlocks([], [self.block(command, context.period, len(context.axes))])
+
+    def check_served(self, axes: Axes) -> None:
+        """It is commanded and measured as its author says."""
+
+    def block(self, commands: tuple[str, ...], dt: float, axes: int | None = None) -> Block:
+        """The block "rig", tried out; it measures as many axes as it has commands if left out."""
+        n = len(commands) if axes is None else axes
         block = Block(
             name="rig",
             step=self.load(),
             inputs=commands,
-            outputs=(*channels("measured.displacement", "m", n), *channels("measured.force", "N", n)),
+            outputs=(
+                *channels("measured.displacement", "m", n, of="axis"),
+                *channels("measured.force", "N", n, of="axis"),
+            ),
             parameters={"dt": dt, **self.parameters},
             state=self.state,
             frozen=self.frozen,

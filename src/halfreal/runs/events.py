@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from .. import units
+from ..contracts.quantities import UNLIMITED
 from ..couplings.harmonic.coupling import MODES as HARMONIC_MODES
 from ..couplings.start_up import MODES
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
-from ..kernels.tick import ARMED, FINISHED, GUARD_FAILED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
+from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
+from ..kernels.tick import GUARD_FAILED
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
-from ..safety.limits import UNLIMITED, Commands
 from ..safety.slow_motion import STATES as MOTION_STATES
+from .build import watch
 from .run import Event, Outcome
 
 STATES = {
@@ -43,11 +45,7 @@ def describe(definition: Definition, loop: Loop, tick: int, channel: str, value:
 
 def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
     """Words for the values of watched channels; an empty one for a change that says nothing new."""
-    names = {
-        float(which * len(definition.interface) + i + 1): name
-        for which, one in enumerate(definition.limits.watched(definition.interface))
-        for i, name in enumerate(definition.interface.channels(one.name))
-    }
+    names = {float(cause): entry.name for cause, entry in enumerate(watch(definition, loop).entries, start=1)}
     causes = {cause: f"{name} beyond its limit" for cause, name in names.items()}
     warnings = {cause: f"warning: {name} beyond its warning limit" for cause, name in names.items()}
     stops = {**causes, BLOCK_FAULT: "a fault of the rig", BY_OPERATOR: OF_LOOP[BY_OPERATOR]}
@@ -73,24 +71,16 @@ def cause_text(definition: Definition, loop: Loop, cause: float) -> str:
         return loop.describe(value)
     if cause in OF_LOOP:
         return OF_LOOP[cause]
-    axes = definition.interface
-    which, axis = divmod(int(cause) - 1, len(axes))
-    watched = definition.limits.watched(axes, definition.commands, guarded_targets(definition))[which]
-    name, limit, unit = axes.channels(watched.name)[axis], float(watched.trip[axis]), watched.units[axis]
-    if limit == UNLIMITED or np.isnan(value):
-        return f"{name} was {value}, not a finite number"
-    return f"{name} was {units.text(value, unit, digits=7)}, beyond its limit of {units.text(limit, unit)}"
-
-
-def guarded_targets(definition: Definition) -> Commands:
-    """What the guard takes for the target: in a slow test it is the command on its way."""
-    return definition.targets if definition.slow is None else definition.commands
+    entry = watch(definition, loop).entries[int(cause) - 1]
+    if entry.trip == UNLIMITED or np.isnan(value):
+        return f"{entry.name} was {value}, not a finite number"
+    was, limit = units.text(value, entry.unit, digits=7), units.text(entry.trip, entry.unit)
+    return f"{entry.name} was {was}, beyond its limit of {limit}"
 
 
 def limits_used(definition: Definition, loop: Loop) -> dict[str, float]:
     """Largest value of each limited signal so far, as a share of its trip limit."""
-    peaks = loop.state("guard")["peaks"].copy()
-    return definition.limits.used(definition.interface, peaks, definition.commands, guarded_targets(definition))
+    return watch(definition, loop).used(loop.state("guard")["peaks"].copy())
 
 
 def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcome, str]:

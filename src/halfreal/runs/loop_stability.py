@@ -12,17 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.context import AT_REST, OPEN_LOOP
 from ..definition.definition import Definition
-from ..definition.paths import with_values
-from ..definition.sections import SimulatedRig
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
-from ..models.force_control.constrained import Constrained
 from ..stability.linearise import Linearisation, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
-from .pure_delay import is_dynamic, rig_lag, with_pure_delay
+from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
 from .worst_frequency import at_worst
 
@@ -64,15 +62,15 @@ class LoopStability:
 
 def linearised(definition: Definition, loop: Loop | None = None) -> Linearisation:
     """The quiet loop of a definition, settled at rest and linearised there, over one step of its integration."""
-    loop = build(definition, quiet=True) if loop is None else loop
-    ticks = getattr(definition.virtual, "ticks_per_step", 1)
+    loop = build(definition, AT_REST) if loop is None else loop
+    ticks = definition.virtual.ticks_per_step
     loop.run(SETTLING_TICKS * ticks)
     return linearise(loop, ticks)
 
 
 def margin_of(definition: Definition) -> DelayMargin:
     """Exact margins of the open loop that runs."""
-    loop = build(definition, quiet=True, cut=True)
+    loop = build(definition, OPEN_LOOP)
     loop.run(SETTLING_TICKS)
     return delay_margin(open_loop(loop))
 
@@ -80,17 +78,17 @@ def margin_of(definition: Definition) -> DelayMargin:
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
-    loop = build(definition, quiet=True)
+    loop = build(definition, AT_REST)
     linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
-    if (of_rig := getattr(definition.rig, "caveat", None)) is not None:
-        caveats.append(of_rig)
+    if definition.rig.caveat is not None:
+        caveats.append(definition.rig.caveat)
     margin, critical, own = None, None, rig_delay(definition)
     fault = rig_fault(definition, loop) if definition.slow is None else None
     virtual = definition.virtual
-    if isinstance(virtual, Constrained) and any(element.law.kind != "linear" for element in virtual.elements):
-        caveats.append("nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are")
-    if definition.slow is not None or getattr(virtual, "ticks_per_step", 1) > 1:
+    if virtual.caveat is not None:
+        caveats.append(virtual.caveat)
+    if definition.slow is not None or virtual.ticks_per_step > 1:
         caveats.append(SLOW if definition.slow is not None else SEVERAL)
         return LoopStability(linearisation, margin, critical, tuple(caveats), own, fault)
     try:
@@ -103,35 +101,30 @@ def loop_stability(definition: Definition) -> LoopStability:
 
 def rig_delay(definition: Definition) -> float | None:
     """Delay of the rig [s], or its lag in slow motion if it has dynamics of its own; None if it is not known."""
-    rig, step = definition.rig, definition.timing.step
-    if is_dynamic(definition):
-        return rig_lag(definition)
-    if not isinstance(rig, SimulatedRig):
-        return None
-    own = max(rig.actuator.delay, step)
-    # a command that is held is a staircase: late by whole steps, whatever the delay
-    return step * float(np.ceil(own / step - 1e-9)) if rig.actuator.reconstruction == "hold" else own
+    return definition.rig.lag(definition.timing.step, definition.interface)
 
 
 def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) -> float | None:
     """Delay of the rig at which the loop loses stability [s]; None if it is never stable, or always, or not known."""
     rig, step = definition.rig, definition.timing.step
-    if is_dynamic(definition):
+    if rig.is_dynamic:
+        if rig.ideal_but_late(step) is None:
+            return None
         margin = margin_of(with_pure_delay(definition, step))
         further = finite(margin.critical_delay)
         return None if further is None or not margin.stable_without_delay else step + further
     own = rig_delay(definition)
-    if own is None or not isinstance(rig, SimulatedRig):
+    if own is None:
         return None
     if not stable:
-        if own <= step:
+        shortest = None if own <= step else rig.with_delay(step)
+        if shortest is None:
             return None
-        own, margin = step, margin_of(with_values(definition, {DELAY: step}))
+        own, margin = step, margin_of(definition.unchecked_copy({"rig": shortest}))
     further = finite(margin.critical_delay)
     if further is None or not margin.stable_without_delay:
         return None
-    held = rig.actuator.reconstruction == "hold"
-    return step * float(np.floor((own + further) / step + 1e-9)) if held else own + further
+    return rig.delay_within(own + further, step)
 
 
 def finite(value: float) -> float | None:
@@ -141,7 +134,7 @@ def finite(value: float) -> float | None:
 
 def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
     """The loop linearised with what its adaptive blocks have come to in ``ran``; None if it has none."""
-    loop = build(definition, quiet=True)
+    loop = build(definition, AT_REST)
     adaptive = [block for block in loop.blocks if block.held]
     if not adaptive:
         return None

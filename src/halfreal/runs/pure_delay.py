@@ -11,38 +11,17 @@ stability switch criterion for effective implementation of real-time hybrid simu
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..couplings.direct import Direct
 from ..definition.definition import Definition
-from ..definition.sections import SimulatedRig
-from ..rigs.actuator import Delay
-from ..rigs.servo_hydraulic import ServoHydraulic
-from ..rigs.shaking_table import ShakingTable
-from ..rigs.table_tuning import slow_lag
-
-
-def is_dynamic(definition: Definition) -> bool:
-    """Whether the rig's lag is dynamics of its own, and not the number of a delay."""
-    return isinstance(definition.rig, ServoHydraulic | ShakingTable)
+from ..errors import HalfrealError
 
 
 def with_pure_delay(definition: Definition, delay: float) -> Definition:
     """The definition without coupling, and with a rig that is late by ``delay`` [s] and otherwise ideal."""
-    assert isinstance(definition.rig, ServoHydraulic | ShakingTable)
-    rig = SimulatedRig(actuator=Delay(delay=delay), specimen=definition.rig.specimen)
-    names = definition.interface.names if isinstance(definition.rig, ShakingTable) else definition.axes
-    return definition.model_copy(update={"rig": rig, "coupling": Direct(), "axes": names})
-
-
-def rig_lag(definition: Definition) -> float:
-    """Lag [s] from command to measured force in slow motion: of the slowest axis, with the force sensor's delay."""
-    rig, n = definition.rig, definition.virtual.axes
-    if isinstance(rig, ShakingTable):
-        return slow_lag(rig)
-    assert isinstance(rig, ServoHydraulic)
-    a, b, c = rig.matrices(n)
-    once = np.linalg.solve(a, b[:, :n])
-    still, slope = c[:n] @ once, c[:n] @ np.linalg.solve(a, once)
-    sensed = np.array([sensor.delay for sensor in rig.sensors.of_force(definition.interface)])
-    return float(np.max(-np.diag(slope) / np.diag(still) + sensed))
+    rig, axes = definition.rig.ideal_but_late(delay), definition.interface
+    if rig is None:
+        raise HalfrealError(f"a rig of kind '{definition.rig.kind}' has no counterpart with a pure delay")
+    # a rig that names its axes itself hands the names on
+    same = rig.interface(definition.virtual, definition.axes).names == axes.names
+    names = definition.axes if same else axes.names
+    return definition.unchecked_copy({"rig": rig, "coupling": Direct(), "axes": names})

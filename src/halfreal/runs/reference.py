@@ -12,103 +12,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..contracts.system import Elements, System
+from ..contracts.specimen import KnownSpecimen
+from ..contracts.system import System
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
-from ..models.excitations.excitation import silence
-from ..models.force_control.constrained import Constrained
+from ..models.excitations import silence
 from ..models.schemes.exact import Exact
 from ..models.schemes.runge_kutta import RungeKutta4
-from ..models.structures.beam import Beam
-from ..models.structures.modal import Modes
-from ..models.structures.restoring import assemble
-from ..models.structures.structure import Structure
-from ..rigs.flexible_specimen import FlexibleSpecimen
-from ..rigs.specimen import Specimen
 
 
 class EmulationError(HalfrealError):
     """The emulated system could not be integrated."""
 
 
-def reference_specimen(definition: Definition) -> Specimen | FlexibleSpecimen | None:
+def reference_specimen(definition: Definition) -> KnownSpecimen | None:
     """The specimen of the emulated system, or None if it is not known."""
     if definition.reference is None:
         return None
-    if definition.reference.specimen is not None:
-        return definition.reference.specimen
-    specimen = getattr(definition.rig, "specimen", None)
-    assert isinstance(specimen, Specimen | FlexibleSpecimen)  # as validated
-    return specimen
+    given = definition.reference.specimen
+    return definition.rig.known_specimen if given is None else given.known
 
 
-def assembled(definition: Definition, specimen: Specimen | FlexibleSpecimen) -> System:
+def assembled(definition: Definition, specimen: KnownSpecimen) -> System:
     """The emulated system: inputs (excitation, its rate, excitation of the specimen), the virtual part's outputs."""
-    assert isinstance(definition.virtual, Structure | Constrained | Modes | Beam)  # as validated
-    excitation = definition.excitation.virtual
-    virtual = definition.virtual.system("none" if excitation is None else excitation.acts_as)
-    n = definition.virtual.axes
-    if isinstance(specimen, FlexibleSpecimen):
-        return with_flexible(virtual, n, specimen)
-    interface = virtual.displacement_outputs[:n].T
-    mass, damping, stiffness = specimen.matrices(n)
-    own, added = virtual.elements, assemble(specimen.elements, n)
-    pushed = np.zeros(n)
-    pushed[specimen.excited_axis - 1] = 1.0
-    return System(
-        mass=virtual.mass + interface @ mass @ interface.T,
-        damping=virtual.damping + interface @ damping @ interface.T,
-        stiffness=virtual.stiffness + interface @ stiffness @ interface.T,
-        inputs=np.column_stack([virtual.inputs[:, :2], interface @ pushed]),
-        displacement_outputs=virtual.displacement_outputs,
-        velocity_outputs=virtual.velocity_outputs,
-        acceleration_outputs=virtual.acceleration_outputs,
-        elements=Elements(
-            np.concatenate([own.law, added.law]),
-            np.vstack([own.direction, added.direction @ interface.T]),
-            np.vstack([own.parameters, added.parameters]),
-        ),
-        displacement=virtual.displacement,
-        velocity=virtual.velocity,
-    )
-
-
-def with_flexible(virtual: System, axes: int, specimen: FlexibleSpecimen) -> System:
-    """A virtual part and a specimen with degrees of freedom of its own as one system, of (q, u_a)."""
-    part = specimen.base_excited()
-    n, free = virtual.dofs, len(part.free)
-    interface = virtual.displacement_outputs[:axes]
-    # the specimen's displacements out of those of the whole
-    place = np.zeros((len(part.mass), n + free))
-    place[list(part.interface), :n] = interface
-    place[list(part.free), n:] = np.eye(free)
-
-    def joined(own: np.ndarray, added: np.ndarray) -> np.ndarray:
-        whole = place.T @ added @ place
-        whole[:n, :n] += own
-        return np.asarray(whole)
-
-    def wider(rows: np.ndarray) -> np.ndarray:
-        return np.hstack([rows, np.zeros((len(rows), free))])
-
-    moved = (part.transmission @ interface @ start for start in (virtual.displacement, virtual.velocity))
-    displacement, velocity = (
-        np.concatenate(pair) for pair in zip((virtual.displacement, virtual.velocity), moved, strict=True)
-    )
-    return System(
-        mass=joined(virtual.mass, part.mass),
-        damping=joined(virtual.damping, part.damping),
-        stiffness=joined(virtual.stiffness, part.stiffness),
-        inputs=np.hstack([wider(virtual.inputs[:, :2].T).T, place.T @ specimen.pushed()]),
-        displacement_outputs=wider(virtual.displacement_outputs),
-        velocity_outputs=wider(virtual.velocity_outputs),
-        acceleration_outputs=wider(virtual.acceleration_outputs),
-        elements=Elements(virtual.elements.law, wider(virtual.elements.direction), virtual.elements.parameters),
-        displacement=displacement,
-        velocity=velocity,
-    )
+    excitation, virtual = definition.excitation.virtual, definition.virtual
+    system = virtual.system("none" if excitation is None else excitation.acts_as)
+    assert system is not None  # as validated
+    return specimen.attached_to(system, virtual.axes)
 
 
 def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None:
@@ -123,7 +55,7 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     n = definition.virtual.axes
     outputs = channels("reference", "m", len(system.displacement_outputs))
     # while the specimen's stiffness is found out, the excitation waits
-    wait = getattr(definition.virtual, "probing_ticks", 0) * definition.timing.step
+    wait = definition.virtual.probing_ticks * definition.timing.step
     excitations = [
         silence(name) if part is None else part.block(name, -wait)
         for name, part in (

@@ -83,6 +83,9 @@ def rehearse(
 ) -> Run:
     """Run the definition's loop against its simulated rig.
 
+    The record says how it went, and carries no verdict: ``halfreal.check`` judges the test, by this and more, and its
+    ``rehearsal`` is this record with the verdict.
+
     Parameters
     ----------
     text
@@ -123,7 +126,7 @@ def rehearse(
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
     outcome, reason = how_it_ended(definition, loop, ended)
-    judged = stability_of(definition, loop, stability or loop_stability(definition))
+    found = stability_of(definition, loop, stability or loop_stability(definition))
     return Run(
         title=definition.title,
         kind="rehearsal",
@@ -138,9 +141,7 @@ def rehearse(
         seed=definition.timing.seed,
         started=started,
         interface=definition.interface,
-        stability=judged,
-        verdict="GO" if judged.stable and outcome == "completed" else "NO-GO",
-        reasons=(judged.text, *((f"{outcome}: {reason}",) if reason else ())),
+        stability=found,
         limits_used=limits_used(definition, loop),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),

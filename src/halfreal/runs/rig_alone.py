@@ -15,16 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.context import OPEN_LOOP
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
-from ..rigs.servo_hydraulic import ServoHydraulic
-from ..rigs.shaking_table import ShakingTable
-from ..rigs.table_tuning import largest, largest_stable
 from ..stability.linearise import MARGINAL, Linearisation, derivative
 from ..stability.open_loop import PROBE
 from .build import SETTLING_TICKS, build
-
-UNITS = {"proportional": " 1/s", "integral": " 1/s^2", "derivative": ""}
 
 
 @dataclass(frozen=True)
@@ -37,8 +33,10 @@ class RigFault:
 
 def rig_alone(definition: Definition, loop: Loop) -> Linearisation:
     """The rig of a definition with its command held where its ``loop`` has it, settled at rest."""
-    alone = build(definition, quiet=True, cut=True)
-    alone.state(PROBE)["value"] = [loop.vector[loop.index[name]] for name in definition.interface.channels("command")]
+    alone = build(definition, OPEN_LOOP)
+    alone.state(PROBE)["value"] = [
+        loop.vector[loop.index[name]] for name in definition.interface.actuators.channels("command")
+    ]
     alone.run(SETTLING_TICKS)
     indices = rig_indices(alone)
     return Linearisation(derivative(alone, indices, indices), alone.dt)
@@ -67,39 +65,4 @@ def rig_fault(definition: Definition, loop: Loop) -> RigFault | None:
         f"the rig is unstable on its own, whatever the coupling and the virtual part: with its command held, a pole at "
         f"{abs(pole.imag) / (2 * np.pi):.3g} Hz grows as exp({pole.real:.3g} t/s)"
     )
-    rig = definition.rig
-    if isinstance(rig, ShakingTable):
-        return RigFault(reason, table_remedy(rig, definition.period / rig.substeps))
-    if isinstance(rig, ServoHydraulic):
-        return RigFault(reason, servo_remedy(rig, definition.virtual.axes))
-    return RigFault(reason, "a rig that stands still under a held command: look at its controller's gains and specimen")
-
-
-def table_remedy(rig: ShakingTable, h: float) -> str:
-    """Which gain of the table's controllers to lower, and how far."""
-    found = largest_stable(rig, h)
-    if found is None:
-        return "lower gains of rig.controller, all of them, or another rig.specimen: no single gain makes it stable"
-    key, bound = found
-    value, unit = getattr(rig.controller, key), UNITS[key]
-    return (
-        f"a lower rig.controller.{key}: it is {value:.4g}{unit}, and the table's own controllers are stable below "
-        f"{bound:.4g}{unit}; half of that leaves 6 dB"
-    )
-
-
-def servo_remedy(rig: ServoHydraulic, axes: int) -> str:
-    """How far to lower the gain of the actuators' inner loop."""
-
-    def stable(gain: float) -> bool:
-        actuator = rig.actuator.model_copy(update={"valve_gain": gain})
-        a, _, _ = rig.model_copy(update={"actuator": actuator}).matrices(axes)
-        return bool(np.linalg.eigvals(a).real.max() < 0.0)
-
-    bound = largest(stable, rig.actuator.valve_gain)
-    if bound is None:
-        return "another rig.specimen: with this one the actuators are unstable whatever rig.actuator.valve_gain is"
-    return (
-        f"a lower rig.actuator.valve_gain: it is {rig.actuator.valve_gain:.4g} N/(m s^3), and the actuators' inner "
-        f"displacement loop is stable below {bound:.4g} N/(m s^3); half of that leaves 6 dB"
-    )
+    return RigFault(reason, definition.rig.stability_remedy(definition))

@@ -82,7 +82,7 @@ class Run:
     interface: Axes = ONE_AXIS
     stability: Stability | None = None
     verdict: Literal["GO", "NO-GO", ""] = ""
-    """Of ``halfreal check``, or of the loop's stability and the outcome alone; empty if it was not judged."""
+    """Of ``halfreal check``; empty if the test was not judged."""
     reasons: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
     limits_used: Mapping[str, float] = field(default_factory=dict)
@@ -94,12 +94,24 @@ class Run:
 
     def vector(self, name: str) -> np.ndarray | None:
         """A vector signal as (samples, axes), or None if it was not recorded."""
-        found = self.interface.channels(name)
+        found = self.along(name).channels(name)
         if any(key not in self.signals for key in found):
             return None
         return np.column_stack([self.signals[key].values for key in found])
 
+    def along(self, name: str) -> Axes:
+        """What a vector signal has a channel for each of: axes, those that are commanded, or actuators."""
+        lists = (self.interface, self.interface.commanded, self.interface.actuators)
+        return next((one for one in lists if all(key in self.signals for key in one.channels(name))), self.interface)
+
+    def column(self, name: str, axis: int) -> int | None:
+        """Where in a vector signal an axis stands, both counted from 0; None if it has none."""
+        names, of = self.interface.names, self.along(name)
+        if of == self.interface.actuators and self.interface.moved_by is not None:
+            return None
+        return axis if len(of) == len(names) else of.names.index(names[axis]) if names[axis] in of.names else None
+
     def units(self, name: str) -> tuple[str, ...]:
         """The unit of a vector signal on each axis; none where it was not recorded."""
-        found = [self.signals.get(key) for key in self.interface.channels(name)]
+        found = [self.signals.get(key) for key in self.along(name).channels(name)]
         return tuple("" if signal is None else signal.unit for signal in found)

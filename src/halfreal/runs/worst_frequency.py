@@ -1,8 +1,9 @@
 """A coupling that is tuned to one frequency after another: at which of them the loop is judged.
 
-A narrow-band table is another coupling at each frequency of its test.  Each of them is linearised.  If one is unstable,
-the loop is judged at the one that grows fastest; else at the one that bears the least further delay; and if each bears
-any, at the one whose open loop L comes closest to 1.  The table is in series with the rest, so that
+A coupling that is looked up in a table is another one at each frequency of its test.  Each of them is linearised.  If
+one is unstable, the loop is judged at the one that grows fastest; else at the one that bears the least further delay;
+and if each bears any, at the one whose open loop L comes closest to 1.  The coupling is in series with the rest, so
+that
 
     L(jω) = P(jω) L₁(jω)
 
@@ -15,15 +16,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..contracts.context import OPEN_LOOP
 from ..couplings.direct import Direct
-from ..couplings.narrow_band_table import NarrowBandTable, given_frequency
 from ..definition.definition import Definition
 from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
-from .compensation import with_model_data
 
-MOST_LINES = 20
-"""Frequencies of a table that are looked at if the frequency is tracked: it may come to any."""
 GRID = 1000
 SLOWEST = 0.05
 """Hz, from where on the grid goes up to half the sampling rate."""
@@ -34,7 +32,7 @@ def at_worst(definition: Definition, radius: Callable[[Definition], float]) -> t
 
     ``radius`` gives the spectral radius of a definition's loop.  Other couplings come back as they are.
     """
-    frequencies = frequencies_of(definition)
+    frequencies = definition.coupling.frequencies_to_judge(definition)
     if len(frequencies) < 2:
         return definition, ""
     tuned = [tuned_to(definition, hz) for hz in frequencies]
@@ -48,34 +46,20 @@ def at_worst(definition: Definition, radius: Callable[[Definition], float]) -> t
     return tuned[worst], f"{told}, of {len(frequencies)} from {low:g} to {high:g} Hz"
 
 
-def frequencies_of(definition: Definition) -> tuple[float, ...]:
-    """Those that a narrow-band table is tuned to in the test; empty for other couplings."""
-    coupling, excitation = definition.coupling, definition.excitation
-    if not isinstance(coupling, NarrowBandTable) or coupling.frequency is not None:
-        return ()
-    if coupling.track is not None:
-        lines = coupling.lines
-        picked = np.unique(np.linspace(0, len(lines) - 1, min(len(lines), MOST_LINES)).round().astype(int))
-        return tuple(float(hz) for hz in lines[picked])
-    given = given_frequency((excitation.specimen, excitation.virtual))
-    return () if given is None else tuple(sorted(set(given.frequencies)))
-
-
 def tuned_to(definition: Definition, hz: float) -> Definition:
-    coupling = with_model_data(definition).model_copy(update={"frequency": hz, "track": None})
-    return definition.model_copy(update={"coupling": coupling})
+    return definition.unchecked_copy({"coupling": definition.coupling.tuned_to(definition, hz)})
 
 
 def least_margin(definition: Definition, frequencies: tuple[float, ...]) -> tuple[int, str]:
     """Which of stable loops has the least margin, and of what."""
-    loop = build(definition.model_copy(update={"coupling": Direct()}), quiet=True, cut=True)
+    loop = build(definition.unchecked_copy({"coupling": Direct()}), OPEN_LOOP)
     loop.run(SETTLING_TICKS)
-    step, coupling = definition.timing.step, with_model_data(definition)
-    hz = np.geomspace(SLOWEST, 0.5 / step, GRID)
+    coupling = definition.coupling.with_model_data(definition)
+    hz = np.geomspace(SLOWEST, 0.5 / definition.timing.step, GRID)
     rest = open_loop(loop).response(2 * np.pi * hz)[:, 0, 0]
     delays, gains = [], []
     for frequency in frequencies:
-        gain = coupling.response(step, hz, frequency) * rest
+        gain = coupling.tuned_response(definition, hz, frequency) * rest
         size = np.abs(gain)
         crossed = np.flatnonzero((size[:-1] < 1.0) != (size[1:] < 1.0))
         lag = np.mod(np.angle(gain[crossed]) + np.pi, 2 * np.pi)  # until L = −1

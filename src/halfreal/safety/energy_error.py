@@ -70,7 +70,7 @@ def energy_error(
         name="energy",
         step=energy_error_step,
         inputs=(*target, *displacement, *force),
-        outputs=channels("energy.error", "1", n),
+        outputs=channels("energy.error", "1", n, of="commanded"),
         parameters={"fading": math.exp(-dt / window), "floor": floor},
         state=state,
         frozen=tuple(state),

@@ -3,10 +3,11 @@
 Watched are, for every interface axis, the asked command, its rate, the target, the measured displacement and force, the
 gap (target − measured displacement, or force where that is the target), the measured velocity and acceleration
 (backward differences, smoothed if wished), the energy error, and how long each sensor has repeated itself
-(``kernels/repeats.py``).  A value beyond its ``warn`` limit is an event; beyond its ``trip`` limit, or not a number, or
-a fault reported by any block, is a trip: within the same tick the command stays at the last one applied, and then holds
-there or returns smoothly to the safe position, no faster than the command's rate limit.  Never does an offending
-command reach the rig.  A trip ends the test after ``after_trip``, so that the record shows what came of it.
+(``kernels/repeats.py``); and any other channel of the loop that has a limit (``safety/watched.py``).  A value beyond
+its ``warn`` limit is an event; beyond its ``trip`` limit, or not a number, or a fault reported by any block, is a trip:
+within the same tick the command stays at the last one applied, and then holds there or returns smoothly to the safe
+position, no faster than the command's rate limit.  Never does an offending command reach the rig.  A trip ends the test
+after ``after_trip``, so that the record shows what came of it.
 
 The guard's mode is the state of the test::
 
@@ -21,7 +22,8 @@ An emergency stop holds, whatever ``on_trip`` says, and so does every trip befor
 in force lets go smoothly instead, as on every trip: a force that is held is not safe.  A return after a trip is watched
 by every limit, and holds where it is on an emergency stop, a fault of the rig, or a value beyond its limit; one that
 was beyond its limit at the trip may exceed what it was then by MORE of the limit.  On the ways home the gap is that
-between command and measured displacement, and its limit is wider by the largest lag of the test.
+between command and measured displacement, and its limit is wider by the largest lag of the test; where commands are
+no displacements of axes there is none.
 
 The guard counts the time of the test.  That commands are no closer together in wall time is seen to where they leave
 (``links/controller_end.py``).
@@ -30,22 +32,24 @@ The guard counts the time of the test.  That commands are no closer together in 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..contracts.axes import Axes
+from ..contracts.quantities import UNLIMITED, Commands
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
 from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL
+from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
 from ..kernels.repeats import repeated_for
-from ..kernels.tick import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED, WAITING
-from .limits import UNLIMITED, Commands, Limits
+from ..kernels.tick import WAITING
+from .limits import Limits
+from .watched import COMMAND_RATE, TABLE
 
-KINDS = 11
-"""Signals watched on each axis."""
-GAP = 5
-"""Which of them is the gap."""
 MORE = 0.1
 """Share of a limit by which a value that has tripped the test may still grow while the rig returns."""
 ROUNDING = 1e-6
@@ -54,46 +58,63 @@ BLOCK_FAULT, BY_OPERATOR, BY_RECORDER = 999.0, 998.0, 997.0
 """Causes of a trip other than a limit: a block's own fault, the emergency stop, a record that fails."""
 
 
-def guard(
-    limits: Limits,
-    dt: float,
-    unit: str,
-    asked: tuple[str, ...],
-    target: tuple[str, ...],
-    displacement: tuple[str, ...],
-    force: tuple[str, ...],
-    energy: tuple[str, ...],
-    initial: np.ndarray,
-    soft_start: float = 0.0,
-    soft_stop: float = 0.0,
-    duration: float = UNLIMITED,
-    commands: Commands = "displacement",
-    targets: Commands = "displacement",
-    step: float | None = None,
-    begin: np.ndarray | None = None,
-    axes: Axes | None = None,
-    noisy: np.ndarray | None = None,
-) -> Block:
-    """Block "guard".
+class Seen(NamedTuple):
+    """Channels that the guard reads: of each actuator, of each axis that is commanded, and of each axis."""
 
-    ``initial`` is where the test begins, and where the rig is taken to stand; whoever knows better writes the state
-    fields ``applied``, ``held`` and ``before``.  ``duration`` is that of the test [s].  A rig commanded in
-    force starts with that of ``begin``, none if left out, and ends with none, also on a trip.  ``step`` is that of the
-    test, where it is not the period of the rig, ``dt``.  ``axes`` are displacements if left out.  ``noisy`` says of
-    each sensor, displacements first, whether it is known to vary.
-    """
-    n = len(asked)
-    axes = Axes.numbered(n) if axes is None else axes
-    mode = RAMPING if soft_start > 0.0 else RUNNING
-    initial = np.asarray(initial, dtype=float)
-    safe, zeros = limits.safe(axes, initial), np.zeros(n)
-    if commands == "force":
-        safe = zeros
-        begin = zeros if begin is None else np.asarray(begin, dtype=float)
-    else:
-        begin = initial
-    watched = limits.watched(axes, commands, targets)
-    trip, warn = (np.concatenate([getattr(one, which) for one in watched]) for which in ("trip", "warn"))
+    asked: tuple[str, ...]
+    target: tuple[str, ...]
+    displacement: tuple[str, ...]
+    force: tuple[str, ...]
+    energy: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GuardPlan:
+    """The test that is guarded."""
+
+    period: float
+    """Of the rig [s]."""
+    seen: Seen
+    initial: np.ndarray
+    """Where the test begins, and where the rig is taken to stand; whoever knows better writes the state fields
+    ``applied``, ``held`` and ``before``."""
+    commands: Commands = "displacement"
+    """A rig commanded in force ends with none, also on a trip."""
+    targets: Commands = "displacement"
+    begin: np.ndarray | None = None
+    """The force with which a rig commanded in force begins; none if left out."""
+    step: float | None = None
+    """Of the test [s], where it is not the period."""
+    duration: float = UNLIMITED
+    """Of the test [s]."""
+    soft_start: float = 0.0
+    soft_stop: float = 0.0
+    axes: Axes | None = None
+    """Displacements if left out."""
+    to_commands: Callable[[np.ndarray], np.ndarray] | None = None
+    """The commands that bring the commanded axes into a pose, where these are not the pose itself."""
+    noisy: np.ndarray | None = None
+    """Of each sensor, displacements first, whether it is known to vary."""
+    channels: Sequence[Channel] = ()
+    """All others of the loop, which limits may name."""
+
+
+def guard(limits: Limits, plan: GuardPlan) -> Block:
+    """Block "guard"."""
+    seen, by_force, to_force = plan.seen, plan.commands == "force", plan.targets == "force"
+    m, n = len(seen.asked), len(seen.displacement)
+    axes = Axes.numbered(n) if plan.axes is None else plan.axes
+    mode = RAMPING if plan.soft_start > 0.0 else RUNNING
+    initial = np.asarray(plan.initial, dtype=float)
+    at, gaps = np.array(axes.commanded_at), np.zeros(len(seen.target))
+    safe, begin = limits.safe(axes, initial)[at], initial[at]
+    if plan.to_commands is not None:
+        safe, begin = plan.to_commands(safe), plan.to_commands(begin)
+    if by_force:
+        safe = np.zeros(m)
+        begin = np.zeros(m) if plan.begin is None else np.asarray(plan.begin, dtype=float)
+    watch = limits.watched(axes, plan.commands, plan.targets, plan.channels)
+    trip, warn = watch.trip, watch.warn
     state: dict[str, Value] = {
         "mode": mode,
         "cause": 0.0,
@@ -107,31 +128,33 @@ def guard(
         "applied": begin,
         "held": begin,
         "before": initial,
-        "velocity": zeros,
-        "lag": zeros,
-        "watched": np.zeros(KINDS * n),
-        "peaks": np.zeros(KINDS * n),
+        "velocity": np.zeros(n),
+        "lag": gaps,
+        "watched": np.zeros(trip.size),
+        "peaks": np.zeros(trip.size),
         "bound": trip,
         "last": np.full(2 * n, np.nan),
         "repeats": np.zeros(2 * n),
         "longest": np.zeros(2 * n),
         "rested": np.zeros(2 * n),
-        "varies": np.zeros(2 * n) if noisy is None else np.asarray(noisy, dtype=float),
+        "varies": np.zeros(2 * n) if plan.noisy is None else np.asarray(plan.noisy, dtype=float),
     }
+    smoothing, half_step = limits.smoothing, 0.5 * (plan.period if plan.step is None else plan.step)
     return Block(
         name="guard",
         step=guard_step,
         inputs=(
             *(channel.name for channel in (FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL)),
-            *asked,
-            *target,
-            *displacement,
-            *force,
-            *energy,
+            *seen.asked,
+            *seen.target,
+            *seen.displacement,
+            *seen.force,
+            *seen.energy,
+            *watch.others,
         ),
         outputs=(
-            *channels("command", unit, n),
-            *channels("gap", "N" if targets == "force" else "m", n),
+            *channels("command", "N" if by_force else "m", m, of="actuator"),
+            *channels("gap", "N" if to_force else "m", len(gaps), of="commanded"),
             Channel("guard.mode", "1"),
             Channel("guard.cause", "1"),
             Channel("guard.value", "1"),
@@ -139,42 +162,48 @@ def guard(
             Channel("guard.halted", "1"),
         ),
         parameters={
-            "dt": dt,
+            "dt": plan.period,
             "trip": trip,
             "warn": warn,
             "first": np.minimum(trip, warn),
-            "rate": watched[1].trip,
-            "smoothing": 1.0 if limits.smoothing == 0.0 else 1.0 - math.exp(-dt / limits.smoothing),
-            "returns": float(limits.on_trip == "return" or commands == "force"),
+            "at_home": watch.which("at_home"),
+            "sensor": watch.which("sensor"),
+            **{f"{one.field}_at": float(watch.starts[one.name]) for one in TABLE},
+            "rate": watch[COMMAND_RATE].trip,
+            "smoothing": 1.0 if smoothing == 0.0 else 1.0 - math.exp(-plan.period / smoothing),
+            "returns": float(limits.on_trip == "return" or by_force),
             "return_time": limits.return_time,
             "after": limits.after_trip,
             "begin": begin,
             "safe": safe,
-            "soft_start": soft_start,
-            "soft_stop": soft_stop,
-            "duration": duration,
-            "half_step": 0.5 * (dt if step is None else step),
-            "to_force": float(targets == "force"),
-            "apart": float(commands != targets),
-            "by_force": float(commands == "force"),
+            "soft_start": plan.soft_start,
+            "soft_stop": plan.soft_stop,
+            "duration": plan.duration,
+            "half_step": half_step,
+            "to_force": float(to_force),
+            "apart": float(plan.commands != plan.targets or plan.to_commands is not None),
+            "mapped": float(plan.to_commands is not None),
+            "axis": at.astype(float),
+            "by_force": float(by_force),
         },
         state=state,
         frozen=tuple(state),
         watched=("guard.mode", "guard.cause", "guard.warning", "guard.halted"),
-        initial=(*begin, *zeros, mode),
+        initial=(*begin, *gaps, mode),
     )
 
 
 @kernel
 def set_out(p, s, time):  # type: ignore[no-untyped-def]
     """Begin the way from the command applied to the safe position: within ``time``, no faster than a command may be."""
-    n = s.applied.size
+    gap = int(p.gap_at)
     s.elapsed, s.return_time = 0.0, time
     for i in range(s.bound.size):
         s.bound[i] = p.trip[i]
-    for i in range(n):
+    for i in range(s.lag.size):
+        s.bound[gap + i] += s.lag[i]
+    for i in range(s.applied.size):
         s.held[i] = s.applied[i]
-        s.bound[GAP * n + i] += s.lag[i]
         if time > 0.0:
             way = abs(s.held[i] - p.safe[i])
             s.return_time = max(s.return_time, (0.5 + ROUNDING) * math.pi * way / p.rate[i])
@@ -196,8 +225,23 @@ def on_the_way(share, i, p, s):  # type: ignore[no-untyped-def]
 
 
 def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    n = s.applied.size
-    request, first = u[1], 3
+    actuators, axes, gaps = s.applied.size, s.before.size, s.lag.size
+    request = u[1]
+    asked_in = 3
+    target_in = asked_in + actuators
+    displacement_in = target_in + gaps
+    force_in = displacement_in + axes
+    energy_in = force_in + axes
+    others_in = energy_in + gaps
+    # where the entries of each quantity begin
+    asked_at, rate_at, target_at, gap_at = int(p.asked_at), int(p.rate_at), int(p.target_at), int(p.gap_at)
+    displacement_at, velocity_at, acceleration_at = int(p.displacement_at), int(p.velocity_at), int(p.acceleration_at)
+    force_at, energy_at, still_at, still_force_at = (
+        int(p.force_at),
+        int(p.energy_at),
+        int(p.still_at),
+        int(p.still_force_at),
+    )
     tripped = s.mode == TRIPPED or s.mode == FINISHED
     if not tripped and s.mode != RAMP_DOWN and s.mode != STOPPED_AT_REST:
         if request == WAITING:
@@ -210,55 +254,65 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.mode = RUNNING if t > -p.half_step else RAMPING
     home = s.mode == RAMP_DOWN or tripped
 
-    for i in range(n):
+    for i in range(actuators):
         # what is wanted of the rig: by the test, or by the guard itself on the ways to and from it
-        asked, target = u[first + i], u[first + n + i]
-        measured, force = u[first + 2 * n + i], u[first + 3 * n + i]
+        asked = u[asked_in + i]
         if s.mode == RAMPING:
             share = min(max(1.0 + t / p.soft_start, 0.0), 1.0)
-            asked = target = s.held[i] + 0.5 * (1.0 - math.cos(math.pi * share)) * (p.begin[i] - s.held[i])
+            asked = s.held[i] + 0.5 * (1.0 - math.cos(math.pi * share)) * (p.begin[i] - s.held[i])
         elif (s.mode == RAMP_DOWN or s.returns != 0.0) and s.return_time > 0.0:
-            asked = target = on_the_way((s.elapsed + p.dt) / s.return_time, i, p, s)
+            asked = on_the_way((s.elapsed + p.dt) / s.return_time, i, p, s)
         elif s.mode != RUNNING:
-            asked = target = s.applied[i]
-        if p.apart != 0.0 and s.mode != RUNNING:  # a drive is no target
-            target = measured
-        velocity = s.velocity[i] + p.smoothing * ((measured - s.before[i]) / p.dt - s.velocity[i])
-        gap = target - (force if p.to_force != 0.0 else measured)
-        if not home and p.by_force == 0.0 and abs(s.applied[i] - measured) > s.lag[i]:
+            asked = s.applied[i]
+        s.watched[asked_at + i] = asked
+        s.watched[rate_at + i] = (asked - s.applied[i]) / p.dt
+    for i in range(gaps):
+        axis = int(p.axis[i])
+        measured, target = u[displacement_in + axis], u[target_in + i]
+        if s.mode != RUNNING:
+            target = measured if p.apart != 0.0 else s.watched[asked_at + i]  # a drive, or a stroke, is no target
+        gap = target - (u[force_in + axis] if p.to_force != 0.0 else measured)
+        if not home and p.by_force == 0.0 and p.mapped == 0.0 and abs(s.applied[i] - measured) > s.lag[i]:
             s.lag[i] = abs(s.applied[i] - measured)
-        s.watched[i] = asked
-        s.watched[n + i] = (asked - s.applied[i]) / p.dt
-        s.watched[2 * n + i] = target
-        s.watched[3 * n + i] = measured
-        s.watched[4 * n + i] = force
-        s.watched[GAP * n + i] = 0.0 if home and p.by_force != 0.0 else gap
-        s.watched[6 * n + i] = velocity
-        s.watched[7 * n + i] = (velocity - s.velocity[i]) / p.dt
-        s.watched[8 * n + i] = u[first + 4 * n + i]
-        resting = s.mode == ARMED
-        s.watched[9 * n + i] = repeated_for(measured, i, p.trip[9 * n + i], p.dt, resting, s)
-        s.watched[10 * n + i] = repeated_for(force, n + i, p.trip[10 * n + i], p.dt, resting, s)
+        s.watched[target_at + i] = target
+        s.watched[gap_at + i] = 0.0 if home and p.by_force != 0.0 else gap
+        s.watched[energy_at + i] = u[energy_in + i]
+        y[actuators + i] = gap
+    resting = s.mode == ARMED
+    for i in range(axes):
+        measured, force = u[displacement_in + i], u[force_in + i]
+        velocity = s.velocity[i] + p.smoothing * ((measured - s.before[i]) / p.dt - s.velocity[i])
+        s.watched[displacement_at + i] = measured
+        s.watched[force_at + i] = force
+        s.watched[velocity_at + i] = velocity
+        s.watched[acceleration_at + i] = (velocity - s.velocity[i]) / p.dt
+        s.watched[still_at + i] = repeated_for(measured, i, p.trip[still_at + i], p.dt, resting, s)
+        s.watched[still_force_at + i] = repeated_for(force, axes + i, p.trip[still_force_at + i], p.dt, resting, s)
         s.before[i], s.velocity[i] = measured, velocity
-        y[n + i] = gap
+
+    others = u.size - others_in
+    for i in range(others):
+        s.watched[s.watched.size - others + i] = u[others_in + i]
 
     warning = cause = value = 0.0
     beyond = False
-    for i in range(KINDS * n):
+    for i in range(s.watched.size):
         size = abs(s.watched[i])
-        if not tripped and not (home and i // n == GAP):
+        if not tripped and not (home and p.at_home[i] == 0.0):
             s.peaks[i] = max(s.peaks[i], size)
         # written so that a value that is not a number is beyond every limit
         beyond |= not (size <= p.first[i])
     if beyond:
-        for i in range(KINDS * n - 1, -1, -1):
+        for i in range(s.watched.size - 1, -1, -1):
             size = abs(s.watched[i])
-            if not (size <= p.warn[i]) and not tripped and not (home and i // n == GAP):
+            if not (size <= p.warn[i]) and not tripped and not (home and p.at_home[i] == 0.0):
                 warning = i + 1.0
             if not (size <= (s.bound[i] if home else p.trip[i])):
                 cause, value = i + 1.0, s.watched[i]
-        for i in range(5 * n - 1, 3 * n - 1, -1):
-            if not math.isfinite(s.watched[i]):  # a sensor's fault is the cause, not what the loop made of it
+        for i in range(s.watched.size - 1, -1, -1):
+            if p.sensor[i] != 0.0 and not math.isfinite(
+                s.watched[i]
+            ):  # a sensor's fault is the cause, not what the loop made of it
                 cause, value = i + 1.0, s.watched[i]
     if not tripped:
         if u[0] != 0.0:
@@ -274,8 +328,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             set_out(p, s, p.return_time if s.returns != 0.0 else 0.0)
             allow_what_tripped(p, s)
         else:
-            for i in range(n):
-                s.applied[i] = s.watched[i]
+            for i in range(actuators):
+                s.applied[i] = s.watched[asked_at + i]
             if s.mode == RAMPING or s.mode == RUNNING:
                 s.moved = 1.0
             if s.mode == RAMP_DOWN:
@@ -292,11 +346,12 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if under_way and cause != 0.0 and p.by_force == 0.0:
             s.halted, s.returns, s.return_time = cause, 0.0, s.elapsed
         elif under_way:
-            for i in range(n):
-                s.applied[i] = s.watched[i]
+            for i in range(actuators):
+                s.applied[i] = s.watched[asked_at + i]
         if s.elapsed >= s.return_time + p.after:
             s.mode = FINISHED
-    for i in range(n):
+    for i in range(actuators):
         y[i] = s.applied[i]
-    y[2 * n], y[2 * n + 1], y[2 * n + 2], y[2 * n + 3], y[2 * n + 4] = s.mode, s.cause, s.value, warning, s.halted
+    said = actuators + gaps
+    y[said], y[said + 1], y[said + 2], y[said + 3], y[said + 4] = s.mode, s.cause, s.value, warning, s.halted
     return 0

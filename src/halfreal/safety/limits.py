@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from .. import units
 from ..contracts.axes import Axes, units_on
+from ..contracts.quantities import UNLIMITED as UNLIMITED  # others take it from here
+from ..contracts.quantities import Commands as Commands
+from ..errors import HalfrealError
+from ..kernels.block import Channel
 from ..settings import Number, Settings, Vector, fault
+from .watched import TABLE, Quantity, Watch, Watched
 
-UNLIMITED = float(np.finfo(np.float64).max)
-"""Limit of a signal without one: infinite and undefined values are beyond it all the same."""
-
-
-Commands = Literal["displacement", "force"]
-"""What a rig is commanded in."""
-UNITS = {
-    "command": "m",
-    "command_rate": "m/s",
-    "drive": "N",
-    "drive_rate": "N/s",
-    "target": "m",
-    "displacement": "m",
-    "force": "N",
-    "gap": "m",
-    "force_gap": "N",
-    "velocity": "m/s",
-    "acceleration": "m/s^2",
-    "energy": "1",
-    "frozen": "s",
-}
-"""Of the limits, on axes that are displacements."""
+Which = Literal["warn", "trip"]
+BOTH: tuple[Which, ...] = ("warn", "trip")
+PER = {key: one.per for one in reversed(TABLE) for key in (one.force_key, one.key) if key and one.per is not None}
+"""What each limit is for: all axes, those that are commanded, or actuators."""
 
 
 class Limit(Settings):
     """Beyond ``warn`` is an event, beyond ``trip`` a trip; one value for all interface axes, or one for each."""
+
+    unit: ClassVar[str]
 
     @field_validator("trip", check_fields=False)
     @classmethod
@@ -55,58 +44,68 @@ class Limit(Settings):
                 )
         return trip
 
-    def values(self, which: Literal["warn", "trip"], n: int) -> np.ndarray:
+    def values(self, which: Which, n: int) -> np.ndarray:
         """The limit of each of n axes."""
         given: np.ndarray | None = getattr(self, which)
         return np.full(n, UNLIMITED) if given is None else np.broadcast_to(given, n)
 
 
 class DisplacementLimit(Limit):
+    unit = "m"
     warn: Annotated[np.ndarray, Vector("m", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("m", above=0)] | None = None
 
 
 class RateLimit(Limit):
+    unit = "m/s"
     warn: Annotated[np.ndarray, Vector("m/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("m/s", above=0)] | None = None
 
 
 class AccelerationLimit(Limit):
+    unit = "m/s^2"
     warn: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
 
 
 class ForceRateLimit(Limit):
+    unit = "N/s"
     warn: Annotated[np.ndarray, Vector("N/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N/s", above=0)] | None = None
 
 
 class ForceLimit(Limit):
+    unit = "N"
     warn: Annotated[np.ndarray, Vector("N", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N", above=0)] | None = None
 
 
 class AngleLimit(Limit):
+    unit = "rad"
     warn: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
 
 
 class AngularRateLimit(Limit):
+    unit = "rad/s"
     warn: Annotated[np.ndarray, Vector("rad/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("rad/s", above=0)] | None = None
 
 
 class AngularAccelerationLimit(Limit):
+    unit = "rad/s^2"
     warn: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
 
 
 class MomentLimit(Limit):
+    unit = "N m"
     warn: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
 
 
 class MomentRateLimit(Limit):
+    unit = "N m/s"
     warn: Annotated[np.ndarray, Vector("N m/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N m/s", above=0)] | None = None
 
@@ -114,6 +113,7 @@ class MomentRateLimit(Limit):
 class EnergyLimit(Limit):
     """Of the energy error, as a share of the energy exchanged in ``window`` (``safety/energy_error.py``)."""
 
+    unit = "1"
     warn: Annotated[np.ndarray, Vector("1", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("1", above=0)] | None = None
     window: Annotated[float, Number("s", above=0)] = 1.0
@@ -138,10 +138,38 @@ class TimeLimit(Settings):
 class FrozenLimit(TimeLimit):
     """How long a sensor that is known to vary may repeat itself bit for bit."""
 
-    def values(self, which: Literal["warn", "trip"], n: int) -> np.ndarray:
+    unit: ClassVar[str] = "s"
+
+    def values(self, which: Which, n: int) -> np.ndarray:
         """The limit of each of n axes."""
         given: float | None = getattr(self, which)
         return np.full(n, UNLIMITED if given is None else given)
+
+
+class ChannelLimit(Settings):
+    """Of any channel of the loop: a text with a unit of that channel's dimension, or a number where it has none."""
+
+    warn: str | float | None = None
+    trip: str | float | None = None
+
+    def read(self, which: Which, name: str, unit: str) -> np.ndarray:
+        """The limit in the unit of its channel, (1,)."""
+        given: str | float | None = getattr(self, which)
+        if given is None:
+            return np.array([UNLIMITED])
+        place = f'limits.channels."{name}".{which}'
+        if not isinstance(given, str):
+            if unit != "1":
+                raise HalfrealError(f"{place} is the number {given:g} where {unit} is expected; write it with its unit")
+            found = float(given)
+        else:
+            try:
+                found = units.parse(given, unit)
+            except units.UnitError as error:
+                raise HalfrealError(f"{place}: {error}") from error
+        if not found > 0.0:
+            raise HalfrealError(f"{place} is {given}; a limit is above zero")
+        return np.array([found])
 
 
 class RotationLimits(Settings):
@@ -161,14 +189,11 @@ class RotationLimits(Settings):
     safe_position: Annotated[np.ndarray, Vector("rad")] | None = None
 
 
-@dataclass(frozen=True)
-class Watched:
-    """A signal that the guard watches: its limits on each axis, ``UNLIMITED`` where there is none, and their units."""
+class ActuatorLimits(Settings):
+    """Of the actuators of [kinematics]: one value for all of them, or one for each."""
 
-    name: str
-    warn: np.ndarray
-    trip: np.ndarray
-    units: tuple[str, ...]
+    stroke: DisplacementLimit = DisplacementLimit()
+    rate: RateLimit = RateLimit()
 
 
 class Limits(Settings):
@@ -202,48 +227,67 @@ class Limits(Settings):
 
     rotation: RotationLimits = RotationLimits()
     """Limits of those axes that are rotations; without them, these have none."""
+    actuator: ActuatorLimits = ActuatorLimits()
+    """Limits of actuators that move the interface, in place of ``command`` and ``command_rate``."""
+    channels: dict[str, ChannelLimit] = Field(default_factory=dict)
+    """Limits of any other channels of the loop, by their names, such as ``rig.stroke.3``."""
 
     def watched(
-        self, axes: Axes, commands: Commands = "displacement", targets: Commands = "displacement"
-    ) -> tuple[Watched, ...]:
-        """The signals that the guard watches, in its order."""
-        by_force, to_force = commands == "force", targets == "force"
-        found = (
-            ("command.asked", "drive" if by_force else "command"),
-            ("command rate", "drive_rate" if by_force else "command_rate"),
-            ("target", "drive" if to_force else "target"),
-            ("measured.displacement", "displacement"),
-            ("measured.force", "force"),
-            ("gap", "force_gap" if to_force else "gap"),
-            ("measured velocity", "velocity"),
-            ("measured acceleration", "acceleration"),
-            ("energy error", "energy"),
-            ("time without change of measured.displacement", "frozen"),
-            ("time without change of measured.force", "frozen"),
-        )
-        return tuple(
-            Watched(
-                name,
-                self.values(key, "warn", axes),
-                self.values(key, "trip", axes),
-                units_on(self.turns(key, axes), UNITS[key]),
-            )
-            for name, key in found
-        )
+        self,
+        axes: Axes,
+        commands: Commands = "displacement",
+        targets: Commands = "displacement",
+        channels: Sequence[Channel] = (),
+    ) -> Watch:
+        """The quantities that the guard watches, with their limits; of others those that are among ``channels``."""
+        found = [self._watched(one, one.key_of(commands, targets), axes) for one in TABLE]
+        units_of = {channel.name: channel.unit for channel in channels}
+        for name, limit in self.channels.items():
+            if name in units_of:
+                key, unit = f'channels."{name}"', units_of[name]
+                warn, trip = limit.read("warn", name, unit), limit.read("trip", name, unit)
+                if warn[0] >= trip[0] and warn[0] < UNLIMITED:
+                    raise HalfrealError(f"limits.{key}: warn is not below trip; a warning must come first")
+                found.append(Watched(Quantity(name, "", key, None), key, (name,), warn, trip, (unit,)))
+        return Watch(tuple(found))
 
-    def values(self, key: str, which: Literal["warn", "trip"], axes: Axes) -> np.ndarray:
-        """A limit on each axis."""
+    def check_channels(self, channels: Sequence[Channel], *, linked: bool) -> None:
+        """Refuse limits of channels that the loop does not have."""
+        there = [channel.name for channel in channels]
+        for name in self.channels:
+            if name not in there:
+                far = " (over a link only the rig itself knows what it writes for itself)" if linked else ""
+                raise HalfrealError(
+                    f"limits.channels names '{name}', and this loop has no such channel{far}; it has {', '.join(there)}"
+                )
+
+    def _watched(self, quantity: Quantity, key: str, axes: Axes) -> Watched:
+        assert quantity.per is not None
+        of = axes.of(quantity.per)
+        names = of.channels(quantity.name)
+        if axes.moved_by is not None and quantity.actuator_key:
+            limit: Limit = getattr(self.actuator, quantity.actuator_key)
+            warn, trip = (limit.values(which, len(of)) for which in BOTH)
+            return Watched(quantity, f"actuator.{quantity.actuator_key}", names, warn, trip, of.units(limit.unit))
+        warn, trip = (self._values(key, which, of) for which in BOTH)
+        return Watched(quantity, key, names, warn, trip, units_on(of.rotations, self.unit_of(key)))
+
+    @staticmethod
+    def unit_of(key: str) -> str:
+        """Of a limit, on axes that are displacements."""
+        return str(Limits.model_fields[key].default.unit)
+
+    def values(self, key: str, which: Which, axes: Axes) -> np.ndarray:
+        """A limit on each of those that it is for: all axes, those that are commanded, or actuators."""
+        return self._values(key, which, axes.of(PER.get(key, "axis")))
+
+    def _values(self, key: str, which: Which, of: Axes) -> np.ndarray:
         if key not in RotationLimits.model_fields:
-            return np.array(getattr(self, key).values(which, len(axes)))
-        turns = self.turns(key, axes)
-        found = np.empty(len(axes))
+            return np.array(getattr(self, key).values(which, len(of)))
+        found, turns = np.empty(len(of)), of.rotations
         found[~turns] = getattr(self, key).values(which, int((~turns).sum()))
         found[turns] = getattr(self.rotation, key).values(which, int(turns.sum()))
         return found
-
-    def turns(self, key: str, axes: Axes) -> np.ndarray:
-        """On which axes the limits are those of rotations; drives of actuators are forces on all of them."""
-        return axes.rotations & (not (axes.drives and key in ("drive", "drive_rate")))
 
     def safe(self, axes: Axes, begins: np.ndarray) -> np.ndarray:
         """Where to return to on each axis, which is where the test ``begins`` if left out."""
@@ -256,8 +300,9 @@ class Limits(Settings):
 
     def check_safe_position(self, axes: Axes) -> None:
         """Refuse a safe position beyond the limits of a rig commanded in displacement: it could not be reached."""
-        for key in ("command", "displacement"):
-            trip, found = self.values(key, "trip", axes), units_on(axes.rotations, UNITS[key])
+        plain = axes.moved_by is None and not axes.passive
+        for key in ("command", "displacement") if plain else ("displacement",):
+            trip, found = self.values(key, "trip", axes), units_on(axes.rotations, self.unit_of(key))
             for turns, given, within in (
                 (False, self.safe_position, ()),
                 (True, self.rotation.safe_position, ("rotation",)),
@@ -278,17 +323,17 @@ class Limits(Settings):
         """Refuse limits of another number of axes than the interface has, or for one kind of its axes only."""
         for limits, within in ((self, ()), (self.rotation, ("rotation",))):
             for key in type(limits).model_fields:
-                given = getattr(limits, key)
-                n = len(axes) if key == "energy" else int((self.turns(key, axes) == bool(within)).sum())
+                given, of = getattr(limits, key), axes.of(PER.get(key, "axis"))
+                n = len(of) if key == "energy" else int((of.rotations == bool(within)).sum())
                 if isinstance(given, Limit):
                     for which in ("warn", "trip"):
                         _check_count(getattr(given, which), n, axes, *within, key, which)
                 elif key == "safe_position":
                     _check_count(given, n, axes, *within, key)
         for key in RotationLimits.model_fields:
-            turns = self.turns(key, axes)
-            if key != "safe_position" and turns.any() and not turns.all():
-                self._check_both_kinds(key, axes)
+            of = axes.of(PER.get(key, "axis"))
+            if key != "safe_position" and of.rotations.any() and not of.rotations.all():
+                self._check_both_kinds(key, of)
 
     def _check_both_kinds(self, key: str, axes: Axes) -> None:
         """Refuse a trip limit of displacements beside rotations that have none, or the other way round."""
@@ -298,6 +343,24 @@ class Limits(Settings):
                 without = ", ".join(name for name, one in zip(axes.names, axes.rotations, strict=True) if one == turns)
                 at = (key,) if turns else ("rotation", key)
                 raise fault(f"it has a trip limit, and the axes {without} have none; give {place}.trip too", *at)
+
+    def check_actuators(self, axes: Axes) -> None:
+        """Refuse limits of strokes where no actuators have them, and limits of other commands where they do."""
+        for key in ActuatorLimits.model_fields:
+            limit: Limit = getattr(self.actuator, key)
+            given = [which for which in BOTH if getattr(limit, which) is not None]
+            if given and axes.moved_by is None:
+                raise fault("the commands are those of axes; give limits.command, or a [kinematics]", "actuator", key)
+            for which in given:
+                _check_count(getattr(limit, which), len(axes.actuators), axes.actuators, "actuator", key, which)
+        for one in TABLE:
+            for limits, within in ((self, ()), (self.rotation, ("rotation",))):
+                if axes.moved_by is None or not one.actuator_key:
+                    continue
+                given = [which for which in BOTH if getattr(getattr(limits, one.key), which) is not None]
+                if given:
+                    place = f"limits.actuator.{one.actuator_key}"
+                    raise fault(f"the commands are strokes of actuators; give {place} instead", *within, one.key)
 
     def check_commands(self, commands: Commands, targets: Commands = "displacement") -> None:
         """Refuse limits on commands or targets of another kind than the test has."""
@@ -314,18 +377,6 @@ class Limits(Settings):
                     if limit.warn is not None or limit.trip is not None:
                         place = ".".join(("limits", *within, right))
                         raise fault(f"the {what} in {unit[kind == 'force']}; give {place} instead", *within, key)
-
-    def used(
-        self, axes: Axes, peaks: np.ndarray, commands: Commands = "displacement", targets: Commands = "displacement"
-    ) -> dict[str, float]:
-        """Largest value of each limited signal, of any axis, as a share of its trip limit."""
-        watched = self.watched(axes, commands, targets)
-        largest = peaks.reshape(len(watched), -1)
-        return {
-            one.name: float((row / one.trip).max())
-            for one, row in zip(watched, largest, strict=True)
-            if (one.trip < UNLIMITED).any() and not (one.units[0] == "s" and row.max() == 0.0)
-        }
 
 
 def _check_count(given: np.ndarray | None, n: int, axes: Axes, *at: str) -> None:

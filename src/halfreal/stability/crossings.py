@@ -35,7 +35,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvals, matrix_balance
-from scipy.optimize import brentq
 
 from ..contracts.state_space import StateSpace, nearly_singular
 
@@ -251,6 +250,8 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     at_low, at_high = function(low), function(high)
     if at_low * at_high >= 0.0:
         return low if abs(at_low) <= abs(at_high) else high
+    from scipy.optimize import brentq  # takes long to import, and few tests come here
+
     return float(brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=500))
 
 
@@ -263,4 +264,4 @@ def at_top(model: StateSpace) -> np.ndarray:
     """Eigenvalues of L for ω → ∞ or at half the sampling rate."""
     if model.dt is None:
         return np.asarray(np.linalg.eigvals(model.d))
-    return _eigenvalues(model.response, np.array([np.pi / model.dt]))[0]
+    return np.asarray(_eigenvalues(model.response, np.array([np.pi / model.dt]))[0])

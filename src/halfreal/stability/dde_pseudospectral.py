@@ -58,7 +58,7 @@ def lagrange(degree: int, at: np.ndarray) -> np.ndarray:
     hit = np.abs(apart) < 1e-15
     terms = weights / np.where(hit, 1.0, apart)
     values = terms / terms.sum(axis=1, keepdims=True)
-    return np.where(hit.any(axis=1, keepdims=True), hit, values)
+    return np.asarray(np.where(hit.any(axis=1, keepdims=True), hit, values))
 
 
 def late_variables(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -30,8 +30,7 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.linear import multiply_add, set_to, stored
 from ..kernels.loop import Loop
-from ..models.excitations.excitation import silence
-from ..models.force_control.baumgarte import Baumgarte
+from ..models.excitations import silence
 from ..models.force_control.constrained import Constrained
 from .linearise import Linearisation, linearise
 
@@ -252,15 +251,15 @@ def alpha_beta_map(
 ) -> np.ndarray:
     """Spectral radius a step for every pair of Baumgarte's parameters, (alphas, betas)."""
     method = virtual.method
-    if not isinstance(method, Baumgarte):
+    if method.with_stabilisation(1.0, 1.0) is None:
         raise ForceControlError(f"'{method.kind}' has no parameters α and β; the map is for 'baumgarte'")
     control = ForceControl(virtual, specimen)
     method, still = control.virtual.method, control.virtual
     radii = np.empty((len(alphas), len(betas)))
     for row, alpha in enumerate(alphas):
         for column, beta in enumerate(betas):
-            changed = method.model_copy(update={"alpha": float(alpha), "beta": float(beta)})
-            control.virtual = still.model_copy(update={"method": changed})
+            changed = method.with_stabilisation(float(alpha), float(beta))
+            control.virtual = still.unchecked_copy({"method": changed})
             radii[row, column] = np.abs(control.linearise(dt).eigenvalues[0])
     return radii
 

@@ -122,7 +122,7 @@ def recommend(
         raise ValueError(f"step, amplitude and duration are {given} and must be above zero, the noise not below")
     methods = {f"as defined: {virtual.method.kind}": virtual.method, **candidates(virtual, dt, k, uncertainty)}
     found = [
-        _forecast(name, virtual.model_copy(update={"method": method}), dt, k, uncertainty, noise, amplitude, duration)
+        _forecast(name, virtual.unchecked_copy({"method": method}), dt, k, uncertainty, noise, amplitude, duration)
         for name, method in methods.items()
     ]
     return ranked(found)

@@ -114,7 +114,7 @@ class DataMargins:
     @property
     def delays(self) -> np.ndarray:
         """Smallest delay [s] of each crossover."""
-        return np.radians(self.phase_deg) / (2 * np.pi * self.frequency_hz)
+        return np.asarray(np.radians(self.phase_deg) / (2 * np.pi * self.frequency_hz))
 
     @property
     def delay_errors(self) -> np.ndarray:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.device import Device, ratio
 from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 
@@ -48,24 +49,6 @@ class Follower:
         return np.asarray(command), np.asarray(np.polyval(self.by_force, s) / below)
 
 
-@dataclass(frozen=True)
-class Device:
-    """A virtual device: D_n = (b/a) e^{−sτ} F_m; the delay is that of its integration, half a step if forces are held.
-
-    ``denominator`` is a and ``numerator`` b.
-    """
-
-    numerator: np.ndarray
-    denominator: np.ndarray
-    delay: float = 0.0
-
-    def response(self, omega: np.ndarray) -> np.ndarray:
-        s = 1j * np.asarray(omega)
-        return np.asarray(
-            np.polyval(self.numerator, s) * np.exp(-s * self.delay) / np.polyval(self.denominator, s), dtype=complex
-        )
-
-
 def follower_of(model: StateSpace, delay: float = 0.0) -> Follower:
     """From a continuous model with the inputs (command, force on the actuator) and the displacement as output."""
     if model.dt is not None or model.d.shape != (1, 2):
@@ -73,37 +56,8 @@ def follower_of(model: StateSpace, delay: float = 0.0) -> Follower:
             f"an actuator's model is continuous, with 2 inputs (command, force) and 1 output; this one has "
             f"{model.d.shape[1]} input(s), {model.d.shape[0]} output(s) and the step {model.dt}"
         )
-    denominator, (by_command, by_force) = _ratio(model)
+    denominator, (by_command, by_force) = ratio(model)
     return Follower(denominator, by_command, by_force, delay)
-
-
-def device_of(model: StateSpace, delay: float = 0.0) -> Device:
-    """From a continuous model whose input is the force that acts on the device and whose output its displacement."""
-    if model.dt is not None or model.d.shape != (1, 1):
-        raise HalfrealError("a device's model is continuous, with one input (force) and one output (displacement)")
-    denominator, (numerator,) = _ratio(model)
-    return Device(numerator, denominator, delay)
-
-
-def _ratio(model: StateSpace) -> tuple[np.ndarray, list[np.ndarray]]:
-    """det(sI − A), and det(sI − A + b c) + (d − 1) det(sI − A) of each input.
-
-    Time is counted in the slowest period first, so that coefficients of many decades do not spoil one another; what is
-    left of the leading ones by rounding is cut off.
-    """
-    rate = max(float(np.max(np.abs(np.linalg.eigvals(model.a)), initial=0.0)), 1e-300)
-    a, b = model.a / rate, model.b / rate
-    below = np.real(np.poly(a))
-    powers = rate ** np.arange(len(below))
-    above: list[np.ndarray] = []
-    for i in range(b.shape[1]):
-        size = float(np.linalg.norm(b[:, i]) * np.linalg.norm(model.c[0])) or 1.0
-        part = np.real(np.poly(a - np.outer(b[:, i], model.c[0]) / size)) - below
-        numerator = part * size + model.d[0, i] * below
-        small = np.abs(numerator) < 1e-12 * max(float(np.abs(numerator).max()), 1e-300)
-        numerator[np.cumprod(small).astype(bool)] = 0.0
-        above.append(np.trim_zeros(numerator * powers, "f"))
-    return below * powers, above
 
 
 @dataclass(frozen=True)
@@ -176,12 +130,12 @@ class Performance:
     @property
     def noise_gain(self) -> np.ndarray:
         """|P|: what is left of noise in the target."""
-        return np.abs(self.compensator)
+        return np.asarray(np.abs(self.compensator))
 
     @property
     def force_noise_gain(self) -> np.ndarray:
         """|P N| [m/N]."""
-        return np.abs(self.compensator * self.device)
+        return np.asarray(np.abs(self.compensator * self.device))
 
     def accurate(self, amplitude: float, phase_deg: float) -> list[tuple[float, float]]:
         """Bands [Hz] in which amplitude and phase of D_a/D_n are within these bounds."""

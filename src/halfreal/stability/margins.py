@@ -94,12 +94,12 @@ class DelayMargin:
     @property
     def delays(self) -> np.ndarray:
         """The smallest delay > 0 [s] of each crossing."""
-        return np.where(self.lag > 0, self.lag, 2 * np.pi) / self.omega
+        return np.asarray(np.where(self.lag > 0, self.lag, 2 * np.pi) / self.omega)
 
     @property
     def phases_deg(self) -> np.ndarray:
         """Phase lag [deg] that each crossing bears."""
-        return np.degrees(self.lag)
+        return np.asarray(np.degrees(self.lag))
 
     @property
     def stable_without_delay(self) -> bool:
@@ -195,7 +195,7 @@ class DelayMargin:
             stable = np.array([self.unstable_poles(delay) == 0 and not self.stuck for delay in delays])
             stable[0] &= self.stable_without_delay
             edges = np.flatnonzero(np.diff(np.concatenate([[False], stable, [False]]).astype(int)))
-            return delays[edges.reshape(-1, 2) - [0, 1]]
+            return np.asarray(delays[edges.reshape(-1, 2) - [0, 1]])
         if not self.stable_for_small_delay:
             return np.zeros((0, 2))
         turns = [lag / w + np.arange(int(w * longest / (2 * np.pi)) + 1) * 2 * np.pi / w for w, lag in self._waves()]

@@ -67,12 +67,12 @@ class Curve:
 
     @property
     def magnitude(self) -> np.ndarray:
-        return np.abs(self.response)
+        return np.asarray(np.abs(self.response))
 
     @property
     def phase_deg(self) -> np.ndarray:
         """Unwrapped along the frequency."""
-        return np.degrees(np.unwrap(np.angle(self.response), axis=0))
+        return np.asarray(np.degrees(np.unwrap(np.angle(self.response), axis=0)))
 
     def summary(self) -> str:
         low, high = self.frequency_hz[[0, -1]]

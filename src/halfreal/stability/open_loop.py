@@ -34,7 +34,7 @@ def probe(axes: int, unit: str) -> Block:
         name=PROBE,
         step=probe_step,
         inputs=(),
-        outputs=channels(PROBE, unit, axes),
+        outputs=channels(PROBE, unit, axes, of="actuator"),
         state={"value": np.zeros(axes)},
         frozen=("value",),
     )

@@ -1,1 +1,47 @@
 """What is asked of a definition before a test: go or no-go, charts, uncertainty, continuous limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
+
+if TYPE_CHECKING:
+    from .charts.chart import Axis as Axis
+    from .charts.chart import Chart as Chart
+    from .charts.continuous import ContinuousLimitError as ContinuousLimitError
+    from .charts.continuous import ContinuousLoop as ContinuousLoop
+    from .charts.continuous import continuous_loop as continuous_loop
+    from .charts.gain_phase import GainPhaseChart as GainPhaseChart
+    from .charts.gain_phase import gain_phase_chart as gain_phase_chart
+    from .check.check import Check as Check
+    from .check.nonlinear import Nonlinear as Nonlinear
+    from .modal_analysis import ModalAnalysis as ModalAnalysis
+    from .modal_analysis import Mode as Mode
+    from .tuning.table import AxisFollowing as AxisFollowing
+    from .tuning.table import TableTuning as TableTuning
+    from .tuning.table import follows as follows
+    from .tuning.table import tune_table as tune_table
+    from .tuning.tune import Tuning as Tuning
+    from .tuning.tune import TuningRow as TuningRow
+    from .tuning.tune import tune as tune
+    from .uncertainty.compensator_uncertainty import CompensatorBands as CompensatorBands
+    from .uncertainty.compensator_uncertainty import compensator_bands as compensator_bands
+    from .uncertainty.uncertainty import UncertaintyStudy as UncertaintyStudy
+    from .uncertainty.uncertainty import study_uncertainty as study_uncertainty
+else:
+    __getattr__, __dir__, __all__ = lazy(
+        __name__,
+        {
+            "charts.chart": "Axis Chart",
+            "charts.continuous": "ContinuousLimitError ContinuousLoop continuous_loop",
+            "charts.gain_phase": "GainPhaseChart gain_phase_chart",
+            "check.check": "Check",
+            "check.nonlinear": "Nonlinear",
+            "modal_analysis": "ModalAnalysis Mode",
+            "tuning.table": "AxisFollowing TableTuning follows tune_table",
+            "tuning.tune": "Tuning TuningRow tune",
+            "uncertainty.compensator_uncertainty": "CompensatorBands compensator_bands",
+            "uncertainty.uncertainty": "UncertaintyStudy study_uncertainty",
+        },
+    )

@@ -1,7 +1,7 @@
 """Modal parameters of the assembled structure from the record of a hybrid test, and how well they are determined.
 
 Responses to the virtual excitation (``identification/assembled_frf.py``), poles they have in common by least-squares
-complex frequency (``lscf.py``), and, beside each mode, what speaks for or against it:
+complex frequency (``complex_frequency.py``), and, beside each mode, what speaks for or against it:
 
 - how its frequency and damping change when one response after another is left out, as a standard deviation (the
   jackknife: B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans, SIAM 1982),
@@ -12,7 +12,7 @@ complex frequency (``lscf.py``), and, beside each mode, what speaks for or again
   than three responses it is not told: what is spread over orders would be far too small;
 - whether it is in all of these models: a pole of noise is missing from some (``stabilisation.py``);
 - the coherence within its half-power bandwidth, where several periods were recorded;
-- after a pulse, the pole that least-squares complex exponentials (``lsce.py``) find in the free decay;
+- after a pulse, the pole that least-squares complex exponentials (``complex_exponential.py``) find in the free decay;
 - the pole of the linearised loop next to it, as the record tells it: that is what the test had, with the delay that
   its compensation left, and the estimator should find no other;
 - whether a pole that the loop has not is made of others: what is quadratic in the motion, such as finite rotations, has
@@ -29,8 +29,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from ..identification.assembled_frf import AssembledFRF, Band, band_of, frf_of_run
-from ..identification.lsce import lsce
-from ..identification.lscf import candidates, chosen, lscf
+from ..identification.complex_exponential import lsce
+from ..identification.complex_frequency import candidates, chosen, lscf
 from ..identification.poles import ModalError, Poles
 from ..identification.stabilisation import Spread, Stabilisation
 from ..runs.run import Run

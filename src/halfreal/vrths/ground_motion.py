@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import units
 from ..errors import HalfrealError
-from ..models.excitations.excitation import Record
+from ..models.excitations import Record
 
 STRONGEST = 40.0
 """m/s²: no strong motion on record is much larger; a record beyond it has another unit than it is said to have."""

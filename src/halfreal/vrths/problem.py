@@ -17,15 +17,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from ..contracts.coupling import Coupling
+from ..contracts.excitation import Excitation
 from ..definition.definition import Definition, load
-from ..definition.sections import Coupling
+from ..definition.kinds import reader
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
-from ..models.excitations.excitation import Chirp, Excitation, silence
+from ..models.excitations import Chirp, silence
 from ..models.schemes.exact import Exact
 from ..models.structures.partition import Partition
 from ..rigs.servo_hydraulic import ServoHydraulic
@@ -74,7 +76,12 @@ class Score:
 def case(number: int) -> Definition:
     """A case as the gallery has it, without limits and without what only a check needs."""
     definition = load(GALLERY / f"case_{number}.toml")
-    return definition.model_copy(update={"limits": Limits(), "uncertainty": {}})
+    return definition.unchecked_copy({"limits": Limits(), "uncertainty": {}})
+
+
+def bench(definition: Definition) -> ServoHydraulic:
+    """The rig of a case: the gallery's files have this kind, and none but theirs come here."""
+    return cast("ServoHydraulic", definition.rig)
 
 
 def motions() -> dict[str, Motion]:
@@ -85,12 +92,9 @@ def motions() -> dict[str, Motion]:
     return {"synthetic": Motion(first.excitation.virtual, first.timing.duration), "chirp": Motion(chirp, 90.0)}
 
 
-def couplings() -> dict[str, Any]:
+def couplings() -> dict[str, Coupling]:
     """The couplings compared, by name; what needs a model of the rig has the nominal one's."""
-    from pydantic import TypeAdapter
-
-    rig = case(CASES[0]).rig
-    assert isinstance(rig, ServoHydraulic)
+    rig = bench(case(CASES[0]))
     inverse = rig.inverse()
     feedback = case(CASES[0]).coupling.model_dump(mode="json")
     late = {"prediction": rig.sensors.force.delay}
@@ -112,18 +116,17 @@ def couplings() -> dict[str, Any]:
         "adaptive model": adaptive,
         "adaptive model, force": {**adaptive, "force_prediction": late},
     }
-    return {name: TypeAdapter(Coupling).validate_python(settings) for name, settings in given.items()}
+    return {name: reader("coupling").validate_python(settings) for name, settings in given.items()}
 
 
 def perturbed(definition: Definition, number: int) -> Definition:
     """The definition with the ``number``-th perturbed plant; 0 is the nominal one."""
     if number == 0:
         return definition
-    rig, virtual = definition.rig, definition.virtual
-    assert isinstance(rig, ServoHydraulic) and isinstance(virtual, Partition)
+    rig, virtual = bench(definition), cast("Partition", definition.virtual)
     draw = np.random.default_rng(number).standard_normal(4)
-    actuator = rig.actuator.model_copy(
-        update={
+    actuator = rig.actuator.unchecked_copy(
+        {
             key: getattr(rig.actuator, key) + deviation * part
             for (key, deviation), part in zip(DEVIATIONS.items(), draw, strict=False)
         }
@@ -131,23 +134,18 @@ def perturbed(definition: Definition, number: int) -> Definition:
     mass, _, stiffness = rig.specimen.matrices(1)
     stiffness = stiffness + STIFFNESS_DEVIATION * draw[3]
     part = {"stiffness": stiffness, "damping": 2.0 * DAMPING_RATIO * np.sqrt(stiffness * mass)}
-    return definition.model_copy(
-        update={
-            "rig": rig.model_copy(update={"actuator": actuator, "specimen": rig.specimen.model_copy(update=part)}),
-            "virtual": virtual.model_copy(update={"removed": virtual.removed.model_copy(update=part)}),
+    return definition.unchecked_copy(
+        {
+            "rig": rig.unchecked_copy({"actuator": actuator, "specimen": rig.specimen.unchecked_copy(part)}),
+            "virtual": virtual.unchecked_copy({"removed": virtual.removed.unchecked_copy(part)}),
         }
     )
 
 
 def without_noise(definition: Definition) -> Definition:
     """The definition with ideal sensors that keep their delay."""
-    rig = definition.rig
-    assert isinstance(rig, ServoHydraulic)
-    ideal = {"noise": 0.0, "resolution": 0.0, "range": None}
-    sensors = rig.sensors.model_copy(
-        update={key: getattr(rig.sensors, key).model_copy(update=ideal) for key in ("displacement", "force")}
-    )
-    return definition.model_copy(update={"rig": rig.model_copy(update={"sensors": sensors})})
+    rig, ideal = bench(definition), {"noise": 0.0, "resolution": 0.0, "range": None}
+    return definition.unchecked_copy({"rig": rig.with_sensors(rig.sensors.changed(ideal, ideal))})
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -155,8 +153,8 @@ def without_noise(definition: Definition) -> Definition:
 
 def reference(definition: Definition) -> np.ndarray:
     """Floors 1 to 3 of the whole frame, (ticks, 3); exact for a motion that is linear between ticks."""
-    rig, driven = definition.rig, definition.excitation.virtual
-    assert isinstance(rig, ServoHydraulic) and driven is not None
+    rig, driven = bench(definition), definition.excitation.virtual
+    assert driven is not None
     method = Exact().method(assembled(definition, rig.specimen), definition.timing.step)
     outputs = channels("reference", "m", 3)
     inputs = ("excitation.virtual", "excitation.virtual.rate", "excitation.specimen")
@@ -167,9 +165,7 @@ def reference(definition: Definition) -> np.ndarray:
 
 def noise_floor(definition: Definition, whole: np.ndarray) -> float:
     """J₂ and J₄ [%] that the displacement sensor's noise alone makes of the reference's first floor."""
-    rig = definition.rig
-    assert isinstance(rig, ServoHydraulic)
-    return float(100.0 * rig.sensors.displacement.noise / np.std(whole[:, 0]))
+    return float(100.0 * bench(definition).sensors.displacement.noise / np.std(whole[:, 0]))
 
 
 def score(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray, float]:
@@ -184,14 +180,14 @@ def score(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray, 
 
 
 def with_motion(definition: Definition, motion: Motion) -> Definition:
-    timing = definition.timing.model_copy(update={"duration": motion.duration})
-    excitation = definition.excitation.model_copy(update={"virtual": motion.excitation})
-    return definition.model_copy(update={"timing": timing, "excitation": excitation})
+    timing = definition.timing.unchecked_copy({"duration": motion.duration})
+    excitation = definition.excitation.unchecked_copy({"virtual": motion.excitation})
+    return definition.unchecked_copy({"timing": timing, "excitation": excitation})
 
 
 def scorecard(
     given_motions: Mapping[str, Motion] | None = None,
-    given_couplings: Mapping[str, Any] | None = None,
+    given_couplings: Mapping[str, Coupling] | None = None,
     cases: Sequence[int] = CASES,
     plants: int = 0,
     workers: int = 2,
@@ -214,7 +210,7 @@ def scorecard(
                 whole = reference(bare)
                 floor = noise_floor(bare, whole)
                 tasks = [
-                    (perturbed(bare, plant).model_copy(update={"coupling": coupling}), plant, name)
+                    (perturbed(bare, plant).unchecked_copy({"coupling": coupling}), plant, name)
                     for plant in range(1 + (plants if i == 0 else 0))
                     for name, coupling in coupled.items()
                 ]

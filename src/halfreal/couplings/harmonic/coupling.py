@@ -41,94 +41,45 @@ t_id     length of the identification phase; t_rand of the intervals in it with 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from ... import units
+from ...contracts.context import Context
+from ...contracts.coupling import Coupling
+from ...contracts.finding import Finding
+from ...contracts.known import Known
+from ...contracts.quantities import Commands
 from ...errors import HalfrealError
 from ...kernels.block import Block, Channel, Value, channels
-from ...settings import Matrix, Number, Settings, Vector, fault
+from ...models.excitations import silence
+from ...settings import Number, Vector, fault
+from .advice import advice
+from .choice import Plant, choice
+from .excitation import with_harmonics
 from .kernel import ADAPTING, IDENTIFYING, NOT_EXCITED
 from .phase import WIDEST, follower
+from .transfer import Transfer, packed
+from .twin import twin
+
+if TYPE_CHECKING:
+    from ...definition.definition import Definition
+    from ...studies.check.examined import Examined
 
 MODES = {IDENTIFYING: "identification: the drive is random", ADAPTING: "adaption: the drive closes the gap"}
 REFERENCES = ("bartl2016",)
 PERIODS = 4.0
 """Of the lowest harmonic, over which mean squares fade."""
 SINGULAR = 1e-12
+LENGTHEN = "lengthen coupling.identification_time"
+LEAVE_OUT = "leave the coupling's gains and memories out, to have them chosen"
 USUAL_INTERVAL = 2.0
 
 
-# --- transfer functions, twin -----------------------------------------------------------------------------------------
-
-
-def packed(transfer: np.ndarray) -> np.ndarray:
-    """P, (n, N), whose row o holds Re H_1[o,:], Im H_1[o,:], Re H_2[o,:], …; from H, (n_ω, n, n)."""
-    parts = np.stack([transfer.real, transfer.imag], axis=1)  # harmonic, part, output, input
-    return np.ascontiguousarray(parts.transpose(2, 0, 1, 3).reshape(transfer.shape[1], -1))
-
-
-def unpacked(rows: np.ndarray) -> np.ndarray:
-    """H, (n_ω, n, n), from P, (n, N)."""
-    n = len(rows)
-    parts = np.asarray(rows).reshape(n, -1, 2, n)
-    return np.ascontiguousarray((parts[:, :, 0] + 1j * parts[:, :, 1]).transpose(1, 0, 2))
-
-
-def sampled(transfer: np.ndarray, hz: np.ndarray, dt: float) -> np.ndarray:
-    """H as the loop sees it, (n_ω, n, n), nearly, from that of a continuous model of a rig that holds its command.
-
-    A held command is late by half a step and weaker by sinc(f Δt); its images at multiples of the sampling rate are
-    left out.  ``halfreal.couplings.harmonic.lti.loop_response`` finds H exactly, from the loop that runs.
-    """
-    hz = np.asarray(hz, dtype=float)[:, None, None]
-    return np.asarray(transfer * np.sinc(hz * dt) * np.exp(-1j * np.pi * hz * dt))
-
-
-def twin(virtual: Block, feedback: tuple[str, ...], silent: str) -> Block:
-    """A twin of the block "virtual" that feels the excitation only; ``silent`` names a channel that is always zero."""
-    return replace(
-        virtual,
-        name="twin",
-        inputs=tuple(silent if name in feedback else name for name in virtual.inputs),
-        outputs=tuple(
-            Channel("twin" + channel.name.removeprefix("target").removeprefix("virtual"), channel.unit)
-            for channel in virtual.outputs
-        ),
-        watched=(),
-    )
-
-
-class Transfer(Settings):
-    """H at one harmonic: from the drive of each axis (columns) to the gap of each axis (rows)."""
-
-    real: Annotated[np.ndarray, Matrix("m/N")]
-    imaginary: Annotated[np.ndarray, Matrix("m/N")]
-
-    @field_validator("real", "imaginary")
-    @classmethod
-    def _square(cls, matrix: np.ndarray, info: ValidationInfo) -> np.ndarray:
-        real = info.data.get("real", matrix)
-        if matrix.shape[0] != matrix.shape[1] or matrix.shape != real.shape:
-            raise fault(
-                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix where a transfer function has one row and one column "
-                "for each interface axis, real and imaginary parts alike; as many actuators as axes are needed"
-            )
-        return matrix
-
-    @property
-    def matrix(self) -> np.ndarray:
-        return np.asarray(self.real + 1j * self.imaginary)
-
-
-# --- settings ---------------------------------------------------------------------------------------------------------
-
-
-class Harmonic(Settings):
+class Harmonic(Coupling):
     """What both adaption laws need: the harmonics, and the transfer functions or how to identify them.
 
     The frequencies are listed, or they are the first ``harmonics`` multiples of ``base_frequency``; these may follow an
@@ -137,6 +88,7 @@ class Harmonic(Settings):
     or ``"model"``: then it is that of the definition's virtual substructure and simulated rig.
     """
 
+    sees_interface: ClassVar[bool] = True
     frequencies: Annotated[np.ndarray, Vector("Hz", above=0)] | None = None
     base_frequency: Annotated[float, Number("Hz", above=0)] | None = None
     harmonics: Annotated[int, Field(ge=1, le=100)] = 1
@@ -193,7 +145,7 @@ class Harmonic(Settings):
 
     @property
     def known(self) -> bool:
-        """Whether the harmonics are given; if not, the excitation tells them (``harmonic_excitation``)."""
+        """Whether the harmonics are given; if not, the excitation tells them (``excitation.py``)."""
         return self.frequencies is not None or self.base_frequency is not None
 
     @property
@@ -224,10 +176,73 @@ class Harmonic(Settings):
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**given, **changes})
 
+    # --- its place in a test ------------------------------------------------------------------------------------------
+
+    def gives(self, targets: Commands) -> Commands:
+        return "force"
+
+    @property
+    def identifies(self) -> bool:
+        """Whether it drives the rig at random at first, to identify it."""
+        return self.identification_time > 0.0
+
+    @property
+    def drive_needs_limits(self) -> bool:
+        return self.identifies and self.amplitude is None
+
+    def fits(self, known: Known) -> None:
+        if known.step is None or known.excitation is None:
+            return
+        virtual, specimen = known.excitation.virtual, known.excitation.specimen
+        self.check_excitations(virtual is not None, specimen is not None)
+        whole = with_harmonics(self, (virtual, specimen), known.step)
+        whole.check_step(known.step)
+        if known.virtual is not None:
+            whole.check_axes(known.virtual.axes, known.step)
+
+    def blocks(self, context: Context) -> list[Block]:
+        """A twin of the virtual substructure, the phase that is followed, and the coupling."""
+        chosen = choice(context.test, self, context.plant)
+        coupling = chosen.judged(context.plant) if context.quiet or context.purpose.cut else chosen.coupling
+        phase = coupling.phase_block(context.step, ("excitation.virtual", "excitation.virtual.rate"))
+        target, place, twins = (context.channels(name) for name in ("target", "measured.displacement", "twin"))
+        return [
+            silence("nothing"),
+            twin(context.virtual.blocks(context)[-1], context.channels("feedback"), "nothing"),
+            *([] if phase is None else [phase]),
+            coupling.block(
+                context.step, context.unit, target, place, twins, () if phase is None else ("excitation.phase",)
+            ),
+        ]
+
+    def written_down(self, test: Definition, plant: Plant) -> Self:
+        """With everything that is chosen, but the model's transfer functions unnamed."""
+        return choice(test, self, plant).settings
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        return advice(self, examined)
+
     # --- checks that need the step, or the interface -----------------------------------------------------------------
 
     def memories(self, dt: float) -> dict[str, float]:
         """Time constants [s] by name over which the coupling remembers, those that are given."""
+        raise NotImplementedError
+
+    def chosen_memories(self, plant: Plant, dt: float) -> tuple[str, dict[str, float]]:
+        """Memories of the adaption, and of an identification that goes on beside it, that are left out: why, and what
+        they should be."""
+        raise NotImplementedError
+
+    def knows_identification(self, dt: float) -> bool:
+        """Whether it is given how fast the identification learns."""
+        return "identification_memory" in self.memories(dt)
+
+    def adaption_remarks(self, plant: Plant, dt: float, by_rule: bool) -> list[str]:
+        """What the poles of a loop at rest do not tell of its adaption; ``by_rule``: a memory of it was chosen."""
+        raise NotImplementedError
+
+    def ways_to_close(self, dt: float) -> list[str]:
+        """What may close a gap that stays open."""
         raise NotImplementedError
 
     def check_excitations(self, virtual: bool, specimen: bool) -> None:
@@ -339,31 +354,13 @@ class Harmonic(Settings):
         """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩; ⟨e²⟩/⟨(g − g_ext)²⟩; |ψ_i|; ‖H_i‖."""
         count = len(self.hz)
         return (
-            *channels("command.asked", unit, axes),
+            *channels("command.asked", unit, axes, of="actuator"),
             Channel("coupling.mode", "1"),
             Channel("coupling.nmse", "1"),
             Channel("coupling.misfit", "1"),
             *channels("coupling.drive", unit, count),
             *channels("coupling.transfer", f"m/{unit}", count),
         )
-
-    def comparison(self, axes: int) -> dict[str, Value]:
-        """State by which both laws see whether the rig answers: sums over the identification, and their count.
-
-        Of the motion m of each axis since the first tick they are Σm, Σm², and Σm m₋₁ with that of the tick before; of
-        the drive Σr_k, Σr_k²; of both Σm_o r_k.  A rig that stands still shows the white noise of its sensors, of whose
-        power the N entries of r explain the part N/ticks.  One that answers moves smoothly, even if transients outweigh
-        what the drives explain.
-        """
-        size = 2 * axes * len(self.hz)
-        return {
-            "first": np.zeros(axes),
-            "last": np.zeros(axes),
-            "moved": np.zeros((3, axes)),
-            "driven": np.zeros((2, size)),
-            "alike": np.zeros((axes, size)),
-            "seen": 0.0,
-        }
 
     def parameters(self, dt: float, phase: tuple[str, ...]) -> Mapping[str, Value]:
         """Parameters that both laws share."""
@@ -380,7 +377,7 @@ class Harmonic(Settings):
         }
 
     def check_known(self) -> None:
-        """Raise an error if something was left to be chosen (``halfreal.runs.harmonic_choice``), and was not."""
+        """Raise an error if something was left to be chosen (``choice.py``), and was not."""
         if self.identification_time > 0.0 and self.amplitude is None:
             raise HalfrealError("the identification needs the amplitude of its random drive; give it")
 

@@ -41,7 +41,7 @@ def near(plant: StateSpace, hz: float, shortest: float) -> tuple[np.ndarray, np.
             return False
         s = np.log(complex(pole)) / dt
         away = min(abs(s - 1j * omega), abs(s + 1j * omega))
-        return away * shortest <= REACH or -s.real * shortest * SHORT <= 1.0
+        return bool(away * shortest <= REACH or -s.real * shortest * SHORT <= 1.0)
 
     balanced, scale = matrix_balance(plant.a, permute=False)  # states differ by many orders of magnitude
     form, basis, count = schur(balanced, output="complex", sort=kept)

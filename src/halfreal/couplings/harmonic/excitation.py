@@ -3,81 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from ... import units
-from ...models.excitations.excitation import Chirp, Excitation, Sine, Square
+from ...contracts.excitation import Excitation, Harmonics
 from ...settings import fault
-from .coupling import Harmonic
 from .phase import WIDEST
 
-NEGLIGIBLE = 0.05
-"""Part of the first harmonic's amplitude; a square wave's k-th has 1/k."""
+if TYPE_CHECKING:
+    from .coupling import Harmonic
+
+H = TypeVar("H", bound="Harmonic")
 MULTIPLES = 5
 """Of the excitation's frequency that the response of a nonlinear structure is taken to have."""
 
 
-def with_harmonics(
-    coupling: Harmonic, excitations: Sequence[Excitation | None], dt: float, *, nonlinear: bool = False
-) -> Harmonic:
+def with_harmonics(coupling: H, excitations: Sequence[Excitation | None], dt: float, *, nonlinear: bool = False) -> H:
     """The coupling with the harmonics that its definition left to the excitation."""
     if coupling.known:
         return coupling
-    given = [one for one in excitations if one is not None]
-    orders = {id(one): _orders(one, dt, nonlinear, coupling.following is not None) for one in given}
-    _below_nyquist(excitations, dt, 1.0 if coupling.following is None else 1.0 + WIDEST)
+    told = [None if one is None else _harmonics(one, dt, coupling.following is not None) for one in excitations]
+    _below_nyquist(told, dt, 1.0 if coupling.following is None else 1.0 + WIDEST)
+    given = [one for one in told if one is not None]
     if not given:
         raise fault("nothing excites the test that would tell the harmonics; give frequencies", "frequencies")
     if coupling.following is not None:
         first = given[0]
-        assert isinstance(first, Sine | Square | Chirp)
-        return coupling.changed(base_frequency=first.frequency, harmonics=max(orders[id(first)]))
-    hz = {order * one.frequency for one in given for order in orders[id(one)]}  # type: ignore[union-attr]
+        return coupling.changed(base_frequency=first.frequency, harmonics=max(_orders(first, dt, nonlinear)))
+    hz = {order * one.frequency for one in given for order in _orders(one, dt, nonlinear)}
     return coupling.changed(frequencies=np.array(sorted(hz)))
 
 
-def _below_nyquist(excitations: Sequence[Excitation | None], dt: float, reach: float) -> None:
+def _below_nyquist(told: Sequence[Harmonics | None], dt: float, reach: float) -> None:
     """Raise a fault that names the excitation, ``reach`` times whose frequency is not below half the sampling rate."""
-    for name, one in zip(("virtual", "specimen"), excitations, strict=False):
-        highest = reach * getattr(one, "frequency", 0.0)
+    for name, one in zip(("virtual", "specimen"), told, strict=False):
+        highest = 0.0 if one is None else reach * one.frequency
         if highest >= 0.5 / dt:
-            told = "" if reach == 1.0 else f", which may be followed up to {units.text(highest, 'Hz')},"
+            beyond = "" if reach == 1.0 else f", which may be followed up to {units.text(highest, 'Hz')},"
             raise fault(
-                f"excitation.{name}.frequency = {units.text(highest / reach, 'Hz')}{told} is not below half the "
+                f"excitation.{name}.frequency = {units.text(highest / reach, 'Hz')}{beyond} is not below half the "
                 f"sampling rate, {units.text(0.5 / dt, 'Hz')}; lower it, or shorten timing.step"
             )
 
 
-def _orders(excitation: Excitation, dt: float, nonlinear: bool, followed: bool) -> list[int]:
-    """Multiples of the excitation's frequency that matter."""
-    if isinstance(excitation, Chirp):
-        low, high = ((1.0 + sign * WIDEST) * excitation.frequency for sign in (-1, 1))
-        if not followed:
-            raise fault(
-                f"the excitation's frequency varies from {units.text(excitation.frequency, 'Hz')} to "
-                f"{units.text(excitation.to, 'Hz')}; give the bandwidth with which it is followed",
-                "following",
-            )
-        if not low <= excitation.to <= high:
-            raise fault(
-                f"the excitation runs to {units.text(excitation.to, 'Hz')}, and from "
-                f"{units.text(excitation.frequency, 'Hz')} it is followed between {units.text(low, 'Hz')} and "
-                f"{units.text(high, 'Hz')}; run it in parts",
-                "following",
-            )
-    elif not isinstance(excitation, Sine | Square):
+def _harmonics(excitation: Excitation, dt: float, followed: bool) -> Harmonics:
+    """The harmonics of an excitation; a fault if it does not tell them, or if its frequency runs too far."""
+    found = excitation.harmonics(dt)
+    if found is None:
         raise fault(
             f"an excitation of kind '{excitation.kind}' does not tell the harmonics; give frequencies, or "
             "base_frequency and harmonics",
             "frequencies",
         )
-    orders = [1]
-    if isinstance(excitation, Square):
-        count = excitation.terms or int((1 / NEGLIGIBLE + 1) / 2)
-        below = [order for order in range(1, 2 * count, 2) if order * excitation.frequency < 0.5 / dt]
-        orders = below or [1]
-    if nonlinear:
-        below = [order for order in range(1, MULTIPLES + 1) if order * excitation.frequency < 0.5 / dt]
-        orders = sorted({*orders, *below})
-    return orders
+    if found.to is None:
+        return found
+    low, high = ((1.0 + sign * WIDEST) * found.frequency for sign in (-1, 1))
+    if not followed:
+        raise fault(
+            f"the excitation's frequency varies from {units.text(found.frequency, 'Hz')} to "
+            f"{units.text(found.to, 'Hz')}; give the bandwidth with which it is followed",
+            "following",
+        )
+    if not low <= found.to <= high:
+        raise fault(
+            f"the excitation runs to {units.text(found.to, 'Hz')}, and from {units.text(found.frequency, 'Hz')} it is "
+            f"followed between {units.text(low, 'Hz')} and {units.text(high, 'Hz')}; run it in parts",
+            "following",
+        )
+    return found
+
+
+def _orders(told: Harmonics, dt: float, nonlinear: bool) -> list[int]:
+    """Multiples of the excitation's frequency that matter."""
+    below = [order for order in range(1, MULTIPLES + 1) if nonlinear and order * told.frequency < 0.5 / dt]
+    return sorted({*told.orders, *below})

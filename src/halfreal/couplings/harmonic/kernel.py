@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from ...kernels.block import Value
 from ...kernels.compile import kernel
 from ...kernels.random import normal
 
@@ -90,6 +93,25 @@ def write(phasor, drive, transfer, axes, mode, nmse, misfit, y):  # type: ignore
         y[axes + 3 + i] = math.sqrt(drive[i])
         y[axes + 3 + harmonics + i] = math.sqrt(transfer[i])
     y[axes], y[axes + 1], y[axes + 2] = mode, nmse, misfit
+
+
+def comparison(axes: int, harmonics: int) -> dict[str, Value]:
+    """State by which both laws see whether the rig answers: sums over the identification, and their count.
+
+    Of the motion m of each axis since the first tick they are Σm, Σm², and Σm m₋₁ with that of the tick before; of the
+    drive Σr_k, Σr_k²; of both Σm_o r_k.  A rig that stands still shows the white noise of its sensors, of whose power
+    the N entries of r explain the part N/ticks.  One that answers moves smoothly, even if transients outweigh what the
+    drives explain.
+    """
+    size = 2 * axes * harmonics
+    return {
+        "first": np.zeros(axes),
+        "last": np.zeros(axes),
+        "moved": np.zeros((3, axes)),
+        "driven": np.zeros((2, size)),
+        "alike": np.zeros((axes, size)),
+        "seen": 0.0,
+    }
 
 
 @kernel

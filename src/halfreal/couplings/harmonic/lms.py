@@ -33,8 +33,22 @@ from ... import units
 from ...errors import HalfrealError
 from ...kernels.block import Block, Value
 from ...settings import Number, fault
-from .coupling import REFERENCES, Harmonic
-from .kernel import ADAPTING, IDENTIFYING, NOT_EXCITED, compare, draw, faded_ratio, observe, squares, unanswered, write
+from .choice import Plant
+from .coupling import LEAVE_OUT, LENGTHEN, REFERENCES, Harmonic
+from .kernel import (
+    ADAPTING,
+    IDENTIFYING,
+    NOT_EXCITED,
+    compare,
+    comparison,
+    draw,
+    faded_ratio,
+    observe,
+    squares,
+    unanswered,
+    write,
+)
+from .memory import lms_memory
 
 
 def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -130,6 +144,43 @@ class HarmonicLms(Harmonic):
             found["identification_gain"] = 3.0 * dt / (self.identification_gain * self.amplitude**2)
         return found
 
+    def chosen_memories(self, plant: Plant, dt: float) -> tuple[str, dict[str, float]]:
+        if self.gain is not None or self.memory is not None:
+            return "", {}
+        memory, rate, limit = lms_memory(plant(), self.hz)
+        why = f"with which the slowest pole decays as exp({rate:.3g} t/s), stable above {units.text(limit, 's', 3)}"
+        return why, {"memory": memory}
+
+    def knows_identification(self, dt: float) -> bool:
+        return super().knows_identification(dt) or self.identification_gain is not None
+
+    def adaption_remarks(self, plant: Plant, dt: float, by_rule: bool) -> list[str]:
+        """Harmonics that bare gains do not tell apart: their memories follow from H, and from the drive."""
+        if len(self.hz) < 2:
+            return []
+        if self.given is None:
+            transfer = plant().response(2 * np.pi * self.hz)
+        else:
+            transfer = np.array([part.matrix for part in self.given])
+        order = np.argsort(self.hz)
+        closest = int(np.argmin(np.diff(self.hz[order])))
+        low, high = (float(hz) for hz in self.hz[order][closest : closest + 2])
+        needed = 1 / (2 * math.pi * (high - low))
+        told = []
+        for name, memory in self.implied_memories(transfer[order][closest : closest + 2], dt).items():
+            if memory < needed:
+                gain = memory / needed * getattr(self, name)
+                told.append(
+                    f"warning: {units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be told apart within "
+                    f"{units.text(memory, 's', 3)}, the memory that coupling.{name} gives; lower it below {gain:.3g} "
+                    f"{GAIN_UNITS[name]}, or leave one of them out"
+                )
+        return told
+
+    def ways_to_close(self, dt: float) -> list[str]:
+        found = [LENGTHEN] if self.identifies else []
+        return [*found, LEAVE_OUT] if self.memories(dt) or self.gain is not None else found
+
     def check_known(self) -> None:
         super().check_known()
         if self.gain is None and self.memory is None:
@@ -176,7 +227,7 @@ class HarmonicLms(Harmonic):
             "error": zeros,
             "gap_squares": np.zeros(2),
             "misfit_squares": np.zeros(2),
-            **self.comparison(n),
+            **comparison(n, len(self.hz)),
         }
         return Block(
             name="coupling",

@@ -18,7 +18,7 @@ of one sample, H e^{−jωΔt}, and its poles are those found here.
 ======== ===========================================================================
 H        transfer function from drive to gap that the controller reckons with
 μ, μ_c   gain for each sample, gain [1/s]; one for all harmonics or one for each
-g, u, f  gap, drive, excitation (``halfreal.stability.hybrid_plant``)
+g, u, f  gap, drive, excitation (``halfreal.stability.regulated_plant``)
 ======== ===========================================================================
 """
 
@@ -28,14 +28,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.optimize import brentq
 
 from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
-from ...stability.hybrid_plant import closed_loop, growth
 from ...stability.linearise import derivative
 from ...stability.open_loop import PROBE
+from ...stability.regulated_plant import closed_loop, growth
 
 SMALL = 1e-3
 """Rate of the resonators relative to the plant's slowest rate at which the search for the largest gain begins."""
@@ -108,6 +107,8 @@ def largest_stable_gain(
 
     Gains that differ between harmonics are given as a factor in ``transfer``.
     """
+    from scipy.optimize import brentq  # takes long to import, and few tests come here
+
     transfer, hz, _ = _arrays(transfer, hz, 1.0)
     step = 1.0 if plant.dt is None else plant.dt
     slowest = -float(growth(plant.a, plant.dt))
@@ -148,6 +149,8 @@ def stability_map(plant: StateSpace, hz: float, gain: float, real: np.ndarray, i
 
 def tolerated_phase(plant: StateSpace, transfer: np.ndarray, hz: float, gain: float) -> tuple[float, float]:
     """Phase errors [°] of the estimate, lowest and highest, between which the closed loop is stable around zero."""
+    from scipy.optimize import brentq
+
     transfer, _, _ = _arrays(transfer, hz, gain)
 
     def rate(degrees: float) -> float:

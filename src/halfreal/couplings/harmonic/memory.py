@@ -1,4 +1,4 @@
-"""Memories of a harmonic coupling, from its plant: rules that ``harmonic_choice`` follows.
+"""Memories of a harmonic coupling, from its plant: rules that ``choice.py`` follows.
 
 The plant is the loop that runs, from command to gap, linearised; τ is the time in which its slowest mode decays.
 
@@ -24,7 +24,7 @@ import numpy as np
 from ... import units
 from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
-from ...stability.hybrid_plant import closed_loop, growth
+from ...stability.regulated_plant import closed_loop, growth
 from .envelope import growth_rates
 from .lti import gap_response, largest_stable_gain, resonator
 

@@ -41,16 +41,20 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from ... import units
 from ...kernels.block import Block, Value
 from ...kernels.compile import kernel
 from ...kernels.givens import forget, rotate_in, solve
 from ...settings import Number, fault
-from .coupling import REFERENCES, Harmonic
+from .choice import Plant
+from .coupling import LEAVE_OUT, LENGTHEN, REFERENCES, Harmonic
+from .envelope import growth_rates
 from .kernel import (
     ADAPTING,
     IDENTIFYING,
     NOT_EXCITED,
     compare,
+    comparison,
     draw,
     faded_ratio,
     observe,
@@ -59,8 +63,10 @@ from .kernel import (
     unanswered,
     write,
 )
+from .memory import rls_memories, rounded, shortest, time_constant
 
 USUAL_MEMORY, USUAL_IDENTIFICATION_MEMORY = 1.0, 2.0
+USUAL = {"memory": USUAL_MEMORY, "identification_memory": USUAL_IDENTIFICATION_MEMORY}
 WEAKEST = 1e-6
 """Part of the drive's power below which a harmonic is not identified any further."""
 
@@ -205,6 +211,44 @@ class HarmonicRls(Harmonic):
                 found[name] = memory
         return found
 
+    def chosen_memories(self, plant: Plant, dt: float) -> tuple[str, dict[str, float]]:
+        given = self.memories(dt)
+        if self.mode == "simultaneous" and len(given) < 2:
+            memory, learning, rate = rls_memories(plant(), self.hz, given, self.identifies)
+            found = {"memory": memory, "identification_memory": learning}
+            why = f"with which errors of the drive die out as exp({rate:.3g} t/s)"
+            return why, {name: value for name, value in found.items() if name not in given}
+        if "memory" in given:
+            return "", {}
+        slowest = time_constant(plant())
+        memory = rounded(max(0.25 * slowest, shortest(self.hz, slowest)[0]))
+        return f"beside the plant's slowest time constant, {units.text(slowest, 's', 3)}", {"memory": memory}
+
+    def adaption_remarks(self, plant: Plant, dt: float, by_rule: bool) -> list[str]:
+        """How errors die out with the memories that are given, while it identifies and adapts at once."""
+        if self.mode != "simultaneous" or by_rule:
+            return []
+        memory, learning = (USUAL | self.memories(dt)).values()
+        if math.isinf(memory) or math.isinf(learning):
+            return [
+                "a memory without end never forgets what it learnt first: the gap may not close; give a shorter one"
+            ]
+        loop = plant()
+        rate = max(float(growth_rates(loop, float(hz), np.array(memory), np.array(learning))) for hz in self.hz)
+        if rate < 0.0:
+            return [f"while it identifies and adapts at once, errors of the drive die out as exp({rate:.3g} t/s)"]
+        return [
+            f"while it identifies and adapts at once, errors of the drive grow as exp({rate:.3g} t/s), and the gap "
+            "will not close; lengthen coupling.memory and coupling.identification_memory, or leave them out to have "
+            "them chosen"
+        ]
+
+    def ways_to_close(self, dt: float) -> list[str]:
+        found = [] if self.mode == "simultaneous" else ['use coupling.mode = "simultaneous"']
+        if self.identifies and self.mode != "simultaneous":
+            found.append(LENGTHEN)
+        return [*found, LEAVE_OUT] if self.memories(dt) else found
+
     def block(
         self,
         dt: float,
@@ -222,7 +266,7 @@ class HarmonicRls(Harmonic):
         self.check_known()
         size, harmonics = 2 * n * len(self.hz), len(self.hz)
         start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(size)
-        memories = {"memory": USUAL_MEMORY, "identification_memory": USUAL_IDENTIFICATION_MEMORY, **self.memories(dt)}
+        memories = USUAL | self.memories(dt)
         zeros = np.zeros(n)
         state: dict[str, Value] = {
             "theta": np.zeros((1, size)),
@@ -248,7 +292,7 @@ class HarmonicRls(Harmonic):
             "error": zeros,
             "gap_squares": np.zeros(2),
             "misfit_squares": np.zeros(2),
-            **self.comparison(n),
+            **comparison(n, len(self.hz)),
         }
         # of a memory without end the floor would never be reached: that of an hour serves
         remembered = min(memories["identification_memory"], 3600.0)

@@ -1,1 +1,12 @@
 """Excitations of the virtual substructure and of the specimen."""
+
+from .chirp import Chirp
+from .random import Random
+from .record import Record
+from .silence import silence
+from .sine import Sine
+from .square import Square
+from .step_and_pulse import Pulse, Step
+from .stepped import Gust, SteppedSine
+
+__all__ = ["Chirp", "Gust", "Pulse", "Random", "Record", "Sine", "Square", "Step", "SteppedSine", "silence"]

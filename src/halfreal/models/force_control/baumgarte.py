@@ -51,7 +51,7 @@ from ...settings import Number, fault
 from ..schemes.tableaus import RK4, AnyTableau, nodes, stages
 from .derivative_regression import derivative_weights, determined
 from .exchange import Exchange, ExchangeMethod, interface_mass, runge_kutta_exchange
-from .stiffness_estimate import Estimate, Stiffness
+from .stiffness_estimate import TOO_LOW, Estimate, Stiffness, stiffness_ratios
 
 
 class Baumgarte(ExchangeMethod):
@@ -128,10 +128,18 @@ class Baumgarte(ExchangeMethod):
     def probing(self) -> Estimate | None:
         return self.estimate
 
+    def with_stabilisation(self, alpha: float, beta: float) -> Baumgarte:
+        return self.unchecked_copy({"alpha": alpha, "beta": beta})
+
     def with_stiffness(self, stiffness: np.ndarray) -> Baumgarte:
         if self.loop == "lagged":
             return self
-        return self.model_copy(update={"stiffness": np.asarray(stiffness, dtype=float), "estimate": None})
+        return self.unchecked_copy({"stiffness": np.asarray(stiffness, dtype=float), "estimate": None})
+
+    def wrong_stiffness(self, specimen: np.ndarray, stable: bool) -> str:
+        """A solved loop may bear K̂ < K, and bears K̂ > 2K: it is named where it is low and the loop unstable."""
+        low = self.stiffness is not None and stiffness_ratios(self.stiffness, specimen)[0] < TOO_LOW
+        return super().wrong_stiffness(specimen, stable) if low and not stable else ""
 
     def regression(self, dt: float) -> np.ndarray:
         """κ of d¨ + 2α d˙ at every stage, (stages, 1 + 2 points): of d, of the displacements, of the velocities."""

@@ -11,22 +11,33 @@ the interface; degrees of freedom count from 1.  How f is found is the ``method`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ... import units
+from ...contracts.context import Context
+from ...contracts.finding import Finding
+from ...contracts.known import Known
+from ...contracts.quantities import ActsAs, Commands
+from ...contracts.state_space import StateSpace
 from ...contracts.system import System
-from ...kernels.block import Block, Channel, channels
+from ...kernels.block import Block, Channel, channels, names
 from ...settings import Matrix, fault
+from ..excitations import silence
 from ..structures import virtual_block as virtual
 from ..structures.structure import Response, Structure, StructureParts, dofs_of
-from ..structures.virtual_block import ActsAs
+from .advice import advice
 from .baumgarte import Baumgarte
 from .index_one import IndexOne
 from .index_one_generalized_alpha import IndexOneGeneralizedAlpha
+
+if TYPE_CHECKING:
+    from ...contracts.rig import Rig
+    from ...studies.check.examined import Examined
 
 ForceMethod = Annotated[Baumgarte | IndexOne | IndexOneGeneralizedAlpha, Field(discriminator="kind")]
 
@@ -39,6 +50,7 @@ class Constrained(StructureParts):
     """
 
     kind: Literal["constrained"] = "constrained"
+    targets: ClassVar[Commands] = "force"
     constraint: Annotated[np.ndarray, Matrix("1")]
     """h, one row for each axis, one column for each degree of freedom."""
     method: ForceMethod
@@ -129,16 +141,34 @@ class Constrained(StructureParts):
         )
 
     def initial_target(self) -> np.ndarray:
+        q = self.initial_displacement
+        return np.zeros(self.axes) if q is None else np.asarray(self.constraint @ q)
+
+    def initial_force(self) -> np.ndarray:
         """Force under which the specimen is reckoned to stand at the start [N]; zero if its stiffness is not known."""
         k, q = self.method.reckoned_stiffness, self.initial_displacement
         return np.zeros(self.axes) if k is None or q is None else np.asarray(k @ self.constraint @ q)
 
-    def with_stiffness(self, stiffness: np.ndarray) -> Constrained:
+    def with_stiffness(self, stiffness: np.ndarray) -> Self:
         """The same with K̂ given instead of found out, for analysis."""
-        return self.model_copy(update={"method": self.method.with_stiffness(np.atleast_2d(stiffness))})
+        return self.unchecked_copy({"method": self.method.with_stiffness(np.atleast_2d(stiffness))})
 
-    def at_rest(self) -> Constrained:
-        return self.model_copy(update={"initial_displacement": None, "initial_velocity": None})
+    def at_rest(self, rig: Rig | None = None) -> Self:
+        """A stiffness that is found out at the beginning of the test is taken to be that of the rig's model."""
+        probing, specimen = self.method.probing, None if rig is None else rig.known_specimen
+        if probing is None or specimen is None:
+            return super().at_rest(rig)
+        return self.with_stiffness(probing.factor * specimen.stiffness_at_rest(self.axes)).at_rest()
+
+    @property
+    def caveat(self) -> str | None:
+        if all(element.law.kind == "linear" for element in self.elements):
+            return None
+        return "nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are"
+
+    def linear_model(self) -> StateSpace | None:
+        """None: it is fed back displacements and asks for forces."""
+        return None
 
     def system(self, excitation: ActsAs) -> System:
         """Matrices; inputs u = (excitation, its rate, force on the specimen…), outputs y = (hq…, responses…)."""
@@ -162,6 +192,14 @@ class Constrained(StructureParts):
             acceleration_outputs=acceleration,
         )
 
+    def fits(self, known: Known) -> None:
+        super().fits(known)
+        if known.step is not None:
+            self.check_step(known.step * self.ticks_per_step)
+
+    def check_slow(self) -> None:
+        """A displacement is measured for the force of the exchange before in any test."""
+
     def check_step(self, dt: float) -> None:
         """Raise a fault if the step Δt is too long for the method even with a specimen that is just as reckoned."""
         limit = self.method.critical_step(self.driven("none"), self.constraint)
@@ -171,6 +209,20 @@ class Constrained(StructureParts):
                 f"its specimen, and the step is {units.text(dt, 's')}; shorten it, or take 'index 1 generalized-alpha'",
                 "method",
             )
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        """On its stiffness estimate, its start and its method."""
+        return advice(self, examined)
+
+    def blocks(self, context: Context) -> list[Block]:
+        """An excitation for each stage, and the block "virtual"."""
+        whole, driven = context.step * self.ticks_per_step, context.virtual_excitation
+        stages = [
+            silence(name) if driven is None else driven.block(name, shift)
+            for name, shift in ((f"excitation.stage.{i + 1}", shift) for i, shift in enumerate(self.shifts(whole)))
+        ]
+        excitations = tuple(name for stage in stages for name in names(stage.outputs))
+        return [*stages, self.block(whole, context.acts_as, context.channels("feedback"), excitations)]
 
     def block(self, dt: float, acts_as: ActsAs, feedback: tuple[str, ...], excitations: tuple[str, ...]) -> Block:
         """The block "virtual" for a step Δt, which reads displacements and writes the force on the specimen.
@@ -191,11 +243,11 @@ class Constrained(StructureParts):
             step=method.step,
             inputs=(*excitations, *feedback),
             outputs=(
-                *channels("target", "N", self.axes),
+                *channels("target", "N", self.axes, of="axis"),
                 *channels("virtual.displacement", "m", self.dofs),
-                *channels("virtual.interface", "m", self.axes),
+                *channels("virtual.interface", "m", self.axes, of="axis"),
                 *(Channel(f"virtual.{name}", response.unit) for name, response in self.responses.items()),
-                *channels("virtual.gap", "m", self.axes),
+                *channels("virtual.gap", "m", self.axes, of="axis"),
                 Channel("virtual.stage", "1"),
             ),
             parameters=method.parameters,

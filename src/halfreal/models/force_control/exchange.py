@@ -13,7 +13,7 @@ from ...settings import Settings
 from ..schemes.scheme import initial_state, shared_parameters
 from ..schemes.tableaus import NamedTableau, UserTableau
 from .constrained_steps import NO_STIFFNESS, exchange_runge_kutta_step
-from .stiffness_estimate import NO_STIFFNESS_FAULT, Estimate, probe_parameters
+from .stiffness_estimate import NO_STIFFNESS_FAULT, Estimate, below_specimen, probe_parameters
 
 Exchange = Literal["stage", "step"]
 
@@ -48,12 +48,24 @@ class ExchangeMethod(Settings):
         """The method with K̂ given, where it reckons with one."""
         raise NotImplementedError
 
+    def with_stabilisation(self, alpha: float, beta: float) -> ExchangeMethod | None:
+        """The method with these parameters [1/s] of Baumgarte's stabilisation; None if it has none."""
+        return None
+
     def method(self, system: System, h: np.ndarray, dt: float) -> Method:
         raise NotImplementedError
 
     def critical_step(self, system: System, h: np.ndarray) -> float | None:
         """Longest stable step [s] of the substructure with a specimen of K̂ attached; None if any, or if not known."""
         return None
+
+    def wrong_stiffness(self, specimen: np.ndarray, stable: bool) -> str:
+        """What is wrong with K̂ beside the stiffness that is measured, in a loop that is ``stable`` or not; or nothing.
+
+        Index-1 splitting needs K ≤ K̂ < 2K.
+        """
+        reckoned = self.reckoned_stiffness
+        return "" if reckoned is None else below_specimen(reckoned, specimen)
 
 
 def interface_mass(mass: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -70,7 +70,7 @@ class IndexOne(ExchangeMethod):
         return self.estimate
 
     def with_stiffness(self, stiffness: np.ndarray) -> IndexOne:
-        return self.model_copy(update={"stiffness": np.asarray(stiffness, dtype=float), "estimate": None})
+        return self.unchecked_copy({"stiffness": np.asarray(stiffness, dtype=float), "estimate": None})
 
     def method(self, system: System, h: np.ndarray, dt: float) -> Method:
         axes, n = h.shape

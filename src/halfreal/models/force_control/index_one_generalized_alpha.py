@@ -66,7 +66,7 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
         return self.estimate
 
     def with_stiffness(self, stiffness: np.ndarray) -> IndexOneGeneralizedAlpha:
-        return self.model_copy(update={"stiffness": np.asarray(stiffness, dtype=float), "estimate": None})
+        return self.unchecked_copy({"stiffness": np.asarray(stiffness, dtype=float), "estimate": None})
 
     def method(self, system: System, h: np.ndarray, dt: float) -> Method:
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)

@@ -25,6 +25,8 @@ from ...settings import Matrix, Number, Settings, fault
 
 Stiffness = Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="positive")]
 """K̂, one row for each axis of the interface."""
+TOO_LOW = 1.0 - 1e-12
+"""K̂ over K below which the exchange is weakly unstable, but for rounding."""
 
 
 class Estimate(Settings):
@@ -82,13 +84,18 @@ def probe_parameters(estimate: Estimate | None) -> dict[str, float]:
     }
 
 
-def below_specimen(estimate: np.ndarray, specimen: np.ndarray) -> str:
-    """What is wrong with a stiffness estimate K̂ beside the specimen's stiffness K; empty if K ≤ K̂ < 2K."""
+def stiffness_ratios(estimate: np.ndarray, specimen: np.ndarray) -> tuple[float, float]:
+    """Least and largest ratio of a stiffness estimate to the specimen's stiffness, over all directions."""
     import scipy.linalg
 
     ratios = scipy.linalg.eigh(np.atleast_2d(estimate), np.atleast_2d(specimen), eigvals_only=True)
-    least, most = float(ratios[0]), float(ratios[-1])
-    if least < 1.0 - 1e-12:
+    return float(ratios[0]), float(ratios[-1])
+
+
+def below_specimen(estimate: np.ndarray, specimen: np.ndarray) -> str:
+    """What is wrong with a stiffness estimate K̂ beside the specimen's stiffness K; empty if K ≤ K̂ < 2K."""
+    least, most = stiffness_ratios(estimate, specimen)
+    if least < TOO_LOW:
         return (
             f"the stiffness estimate is {least:.3g} times that of the specimen: below 1 the exchange is weakly "
             "unstable; raise it to 1.1 times"

@@ -22,15 +22,14 @@ u, y     inputs and outputs
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from ...contracts.quantities import Hold
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
 from .scheme import Scheme
-
-Hold = Literal["first", "zero"]
 
 
 def exact_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -95,8 +94,13 @@ class Exact(Scheme):
     """Exact integration of linear systems by the matrix exponential; stable at any step."""
 
     kind: Literal["exact"] = "exact"
+    linear_only: ClassVar[bool] = True
     hold: Hold = "first"
     """Inputs between their samples: linear ("first"), or held at the earlier one ("zero")."""
+
+    @property
+    def input_hold(self) -> Hold:
+        return self.hold
 
     def method(self, system: System, dt: float) -> Method:
         if not system.linear:

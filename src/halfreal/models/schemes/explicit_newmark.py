@@ -12,7 +12,7 @@ of the structure *with* its specimen.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class ExplicitNewmark(Scheme):
     """Newmark's explicit method, for pseudo-dynamic tests; its step is limited."""
 
     kind: Literal["explicit newmark"] = "explicit newmark"
+    answered_next_tick: ClassVar[bool] = True
 
     def method(self, system: System, dt: float) -> Method:
         axes = system.inputs.shape[1] - EXCITATIONS

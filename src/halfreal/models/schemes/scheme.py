@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import ClassVar
+
 import numpy as np
 
+from ...contracts.finding import Finding
+from ...contracts.quantities import Hold
 from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
@@ -13,12 +18,27 @@ from ...settings import Settings
 class Scheme(Settings):
     """An integration scheme: turns a system and a step into a ``Method`` (``contracts/system.py``)."""
 
+    kind: str
+    linear_only: ClassVar[bool] = False
+    """Whether it cannot integrate nonlinear elements."""
+    answered_next_tick: ClassVar[bool] = False
+    """Whether it takes a measured force for the answer to the target of the tick before, as slow tests need it."""
+
     def method(self, system: System, dt: float) -> Method:
         raise NotImplementedError
 
     def critical_step(self, system: System) -> float | None:
         """Longest stable step [s] of the system at its initial stiffness; None if any step is stable."""
         return None
+
+    def findings(self, specimen: np.ndarray) -> Iterable[Finding]:
+        """What a check should tell of it beside a specimen of this initial stiffness, (axes, axes)."""
+        return ()
+
+    @property
+    def input_hold(self) -> Hold:
+        """How it takes inputs between their samples."""
+        return "first"
 
 
 def shared_parameters(system: System) -> dict[str, Value]:

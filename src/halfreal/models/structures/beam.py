@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, System
 from ...kernels.block import Block
 from ...settings import Number, Settings, fault
@@ -25,9 +26,10 @@ from . import virtual_block as virtual
 from .beam_elements import beam_of, node_dofs, rectangle
 from .craig_bampton import ReductionError, reduced
 from .damping import Rayleigh, modal_damping
+from .integrated import Integrated
 from .joints import Joint
 from .substructure import Substructure, couple
-from .virtual_block import ActsAs, Quantity
+from .virtual_block import Quantity
 
 NAME = "beam"
 MOST_ELEMENTS = 500
@@ -106,7 +108,7 @@ class BeamResponse(Place):
     quantity: Quantity
 
 
-class Beam(Settings):
+class Beam(Integrated):
     """A straight beam, bent in one plane."""
 
     kind: Literal["beam"]
@@ -189,10 +191,6 @@ class Beam(Settings):
                 raise fault(str(error)) from error
         return modes
 
-    def check_step(self, dt: float) -> None:
-        """Raise a fault if the scheme is not stable at this step for the beam on its own."""
-        virtual.check_step(self.scheme, self.system("none"), dt)
-
     def check_excitation(self, excitation: ActsAs) -> None:
         """Raise a fault if the beam does not say how this excitation acts."""
         if excitation == "support":
@@ -207,9 +205,9 @@ class Beam(Settings):
         """Number of interface axes."""
         return len(self.interface)
 
-    def initial_target(self) -> np.ndarray:
-        """Interface displacements at the start: beams start at rest."""
-        return np.zeros(self.axes)
+    @property
+    def turning(self) -> tuple[bool, ...]:
+        return tuple(place.direction == "slope" for place in self.interface)
 
     def substructure(self) -> Substructure:
         """Beam, joints and supports with all their elements, damping included."""

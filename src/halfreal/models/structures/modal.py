@@ -18,13 +18,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, System
 from ...kernels.block import Block
 from ...settings import Matrix, Settings, Vector, fault
 from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
 from . import virtual_block as virtual
-from .virtual_block import ActsAs, Quantity
+from .integrated import Integrated
+from .virtual_block import Quantity
 
 
 class ModalResponse(Settings):
@@ -40,7 +42,7 @@ class ModalResponse(Settings):
         return virtual.response_unit(self.quantity, self.rotation)
 
 
-class Modes(Settings):
+class Modes(Integrated):
     """Modes of a structure and their shapes at the interface."""
 
     kind: Literal["modes"]
@@ -82,10 +84,6 @@ class Modes(Settings):
                 raise fault(f"{len(response.shape)} entries for {n} frequencies; give one for each mode", name, "shape")
         return responses
 
-    def check_step(self, dt: float) -> None:
-        """Raise a fault if the scheme is not stable at this step for the modes on their own."""
-        virtual.check_step(self.scheme, self.system("none"), dt)
-
     def check_excitation(self, excitation: ActsAs) -> None:
         """Raise a fault if the modes do not say how this excitation acts."""
         if excitation == "support":
@@ -105,10 +103,6 @@ class Modes(Settings):
     def axes(self) -> int:
         """Number of interface axes."""
         return len(self.interface)
-
-    def initial_target(self) -> np.ndarray:
-        """Interface displacements at the start: modes start at rest."""
-        return np.zeros(self.axes)
 
     def system(self, excitation: ActsAs) -> System:
         """The modal equations, with inputs and outputs like those of ``Structure.system``."""

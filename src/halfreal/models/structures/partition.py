@@ -16,10 +16,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.quantities import ActsAs
 from ...contracts.system import System
 from ...settings import Matrix, Settings, fault
 from .structure import Structure
-from .virtual_block import ActsAs
 
 
 class Removed(Settings):

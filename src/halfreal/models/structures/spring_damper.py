@@ -23,14 +23,17 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from ...contracts.device import Device
+from ...contracts.quantities import ActsAs, Hold
+from ...contracts.state_space import StateSpace
 from ...kernels.block import Block
-from ...settings import Number, Settings, fault
-from ..schemes.exact import Hold, exact_method
+from ...settings import Number, fault
+from ..schemes.exact import exact_method
 from . import virtual_block as virtual
-from .virtual_block import ActsAs
+from .virtual_block import OneBlock
 
 
-class SpringDamper(Settings):
+class SpringDamper(OneBlock):
     """A spring and a damper without mass, of one axis."""
 
     kind: Literal["spring-damper"]
@@ -48,9 +51,17 @@ class SpringDamper(Settings):
     def axes(self) -> int:
         return 1
 
-    def initial_target(self) -> np.ndarray:
-        """Interface displacement at the start [m]."""
-        return np.zeros(1)
+    @property
+    def force_hold(self) -> Hold:
+        return self.hold
+
+    def linear_model(self) -> StateSpace:
+        a, b, c, d = self.matrices()
+        return StateSpace(a, b[:, 1:], c, d[:, 1:])
+
+    def device(self, step: float) -> Device:
+        """N(s), exactly."""
+        return Device(np.ones(1), np.array([self.damping, self.stiffness]), self.integration_delay(step))
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C, D with the inputs (excitation, force fed back) and the displacement as output."""

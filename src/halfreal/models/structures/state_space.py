@@ -9,19 +9,25 @@ model is integrated exactly, with inputs linear between their samples or held (`
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.quantities import ActsAs, Hold
+from ...contracts.state_space import StateSpace
 from ...kernels.block import Block
-from ...settings import Matrix, Settings, Vector, fault
-from ..schemes.exact import Hold, exact_method
+from ...settings import Matrix, Vector, fault
+from ..schemes.any_scheme import ANSWERED_NEXT_TICK
+from ..schemes.exact import exact_method
 from . import virtual_block as virtual
-from .virtual_block import ActsAs
+from .virtual_block import OneBlock
+
+if TYPE_CHECKING:
+    from ...contracts.rig import Rig
 
 
-class StateSpaceModel(Settings):
+class StateSpaceModel(OneBlock):
     """A linear model by its matrices A, B, C, D."""
 
     kind: Literal["state space"]
@@ -60,9 +66,6 @@ class StateSpaceModel(Settings):
             )
         return array
 
-    def check_excitation(self, excitation: ActsAs) -> None:
-        """Any excitation may act: the first column of B says how."""
-
     @property
     def axes(self) -> int:
         """Number of interface axes."""
@@ -71,6 +74,25 @@ class StateSpaceModel(Settings):
     def initial_target(self) -> np.ndarray:
         """Interface displacements at the start [m], without inputs."""
         return np.asarray(self.C[: self.axes] @ self._initial())
+
+    def at_rest(self, rig: Rig | None = None) -> Self:
+        return self.unchecked_copy({"initial_state": None})
+
+    @property
+    def force_hold(self) -> Hold:
+        return self.hold
+
+    def check_slow(self) -> None:
+        raise fault(
+            "a state space takes a measured force for that of the tick in which it comes, and in a slow test it is the "
+            "answer to the target before; give the virtual substructure by its matrices, with virtual.scheme = "
+            f"{' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
+        )
+
+    def linear_model(self) -> StateSpace:
+        n = self.axes
+        direct = np.zeros((n, n)) if self.D is None else self.D[:n, 1:]
+        return StateSpace(self.A, self.B[:, 1:], self.C[:n], direct)
 
     def block(self, dt: float, excitation: ActsAs, feedback: tuple[str, ...]) -> Block:
         """The block "virtual", which reads the named feedback channels and writes the target."""

@@ -9,20 +9,26 @@ is relative to the ground.  Degrees of freedom count from 1.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.quantities import ActsAs
 from ...contracts.system import System
+from ...contracts.virtual import Virtual
 from ...kernels.block import Block
 from ...settings import Matrix, Settings, Vector, fault
 from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
 from . import virtual_block as virtual
 from .damping import Rayleigh, modal_damping
+from .integrated import Integrated
 from .restoring import Element, assemble
-from .virtual_block import ActsAs, Quantity
+from .virtual_block import Quantity
+
+if TYPE_CHECKING:
+    from ...contracts.rig import Rig
 
 Dof = Annotated[int, Field(ge=1)]
 
@@ -47,7 +53,7 @@ class Response(Settings):
         return virtual.response_unit(self.quantity, self.rotation)
 
 
-class StructureParts(Settings):
+class StructureParts(Virtual):
     """Masses, dampers, springs and nonlinear elements, what excites them and what is recorded of them."""
 
     kind: str
@@ -129,8 +135,16 @@ class StructureParts(Settings):
         if excitation == "force" and self.force_dof is None:
             raise fault("a force acts on virtual.force_dof, which is not given; name its degree of freedom")
 
+    def at_rest(self, rig: Rig | None = None) -> Self:
+        return self.unchecked_copy({"initial_displacement": None, "initial_velocity": None})
 
-class Structure(StructureParts):
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        kinds = [element.law.kind for element in self.elements]
+        return tuple(f"virtual: a {kind} element" for kind in kinds if kind != "linear")
+
+
+class Structure(StructureParts, Integrated):
     """A structure of masses, dampers, springs and nonlinear elements."""
 
     kind: Literal["structure"] = "structure"
@@ -151,16 +165,12 @@ class Structure(StructureParts):
     @classmethod
     def _can_integrate(cls, scheme: AnyScheme, info: ValidationInfo) -> AnyScheme:
         nonlinear = sorted({element.law.kind for element in info.data.get("elements", ())} - {"linear"})
-        if nonlinear and scheme.kind == "exact":
+        if nonlinear and scheme.linear_only:
             raise fault(
-                f"'exact' integrates linear structures only, and an element is {nonlinear[0]}; take another scheme, "
-                "such as 'newmark' or 'kr-alpha'"
+                f"'{scheme.kind}' integrates linear structures only, and an element is {nonlinear[0]}; take another "
+                "scheme, such as 'newmark' or 'kr-alpha'"
             )
         return scheme
-
-    def check_step(self, dt: float) -> None:
-        """Raise a fault if the scheme is not stable at this step for the structure on its own."""
-        virtual.check_step(self.scheme, self.system("none"), dt)
 
     # --- what it is -------------------------------------------------------------------------------------------------
 

@@ -25,24 +25,14 @@ provided that nothing is left that grows with s: D C_s + C B M_s = 0 and D M_s =
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...contracts.specimen import KnownSpecimen
 from ...contracts.state_space import StateSpace
-from ...couplings.adaptive_forward_prediction import AdaptiveForwardPrediction
-from ...couplings.direct import Direct
-from ...couplings.forward_prediction import ForwardPrediction, weights
+from ...contracts.virtual import Virtual
 from ...definition.definition import Definition
-from ...definition.sections import SimulatedRig
 from ...errors import HalfrealError
-from ...models.structures import state_space
-from ...models.structures.beam import Beam
-from ...models.structures.modal import Modes
-from ...models.structures.restoring import assemble
-from ...models.structures.structure import Structure
-from ...rigs.actuator import Delay, FirstOrder, SecondOrder
-from ...rigs.specimen import Specimen
 
 GROWING = 1e-9
 """Part of its factors' size up to which a term that grows with s passes for zero."""
@@ -82,32 +72,38 @@ class ContinuousLoop:
 
 def continuous_loop(definition: Definition) -> ContinuousLoop:
     """The continuous limit of the definition's loop; ``ContinuousLimitError`` if a part of it is not known."""
-    rig = definition.rig
-    if not isinstance(rig, SimulatedRig):
-        raise _unknown("rig", rig)
-    predictor, adapts = _predictor(definition)
+    virtual, rig, step = definition.virtual, definition.rig, definition.timing.step
+    actuator, predictor = rig.linear_model(virtual.axes), definition.coupling.predictor(step)
+    if actuator is None:
+        raise _unknown(f"rig of kind '{rig.kind}'")
+    if predictor is None:
+        raise _unknown(f"coupling of kind '{definition.coupling.kind}'")
+    specimen = rig.known_specimen
+    if specimen is None:
+        raise _unknown("rig.specimen, which has no matrices,")
     nonlinear = [
         f"{name}: nonlinear elements are taken at their initial stiffness"
-        for name, part in (("virtual", definition.virtual), ("rig.specimen", rig.specimen))
-        if any(element.law.kind != "linear" for element in getattr(part, "elements", ()))
+        for name, part in (("virtual", virtual), ("rig.specimen", specimen))
+        if part.nonlinearities
     ]
     return ContinuousLoop(
-        open_loop=bare_loop(definition.virtual, rig.actuator, rig.specimen),
-        delay=rig.actuator.delay,
-        weights=predictor,
-        step=definition.timing.step,
-        caveats=(*adapts, *nonlinear),
+        open_loop=bare_loop(virtual, actuator, specimen),
+        delay=rig.pure_delay,
+        weights=predictor.weights,
+        step=step,
+        caveats=(*([predictor.caveat] if predictor.caveat else []), *nonlinear),
     )
 
 
-def bare_loop(virtual: Any, actuator: Any, specimen: Any) -> StateSpace:
+def bare_loop(virtual: Virtual, actuator: StateSpace, specimen: KnownSpecimen) -> StateSpace:
     """L₀ of the three parts, without delay and without coupling."""
-    n = virtual.axes
-    if not isinstance(specimen, Specimen):
-        raise _unknown("rig.specimen", specimen)
-    mass, damping, stiffness = specimen.matrices(n)
-    stiffness = stiffness + assemble(specimen.elements, n).stiffness
-    a, b, c, d = _in_series(_actuator(actuator, n), _virtual(virtual))
+    matrices, model = specimen.matrices_at_rest(virtual.axes), virtual.linear_model()
+    if matrices is None:
+        raise _unknown("rig.specimen, which has degrees of freedom of its own,")
+    if model is None:
+        raise _unknown(f"virtual of kind '{virtual.kind}'")
+    mass, damping, stiffness = matrices
+    a, b, c, d = _in_series(actuator, model)
     left = d @ damping + c @ b @ mass
     size = _norm(d) * _norm(damping) + _norm(c) * _norm(b) * _norm(mass)
     if _norm(left) > GROWING * size or _norm(d @ mass) > GROWING * _norm(d) * _norm(mass):
@@ -124,66 +120,18 @@ def bare_loop(virtual: Any, actuator: Any, specimen: Any) -> StateSpace:
     )
 
 
-Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-
-
-def _virtual(virtual: Any) -> Matrices:
-    """A, B, C, D from the measured forces to the interface displacements."""
-    n = virtual.axes
-    if isinstance(virtual, Structure | Modes | Beam):
-        a, b, c, d = virtual.system("none").first_order()
-        return a, b[:, -n:], c[:n], d[:n, -n:]
-    if isinstance(virtual, state_space.StateSpaceModel):
-        d = np.zeros((n, n)) if virtual.D is None else virtual.D[:n, 1:]
-        return virtual.A, virtual.B[:, 1:], virtual.C[:n], d
-    raise _unknown("virtual", virtual)
-
-
-def _actuator(actuator: Any, n: int) -> Matrices:
-    """A, B, C, D from the delayed command to the displacement, the same on each of n axes."""
-    if isinstance(actuator, Delay):
-        a, b, c, d = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1))
-    elif isinstance(actuator, FirstOrder):
-        rate = 1.0 / actuator.time_constant
-        a, b, c, d = np.array([[-rate]]), np.array([[rate]]), np.ones((1, 1)), np.zeros((1, 1))
-    elif isinstance(actuator, SecondOrder):
-        omega = 2.0 * np.pi * actuator.frequency
-        a = np.array([[0.0, 1.0], [-(omega**2), -2.0 * actuator.damping * omega]])
-        b, c, d = np.array([[0.0], [omega**2]]), np.array([[1.0, 0.0]]), np.zeros((1, 1))
-    else:
-        raise _unknown("rig.actuator", actuator)
-    eye = np.eye(n)
-    return np.kron(eye, a), np.kron(eye, b), np.kron(eye, c), np.kron(eye, d)
-
-
-def _in_series(first: Matrices, second: Matrices) -> Matrices:
-    """The second model fed by the first."""
-    a1, b1, c1, d1 = first
-    a2, b2, c2, d2 = second
-    a = np.block([[a1, np.zeros((len(a1), len(a2)))], [b2 @ c1, a2]])
-    return a, np.vstack([b1, b2 @ d1]), np.hstack([d2 @ c1, c2]), d2 @ d1
-
-
-def _predictor(definition: Definition) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Weights of the coupling on the last targets, newest first, and what must be said of them."""
-    coupling, step = definition.coupling, definition.timing.step
-    if isinstance(coupling, Direct):
-        return np.ones(1), ()
-    if isinstance(coupling, ForwardPrediction):
-        return weights(coupling.order, coupling.points, coupling.prediction / step), ()
-    if isinstance(coupling, AdaptiveForwardPrediction):
-        told = f"the coupling adapts: ρ = {1e3 * coupling.prediction:g} ms and order {coupling.order}, as it starts"
-        return weights(coupling.order, coupling.points, coupling.prediction / step), (told,)
-    raise _unknown("coupling", coupling)
+def _in_series(first: StateSpace, second: StateSpace) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A, B, C, D of the second model fed by the first."""
+    a = np.block([[first.a, np.zeros((first.states, second.states))], [second.b @ first.c, second.a]])
+    b = np.vstack([first.b, second.b @ first.d])
+    return a, b, np.hstack([second.d @ first.c, second.c]), second.d @ first.d
 
 
 def _norm(matrix: np.ndarray) -> float:
     return float(np.linalg.norm(matrix))
 
 
-def _unknown(place: str, part: Any) -> ContinuousLimitError:
-    kind = getattr(part, "kind", type(part).__name__)
+def _unknown(what: str) -> ContinuousLimitError:
     return ContinuousLimitError(
-        f"the continuous limit of {place} of kind '{kind}' is not known; the sampled loop (halfreal check) still "
-        "covers it"
+        f"the continuous limit of {what} is not known; the sampled loop (halfreal check) still covers it"
     )

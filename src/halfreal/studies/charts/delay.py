@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.context import OPEN_LOOP
 from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...runs.build import SETTLING_TICKS, build
@@ -72,7 +73,7 @@ def signed_distance(critical: Critical, delays: np.ndarray) -> np.ndarray:
     after = np.searchsorted(limits, delays)
     padded = np.concatenate([[-np.inf], limits, [np.inf]])
     distance = np.minimum(delays - padded[after], padded[after + 1] - delays)
-    return np.where(stable, distance, -distance)
+    return np.asarray(np.where(stable, distance, -distance))
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class DelayTrace:
     def _running(self, other: float) -> tuple[StateSpace, float]:
         variant = self.variation.unchecked([0.0, other])
         step = variant.timing.step
-        loop = build(self.variation.unchecked([step, other]), quiet=True, cut=True)
+        loop = build(self.variation.unchecked([step, other]), OPEN_LOOP)
         loop.run(SETTLING_TICKS)
         return open_loop(loop), step
 

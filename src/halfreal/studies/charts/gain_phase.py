@@ -103,7 +103,7 @@ def _signed_distance(crossings: Crossings, phases: np.ndarray) -> np.ndarray:
     limits = np.concatenate([[-np.inf], at[stable[1:] != stable[:-1]], [np.inf]])
     after = np.searchsorted(limits, lags)
     distance = np.minimum(lags - limits[after - 1], limits[after] - lags)
-    return np.where(stable[np.searchsorted(at, lags)], distance, -distance)
+    return np.asarray(np.where(stable[np.searchsorted(at, lags)], distance, -distance))
 
 
 def _inverse_nyquist(loop: StateSpace, gains: np.ndarray) -> list[np.ndarray]:

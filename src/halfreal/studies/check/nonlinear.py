@@ -11,23 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...contracts.context import Purpose
 from ...definition.definition import Definition
-from ...definition.sections import SimulatedRig
 from ...definition.user_code import remembered
-from ...kernels.block import channels, names
 from ...kernels.loop import Loop
-from ...models.structures.structure import Structure
-from ...models.structures.user import UserFunction
-from ...rigs.shaking_table import ShakingTable
-from ...rigs.specimen import Specimen
 from ...runs.build import build
 from ...safety.limits import Limits
 from ...stability.linearise import Linearisation, derivative
 
+UNDISTURBED = Purpose(ideal=True, endless=True)
 POINTS = 60
 LARGEST_FACTOR = 1024.0
 GROWN = 3.0
@@ -77,23 +72,13 @@ class Nonlinear:
 
 
 def is_nonlinear(definition: Definition) -> bool:
-    """Whether anything in the loop may be nonlinear; a user's function counts as such."""
-    virtual, rig = definition.virtual, definition.rig
-    parts: list[Any] = [virtual, definition.coupling, rig]
-    elements: tuple[Any, ...] = virtual.elements if isinstance(virtual, Structure) else ()
-    if isinstance(rig, SimulatedRig):
-        parts.append(rig.specimen)
-        elements += rig.specimen.elements if isinstance(rig.specimen, Specimen) else ()
-        if rig.actuator.stroke is not None or rig.actuator.speed is not None:
-            return True
-    if isinstance(rig, ShakingTable):  # strokes, forces and speeds have ends, and its kinematics are finite
-        return True
-    return any(isinstance(part, UserFunction) for part in parts) or any(e.law.kind != "linear" for e in elements)
+    """Whether anything in the loop may be nonlinear, as its parts say."""
+    return any(part.nonlinearities for part in (definition.virtual, definition.coupling, definition.rig))
 
 
 def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
-    loop = build(definition, ideal=True, endless=True)
+    loop = build(definition, UNDISTURBED)
     stretch = max(definition.timing.ticks // POINTS, 1)
     time, radius = [], []
     for _ in range(POINTS):
@@ -103,7 +88,7 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
         time.append(loop.vector[0] * loop.dt)
         radius.append(moving_radius(loop))
     points = np.array(time), np.array(radius)
-    if not stable_at_rest:
+    if not stable_at_rest or scaled(definition, 1.0) is None:
         return Nonlinear(*points, factor=None, searched=False)
     saturation = saturation_factors(definition)
     if saturation is None:
@@ -133,8 +118,8 @@ def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR) -> 
 
 
 def saturation_factors(definition: Definition) -> tuple[float, float] | None:
-    """Factors on the excitation between which actuators of a shaking table come to saturate; None if they do not."""
-    if not isinstance(definition.rig, ShakingTable):
+    """Factors on the excitation between which the rig's actuators come to saturate; None if they do not."""
+    if not definition.rig.end_channels:
         return None
     return onset(lambda factor: bool(tried(definition, factor).end), definition, LARGEST_FACTOR, bisections=4)
 
@@ -167,7 +152,7 @@ def diverges(definition: Definition, factor: float) -> bool:
     run = tried(definition, factor)
     if run.peaks is None or run.end:
         return run.peaks is None
-    small, n = tried(definition, SMALL).peaks, definition.virtual.axes
+    small, n = tried(definition, SMALL).peaks, len(definition.interface.commanded)
     (before, last), usual = run.peaks[2:], np.ones(n)
     if small is not None:
         usual = np.maximum(small[3][:n] / np.maximum(small[2][:n], np.finfo(float).tiny), 1.0)
@@ -177,7 +162,7 @@ def diverges(definition: Definition, factor: float) -> bool:
 @dataclass(frozen=True)
 class Tried:
     """A rehearsal without limits: peaks of gap and target in its quarters, None if it could not be run on; and what of
-    the actuators of a table saturates, where it is not run to its end.
+    the rig's actuators saturates, where it is not run to its end.
     """
 
     peaks: list[np.ndarray] | None
@@ -187,42 +172,28 @@ class Tried:
 @remembered(maxsize=32)
 def tried(definition: Definition, factor: float) -> Tried:
     """The rehearsal at ``factor`` times the excitation, without limits."""
-    excitation, rig = definition.excitation, definition.rig
-    scaled = {
-        side: None if part is None else part.model_copy(update={part.quantity: factor * part.amplitude})
-        for side, part in (("virtual", excitation.virtual), ("specimen", excitation.specimen))
-    }
-    free = definition.model_copy(
-        update={"excitation": excitation.model_copy(update=scaled), "limits": Limits(after_trip=0.0)}
-    )
-    loop = build(free, ideal=True, endless=True)
+    rig, louder = definition.rig, scaled(definition, factor)
+    assert louder is not None
+    loop = build(louder.unchecked_copy({"limits": Limits(after_trip=0.0)}), UNDISTURBED)
     ticks = max(definition.timing.ticks // 4, 1)
-    watched = [name for signal in ("gap", "target") for name in definition.interface.channels(signal)]
-    ends = end_channels(rig) if isinstance(rig, ShakingTable) else ()
+    axes = definition.interface
+    watched = [*axes.commanded.channels("gap"), *(axes.channels("target")[i] for i in axes.commanded_at)]
     peaks: list[np.ndarray] = []
     for _ in range(4):
-        log = loop.run(ticks, record=(*watched, *ends)).log[:, 1:]
+        log = loop.run(ticks, record=(*watched, *rig.end_channels)).log[:, 1:]
         if loop.state("guard")["mode"] != 0.0 or not np.all(np.isfinite(log)):
             return Tried(None)
-        if isinstance(rig, ShakingTable) and (end := end_reached(rig, log[:, len(watched) :])):
+        if rig.end_channels and (end := rig.end_reached(log[:, len(watched) :])):
             return Tried(peaks, end)
         peaks.append(np.abs(log[:, : len(watched)]).max(axis=0))
     return Tried(peaks)
 
 
-def end_channels(rig: ShakingTable) -> tuple[str, ...]:
-    m = len(rig.actuators)
-    return (*names(channels("rig.stroke", "m", m)), *names(channels("rig.actuator_force", "N", m)), "rig.saturated")
-
-
-def end_reached(rig: ShakingTable, log: np.ndarray) -> str:
-    """What of a table's actuators comes to its end in rows of ``end_channels``; empty if nothing does."""
-    saturated = np.abs(log[log[:, -1] > 0.0])
-    if not len(saturated):
-        return ""
-    m = len(rig.actuators)
-    found = {
-        "stroke": np.any(saturated[:, :m] > [one.stroke for one in rig.actuators]),
-        "force": np.any(saturated[:, m : 2 * m] >= [one.force for one in rig.actuators]),
-    }
-    return " and ".join(name for name, met in found.items() if met) or "speed"
+def scaled(definition: Definition, factor: float) -> Definition | None:
+    """The definition with its excitations times a factor; None if one of them cannot be scaled."""
+    excitation = definition.excitation
+    given = {"virtual": excitation.virtual, "specimen": excitation.specimen}
+    louder = {side: part.scaled(factor) for side, part in given.items() if part is not None}
+    if any(part is None for part in louder.values()):
+        return None
+    return definition.unchecked_copy({"excitation": excitation.unchecked_copy(louder)})

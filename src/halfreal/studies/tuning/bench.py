@@ -17,18 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from ...contracts.context import Purpose
+from ...contracts.coupling import Coupling
 from ...definition.definition import Definition
 from ...definition.faults import DefinitionError
 from ...definition.load import from_json
 from ...definition.sections import Reference
 from ...definition.uncertainty import parameters
 from ...errors import HalfrealError
-from ...models.force_control.constrained import Constrained
-from ...models.structures.beam import Beam
-from ...models.structures.modal import Modes
-from ...models.structures.structure import Structure
-from ...rigs.force_actuated import ForceActuated
-from ...rigs.specimen import Specimen
+from ...kernels.loop import Loop
 from ...runs.build import build
 from ...runs.error_measures import nrmse
 from ...runs.events import how_it_ended, limits_used
@@ -40,7 +37,9 @@ LONGEST = 60.0
 """Seconds of a test that are rehearsed."""
 LEARNT = 0.75
 """Part of the test after which a coupling that learns harmonics is judged."""
-SIGNALS = ("target", "measured.displacement", "rig.displacement", "command")
+MEASURED, MOVED = "measured.displacement", "rig.displacement"
+SIGNALS = ("target", MEASURED, MOVED)
+"""Recorded; the measured displacement stands in where a rig does not tell its true one."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,14 @@ class Bench:
         self.uncertain = parameters(definition)
         self.refused = 0
         drawn = [self.nominal, *self._draw(definition, samples)]
-        learns = isinstance(definition.rig, ForceActuated)
+        learns = definition.commands == "force"  # for which there are harmonic couplings alone
         self.first = round(LEARNT * self.nominal.timing.ticks) if learns else 0
         self._pool = ThreadPoolExecutor(workers)
         self._due = list(self._pool.map(self._emulated, drawn))
         self.drawn = drawn
         self.rehearsals = 0
+        self.by_sensors = False
+        """Whether the measured displacement has stood in for the rig's true one."""
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -113,10 +114,10 @@ class Bench:
 
     # --- rehearsals ---------------------------------------------------------------------------------------------------
 
-    def with_coupling(self, coupling: Any, which: int = 0) -> Definition:
-        return self.drawn[which].model_copy(update={"coupling": coupling})
+    def with_coupling(self, coupling: Coupling, which: int = 0) -> Definition:
+        return self.drawn[which].unchecked_copy({"coupling": coupling})
 
-    def refusal(self, coupling: Any) -> str:
+    def refusal(self, coupling: Coupling) -> str:
         """Why a coupling cannot be rehearsed: it does not fit the definition, or its loop is unstable at rest."""
         definition = self.with_coupling(coupling)
         try:
@@ -129,15 +130,18 @@ class Bench:
     def run(self, definition: Definition, which: int = 0, *, ideal: bool = False) -> tuple[Outcome, Signals | None]:
         """Rehearse a definition and judge it against the ``which``-th emulated system."""
         self.rehearsals += 1
-        n, dt = definition.virtual.axes, definition.timing.step
-        names = [name for signal in SIGNALS for name in definition.interface.channels(signal)]
-        loop = build(definition, ideal=ideal)
+        axes, dt = definition.interface, definition.timing.step
+        n = len(axes)
+        loop = build(definition, Purpose(ideal=ideal))
+        self.by_sensors = not tells(definition, loop)
+        recorded = [MEASURED if signal == MOVED and self.by_sensors else signal for signal in SIGNALS]
+        names = [*(name for signal in recorded for name in axes.channels(signal)), *axes.actuators.channels("command")]
         stretch = loop.run(definition.timing.ticks, record=names)
         outcome, reason = how_it_ended(definition, loop, stretch.ended)
         log = stretch.log[:, 1:]
         if outcome != "completed" or len(log) < definition.timing.ticks or not np.all(np.isfinite(log)):
             return Outcome(reason or "its numbers are not finite", math.inf), None
-        target, measured, moved, command = (log[self.first :, i * n : (i + 1) * n] for i in range(len(SIGNALS)))
+        target, measured, moved, command = np.split(log[self.first :], [n, 2 * n, 3 * n], axis=1)
         emulated = self._due[which]
         signals = Signals(target, measured, moved, command, target if emulated is None else emulated[self.first :])
         shares = limits_used(definition, loop)
@@ -153,20 +157,26 @@ class Bench:
         )
         return found, signals
 
-    def outcomes(self, coupling: Any, which: Sequence[int]) -> list[Outcome]:
+    def outcomes(self, coupling: Coupling, which: Sequence[int]) -> list[Outcome]:
         """Of several samples; 0 is the nominal rig."""
         return list(self._pool.map(lambda i: self.run(self.with_coupling(coupling, i), i)[0], which))
 
-    def stable(self, coupling: Any, which: Sequence[int]) -> int:
+    def stable(self, coupling: Coupling, which: Sequence[int]) -> int:
         """How many of some samples are stable at rest."""
         return sum(self._pool.map(lambda i: linearised(self.with_coupling(coupling, i)).stable, which))
 
-    def robust(self, coupling: Any, which: Sequence[int], give_up: float = math.inf) -> float:
+    def robust(self, coupling: Coupling, which: Sequence[int], give_up: float = math.inf) -> float:
         """The largest error of some samples; that of the nominal rig alone if it is beyond ``give_up``."""
         first = self.outcomes(coupling, [0])[0].error
         if not first <= give_up or len(which) < 2:
             return first
         return max(first, *(one.error for one in self.outcomes(coupling, [i for i in which if i])))
+
+
+def tells(definition: Definition, loop: Loop) -> bool:
+    """Whether the rig of a loop writes its true displacement, one for each axis."""
+    there = {channel.name for channel in loop.channels if channel.of == "axis"}
+    return there.issuperset(definition.interface.channels(MOVED))
 
 
 def distance(reference: np.ndarray, signal: np.ndarray) -> float:
@@ -178,11 +188,11 @@ def distance(reference: np.ndarray, signal: np.ndarray) -> float:
 
 def prepared(definition: Definition) -> Definition:
     """The definition as it is rehearsed here: no way to the start and back, not too long, with its emulated system."""
-    timing = definition.timing.model_copy(
-        update={"soft_start": 0.0, "soft_stop": 0.0, "duration": min(definition.timing.duration, LONGEST)}
+    timing = definition.timing.unchecked_copy(
+        {"soft_start": 0.0, "soft_stop": 0.0, "duration": min(definition.timing.duration, LONGEST)}
     )
     update: dict[str, Any] = {"timing": timing, "uncertainty": {}}
-    known = isinstance(definition.virtual, Structure | Constrained | Modes | Beam)
-    if definition.reference is None and known and isinstance(getattr(definition.rig, "specimen", None), Specimen):
+    known = definition.virtual.system("none") is not None and definition.rig.known_specimen is not None
+    if definition.reference is None and known:
         update["reference"] = Reference()
-    return definition.model_copy(update=update)
+    return definition.unchecked_copy(update)

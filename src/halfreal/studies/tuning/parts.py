@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from ...contracts.coupling import Coupling
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...kernels.block import Block, channels, names
 from ...kernels.loop import Loop
-from ...models.excitations.excitation import silence
-from ...models.structures.structure import Structure
-from ...rigs.specimen import Specimen
+from ...models.excitations import silence
 from ...runs.error_measures import frequency_evaluation
 from ...runs.reference import assembled, reference_specimen
 from .bench import Bench, Signals, distance
@@ -41,7 +40,7 @@ class Parts:
     whole: float
     """Measured against the emulated system."""
     noise: float
-    feedback_delay: float
+    feedback_delay: float | None
     tracking_delay: float
     amplitude: float
     tracking_rest: float
@@ -59,7 +58,7 @@ class Parts:
         """What to work on first."""
         parts = {
             "sensor noise": self.noise,
-            "the delay of the measured force": self.feedback_delay,
+            "the delay of the measured force": self.feedback_delay or 0.0,
             "the rig's remaining delay": self.tracking_delay,
             "the rig's amplitude": self.amplitude,
             "the rig's dynamics beyond delay and amplitude": self.tracking_rest,
@@ -69,20 +68,19 @@ class Parts:
         return name if 2.0 * parts[name] > self.fidelity else "what the loop makes of small errors"
 
 
-def parts(bench: Bench, coupling: Any) -> Parts | None:
+def parts(bench: Bench, coupling: Coupling) -> Parts | None:
     """The parts of the error with a coupling, on the nominal rig; None if one of the rehearsals failed."""
     definition = bench.with_coupling(coupling)
-    noisy, quiet, prompt = (
-        bench.run(one, ideal=ideal)[1]
-        for one, ideal in ((definition, False), (definition, True), (without_delay(definition), True))
-    )
-    if noisy is None or quiet is None or prompt is None:
+    noisy, quiet = (bench.run(definition, ideal=ideal)[1] for ideal in (False, True))
+    in_time = without_delay(definition)
+    prompt = None if in_time is None else bench.run(in_time, ideal=True)[1]
+    if noisy is None or quiet is None or (prompt is None and in_time is not None):
         return None
     delay, gain, late, amplitude, rest = tracking(quiet, definition.timing.step)
     return Parts(
         whole=distance(noisy.due, noisy.measured),
         noise=_part(noisy.measured - quiet.measured, noisy.due),
-        feedback_delay=_part(quiet.moved - prompt.moved, noisy.due),
+        feedback_delay=None if prompt is None else _part(quiet.moved - prompt.moved, noisy.due),
         tracking_delay=late,
         amplitude=amplitude,
         tracking_rest=rest,
@@ -113,38 +111,33 @@ def tracking(signals: Signals, step: float) -> tuple[float, float, float, float,
     return found.delay, found.amplitude, late, amplitude, rest
 
 
-def with_sensors(definition: Definition, **changed: dict[str, Any]) -> Definition:
-    """The definition with some numbers of its sensors, ``displacement`` and ``force``, changed."""
-    rig: Any = definition.rig
-    sensors = rig.sensors.model_copy(
-        update={key: getattr(rig.sensors, key).model_copy(update=values) for key, values in changed.items()}
-    )
-    return definition.model_copy(update={"rig": rig.model_copy(update={"sensors": sensors})})
+def with_sensors(definition: Definition, motion: dict[str, Any], force: dict[str, Any]) -> Definition | None:
+    """The definition with some values of its sensors of motion and of force changed; None if they are not known."""
+    sensors = definition.rig.known_sensors
+    rig = None if sensors is None else definition.rig.with_sensors(sensors.changed(motion, force))
+    return None if rig is None else definition.unchecked_copy({"rig": rig})
 
 
-def without_delay(definition: Definition) -> Definition:
+def without_delay(definition: Definition) -> Definition | None:
     """With sensors that are not late; a prediction of the force that makes up for them goes with their delay."""
-    late = definition.rig.sensors.force.delay if hasattr(definition.rig, "sensors") else 0.0
-    prompt = with_sensors(
-        definition, **{key: {"delay": 0.0} for key in ("displacement", "rotation", "force", "moment")}
-    )
-    predicted = getattr(prompt.coupling, "force_prediction", None)
-    if predicted is None or late == 0.0:
+    prompt, sensors = with_sensors(definition, {"delay": 0.0}, {"delay": 0.0}), definition.rig.known_sensors
+    if prompt is None or sensors is None:
         return prompt
-    left = predicted.model_copy(update={"prediction": max(predicted.prediction - late, 0.0)})
-    return prompt.model_copy(update={"coupling": prompt.coupling.model_copy(update={"force_prediction": left})})
+    return prompt.unchecked_copy({"coupling": prompt.coupling.with_earlier_forces(sensors.force.delay)})
 
 
 def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Signals) -> float:
     """Rms noise in the command over that in the measured displacement; both sensors get some if they have none."""
-    sensors: Any = getattr(definition.rig, "sensors", None)
+    sensors = definition.rig.known_sensors
+    if sensors is None:
+        return float("nan")
     noise = sensors.displacement.noise
     if noise == 0.0:
         noise = ASSUMED * float(np.abs(quiet.measured).max())
         stiffness = _stiffness(definition)
         moved, felt = {"noise": noise}, {"noise": noise * stiffness}
-        heard = with_sensors(definition, displacement=moved, rotation=moved, force=felt, moment=felt)
-        found = bench.run(heard)[1]
+        heard = with_sensors(definition, moved, felt)
+        found = None if heard is None else bench.run(heard)[1]
         if found is None or noise == 0.0:
             return float("nan")
         noisy = found
@@ -154,16 +147,14 @@ def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Sign
 def _stiffness(definition: Definition) -> float:
     """Force a metre, for the noise of a force sensor that matches that of the displacement's."""
     specimen = reference_specimen(definition)
-    if not isinstance(specimen, Specimen):
-        return 0.0
-    return float(np.abs(specimen.matrices(definition.virtual.axes)[2]).max())
+    return 0.0 if specimen is None else float(np.abs(specimen.stiffness_at_rest(definition.virtual.axes)).max())
 
 
 def integration(bench: Bench) -> float | None:
     """Error of the emulated system by the test's own scheme and step; None where there is no scheme to choose."""
     definition, due = bench.nominal, bench.due
     specimen = reference_specimen(definition)
-    if due is None or specimen is None or not isinstance(definition.virtual, Structure):
+    if due is None or specimen is None:
         return None
     system, n = assembled(definition, specimen), definition.virtual.axes
     driven = (
@@ -171,8 +162,10 @@ def integration(bench: Bench) -> float | None:
         ("excitation.specimen", definition.excitation.specimen),
     )
     try:
-        method = definition.virtual.scheme.method(system, definition.timing.step)
+        method = definition.virtual.own_method(system, definition.timing.step)
     except (ValueError, HalfrealError):
+        return None
+    if method is None:
         return None
     outputs = channels("integrated", "m", len(system.displacement_outputs))
     inputs = ("excitation.virtual", "excitation.virtual.rate", "excitation.specimen")

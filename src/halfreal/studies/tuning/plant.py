@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.context import OPEN_LOOP
 from ...contracts.state_space import StateSpace
 from ...couplings.direct import Direct
 from ...definition.definition import Definition
@@ -58,7 +59,7 @@ class RigResponse:
 def rig_response(definition: Definition, motion: np.ndarray) -> RigResponse:
     """The rig as a definition's loop meets it, for a ``motion`` (ticks,) of the interface."""
     dt, n = definition.timing.step, definition.virtual.axes
-    model = _measured(definition.model_copy(update={"coupling": Direct()}), n)
+    model = _measured(definition.unchecked_copy({"coupling": Direct()}), n)
     spectrum = np.abs(np.fft.rfft(motion - motion.mean())) ** 2
     frequency = 2 * np.pi * np.fft.rfftfreq(len(motion), dt)
     counting = np.flatnonzero(spectrum > COUNTS * spectrum.max())
@@ -72,7 +73,7 @@ def rig_response(definition: Definition, motion: np.ndarray) -> RigResponse:
 
 def _measured(definition: Definition, n: int) -> StateSpace:
     """From the probe of a tick to what is measured in the next."""
-    loop = build(definition, quiet=True, cut=True)
+    loop = build(definition, OPEN_LOOP)
     loop.run(SETTLING_TICKS)
     states, inputs = loop.dynamic_indices(), loop.state_indices(PROBE, "value")
     rows = np.concatenate(

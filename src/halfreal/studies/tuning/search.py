@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from ...contracts.context import Purpose
+from ...contracts.coupling import Coupling
 from ...couplings.direct import Direct
 from ...definition.definition import Definition
-from ...definition.sections import Coupling, SimulatedRig
-from ...rigs.force_actuated import ForceActuated
-from ...rigs.servo_hydraulic import ServoHydraulic
+from ...definition.kinds import reader
 from ...runs.build import build
 from .bench import Bench
 from .plant import RigResponse, rig_response
@@ -31,7 +31,6 @@ REFINED = 8
 HOPELESS = 2.0
 """Times the best error so far beyond which the samples are not rehearsed any more."""
 
-ADAPTER: TypeAdapter[Any] = TypeAdapter(Coupling)
 Settings = dict[str, Any]
 
 
@@ -40,7 +39,7 @@ class Found:
     """The best of a kind of coupling; ``coupling`` is None if none of it could be run, for ``reason``."""
 
     name: str
-    coupling: Any
+    coupling: Coupling | None
     error: float
     reason: str = ""
 
@@ -55,7 +54,7 @@ class Search:
     def judge(self, settings: Settings, least: float = math.inf) -> Found:
         """A coupling with its largest error; ``least`` is that of others of its kind."""
         try:
-            coupling = ADAPTER.validate_python(settings, context={"stored": True})
+            coupling = reader("coupling").validate_python(settings, context={"stored": True})
         except ValidationError as error:
             return Found("", None, math.inf, str(error.errors()[0]["msg"]))
         reason = self.bench.refusal(coupling)
@@ -111,7 +110,7 @@ def _put(settings: Settings, place: tuple[str, ...], value: float) -> Settings:
 
 def search(bench: Bench, said: Callable[[str], None]) -> list[Found]:
     """Every coupling that applies, at its best."""
-    if isinstance(bench.nominal.rig, ForceActuated):
+    if bench.nominal.commands == "force":
         return harmonic(Search(bench, said))
     return by_displacement(Search(bench, said))
 
@@ -135,7 +134,7 @@ def by_displacement(hunt: Search) -> list[Found]:
     rms, step = float(np.sqrt(np.mean(motion**2))), definition.timing.step
     late = rig.lag + 0.5 * step
     found = [hunt.family("none", [{"kind": "none"}])]
-    if not isinstance(definition.coupling, Direct):
+    if definition.coupling.compensates:
         found.append(hunt.family(f"as given ({definition.coupling.kind})", [definition.coupling.model_dump()]))
 
     shapes = [(1, 12), (2, 12), (3, 12), (2, 40), (3, 40), (2, 80)]
@@ -182,8 +181,8 @@ def by_displacement(hunt: Search) -> list[Found]:
 
 def adaptive_predictions(fixed: Found, late: float) -> list[Settings]:
     """Forward prediction that adapts, from the best that does not."""
-    best = fixed.coupling
-    start, order, points = (late, 2, 40) if best is None else (best.prediction, best.order, best.points)
+    best = {"prediction": late, "order": 2, "points": 40} if fixed.coupling is None else fixed.coupling.model_dump()
+    start, order, points = best["prediction"], best["order"], best["points"]
     return [
         {
             "kind": "adaptive forward prediction",
@@ -204,18 +203,19 @@ def with_force_prediction(hunt: Search, found: Sequence[Found]) -> list[Found]:
     """The measured force predicted too, on top of what has room for it."""
     definition = hunt.bench.nominal
     step = definition.timing.step
-    late = definition.rig.sensors.force.delay if hasattr(definition.rig, "sensors") else 0.0
+    sensors = definition.rig.known_sensors
+    late = 0.0 if sensors is None else sensors.force.delay
     usable = [
-        one for one in found if hasattr(one.coupling, "force_prediction") and not (one.name.startswith("as given"))
+        (one, predicted)
+        for one in found
+        if one.coupling is not None and not one.name.startswith("as given")
+        if (predicted := one.coupling.with_force_prediction(late)) is not None
     ]
     added = []
-    for one in usable:
-        if one.error > HOPELESS * min(other.error for other in usable):
+    for one, predicted in usable:
+        if one.error > HOPELESS * min(other.error for other, _ in usable):
             continue
-        settings = {
-            **one.coupling.model_dump(exclude={"force_prediction"}, exclude_none=True),
-            "force_prediction": {"prediction": late},
-        }
+        settings = predicted.model_dump(exclude_none=True)
         place = ("force_prediction", "prediction")
         added.append(hunt.family(f"{one.name}, force predicted", [settings], (place, 0.0, 2.0 * (late + step))))
     return added
@@ -232,8 +232,8 @@ def measured_rig(bench: Bench) -> tuple[RigResponse, np.ndarray]:
 
 def undisturbed(bench: Bench) -> np.ndarray:
     """The target where no specimen answers: the band of a test whose emulated system is not known."""
-    definition = bench.nominal.model_copy(update={"coupling": Direct()})
-    loop = build(definition, cut=True)
+    definition = bench.nominal.unchecked_copy({"coupling": Direct()})
+    loop = build(definition, Purpose(cut=True))
     return loop.run(definition.timing.ticks, record=definition.interface.channels("target")).log[:, 1:]
 
 
@@ -249,9 +249,8 @@ def applies(definition: Definition) -> str:
         return (
             f"a virtual substructure of kind '{definition.virtual.kind}' gives forces, which no coupling here improves"
         )
-    if not isinstance(definition.rig, SimulatedRig | ServoHydraulic | ForceActuated):
-        return (
-            f"a rig of kind '{definition.rig.kind}' is not tuned for; describe it as one of kind \"simulated\", "
-            '"servo-hydraulic" or "force actuated"'
-        )
+    if definition.passive or definition.kinematics is not None:
+        return "it is not known yet how to tune a coupling where commands are not along the axes, each of them"
+    if definition.rig.as_table is not None:
+        return f"a rig of kind '{definition.rig.kind}' is tuned axis by axis; use halfreal.tune_table"
     return ""

@@ -47,16 +47,16 @@ from ...identification.experiment import programme
 from ...identification.feed_forward import delay_from_phase, inverse_filter
 from ...identification.frf import Estimate, estimate
 from ...identification.vector_fitting import RationalFit, vector_fit
-from ...models.excitations.excitation import Random
+from ...models.excitations import Random
 from ...rigs.shaking_table import ShakingTable
 from ...rigs.table_parts import Pid
-from ...rigs.table_tuning import FLAT, axis_response, slow_lag, tune
+from ...rigs.table_tuning import FLAT, axis_response, slow_lag, tune_controller
 from ...runs.build import build
 from ...runs.events import how_it_ended
 from ...runs.loop_stability import linearised, margin_of
 from ...stability.linearise import Linearisation
 from ...stability.margins import DelayMargin
-from ..check.check import LEAST_GAIN_DB
+from ..check.criteria.gain import LEAST_GAIN_DB
 
 RMS = 0.2e-3
 """Of the random target [m, or rad]."""
@@ -182,18 +182,18 @@ def tune_table(
     said
         Told what is under way.
     """
-    rig = definition.rig
-    if not isinstance(rig, ShakingTable):
-        raise HalfrealError(f"a rig of kind '{rig.kind}' is no shaking table; give a definition with one")
+    rig = definition.rig.as_table
+    if rig is None:
+        raise HalfrealError(f"a rig of kind '{definition.rig.kind}' is no shaking table; give a definition with one")
     if definition.slow is not None:
         raise HalfrealError("a slow test waits until its table has settled: there is nothing to tune")
     controller = rig.controller
     if bandwidth_hz is not None:
         _check(definition, bandwidth_hz)
         said(f"controllers for {bandwidth_hz:g} Hz")
-        controller = _rounded(tune(rig, bandwidth_hz))
-    table = rig.model_copy(update={"controller": controller})
-    tuned = definition.model_copy(update={"coupling": Direct(), "rig": table})
+        controller = _rounded(tune_controller(rig, bandwidth_hz))
+    table = rig.unchecked_copy({"controller": controller})
+    tuned = definition.unchecked_copy({"coupling": Direct(), "rig": table})
     band = own_band(table) if bandwidth_hz is None else bandwidth_hz
     _check(definition, band)
 
@@ -210,7 +210,7 @@ def tune_table(
     late = np.array([delay(one, band) for one in inverted])
     tried = predictions(tuned, plain, measured, late, band, shapes)
     title = f"{definition.title}, table tuned up to {units.text(band, 'Hz', 3)}"
-    best = tuned.model_copy(update={"coupling": tried[0].coupling, "title": title})
+    best = tuned.unchecked_copy({"coupling": tried[0].coupling, "title": title})
     axes = []
     for i, name in enumerate(names):
         said(f"axis {name}, compensated")
@@ -248,10 +248,10 @@ def predictions(
         changes: dict[str, Any] = {"prediction": np.zeros(1)}
         if shape is not None:
             changes = {"prediction": np.maximum(late, 0.0).round(5), "order": shape[0], "points": shape[1]}
-        coupling = plain.model_copy(update=changes)
+        coupling = plain.unchecked_copy(changes)
         behind = [_through(coupling, i, one, definition.timing.step) for i, one in enumerate(measured)]
         left = max(float(np.abs(one.between(LOWEST_HZ, band_hz).response - 1.0).max()) for one in behind)
-        found.append(Tried(coupling, left, linearised(definition.model_copy(update={"coupling": coupling}))))
+        found.append(Tried(coupling, left, linearised(definition.unchecked_copy({"coupling": coupling}))))
     stable = sorted((one for one in found if one.linearisation.stable), key=lambda one: one.left)
     unstable = sorted((one for one in found if not one.linearisation.stable), key=_radius)
     kept: list[int] = []
@@ -259,7 +259,7 @@ def predictions(
         if kept and one.left > ALIKE:
             break
         with suppress(HalfrealError):  # margins that are not known are not kept
-            stable[i] = replace(one, margin=margin_of(definition.model_copy(update={"coupling": one.coupling})))
+            stable[i] = replace(one, margin=margin_of(definition.unchecked_copy({"coupling": one.coupling})))
         if stable[i].keeps(definition.timing.step):
             kept.append(i)
     if kept:
@@ -283,8 +283,8 @@ def follows(definition: Definition, axis: int, highest_hz: float, rms: float = R
         {"kind": "random", "displacement": rms, "frequency": LOWEST_HZ, "to": top, "period": period, "ramp": RAMP}
     )
     plan = programme(definition, noise, PERIODS * period, axis)
-    timing = plan.timing.model_copy(update={"soft_start": 0.0, "soft_stop": 0.0})
-    plan = plan.model_copy(update={"coupling": definition.coupling, "timing": timing})
+    timing = plan.timing.unchecked_copy({"soft_start": 0.0, "soft_stop": 0.0})
+    plan = plan.unchecked_copy({"coupling": definition.coupling, "timing": timing})
     names = [plan.interface.channels(signal)[axis - 1] for signal in ("target", "measured.displacement")]
     loop = build(plan)
     stretch = loop.run(timing.ticks, record=names)

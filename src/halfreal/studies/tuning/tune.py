@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from ...contracts.coupling import Coupling
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.loop_stability import LoopStability, loop_stability
 from ...safety.limits import Commands
-from ..check.reach import out_of_reach
+from ..check.criteria.reach import out_of_reach
 from .bench import LEARNT, LONGEST, Bench, Outcome
 from .parts import Parts, parts
 from .search import Found, applies, search
@@ -34,7 +34,7 @@ class TuningRow:
     """One coupling: its errors on the nominal rig, the largest of all samples, margins, noise and effort."""
 
     name: str
-    coupling: Any
+    coupling: Coupling | None
     nominal: Outcome
     worst: float
     """Largest error of the nominal rig and all samples; endless if one of them failed."""
@@ -87,9 +87,9 @@ def tune(
         best = None
         if ranked and math.isfinite(ranked[0].worst):
             said("where the error comes from")
-            ranked = [replace(row, parts=parts(bench, row.coupling) if row.failed == 0 else None) for row in ranked]
+            ranked = [replace(row, parts=told_apart(bench, row)) for row in ranked]
             title = f"{definition.title}, tuned: {ranked[0].name}"
-            best = definition.model_copy(update={"coupling": ranked[0].coupling, "title": title})
+            best = definition.unchecked_copy({"coupling": ranked[0].coupling, "title": title})
         told = tuple(notes(definition, bench))
         return Tuning(tuple(ranked), best, len(bench.drawn) - 1, bench.rehearsals, told, definition.commands)
     finally:
@@ -107,6 +107,11 @@ def judged(bench: Bench, found: Found) -> TuningRow:
     return TuningRow(name, coupling, outcomes[0], worst, failed, loop_stability(bench.with_coupling(coupling)))
 
 
+def told_apart(bench: Bench, row: TuningRow) -> Parts | None:
+    """The parts of a coupling's error; None if it failed."""
+    return None if row.coupling is None or row.failed else parts(bench, row.coupling)
+
+
 def rank(rows: list[TuningRow]) -> list[TuningRow]:
     """The best first; of those alike the one that bears most, of those that failed the one that failed least."""
     least = min((row.worst for row in rows), default=math.inf)
@@ -118,14 +123,15 @@ def rank(rows: list[TuningRow]) -> list[TuningRow]:
         if row.worst > least + ALIKE:
             return 2.0, row.worst
         bears = row.delay_margin >= 0.5 * most
-        return 0.0 if bears else 1.0, float("adaptive" in row.coupling.kind), float(rows.index(row))
+        adapts = row.coupling is not None and "adaptive" in row.coupling.kind
+        return 0.0 if bears else 1.0, float(adapts), float(rows.index(row))
 
     return sorted(rows, key=order)
 
 
 def notes(definition: Definition, bench: Bench) -> list[str]:
     """What the answer rests on."""
-    told = list(out_of_reach(bench.nominal, bench.due))
+    told = [finding.text for finding in out_of_reach(bench.nominal, bench.due)]
     if not bench.uncertain:
         told.append(
             "nothing is said to be uncertain: judged for the rig exactly as described ([uncertainty] changes that)"
@@ -134,6 +140,8 @@ def notes(definition: Definition, bench: Bench) -> list[str]:
         told.append(f"{bench.refused} sample(s) of what is uncertain are no valid definitions, and were left out")
     if bench.due is None:
         told.append("the emulated system is not known: errors are those of the rig behind its target")
+    if bench.by_sensors:
+        told.append("the rig does not tell its true displacement: errors are those of the measured one")
     if definition.timing.duration > LONGEST:
         told.append(f"the first {LONGEST:g} s of {definition.timing.duration:g} s were rehearsed")
     if bench.first:

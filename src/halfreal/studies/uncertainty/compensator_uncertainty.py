@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ...contracts.device import Device
 from ...errors import HalfrealError
 from ...figures import MEASURED, QUIET, TARGET, new_figure, styled
 from ...models.shaker import Drive, Shaker, responses
-from ...stability.ideal_compensator import Device
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel
 
 from ...definition.definition import Definition
 from ...definition.load import from_json
 from ...definition.paths import keys_of, slot
 from ...runs.loop_stability import linearised
+from ...settings import Settings
 
 
 class Variation:
@@ -36,7 +36,7 @@ class Variation:
 
     def unchecked(self, values: Sequence[float] | np.ndarray) -> Definition:
         """The variant with these values, not validated: for many between some that were."""
-        changed: Any = self._definition
+        changed = self._definition
         for place, value in zip(self.places, values, strict=True):
             changed = _replaced(changed, keys_of(place), value)
         return changed
@@ -63,8 +63,8 @@ def _replaced(part: Any, keys: list[Any], value: float) -> Any:
     if not keys:
         return round(value) if isinstance(part, int) else float(value)
     key, rest = keys[0], keys[1:]
-    if isinstance(part, BaseModel):
-        return part.model_copy(update={key: _replaced(getattr(part, key), rest, value)})
+    if isinstance(part, Settings):
+        return part.unchecked_copy({key: _replaced(getattr(part, key), rest, value)})
     if isinstance(part, tuple):
         return (*part[:key], _replaced(part[key], rest, value), *part[key + 1 :])
     return {**part, key: _replaced(part[key], rest, value)}

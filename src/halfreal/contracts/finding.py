@@ -1,0 +1,72 @@
+"""What a check has found: criteria make findings, parts add their own, and the verdict follows from all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["no-go", "warning", "note"]
+Verdict = Literal["GO", "NO-GO"]
+WARNING = "warning: "
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence about a test, and the numbers behind it."""
+
+    severity: Severity
+    text: str
+    value: float | None = None
+    """What was found, in ``unit``; None where it is no number, or where there is none."""
+    limit: float | None = None
+    """What it is held against."""
+    unit: str = "1"
+    remedies: tuple[str, ...] = ()
+    """What would mend it, tried out on the code that runs where it can be."""
+    name: str = ""
+    """Of the constraint, if it binds the test."""
+    room: float | None = None
+    """Share of what the constraint allows that is left, 0 to 1; None if it binds nothing."""
+
+    @property
+    def reason(self) -> str:
+        """The sentence as people are told it: warnings say that they are."""
+        return f"{WARNING}{self.text}" if self.severity == "warning" else self.text
+
+
+def note(text: str) -> Finding:
+    return Finding("note", text)
+
+
+def warning(text: str) -> Finding:
+    return Finding("warning", text)
+
+
+def told(lines: Iterable[str]) -> list[Finding]:
+    """Findings of sentences of which warnings say that they are."""
+    return [warning(line.removeprefix(WARNING)) if line.startswith(WARNING) else note(line) for line in lines]
+
+
+def verdict(findings: Iterable[Finding]) -> Verdict:
+    """GO, unless one finding is a no-go: the only place where a verdict is made."""
+    return "NO-GO" if any(finding.severity == "no-go" for finding in findings) else "GO"
+
+
+def reasons(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """What was found, for people."""
+    return tuple(finding.reason for finding in findings)
+
+
+def remedies(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """What would help, each once."""
+    return tuple(dict.fromkeys(remedy for finding in findings for remedy in finding.remedies))
+
+
+def binding(findings: Sequence[Finding]) -> str:
+    """The constraint that leaves least room, for people; of equals the one that was found first."""
+    rooms = [(finding.room, finding.name) for finding in findings if finding.room is not None]
+    if not rooms:
+        return "none"
+    left, name = min(rooms, key=lambda one: one[0])
+    return f"{name}, {100 * max(left, 0.0):.0f} % of room left"

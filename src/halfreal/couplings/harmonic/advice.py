@@ -1,0 +1,109 @@
+"""What a check says beyond stability about harmonic couplings: whether the gap closes, and whether the rig will answer.
+
+A random drive is uniform within ±A in real and imaginary part, so that the model's answer on axis o has the root mean
+square A √(Σ_i Σ_c |H_i[o,c]|²/3).  It is held against what the loop shows while nothing is driven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import units
+from ...contracts.finding import Finding, note, told
+from .choice import choice
+
+if TYPE_CHECKING:
+    from ...studies.check.examined import Examined
+    from .coupling import Harmonic
+
+NMSE = "coupling.nmse"
+OPEN = 0.1
+"""Gap over target, root mean squares, above which it counts as open."""
+ABOVE = 3.0
+"""Times the noise that the answer to a random drive should reach."""
+MOST_TICKS = 20_000
+"""At rest, from which the noise is found."""
+
+
+def advice(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
+    """What was chosen for the coupling, whether the rig will answer it, and whether the gap closes."""
+    chosen = choice(examined.definition, coupling, lambda: examined.plant)
+    yield from told(chosen.as_text(lambda: examined.plant, examined.definition.timing.step))
+    yield from on_answer(coupling, examined)
+    yield from on_gap(coupling, examined)
+
+
+# --- before the test --------------------------------------------------------------------------------------------------
+
+
+def on_answer(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
+    """A warning if the model's answer to the random drive is lost in the noise."""
+    if not coupling.identifies:
+        return
+    known = choice(examined.definition, coupling, lambda: examined.plant).coupling
+    transfer = examined.plant.response(2 * np.pi * known.hz)
+    amplitude = float(known.amplitude or 0.0)
+    answer = amplitude * np.sqrt(np.sum(np.abs(transfer) ** 2, axis=(0, 2)) / 3.0)
+    noise = at_rest(known, examined)
+    axis = int(np.argmax(noise / answer))
+    size, lost_in = float(answer[axis]), float(noise[axis])
+    if size >= ABOVE * lost_in:
+        return
+    text = (
+        f"the model answers the random drive with {units.text(size, 'm', 3)} (rms), not well "
+        f"above the noise of {units.text(lost_in, 'm', 3)}: what is identified may be noise; raise "
+        f"coupling.amplitude from {units.text(amplitude, 'N')} to "
+        f"{units.text(amplitude * ABOVE * float(noise[axis] / answer[axis]), 'N', 2)} if the rig bears it, or use "
+        "better sensors"
+    )
+    yield Finding("warning", text, size, ABOVE * lost_in, "m")
+
+
+def at_rest(known: Harmonic, examined: Examined) -> np.ndarray:
+    """Noise of the gap of each axis [m, rms]: its answer, g − g_ext, while nothing is driven."""
+    test = examined.definition
+    settings = test.coupling.written_down(test, lambda: examined.plant)
+    alone = test.excitation.unchecked_copy({"specimen": None})
+    loop = examined.cut_loop(test.unchecked_copy({"coupling": settings, "excitation": alone}))
+    n, ticks = test.virtual.axes, min(MOST_TICKS, max(round(known.identification_time / test.timing.step), 1))
+    signals = ("target", "measured.displacement", "twin")
+    names = [name for signal in signals for name in test.interface.channels(signal)]
+    log = loop.run(ticks, record=names).log[:, 1:]
+    target, place, twin = log[:, :n], log[:, n : 2 * n], log[:, 2 * n :]
+    return np.asarray(np.std(place - target + twin, axis=0))
+
+
+# --- after the rehearsal ----------------------------------------------------------------------------------------------
+
+
+def on_gap(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
+    """The gap at the end of a rehearsal, with a warning and what would help if it is open."""
+    run = examined.rehearsal
+    if run.outcome != "completed":
+        return
+    if NMSE not in run.signals:
+        yield note(f"whether the gap closes is not known, as {NMSE} is not recorded; add it to record.channels")
+        return
+    left = float(np.sqrt(run.signals[NMSE].values[-1]))
+    share = f"{100 * left:.3g} %" if left >= 1e-4 else "less than 0.01 %"
+    text = f"gap at the end of the rehearsal: {share} of the target"
+    if left <= OPEN:
+        yield Finding("note", text, left, OPEN)
+    else:
+        yield Finding("warning", f"{text}; {', or '.join(ways_to_close(coupling, examined))}", left, OPEN)
+
+
+def ways_to_close(coupling: Harmonic, examined: Examined) -> list[str]:
+    """What may close a gap that a rehearsal left open."""
+    timing, run = examined.definition.timing, examined.rehearsal
+    begun, end = coupling.identification_time, timing.duration
+    if begun >= end:
+        return [f"the test ends before the identification of {units.text(begun, 's')}: lengthen timing.duration"]
+    values = run.signals[NMSE].values
+    halfway = int(np.searchsorted(run.time, 0.5 * (begun + end)))
+    if values[-1] < 0.5 * values[min(halfway, len(values) - 1)]:
+        return ["it is still closing: lengthen timing.duration"]
+    return [*coupling.ways_to_close(timing.step), "give the coupling the harmonics that are left in the gap"]

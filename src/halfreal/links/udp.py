@@ -1,0 +1,164 @@
+"""A rig that listens on a UDP port: its settings, and both ends of the link."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import time
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import field_validator
+
+from ..contracts.link import Link
+from ..kernels.datagram import LONGEST
+from ..kernels.wire import UDP
+from ..settings import fault
+from .wires import LinkError, reason
+
+QUEUE = 8 << 20
+"""Bytes of a socket's queue."""
+SO_RCVBUFFORCE = 33
+
+
+class Udp(Link):
+    """A rig that listens on a UDP port, on this machine or another."""
+
+    kind: Literal["udp"]
+    rig: str = "127.0.0.1:7411"
+
+    @field_validator("rig")
+    @classmethod
+    def _host_and_port(cls, rig: str) -> str:
+        host, colon, port = rig.rpartition(":")
+        if not (host and colon and port.isdecimal() and 0 <= int(port) < 65536):
+            raise fault(f"'{rig}' is no address of a rig; write host:port, such as '127.0.0.1:7411'")
+        return rig
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.rig.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    def to_rig(self) -> UdpWire:
+        """The controller's end."""
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(*self.address, type=socket.SOCK_DGRAM)[0]
+        except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
+            raise LinkError(f"the rig's address '{self.rig}' is not known: {reason(error)}; check link.rig") from None
+        end = socket.socket(family, kind, protocol)
+        try:
+            end.connect(address)
+        except OSError as error:
+            end.close()
+            raise LinkError(
+                f"there is no way to the rig's address '{self.rig}': {reason(error)}; check link.rig"
+            ) from None
+        end.setblocking(False)
+        return UdpWire(end, self.rig)
+
+    def listen(self) -> UdpListener:
+        """The rig's end."""
+        return UdpListener(self.address)
+
+
+def roomy(end: socket.socket) -> None:
+    """Room for all that may queue up while this process is held up: a STOP must not find the queue full."""
+    try:
+        end.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, QUEUE)
+    except OSError:  # only for those who may exceed the system's limit
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE)
+
+
+class UdpWire:
+    """A UDP socket connected to the other end, so that it hears no one else."""
+
+    def __init__(self, end: socket.socket, address: str) -> None:
+        self.socket, self.address, self.speaker = end, address, None
+
+    def way(self) -> np.ndarray:
+        return np.array([UDP, float(self.socket.fileno()), 0.0, 0.0])
+
+    def taken(self) -> float:
+        return 0.0
+
+    def send(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # nobody there yet, or no way there: the answer is missing
+            self.socket.send(data)
+
+    def receive(self, seconds: float) -> bytes | None:
+        deadline = time.monotonic() + seconds
+        while True:
+            left = deadline - time.monotonic()
+            ready = select.select([self.socket], [], [], max(left, 0.0))[0]
+            if ready:
+                with contextlib.suppress(OSError):
+                    return self.socket.recv(LONGEST + 1)
+            if left <= 0.0:
+                return None
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class UdpListener:
+    """The rig's port: hears anyone, answers whoever spoke last; a session gets a socket of its own on the same port."""
+
+    hears_others = True
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        try:
+            family, kind, protocol, _, where = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)[0]
+            self._kind = (family, kind, protocol)
+            # Asked for without sharing first, so that two rigs cannot listen on one port without knowing.
+            with socket.socket(*self._kind) as alone:
+                alone.bind(where)
+                where = alone.getsockname()
+            self._socket = self._bound(where)
+        except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
+            raise LinkError(
+                f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; end what uses it, or choose "
+                "another address in link.rig"
+            ) from None
+        self._where: Any = where
+        self.speaker: Any = None
+        self.address = f"{where[0]}:{where[1]}"
+
+    def _bound(self, where: tuple[str, int]) -> socket.socket:
+        end = socket.socket(*self._kind)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        roomy(end)
+        end.bind(where)
+        end.setblocking(False)
+        return end
+
+    def private(self) -> UdpWire:
+        """A socket for the one who spoke last: the system gives it what that one sends."""
+        end = self._bound(self._where)
+        end.connect(self.speaker)
+        return UdpWire(end, str(self.speaker))
+
+    def way(self) -> np.ndarray:
+        raise NotImplementedError("a listener is for the handshake; sessions have wires of their own")
+
+    def taken(self) -> float:
+        return 0.0
+
+    def send(self, data: bytes) -> None:
+        if self.speaker is not None:
+            with contextlib.suppress(OSError):
+                self._socket.sendto(data, self.speaker)
+
+    def receive(self, seconds: float) -> bytes | None:
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return None
+        try:
+            data, self.speaker = self._socket.recvfrom(LONGEST + 1)
+        except OSError:
+            return None
+        return data
+
+    def close(self) -> None:
+        self._socket.close()

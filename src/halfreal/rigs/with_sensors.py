@@ -1,0 +1,56 @@
+"""What the simulated rigs with a specimen and the usual sensors have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from ..contracts.context import Context
+from ..contracts.known import Known
+from ..contracts.rig import Rig
+from ..contracts.specimen import KnownSpecimen, RigSpecimen
+from ..kernels.block import Block
+from .sensors import Sensors
+
+
+class SensedRig(Rig):
+    """A rig with the settings ``specimen`` and ``sensors``, which each kind puts where they belong among its own."""
+
+    if TYPE_CHECKING:
+        specimen: RigSpecimen
+        sensors: Sensors
+
+    def fits(self, known: Known) -> None:
+        """Raise a fault unless specimen and sensors suit the interface."""
+        if known.virtual is None:
+            return
+        self.specimen.check_axes(known.virtual.axes)
+        self.check_axes(known.virtual.axes)
+        self.sensors.check_axes(self.interface(known.virtual, known.named))
+
+    def check_axes(self, axes: int) -> None:
+        """Raise a fault unless the settings besides specimen and sensors suit an interface of so many axes."""
+
+    def sensors_block(self, context: Context, resting: np.ndarray) -> Block:
+        """The block "sensors", which have measured ``resting``, displacements first, before the first tick."""
+        return self.sensors.block(context.axes, context.seed, resting, ideal=context.faultless, dt=context.period)
+
+    @property
+    def known_sensors(self) -> Sensors:
+        return self.sensors
+
+    def with_sensors(self, sensors: Sensors) -> Self:
+        return self.unchecked_copy({"sensors": sensors})
+
+    @property
+    def known_specimen(self) -> KnownSpecimen | None:
+        return self.specimen.known
+
+    def with_share_of_specimen(self, share: float) -> Self | None:
+        smaller = None if self.specimen.known is None else self.specimen.known.scaled(share)
+        return None if smaller is None else self.unchecked_copy({"specimen": smaller})
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        return tuple(f"rig.specimen: {one}" for one in self.specimen.nonlinearities)

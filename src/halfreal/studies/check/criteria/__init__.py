@@ -1,0 +1,35 @@
+"""What a test is judged by: one criterion a file, each a function from what is examined to findings, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ....contracts.finding import Finding
+from ....places import found
+from ..examined import Examined
+
+Criterion = Callable[[Examined], Iterable[Finding]]
+CRITERIA: tuple[Criterion, ...] = found(
+    __package__,
+    (
+        "stability:stability",
+        "rig_alone:rig_alone",
+        "margins:margins",
+        "gain:gain",
+        "borne_delay:borne_delay",
+        "rehearsal:rehearsal",
+        "nonlinear:nonlinear",
+        "uncertainty:uncertainty",
+        "clocks:clocks",
+        "caveats:caveats",
+        "reach:reach",
+        "exchanges:exchanges",
+        "sampling:sampling",
+        "parts:of_rig",
+        "missing_limits:missing_limits",
+        "parts:of_virtual",
+        "slow:slow",
+        "truncation:truncation",
+        "parts:of_coupling",
+    ),
+)

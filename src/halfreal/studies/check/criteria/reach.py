@@ -1,0 +1,66 @@
+"""Whether the rig can make the motion at all: what the emulated system asks of it against stroke, speed and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from .... import units
+from ....contracts.finding import Finding
+from ....contracts.reach import Bound, peaks
+from ....definition.definition import Definition
+from ....runs.reference import EmulationError, emulate
+from ....runs.run import Run
+from ..examined import Examined
+
+
+def reach(examined: Examined) -> Iterable[Finding]:
+    return out_of_reach(examined.definition, whole_reference(examined.definition, examined.rehearsal))
+
+
+def out_of_reach(definition: Definition, due: np.ndarray | None = None) -> list[Finding]:
+    """Each bound that the true motion itself exceeds, with both numbers; ``due`` is that motion (ticks, axes) if known.
+
+    No coupling and no compensation helps there: the excitation is too large, or the rig too small.
+    """
+    if due is None:
+        try:
+            due = emulate(definition, definition.timing.ticks, 1)
+        except EmulationError:
+            return []
+    if due is None or len(due) < 2:
+        return []
+    found = []
+    for bound in bounds(definition, due):
+        place = int(np.argmax(bound.needed / bound.most))
+        needed, most, unit = float(bound.needed[place]), float(bound.most[place]), bound.units[place]
+        if needed > most:
+            text = (
+                f"the rig cannot make the motion: {bound.names[place]} is {units.text(most, unit)}, and the emulated "
+                f"system needs {units.text(needed, unit)}; use a smaller excitation, or a larger rig"
+            )
+            found.append(Finding("no-go", text, needed, most, unit, name="reach of the rig", room=0.0))
+    return found
+
+
+def bounds(definition: Definition, due: np.ndarray) -> list[Bound]:
+    """What bounds the motion ``due``: the rig itself, and limits of displacement and velocity."""
+    limits, axes, step = definition.limits, definition.interface, definition.timing.step
+    places, speeds = peaks(due, step)
+    of_limits = [
+        Bound.on_axes(axes, name, needed, bound, unit)
+        for name, needed, bound, unit in (
+            ("limits.displacement.trip", places, limits.values("displacement", "trip", axes), "m"),
+            ("limits.velocity.trip", speeds, limits.values("velocity", "trip", axes), "m/s"),
+        )
+    ]
+    return [*definition.rig.bounds_on_motion(due, step, axes), *of_limits]
+
+
+def whole_reference(definition: Definition, run: Run) -> np.ndarray | None:
+    """The emulated system's motion as a rehearsal has recorded it; None if that is not all of it."""
+    found = run.vector("reference")
+    if found is None or definition.record.every != 1 or run.outcome != "completed":
+        return None
+    return found[np.all(np.isfinite(found), axis=1)]

@@ -1,0 +1,19 @@
+"""Which forces of the specimen a slow test does not feel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding, warning
+from ..examined import Examined
+
+
+def slow(examined: Examined) -> Iterable[Finding]:
+    definition = examined.definition
+    specimen = definition.rig.known_specimen
+    lost = () if definition.slow is None or specimen is None else specimen.felt_in_motion(definition.virtual.axes)
+    if lost:
+        yield warning(
+            f"the specimen has {' and '.join(lost)}, and in a slow test their forces are lost; put them into the "
+            "virtual substructure"
+        )

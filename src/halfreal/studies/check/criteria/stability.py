@@ -1,0 +1,21 @@
+"""Whether the loop is stable at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ..examined import Examined
+from ..remedies import stabilising
+
+
+def stability(examined: Examined) -> Iterable[Finding]:
+    found = examined.stability.linearisation
+    text, radius = found.summary(), found.spectral_radius
+    if found.stable:
+        yield Finding("note", text, radius, 1.0)
+    elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is mended first
+        yield Finding("no-go", text, radius, 1.0)
+    else:
+        mend = examined.remedies(lambda: stabilising(examined.definition, examined.stability))
+        yield Finding("no-go", text, radius, 1.0, remedies=mend, name="stability", room=0.0)

@@ -1,0 +1,50 @@
+"""Whether a virtual substructure has so many modes that its loop is unstable at high frequency.
+
+A structure by its modes is light at high frequency, the lighter the more of them are kept: there the loop gain tends to
+the specimen's mass over the virtual part's.  Beyond one, disturbances of high frequency are amplified at every turn,
+and the loop is unstable for any delay however small (``halfreal.stability.substructures``).  A sampled loop may hide
+that, as its step or its actuator cuts what is fast; it comes back with a shorter step or a faster rig.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ....contracts.finding import Finding
+from ....contracts.system import System
+from ....stability.substructures import high_frequency_gain
+from ..examined import Examined
+
+
+def truncation(examined: Examined) -> Iterable[Finding]:
+    """A warning if the loop gain at high frequency exceeds one; none if it does not, or is not known."""
+    virtual, specimen = examined.definition.virtual, examined.definition.rig.known_specimen
+    system = virtual.system("none")
+    if specimen is None or system is None or virtual.targets == "force":
+        return
+    mass = specimen.fast_mass(virtual.axes)
+    gain = high_frequency_gain(system, mass)
+    if gain <= 1.0:
+        return
+    kept = most_modes(system, mass)
+    remedy = f"keep the lowest {kept} of {system.dofs} modes" if kept else "give the virtual part mass at the interface"
+    text = (
+        f"at high frequency the loop gain is {gain:.3g}, above 1: without the step that samples it and the rig that "
+        f"smooths it the loop would be unstable for any delay; {remedy}"
+    )
+    yield Finding("warning", text, float(gain), 1.0)
+
+
+def most_modes(system: System, mass: np.ndarray) -> int:
+    """How many of the system's modes, the lowest first, leave the loop gain at high frequency below one."""
+    import scipy.linalg
+
+    _, shapes = scipy.linalg.eigh(system.tangent_stiffness, system.mass)
+    interface = system.displacement_outputs[: len(mass)] @ shapes
+    for count in range(1, system.dofs + 1):
+        kept = interface[:, :count]
+        if np.abs(np.linalg.eigvals(mass @ kept @ kept.T)).max() > 1.0:
+            return count - 1
+    return system.dofs

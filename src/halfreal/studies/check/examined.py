@@ -1,0 +1,100 @@
+"""A test under examination: what criteria and parts judge it by, each analysis made once, when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...contracts.context import Purpose
+from ...contracts.state_space import StateSpace
+from ...definition.definition import Definition
+from ...kernels.loop import Loop
+from ...runs.build import build, plant
+from ...runs.loop_stability import LoopStability, loop_stability
+from ...runs.rehearse import Progress, rehearse
+from ...runs.run import Run
+from ...stability.force_method import Forecast, recommend
+from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
+from .nonlinear import Nonlinear, examine, is_nonlinear
+
+if TYPE_CHECKING:
+    from ...models.force_control.constrained import Constrained
+
+SAMPLES = 256
+"""Of the uncertain numbers, if there are any."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A definition (``text``: as its file has it, for the record) and what is found out about it."""
+
+    definition: Definition
+    text: str | None = None
+    progress: Progress | None = None
+    tries_remedies: bool = True
+    """Whether what would make a NO-GO pass is tried out."""
+
+    @cached_property
+    def stability(self) -> LoopStability:
+        """Of the loop at rest: poles and margins."""
+        return loop_stability(self.definition)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the loop is stable at rest."""
+        return self.stability.linearisation.stable
+
+    @property
+    def sound(self) -> bool:
+        """Whether the loop, and the rig on its own, are stable at rest; else what follows from it needs no remedy."""
+        return self.stable and self.stability.rig_fault is None
+
+    @cached_property
+    def rehearsal(self) -> Run:
+        """The whole test against its simulated rig; not judged yet."""
+        return rehearse(self.definition, text=self.text, stability=self.stability, progress=self.progress)
+
+    @cached_property
+    def nonlinear(self) -> Nonlinear | None:
+        """The loop along its rehearsal and at larger excitations; None if it is linear, or in force control.
+
+        There the linearisation says that nonlinear elements are taken at their initial stiffness.
+        """
+        judged = is_nonlinear(self.definition) and self.definition.targets == "displacement"
+        return examine(self.definition, self.stable) if judged else None
+
+    @cached_property
+    def uncertainty(self) -> UncertaintyStudy | None:
+        """The loop for all that its uncertain numbers may be; None if there are none."""
+        return study_uncertainty(self.definition, SAMPLES) if self.definition.uncertainty else None
+
+    @cached_property
+    def plant(self) -> StateSpace:
+        """The loop from the command to the gap, linearised, with the model of its rig and without its coupling."""
+        return plant(self.definition)
+
+    def cut_loop(self, variant: Definition) -> Loop:
+        """The loop of a variant of the test, opened at the command: its rig follows nothing."""
+        return build(variant, Purpose(cut=True))
+
+    def force_methods(
+        self, virtual: Constrained, stiffness: np.ndarray, noise: float, amplitude: float
+    ) -> list[Forecast]:
+        """Methods of force control for this virtual part, best first, with a specimen of this stiffness."""
+        timing = self.definition.timing
+        return recommend(
+            virtual,
+            timing.step * virtual.ticks_per_step,
+            stiffness,
+            noise=noise,
+            amplitude=amplitude,
+            duration=timing.duration,
+        )
+
+    def remedies(self, find: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+        """What ``find`` finds, unless remedies are not asked for."""
+        return tuple(find()) if self.tries_remedies else ()

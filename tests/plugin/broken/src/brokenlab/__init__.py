@@ -1,0 +1,1 @@
+"""Kinds that cannot be used."""

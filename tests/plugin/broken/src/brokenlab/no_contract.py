@@ -1,0 +1,5 @@
+"""A class that keeps no contract."""
+
+
+class Anything:
+    kind = "no contract"

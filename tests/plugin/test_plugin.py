@@ -1,0 +1,161 @@
+"""A laboratory's own installed package adds a rig, a structure, a coupling, an excitation and a link.
+
+Each of its kinds is one file and one line in its ``pyproject.toml``; halfreal knows none of them.
+"""
+
+import json
+import socket
+
+import pytest
+
+from plugin.laboratory import Laboratory
+
+PAPERS = ("Verlet", "Ricker", "Horiuchi", "Merritt")
+DEFINITION = """
+title = "a pendulum on a servo"
+
+[timing]
+step = "2 ms"
+duration = "0.4 s"
+
+[virtual]
+kind = "pendulum"
+mass = "2 kg"
+length = "0.2 m"
+damping = "20 N s/m"
+
+[excitation.virtual]
+kind = "ricker"
+force = "5 N"
+frequency = "4 Hz"
+middle = "0.2 s"
+
+[coupling]
+kind = "linear lead"
+lead = "10 ms"
+
+[rig]
+kind = "rate-limited servo"
+time_constant = "8 ms"
+fastest = "0.5 m/s"
+stiffness = "300 N/m"
+
+[limits]
+command = {{ trip = "50 mm" }}
+
+[link]
+kind = "loopback"
+port = {port}
+lease = "2 s"
+"""
+PLAN = """
+title = "two servos"
+kind = "grid"
+scores = ["peak measured.displacement", "growth rate"]
+
+[vary]
+"rig.time_constant" = ["6 ms", "10 ms"]
+"""
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        end.bind(("127.0.0.1", 0))
+        return end.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory):
+    made = Laboratory(tmp_path_factory.mktemp("laboratory"), "ourlab", "broken")
+    (made.folder / "test.toml").write_text(DEFINITION.format(port=free_port()))
+    (made.folder / "plan.toml").write_text(PLAN)
+    return made
+
+
+@pytest.fixture(scope="module")
+def used(laboratory):
+    """What all commands that need no rig answer."""
+    commands = (
+        "check test.toml --json",
+        "rehearse test.toml",
+        "report test.h5",
+        "sweep test.toml plan.toml --workers 1",
+        "tune test.toml --workers 1 --samples 0",
+        "info --schema",
+        "kinds",
+        "kinds rig",
+    )
+    answers = laboratory.run(*commands, ["kinds", "rig", "rate-limited servo"])
+    return dict(zip([*commands, "kinds rig 'rate-limited servo'"], answers, strict=True))
+
+
+def test_its_test_is_checked_and_rehearsed(used):
+    code, out, _ = used["check test.toml --json"]
+    assert (code, json.loads(out)["verdict"]) == (0, "GO")
+    assert used["rehearse test.toml"][0] == 0
+
+
+def test_its_papers_stand_in_the_report(used, laboratory):
+    assert used["report test.h5"][0] == 0
+    page = (laboratory.folder / "test.html").read_text()
+    assert all(name in page for name in PAPERS)
+
+
+def test_it_is_swept_and_tuned(used, laboratory):
+    assert used["sweep test.toml plan.toml --workers 1"][0] == 0
+    assert used["tune test.toml --workers 1 --samples 0"][0] == 0
+    assert 'kind = "rate-limited servo"' in (laboratory.folder / "test.tuned.toml").read_text()
+
+
+def test_its_kinds_are_in_the_schema_and_on_the_reference_page(used):
+    schema = json.loads(used["info --schema"][1])
+    assert {"Pendulum", "Ricker", "LinearLead", "RateLimitedServo", "Loopback"} <= set(schema["$defs"])
+    listed = used["kinds"][1]
+    assert all(f"\n  {kind} " in listed for kind in ("pendulum", "ricker", "linear lead", "loopback"))
+    assert "rate-limited servo" in used["kinds rig"][1] and "(ourlab)" in used["kinds rig"][1]
+    page = used["kinds rig 'rate-limited servo'"][1]
+    assert "Hydraulic Control Systems" in page
+    assert "| `time_constant` | quantity in s, above 0 s | must be given | Of the servos. |" in page
+
+
+def test_it_runs_in_real_time_with_its_rig(laboratory):
+    done = laboratory.halfreal("run", "test.toml", "--with-rig", "--start")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (laboratory.folder / "test.run.h5").exists()
+
+
+def test_faults_of_its_settings_are_told_with_their_lines(laboratory):
+    text = (laboratory.folder / "test.toml").read_text()
+    (laboratory.folder / "bad.toml").write_text(text.replace('"8 ms"', '"1 ms"').replace('"0.2 m"', '"0.2 kg"'))
+    (answer,) = laboratory.run("check bad.toml")
+    assert answer[0] == 2
+    assert "bad.toml:11  virtual.length" in answer[2]
+    assert "rig.time_constant: 0.001 s is shorter than a step" in answer[2]
+
+
+def test_what_is_broken_is_told_and_disables_nothing_else(used, laboratory):
+    warnings = used["kinds"][2]
+    for told in (
+        "the virtual 'no contract' of the installed package 'brokenlab' cannot be used: "
+        "brokenlab.no_contract:Anything is no subclass of halfreal.contracts.virtual.Virtual",
+        "the excitation 'other name' of the installed package 'brokenlab' cannot be used: "
+        "its field 'kind' must be Literal['other name']",
+        "the coupling 'none' of the installed package 'brokenlab' cannot be used: "
+        "halfreal.couplings.direct.Direct is of that kind already; give it another name",
+        "the coupling 'unfinished' of the installed package 'brokenlab' cannot be used: "
+        "brokenlab.unfinished:Unfinished does not define blocks, as its contract asks",
+        "the rig 'needs another library' of the installed package 'brokenlab' cannot be used: "
+        "ModuleNotFoundError: No module named 'a_library_that_nobody_has'",
+        "the link 'not there' of the installed package 'brokenlab' cannot be used: "
+        "ModuleNotFoundError: No module named 'brokenlab.not_there'",
+    ):
+        assert f"warning: {told}\n" in warnings
+
+
+def test_whoever_names_a_broken_kind_is_told_why(laboratory):
+    text = (laboratory.folder / "test.toml").read_text()
+    (laboratory.folder / "broken.toml").write_text(text.replace('"rate-limited servo"', '"needs another library"'))
+    done = laboratory.halfreal("check", "broken.toml")
+    assert done.returncode == 2
+    assert "rig.kind" in done.stderr and "a_library_that_nobody_has" in done.stderr.split("rig.kind")[1]
+    assert "Traceback" not in done.stderr

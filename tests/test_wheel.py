@@ -1,0 +1,60 @@
+"""The package as it is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import halfreal
+
+REPOSITORY = Path(__file__).parents[1]
+SHIPPED = (".py", ".toml", ".j2", ".typed", ".csv", ".md")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", "results")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy: a build leaves files beside its sources."""
+    if int(version("setuptools").split(".")[0]) < 77:
+        pytest.skip("needs setuptools 77")
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in ("src", "examples"):
+        shutil.copytree(REPOSITORY / name, folder / "source" / name, symlinks=True, ignore=LEFT_OUT)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(REPOSITORY / name, folder / "source")
+    options = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet")
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(folder / "source")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    source = wheel.parent / "source" / "src"
+    files = [Path(folder) / name for folder, _, found in os.walk(source, followlinks=True) for name in found]
+    expected = {str(path.relative_to(source)) for path in files if path.suffix in SHIPPED}
+    assert {"halfreal/py.typed", "halfreal/new.toml", "halfreal/presentation/report.html.j2"} <= names
+    assert not expected - names
+
+
+def test_its_version_is_the_packages(wheel: Path, tmp_path: Path) -> None:
+    assert wheel.name.startswith(f"halfreal-{halfreal.__version__}-")
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    where = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    code = "import halfreal, importlib.metadata as m; print(halfreal.__file__, m.version('halfreal'))"
+    for words, told in (
+        (("-m", "halfreal", "--version"), f"halfreal {halfreal.__version__}"),
+        (("-c", code), f"{tmp_path / 'halfreal' / '__init__.py'} {halfreal.__version__}"),
+    ):
+        command = [sys.executable, *words]
+        answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=where, check=True)
+        assert answer.stdout.strip() == told
