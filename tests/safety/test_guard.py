@@ -1,3 +1,6 @@
+import inspect
+import re
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -5,8 +8,9 @@ from pydantic import ValidationError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import STOPPED
-from halfreal.safety.guard import BLOCK_FAULT, GuardPlan, Seen, guard
+from halfreal.safety.guard import BLOCK_FAULT, GuardPlan, Seen, guard, guard_step
 from halfreal.safety.limits import Limits
+from halfreal.safety.watched import TABLE
 
 SIGNALS = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
 
@@ -122,3 +126,8 @@ def test_return_is_no_faster_than_the_commands_rate_limit():
     commands = loop.run(1000, record=["command"]).log[:, 1]
     assert commands[-1] == pytest.approx(0.0, abs=1e-15)
     assert np.abs(np.diff(commands[1:])).max() <= 1.5 * 1e-3 * (1 + 1e-9)
+
+
+def test_the_guard_writes_its_quantities_in_the_order_of_the_table():
+    written = re.findall(r"^    (\w+)_at = ", inspect.getsource(guard_step), re.MULTILINE)
+    assert written == [quantity.field for quantity in TABLE]

@@ -48,7 +48,7 @@ from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPE
 from ..kernels.repeats import repeated_for
 from ..kernels.tick import WAITING
 from .limits import Limits
-from .watched import COMMAND_RATE, TABLE
+from .watched import COMMAND_RATE
 
 MORE = 0.1
 """Share of a limit by which a value that has tripped the test may still grow while the rig returns."""
@@ -168,7 +168,7 @@ def guard(limits: Limits, plan: GuardPlan) -> Block:
             "first": np.minimum(trip, warn),
             "at_home": watch.which("at_home"),
             "sensor": watch.which("sensor"),
-            **{f"{one.field}_at": float(watch.starts[one.name]) for one in TABLE},
+            "gap_at": float(watch.starts["gap"]),
             "rate": watch[COMMAND_RATE].trip,
             "smoothing": 1.0 if smoothing == 0.0 else 1.0 - math.exp(-plan.period / smoothing),
             "returns": float(limits.on_trip == "return" or by_force),
@@ -233,15 +233,18 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     force_in = displacement_in + axes
     energy_in = force_in + axes
     others_in = energy_in + gaps
-    # where the entries of each quantity begin
-    asked_at, rate_at, target_at, gap_at = int(p.asked_at), int(p.rate_at), int(p.target_at), int(p.gap_at)
-    displacement_at, velocity_at, acceleration_at = int(p.displacement_at), int(p.velocity_at), int(p.acceleration_at)
-    force_at, energy_at, still_at, still_force_at = (
-        int(p.force_at),
-        int(p.energy_at),
-        int(p.still_at),
-        int(p.still_force_at),
-    )
+    # where the entries of each quantity begin, in the order of TABLE: from sizes, so that they are known to the compiler
+    asked_at = 0
+    rate_at = asked_at + actuators
+    target_at = rate_at + actuators
+    displacement_at = target_at + gaps
+    force_at = displacement_at + axes
+    gap_at = force_at + axes
+    velocity_at = gap_at + gaps
+    acceleration_at = velocity_at + axes
+    energy_at = acceleration_at + axes
+    still_at = energy_at + gaps
+    still_force_at = still_at + axes
     tripped = s.mode == TRIPPED or s.mode == FINISHED
     if not tripped and s.mode != RAMP_DOWN and s.mode != STOPPED_AT_REST:
         if request == WAITING:
@@ -253,41 +256,42 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         else:
             s.mode = RUNNING if t > -p.half_step else RAMPING
     home = s.mode == RAMP_DOWN or tripped
+    mode, dt, apart, by_force = s.mode, p.dt, p.apart != 0.0, p.by_force != 0.0
 
     for i in range(actuators):
         # what is wanted of the rig: by the test, or by the guard itself on the ways to and from it
         asked = u[asked_in + i]
-        if s.mode == RAMPING:
+        if mode == RAMPING:
             share = min(max(1.0 + t / p.soft_start, 0.0), 1.0)
             asked = s.held[i] + 0.5 * (1.0 - math.cos(math.pi * share)) * (p.begin[i] - s.held[i])
-        elif (s.mode == RAMP_DOWN or s.returns != 0.0) and s.return_time > 0.0:
-            asked = on_the_way((s.elapsed + p.dt) / s.return_time, i, p, s)
-        elif s.mode != RUNNING:
+        elif (mode == RAMP_DOWN or s.returns != 0.0) and s.return_time > 0.0:
+            asked = on_the_way((s.elapsed + dt) / s.return_time, i, p, s)
+        elif mode != RUNNING:
             asked = s.applied[i]
         s.watched[asked_at + i] = asked
-        s.watched[rate_at + i] = (asked - s.applied[i]) / p.dt
+        s.watched[rate_at + i] = (asked - s.applied[i]) / dt
     for i in range(gaps):
-        axis = int(p.axis[i])
+        axis = i if gaps == axes else int(p.axis[i])  # without passive axes they are the same
         measured, target = u[displacement_in + axis], u[target_in + i]
-        if s.mode != RUNNING:
-            target = measured if p.apart != 0.0 else s.watched[asked_at + i]  # a drive, or a stroke, is no target
+        if mode != RUNNING:
+            target = measured if apart else s.watched[asked_at + i]  # a drive, or a stroke, is no target
         gap = target - (u[force_in + axis] if p.to_force != 0.0 else measured)
-        if not home and p.by_force == 0.0 and p.mapped == 0.0 and abs(s.applied[i] - measured) > s.lag[i]:
+        if not home and not by_force and p.mapped == 0.0 and abs(s.applied[i] - measured) > s.lag[i]:
             s.lag[i] = abs(s.applied[i] - measured)
         s.watched[target_at + i] = target
-        s.watched[gap_at + i] = 0.0 if home and p.by_force != 0.0 else gap
+        s.watched[gap_at + i] = 0.0 if home and by_force else gap
         s.watched[energy_at + i] = u[energy_in + i]
         y[actuators + i] = gap
-    resting = s.mode == ARMED
+    resting = mode == ARMED
     for i in range(axes):
         measured, force = u[displacement_in + i], u[force_in + i]
-        velocity = s.velocity[i] + p.smoothing * ((measured - s.before[i]) / p.dt - s.velocity[i])
+        velocity = s.velocity[i] + p.smoothing * ((measured - s.before[i]) / dt - s.velocity[i])
         s.watched[displacement_at + i] = measured
         s.watched[force_at + i] = force
         s.watched[velocity_at + i] = velocity
-        s.watched[acceleration_at + i] = (velocity - s.velocity[i]) / p.dt
-        s.watched[still_at + i] = repeated_for(measured, i, p.trip[still_at + i], p.dt, resting, s)
-        s.watched[still_force_at + i] = repeated_for(force, axes + i, p.trip[still_force_at + i], p.dt, resting, s)
+        s.watched[acceleration_at + i] = (velocity - s.velocity[i]) / dt
+        s.watched[still_at + i] = repeated_for(measured, i, p.trip[still_at + i], dt, resting, s)
+        s.watched[still_force_at + i] = repeated_for(force, axes + i, p.trip[still_force_at + i], dt, resting, s)
         s.before[i], s.velocity[i] = measured, velocity
 
     others = u.size - others_in
@@ -298,7 +302,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     beyond = False
     for i in range(s.watched.size):
         size = abs(s.watched[i])
-        if not tripped and not (home and p.at_home[i] == 0.0):
+        if not home or (not tripped and p.at_home[i] != 0.0):
             s.peaks[i] = max(s.peaks[i], size)
         # written so that a value that is not a number is beyond every limit
         beyond |= not (size <= p.first[i])
@@ -310,9 +314,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if not (size <= (s.bound[i] if home else p.trip[i])):
                 cause, value = i + 1.0, s.watched[i]
         for i in range(s.watched.size - 1, -1, -1):
-            if p.sensor[i] != 0.0 and not math.isfinite(
-                s.watched[i]
-            ):  # a sensor's fault is the cause, not what the loop made of it
+            # a sensor's fault is the cause, not what the loop made of it
+            if p.sensor[i] != 0.0 and not math.isfinite(s.watched[i]):
                 cause, value = i + 1.0, s.watched[i]
     if not tripped:
         if u[0] != 0.0:
