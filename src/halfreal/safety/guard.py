@@ -233,7 +233,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     force_in = displacement_in + axes
     energy_in = force_in + axes
     others_in = energy_in + gaps
-    # where the entries of each quantity begin, in the order of TABLE: from sizes, so that they are known to the compiler
+    # where the entries of each quantity begin, in the order of TABLE: from sizes, which the compiler knows
     asked_at = 0
     rate_at = asked_at + actuators
     target_at = rate_at + actuators
