@@ -178,7 +178,7 @@ def test_the_operator_is_asked_and_the_test_goes_on_when_it_is_mended(
 def test_in_a_rehearsal_nobody_is_asked_and_the_time_out_is_a_trip_that_says_what_to_do(tmp_path: Path) -> None:
     lagging = {"rig.actuator.kind": "first order", "rig.actuator.time_constant": "1 s"}
     run = halfreal.rehearse(slow_definition(tmp_path, None, SPRING, lagging))
-    assert run.outcome == "tripped" and run.verdict == "NO-GO"
+    assert run.outcome == "tripped"
     assert run.reason == (
         "block 'motion': the rig has not settled within 0.2 s (slow.settle); widen the tolerance, give it longer, or "
         "tune the rig's controller"

@@ -24,6 +24,9 @@ class Unknown(Excitation):
     def quantity(self):
         return "force"
 
+    def block(self, name, shift=0.0):
+        raise NotImplementedError
+
 
 @pytest.mark.parametrize(
     ("excitation", "expected"),

@@ -50,6 +50,9 @@ class Plain(Virtual):
     def axes(self):
         return 2
 
+    def blocks(self, context):
+        raise NotImplementedError
+
 
 @pytest.mark.parametrize(
     "part", [OSCILLATOR, FIRST_ORDER, SpringDamper(kind="spring-damper", stiffness=8e3, damping=800)]

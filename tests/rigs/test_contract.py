@@ -35,6 +35,9 @@ class Silent(Rig):
 
     kind: Literal["silent"] = "silent"
 
+    def blocks(self, context, command):
+        raise NotImplementedError
+
 
 def test_a_rig_that_says_nothing_is_commanded_in_displacement_and_nothing_else_is_known_of_it():
     rig = Silent()

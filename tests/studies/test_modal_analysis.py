@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from halfreal.identification import lscf
+from halfreal.identification import complex_frequency
 from halfreal.identification.assembled_frf import frf_of_run
 from halfreal.identification.poles import Poles
 from halfreal.identification.stabilisation import Spread
@@ -44,8 +44,8 @@ def test_the_jackknife_of_three_responses_is_that_of_its_formula(monkeypatch):
 
 
 def test_the_estimator_runs_once_and_once_without_each_response(monkeypatch):
-    calls, estimator = [], lscf._estimator
-    monkeypatch.setattr(lscf, "_estimator", lambda: calls.append(1) or estimator())
+    calls, estimator = [], complex_frequency._estimator
+    monkeypatch.setattr(complex_frequency, "_estimator", lambda: calls.append(1) or estimator())
     modal_analysis(recorded(), highest_hz=18.0)
     assert len(calls) == 1 + len(OUTPUTS)
 
