@@ -159,3 +159,21 @@ def test_whoever_names_a_broken_kind_is_told_why(laboratory):
     assert done.returncode == 2
     assert "rig.kind" in done.stderr and "a_library_that_nobody_has" in done.stderr.split("rig.kind")[1]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("raises", "at_work.py, line 18, in blocks: AttributeError: 'Context' object has no attribute 'no_such_thing'"),
+        ("gives one", "coupling of kind 'gives one': blocks() gave Block("),
+        ("beyond", "beyond_step raised IndexError: index 1 is out of bounds for axis 0 with size 1 at at_work.py"),
+        ("says nothing", "no block writes command.asked; its channels must say what they are counted along"),
+    ],
+)
+def test_a_kind_that_fails_at_work_is_told_without_a_traceback(laboratory, kind, told):
+    text = (laboratory.folder / "test.toml").read_text()
+    given = text.replace('kind = "linear lead"\nlead = "10 ms"', f'kind = "{kind}"')
+    (laboratory.folder / f"{kind}.toml").write_text(given)
+    done = laboratory.halfreal("check", f"{kind}.toml")
+    assert done.returncode == 2 and told in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr

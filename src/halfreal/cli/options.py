@@ -41,6 +41,13 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
             stop(str(error))
         except OSError as error:
             stop(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
+        except Exception as error:
+            from ..definition.kinds import raised_in_package
+
+            where = raised_in_package(error)
+            if not where:
+                raise
+            stop(where)
 
     return wrapped
 

@@ -12,9 +12,12 @@ that does not, or cannot be imported, is left out, and whoever names its kind is
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated, Any, get_args
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter
@@ -119,6 +122,20 @@ def kinds(family: str) -> dict[str, type[Settings]]:
 def unusable() -> tuple[Unusable, ...]:
     """What installed packages offer and cannot be used."""
     return tuple(one for family in CONTRACTS for one in _found(family)[1])
+
+
+def raised_in_package(error: BaseException) -> str:
+    """What an error in the code of an installed package's kind is, and where; empty if it was raised elsewhere."""
+    parts = [part for family in CONTRACTS for part in kinds(family).values()]
+    folders = {Path(str(sys.modules[part.__module__].__file__)).parent for part in parts if not _is_own(part)}
+    for frame in reversed(extract_tb(error.__traceback__)):
+        if any(Path(frame.filename).is_relative_to(folder) for folder in folders):
+            return f"{frame.filename}, line {frame.lineno}, in {frame.name}: {type(error).__name__}: {error}"
+    return ""
+
+
+def _is_own(part: type[Settings]) -> bool:
+    return part.__module__.split(".")[0] == "halfreal"
 
 
 @cache

@@ -18,20 +18,27 @@ import numpy as np
 
 from ..contracts.axes import Axes
 from ..contracts.context import OPEN_LOOP, RUN, Context, Purpose, numbered
+from ..contracts.coupling import Coupling
 from ..contracts.quantities import UNLIMITED, Commands
+from ..contracts.rig import Rig, RigBlocks
 from ..contracts.state_space import StateSpace
+from ..contracts.virtual import Virtual
 from ..couplings.direct import Direct
 from ..couplings.harmonic.lti import loop_plant
 from ..couplings.start_up import Measured
 from ..definition.definition import Definition
 from ..definition.user_code import remembered
+from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Owner
 from ..kernels.loop import GUARD_MODE, Loop, WiringError
+from ..kernels.native import is_own
+from ..kernels.user import try_out
 from ..models.excitations import silence
 from ..safety.energy_error import energy_error
 from ..safety.guard import GuardPlan, Seen, guard
 from ..safety.slow_motion import HOLDING
 from ..safety.watched import COMMAND_RATE, Watch
+from ..settings import shown
 from ..stability.open_loop import PROBE, probe
 from .coupled import commanded, coupling_blocks, measured_pose
 
@@ -85,7 +92,7 @@ def build(
     if purpose.cut:
         controller.insert(0, probe(len(axes.actuators), context.unit))
         command = numbered(PROBE, len(axes.actuators))
-    inner, outer = ([], list(link)) if link else rig.blocks(context, command)
+    inner, outer = ([], list(link)) if link else rig_blocks(context, command)
     outer += measured_pose(context, outer)
     if moved:
         outer = [sensing(block) for block in outer]
@@ -108,9 +115,31 @@ def build(
     )
 
 
+def rig_blocks(context: Context, command: tuple[str, ...]) -> RigBlocks:
+    """The blocks of the test's own rig."""
+    rig = context.test.rig
+    answer = rig.blocks(context, command)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise HalfrealError(
+            f"rig of kind '{rig.kind}': blocks() gave {shown(answer)}; it must give two lists of blocks"
+        )
+    return RigBlocks(*(looked_at("rig", rig, blocks) for blocks in answer))
+
+
+def looked_at(place: str, part: Virtual | Coupling | Rig, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks that a part gives; those that are not halfreal's own are tried out."""
+    if not isinstance(blocks, list | tuple) or not all(isinstance(block, Block) for block in blocks):
+        whose = f"{place} of kind '{part.kind}'"
+        raise HalfrealError(f"{whose}: blocks() gave {shown(blocks)}; it must give a list of blocks")
+    for block in blocks:
+        if not is_own(block.step):
+            try_out(block)
+    return list(blocks)
+
+
 def check_written(axes: Axes, blocks: Sequence[Block]) -> None:
     """Raise an error if a part has left out what its contract asks for, or has not said what it belongs to."""
-    written = {channel.name for block in blocks for channel in block.outputs}
+    written = {channel.name for block in blocks for channel in block.outputs if channel.of is not None}
     for signal, owner in CONTRACTED.items():
         missing = [name for name in axes.of(owner).channels(signal) if name not in written]
         if missing:
@@ -141,8 +170,8 @@ def before_the_guard(context: Context) -> list[Block]:
         shown,
         *between,
         start_up.block(step, "m" if to_force else "N", fed_back, target, of_target),
-        *context.virtual.blocks(context),
-        *coupling_blocks(context),
+        *looked_at("virtual", context.virtual, context.virtual.blocks(context)),
+        *looked_at("coupling", coupling, coupling_blocks(context)),
         energy_error(step, energy.window, energy.floor, *judged),
     ]
 

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from halfreal.contracts.axes import Axes
 from halfreal.contracts.context import Context
 from halfreal.contracts.known import Known
 from halfreal.contracts.rig import Rig, RigBlocks
@@ -88,5 +89,5 @@ class RateLimitedServo(Rig):
     def is_dynamic(self) -> bool:
         return True
 
-    def delay(self, step: float) -> float:
+    def lag(self, step: float, axes: Axes) -> float:
         return self.time_constant
