@@ -115,7 +115,8 @@ class Settings(BaseModel):
         if name in type(self).model_fields:
             raise AttributeError(
                 f"{name} cannot be assigned: a test and its parts stay as they are; make a changed test by "
-                f'test.with_values({{"….{name}": …}}), or a changed part by model_copy(update={{"{name}": …}})'
+                f'test.with_values({{"{name}": …}}), for a key of a part with its place, as in "rig.actuator.delay", '
+                f'or a changed part by model_copy(update={{"{name}": …}})'
             )
         super().__setattr__(name, value)
 

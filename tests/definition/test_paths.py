@@ -103,3 +103,9 @@ def test_a_file_that_is_not_there_is_told():
     record = {"kind": "record", "acceleration": "1 g_0", "file": "not there.csv", "time_step": "10 ms"}
     with pytest.raises(halfreal.DefinitionError, match=r"excitation\.virtual\.file: .* does not exist"):
         definition().with_values({"excitation.virtual": record})
+
+
+@pytest.mark.parametrize("place", ["", "rig..actuator.delay", "rig.actuator.delay.", ".rig", "rig.actuator]delay"])
+def test_a_place_is_keys_joined_by_dots(place):
+    with pytest.raises(PlaceError, match="is no place; write keys joined by dots"):
+        with_values(definition(), {place: 1.0})

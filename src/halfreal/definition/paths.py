@@ -68,7 +68,10 @@ def _hint(near: list[str]) -> str:
 
 def keys_of(place: str) -> list[Any]:
     """Keys and 0-based positions that lead to a place."""
-    parts = re.findall(r'"[^"]*"|[^.\[\]"]+|\[\d+\]', place)
+    key, index = r'(?:"[^"]*"|[^.\[\]"]+)', r"(?:\[\d+\])"
+    if not re.fullmatch(rf"{key}{index}*(?:\.{key}{index}*)*", place):
+        raise PlaceError(f"'{place}' is no place; write keys joined by dots, as in 'rig.actuator.delay'")
+    parts = re.findall(rf"{key}|{index}", place)
     return [int(part[1:-1]) - 1 if part.startswith("[") else part.strip('"') for part in parts]
 
 
