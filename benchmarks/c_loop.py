@@ -19,8 +19,7 @@ FIELDS = {
     "coupling": ("weights",),
     "energy": ("fading", "floor"),
     "guard": ("trip", "warn", "smoothing", "returns", "return_time", "after", "safe"),
-    "transport": ("first", "weights"),
-    "actuator": ("stroke", "travel"),
+    "actuator": ("first", "weights", "stroke", "travel"),
     "specimen": ("stiffness", "damping", "mass", "excited"),
     "sensors": ("resolution", "range"),
 }

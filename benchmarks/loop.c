@@ -1,7 +1,7 @@
 /* The loop of examples/spring_mass_damper/forward_prediction.toml, written by hand in C: the yardstick of run.py.
  *
  * It does what the compiled loop of the package does in the same order, tick by tick: excitation, start-up, virtual
- * substructure, prediction, energy error, guard, events, record, transport, actuator, specimen, sensors.  Sizes are constants and the
+ * substructure, prediction, energy error, guard, events, record, actuator, specimen, sensors.  Sizes are constants and the
  * blocks are static functions that the compiler inlines, as one would write it for this one test.
  *
  * `struct parameters` and `struct state` hold doubles only; run.py fills the first with the numbers of the package's
@@ -22,8 +22,7 @@ struct parameters {
     double weights[POINTS];
     double fading, floor;
     double trip[WATCHED], warn[WATCHED], smoothing, returns, return_time, after, safe;
-    double first, taps[TAPS];
-    double stroke, travel;
+    double first, taps[3][TAPS], stroke, travel;
     double stiffness, damping, mass, excited;
     double resolution[SENSORS], range[SENSORS];
 };
@@ -197,24 +196,29 @@ static void note_events(struct state *s, const struct bus *b, double (*events)[3
     }
 }
 
-static void transport(const struct parameters *p, struct state *s, struct bus *b)
+static double weighted(const double *taps, const double *commands)
 {
-    memmove(s->commands + 1, s->commands, (LENGTH - 1) * sizeof(double));
-    s->commands[0] = b->command;
-    int first = (int)p->first;
     double sum = 0.0;
-    for (int k = 0; k < TAPS; k++) sum += p->taps[k] * s->commands[first + k];
-    b->rig_command = sum;
+    for (int k = 0; k < TAPS; k++) sum += taps[k] * commands[k];
+    return sum;
 }
 
 static void actuate(const struct parameters *p, struct state *s, struct bus *b)
 {
-    double x = clipped(b->rig_command, s->position - p->travel, s->position + p->travel);
+    memmove(s->commands + 1, s->commands, (LENGTH - 1) * sizeof(double));
+    s->commands[0] = b->command;
+    const double *commands = s->commands + (int)p->first;
+    double c = weighted(p->taps[0], commands), v = weighted(p->taps[1], commands), a = weighted(p->taps[2], commands);
+    double x = clipped(c, s->position - p->travel, s->position + p->travel);
     x = clipped(x, -p->stroke, p->stroke);
-    double v = (x - s->position) / p->dt;
+    if (x != c) {
+        v = (x - s->position) / p->dt;
+        a = (v - s->speed) / p->dt;
+    }
+    b->rig_command = c;
     b->displacement = x;
     b->velocity = v;
-    b->acceleration = (v - s->speed) / p->dt;
+    b->acceleration = a;
     s->position = x;
     s->speed = v;
 }
@@ -252,7 +256,6 @@ int64_t run(const struct parameters *p, int64_t ticks, double (*log)[1 + CHANNEL
         note_events(&s, &b, events, room, counts);
         log[row][0] = t;
         memcpy(log[row] + 1, &b, sizeof b);
-        transport(p, &s, &b);
         actuate(p, &s, &b);
         resist(p, &b);
         b.measured_displacement = sensed(p, 0, b.displacement);

@@ -61,7 +61,7 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
     fading, floor = (float(loop.parameter("energy")[key]) for key in ("fading", "floor"))
     trip, warn = (loop.parameter("guard")[key].copy() for key in ("trip", "warn"))
     smoothing = float(loop.parameter("guard")["smoothing"])
-    first, taps = int(loop.parameter("transport")["first"][0]), loop.parameter("transport")["weights"][0].copy()
+    first, taps = int(loop.parameter("actuator")["first"][0]), loop.parameter("actuator")["weights"][0].copy()
     stroke, travel = (float(loop.parameter("actuator")[key]) for key in ("stroke", "travel"))
     stiffness, damping, mass = (
         float(loop.parameter("specimen")[key][0, 0]) for key in ("stiffness", "damping", "mass")
@@ -70,7 +70,7 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
     resolution, most = (loop.parameter("sensors")[key].tolist() for key in ("resolution", "range"))
 
     x, before = np.zeros(len(outputs)), np.zeros(len(direct))
-    targets, commands = np.zeros(len(weights)), np.zeros(len(loop.state("transport")["history"]))
+    targets, commands = np.zeros(len(weights)), np.zeros(len(loop.state("actuator")["history"]))
     rig_command = position = speed = acceleration = force = pushed = measured = felt = applied = 0.0
     last_target = last_measured = last_felt = error = exchanged = moving = value = 0.0
     mode = cause = 0
@@ -124,10 +124,11 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
 
         commands = np.roll(commands, 1)
         commands[0] = applied
-        rig_command = taps @ commands[first : first + len(taps)]
+        rig_command, velocity, acceleration = taps @ commands[first : first + taps.shape[1]]
         reached = max(-stroke, min(stroke, max(position - travel, min(position + travel, rig_command))))
-        velocity = (reached - position) / dt
-        acceleration = (velocity - speed) / dt
+        if reached != rig_command:
+            velocity = (reached - position) / dt
+            acceleration = (velocity - speed) / dt
         position, speed = reached, velocity
         force = stiffness * position + damping * speed + mass * acceleration - excited * pushed
         measured, felt = (

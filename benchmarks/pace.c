@@ -95,7 +95,6 @@ static int turn(const struct parameters *p, struct pace *clock, int64_t ticks, d
         log[row][0] = t;
         memcpy(log[row] + 1, &b, sizeof b);
         memcpy(log[row] + 1 + CHANNELS, &clock->lateness, PACED * sizeof(double));
-        transport(p, &s, &b);
         actuate(p, &s, &b);
         resist(p, &b);
         b.measured_displacement = sensed(p, 0, b.displacement);

@@ -118,7 +118,7 @@ Measured on:
 - **The same loop in C**: [`loop.c`](loop.c), written by hand for this one test and compiled with `gcc -O2`. It does
   the same work in the same order: excitation with its ramp and rate, start-up, exact step of the virtual
   substructure, prediction from 12 points, energy error, guard over nine signals with warn and trip limits, events,
-  record of all channels, transport, actuator, specimen, sensors. Its numbers come from the package's own blocks.
+  record of all channels, actuator, specimen, sensors. Its numbers come from the package's own blocks.
   Before anything is timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the
   row is left out.
 - **Interpreted NumPy**: [`numpy_loop.py`](numpy_loop.py), the loop as a script with small arrays has it,

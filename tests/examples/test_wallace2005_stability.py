@@ -76,11 +76,11 @@ def test_transition_matrix_equals_an_independently_derived_one():
     continuous = np.array([[0.0, 1.0, 0.0, 0.0], [-K / M, -C / M, -1.0 / M, 0.0], [0, 0, 0, 1.0], [0, 0, 0, 0]])
     exact = expm(continuous * dt)[:2]  # of (z, z˙, force, slope of the force)
 
-    history = loop.state("transport")["history"].size
-    # measured x and f | z, z˙ and the inputs at the last tick | commands, newest first | last three x | specimen x
-    size = 2 + 5 + history + 3 + 1
+    history = loop.state("actuator")["history"].size
+    # measured x and f | z, z˙ and the inputs at the last tick | commands, newest first | x and x˙ | specimen x
+    size = 2 + 5 + history + 2 + 1
     matrix = np.zeros((size, size))
-    f, z, old, command, x, before = 1, 2, 6, 7, 7 + history, 10 + history
+    f, z, old, command, x, before = 1, 2, 6, 7, 7 + history, 9 + history
     matrix[z : z + 2, z : z + 2] = exact[:, :2]
     for column, force in ((old - 2, -K), (old - 1, -C), (old, 1.0)):  # the wall's r and r˙ push, the specimen resists
         matrix[z : z + 2, column] = force * (exact[:, 2] - exact[:, 3] / dt)
@@ -92,7 +92,8 @@ def test_transition_matrix_equals_an_independently_derived_one():
     applied = command + samples - 2  # the newest command is not among the old ones yet
     for row, gain in ((0, 1.0), (f, KS), (x, 1.0), (before, 1.0)):
         matrix[row, applied] = gain
-    matrix[x + 1, x] = matrix[x + 2, x + 1] = 1.0
+    # x˙ of the cubic through the commands at −1, 0, 1 and 2 steps from the one that is applied
+    matrix[x + 1, applied - 1 : applied + 3] = np.array([1 / 3, 1 / 2, -1.0, 1 / 6]) / dt
     assert measured.shape == matrix.shape
     np.testing.assert_allclose(measured, matrix, rtol=1e-10, atol=1e-10)
 

@@ -18,49 +18,60 @@ def command_step(p, s, t, u, y):
     return 0
 
 
-def ramp_step(p, s, t, u, y):
-    y[0] = t
-    return 0
-
-
 def respond(actuator, ticks: int = 200, command=command_step) -> np.ndarray:
-    """Rows of time, displacement, velocity, acceleration."""
-    source = Block("source", command, (), (Channel("rig.command", "m"),))
-    block = actuator.block(H, "m", np.zeros(1))
-    loop = Loop([source, block], dt=H)
+    """Rows of time, displacement, velocity, acceleration, of an actuator one step behind its commands."""
+    source = Block("source", command, (), (Channel("command", "m"),))
+    loop = Loop([source], inner=[actuator.block(("command",), "m", H, 1, np.zeros(1))], dt=H)
     return loop.run(ticks, record=["rig.displacement", "rig.velocity", "rig.acceleration"]).log
 
 
-def exact(right, size: int, times: np.ndarray) -> np.ndarray:
-    """Against a command that is linear between its samples, as the actuator takes it."""
-    samples = 0.01 * np.sin(60.0 * times)
-    x, rows = np.zeros(size), [np.zeros(size)]
-    for k in range(len(times) - 1):
-        c = lambda t, k=k: samples[k] + (samples[k + 1] - samples[k]) * (t - times[k]) / H  # noqa: E731
-        x = solve_ivp(lambda t, x, c=c: right(x, c(t)), times[k : k + 2], x, rtol=1e-11, atol=1e-14).y[:, -1]
-        rows.append(x)
-    return np.array(rows)
-
-
-def test_first_order_lag_is_integrated_exactly():
+def test_first_order_lag_follows_its_equation():
     log = respond(FirstOrder(kind="first order", time_constant=0.02))
-    expected = exact(lambda x, c: (c - x) / 0.02, 1, log[:, 0])
-    np.testing.assert_allclose(log[:, 1], expected[:, 0], atol=1e-11)
-    np.testing.assert_allclose(log[:, 2], (0.01 * np.sin(60 * log[:, 0]) - expected[:, 0]) / 0.02, atol=1e-9)
+    late = lambda t: 0.01 * np.sin(60.0 * (t - H))  # noqa: E731
+    check_motion(log, 2, late, lambda t, x: [(late(t) - x[0]) / 0.02], 1e-7)
 
 
-def test_second_order_follower_is_integrated_exactly():
+def test_second_order_follower_follows_its_equation():
     omega, zeta = 2 * np.pi * 20, 0.3
     log = respond(SecondOrder(kind="second order", frequency=20, damping=zeta))
-    expected = exact(lambda x, c: np.array([x[1], omega**2 * (c - x[0]) - 2 * zeta * omega * x[1]]), 2, log[:, 0])
-    np.testing.assert_allclose(log[:, 1:3], expected, atol=1e-9)
+    late = lambda t: 0.01 * np.sin(60.0 * (t - H))  # noqa: E731
+    check_motion(log, 3, late, lambda t, x: [x[1], omega**2 * (late(t) - x[0]) - 2 * zeta * omega * x[1]], 1e-7)
 
 
-def test_pure_delay_gives_velocity_and_acceleration_of_its_motion():
-    log = respond(Delay())
-    np.testing.assert_allclose(log[:, 1], 0.01 * np.sin(60 * log[:, 0]), atol=1e-15)
-    np.testing.assert_allclose(log[2:, 2], np.diff(log[1:, 1]) / H, atol=1e-12)
-    np.testing.assert_allclose(log[2:, 3], np.diff(log[1:, 2]) / H, atol=1e-9)
+def check_motion(log, columns, late, right, tolerance):
+    """Once the start, where the command has a corner, has died out, the motion is that of the smooth command."""
+    begin = 20
+    times, start = log[begin:, 0], log[begin, 1:columns]
+    expected = solve_ivp(right, times[[0, -1]], start, t_eval=times, rtol=1e-10, atol=1e-14).y.T
+    np.testing.assert_allclose(log[begin:, 1:columns], expected, atol=60.0 * tolerance)
+    rate = np.diff(expected[:, 0], 2) / H**2
+    np.testing.assert_allclose(log[begin:, 3][1:-1], rate, atol=2e-3 * np.abs(rate).max())
+
+
+@pytest.mark.parametrize("course", ["linear", "hold"])
+def test_straight_lines_and_steps_are_integrated_exactly(course):
+    """Against a command as the actuator takes it, between samples."""
+    omega, zeta = 2 * np.pi * 20, 0.3
+    log = respond(SecondOrder(kind="second order", frequency=20, damping=zeta, reconstruction=course), ticks=60)
+    samples = 0.01 * np.sin(60.0 * H * np.arange(60))
+    x, rows = np.zeros(2), [np.zeros(2)]
+    for k in range(59):
+        before, now = samples[max(k - 1, 0)], samples[k]
+        c = (lambda t, a=before, b=now: a + (b - a) * t / H) if course == "linear" else (lambda t, b=now: b)
+        right = lambda t, x, c=c: [x[1], omega**2 * (c(t) - x[0]) - 2 * zeta * omega * x[1]]  # noqa: E731
+        x = solve_ivp(right, (0.0, H), x, rtol=1e-11, atol=1e-14).y[:, -1]
+        rows.append(x)
+    np.testing.assert_allclose(log[:, 1:3], rows, atol=1e-9)
+
+
+@pytest.mark.parametrize("reconstruction", ["hold", "linear", "cubic"])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_velocity_and_acceleration_of_a_pure_delay_hold_at_the_time_of_its_displacement(reconstruction, steps):
+    log = respond(Delay(delay=steps * H, reconstruction=reconstruction))[20:]
+    phase = 60.0 * (log[:, 0] - steps * H)
+    np.testing.assert_allclose(log[:, 1], 0.01 * np.sin(phase), atol=1e-15)
+    np.testing.assert_allclose(log[:, 2], 0.6 * np.cos(phase), atol=6e-5)
+    np.testing.assert_allclose(log[:, 3], -36.0 * np.sin(phase), atol=0.15)
 
 
 @pytest.mark.parametrize(

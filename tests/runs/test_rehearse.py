@@ -120,11 +120,12 @@ def test_trip_limits_act_in_the_rehearsal_and_the_reason_has_value_and_limit():
 
 def test_a_finer_rig_step_does_not_change_the_poles_of_a_second_order_actuator():
     """It is integrated exactly for a command that is linear between two ticks, on any step."""
+    actuator = {"kind": "second order", "frequency": 40.0, "damping": 0.7, "delay": 2e-3, "reconstruction": "linear"}
     radii = [
         linearised(
             definition(
                 rig={
-                    "actuator": {"kind": "second order", "frequency": 40.0, "damping": 0.7, "delay": 2e-3},
+                    "actuator": actuator,
                     "specimen": {"stiffness": KS},
                     "substeps": n,
                 }

@@ -21,3 +21,12 @@ def push(history, values):  # type: ignore[no-untyped-def]
             history[j, c] = history[j - 1, c]
     for c in range(history.shape[1]):
         history[0, c] = values[c]
+
+
+@kernel
+def weighted(weights, history, first, c):  # type: ignore[no-untyped-def]
+    """The sum of the weights times as many rows of column ``c``, from the row ``first`` on."""
+    total = 0.0
+    for k in range(weights.size):
+        total += weights[k] * history[first + k, c]
+    return total

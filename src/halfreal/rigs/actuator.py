@@ -4,15 +4,19 @@
     first order    T x˙ + x = c
     second order   x¨/ω² + 2ζ x˙/ω + x = c
 
-each per axis, integrated exactly for a command that is linear over h, or held over h if it is reconstructed so.  The
-motion of a pure delay is as smooth as its command; its velocity and acceleration are differences over the loop's step,
-whatever h.  ``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do; by default an
-actuator has neither.
+each per axis.  How c and its rates are reconstructed from the commands, which come once a tick, is told in
+``transport.py``.  The motion of a pure delay is that of its delayed command, with velocity and acceleration at the same
+time as the displacement.  The others are integrated exactly for what the command does over h: the cubic with its
+values and rates at both ends, a straight line, or a step that is held.  Straight lines and steps have corners, whose
+accelerations have died out at the end of the step if the actuator is fast: a specimen's mass is then not felt
+(``felt_specimen.py`` among the criteria of a check).
+
+``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do; by default an actuator has
+neither.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,16 +26,22 @@ from scipy.linalg import expm
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.compile import kernel
-from ..kernels.history import push
+from ..kernels.history import push, weighted
 from ..settings import Number, Settings
-from .transport import Reconstruction
+from .transport import Reconstruction, history_of, motion_taps, shortest_way
+
+HERMITE = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [-6.0, -4.0, 6.0, -2.0], [12.0, 6.0, -12.0, 6.0]])
+"""Derivatives at the beginning of a step of 1, from none to the third, of the cubic with these values and rates: at the
+beginning, then at the end."""
+LINE = np.array([[1.0, 0, 0, 0], [-1.0, 0, 1.0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+HELD = np.array([[0, 0, 1.0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 
 class _Actuator(Settings):
     is_dynamic: ClassVar[bool] = True
     """Whether it lags behind its delayed command."""
     delay: Annotated[float, Number("s", least=0)] = 0.0
-    reconstruction: Reconstruction = "linear"
+    reconstruction: Reconstruction = "cubic"
     stroke: Annotated[float, Number("m", above=0)] | None = None
     speed: Annotated[float, Number("m/s", above=0)] | None = None
 
@@ -40,25 +50,68 @@ class _Actuator(Settings):
         """Whether its command is a staircase."""
         return self.reconstruction == "hold"
 
+    def delay_had(self, dt: float, substeps: int) -> float:
+        """The pure delay [s] with which the commands are followed; those that are held change on whole steps."""
+        if not self.holds:
+            return shortest_way(self.delay, dt, self.reconstruction)
+        h = dt / substeps
+        if not self.is_dynamic:
+            return dt * max(float(np.ceil(self.delay / dt - 1e-9)), 1.0)
+        return h * float(np.ceil(self.delay / h - 0.5 - 1e-9))
+
     def _block(
-        self, step: Any, h: float, unit: str, x0: np.ndarray, parameters: dict[str, Any], state: dict[str, np.ndarray]
+        self,
+        step: Any,
+        commands: tuple[str, ...],
+        unit: str,
+        dt: float,
+        substeps: int,
+        x0: np.ndarray,
+        parameters: dict[str, Any],
+        state: dict[str, np.ndarray],
     ) -> Block:
-        n = len(x0)
+        n, h = len(x0), dt / substeps
+        delay = shortest_way(self.delay, dt, self.reconstruction)
+        # An actuator with dynamics needs what is held over its step, not what a staircase has jumped to at its end.
+        share = 0.5 if self.holds and self.is_dynamic else 1.0
+        rows = [motion_taps((delay - (i + share) * h) / dt, dt, self.reconstruction) for i in range(substeps)]
+        first = np.array([float(index) for index, _ in rows])
         stroke = np.inf if self.stroke is None else self.stroke
         speed = np.inf if self.speed is None else self.speed
         return Block(
             name="actuator",
             step=step,
-            inputs=tuple(channel.name for channel in channels("rig.command", unit, n)),
+            inputs=commands,
             outputs=(
+                *channels("rig.command", unit, n, of="actuator"),
                 *channels("rig.displacement", "m", n, of="axis"),
                 *channels("rig.velocity", "m/s", n, of="axis"),
                 *channels("rig.acceleration", "m/s^2", n, of="axis"),
             ),
-            parameters={"h": h, "stroke": stroke, "travel": speed * h, **parameters},
-            state=state,
-            initial=tuple(x0),
+            parameters={
+                "first": first,
+                "weights": np.array([weights for _, weights in rows]),
+                "h": h,
+                "stroke": stroke,
+                "travel": speed * h,
+                **parameters,
+            },
+            state={"history": history_of(x0, first), "substep": 0.0, "x": x0, "v": np.zeros(n), **state},
+            frozen=("substep",),
+            initial=(*x0, *x0),
         )
+
+    def _map(self, a: np.ndarray, b: np.ndarray, h: float) -> np.ndarray:
+        """The state at the end of a step out of the state, and the command's value and rate, at its beginning, and the
+        command's at its end, of x˙ = A x + b c (Van Loan 1978)."""
+        n = len(a)
+        augmented = np.zeros((n + 4, n + 4))
+        augmented[:n, :n], augmented[:n, n] = a * h, b * h
+        augmented[n:, n:] = np.diag(np.ones(3), 1)
+        transition = expm(augmented)[:n]
+        course = HELD if self.holds else LINE if self.reconstruction == "linear" else HERMITE
+        by_command = transition[:, n:] @ course * np.array([1.0, h, 1.0, h])
+        return np.hstack([transition[:, :n], by_command])
 
 
 @kernel
@@ -68,16 +121,21 @@ def within_reach(stroke, travel, x, wanted):  # type: ignore[no-untyped-def]
     return min(max(wanted, -stroke), stroke)
 
 
-def ideal_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    n = u.size
-    substeps = s.past.shape[0] // 2
+def delay_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n, j = u.size, int(s.substep)
+    if j == 0:
+        push(s.history, u)
+    s.substep = (s.substep + 1.0) % p.first.size
     for i in range(n):
-        y[i] = within_reach(p.stroke, p.travel, s.past[0, i], u[i])
-    push(s.past, y)
-    for i in range(n):
-        now, before, earlier = s.past[0, i], s.past[substeps, i], s.past[2 * substeps, i]
-        y[n + i] = (now - before) / p.step
-        y[2 * n + i] = (now - 2.0 * before + earlier) / (p.step * p.step)
+        c = weighted(p.weights[j, 0], s.history, int(p.first[j]), i)
+        v = weighted(p.weights[j, 1], s.history, int(p.first[j]), i)
+        a = weighted(p.weights[j, 2], s.history, int(p.first[j]), i)
+        x = within_reach(p.stroke, p.travel, s.x[i], c)
+        if x != c:  # at its limit it does not follow its command
+            v = (x - s.x[i]) / p.h
+            a = (v - s.v[i]) / p.h
+        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, v, a
+        s.x[i], s.v[i] = x, v
     return 0
 
 
@@ -95,23 +153,27 @@ class Delay(_Actuator):
         """From the delayed command to the displacement, on one axis."""
         return StateSpace(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1)))
 
-    def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
-        past = np.tile(x0, (2 * substeps + 1, 1))
-        return self._block(ideal_step, h, unit, x0, {"step": substeps * h}, {"past": past})
+    def block(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> Block:
+        return self._block(delay_step, commands, unit, dt, substeps, x0, {}, {})
 
 
 def first_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    n = u.size
+    n, j = u.size, int(s.substep)
+    if j == 0:
+        push(s.history, u)
+    s.substep = (s.substep + 1.0) % p.first.size
     for i in range(n):
-        wanted = p.decay * s.x[i] + p.old * s.c[i] + p.new * u[i]
+        c = weighted(p.weights[j, 0], s.history, int(p.first[j]), i)
+        d = weighted(p.weights[j, 1], s.history, int(p.first[j]), i)
+        wanted = p.map[0] * s.x[i] + p.map[1] * s.c[i] + p.map[2] * s.d[i] + p.map[3] * c + p.map[4] * d
         x = within_reach(p.stroke, p.travel, s.x[i], wanted)
-        v = (u[i] - x) / p.time_constant
-        a = (p.slope * (u[i] - s.c[i]) / p.h - v) / p.time_constant
+        v = (c - x) / p.time_constant
+        a = (p.line * (c - s.c[i]) / p.h + p.curve * d - v) / p.time_constant
         if x != wanted:  # at its limit it does not follow its own equation
             v = (x - s.x[i]) / p.h
             a = (v - s.v[i]) / p.h
-        y[i], y[n + i], y[2 * n + i] = x, v, a
-        s.x[i], s.v[i], s.c[i] = x, v, u[i]
+        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, v, a
+        s.x[i], s.v[i], s.c[i], s.d[i] = x, v, c, d
     return 0
 
 
@@ -130,34 +192,35 @@ class FirstOrder(_Actuator):
         rate = 1.0 / self.time_constant
         return StateSpace(np.array([[-rate]]), np.array([[rate]]), np.ones((1, 1)), np.zeros((1, 1)))
 
-    def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
-        a = h / self.time_constant
-        decay = math.exp(-a)
-        mean = (1.0 - decay) / a
-        held = self.holds
-        old, new = (0.0, 1.0 - decay) if held else (mean - decay, 1.0 - mean)
-        return self._block(
-            first_order_step,
-            h,
-            unit,
-            x0,
-            {"time_constant": self.time_constant, "decay": decay, "old": old, "new": new, "slope": float(not held)},
-            {"x": x0, "v": np.zeros(len(x0)), "c": x0},
-        )
+    def block(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> Block:
+        model = self.linear_model()
+        # the rate of the command at the end of the step, as its course has it
+        line, curve = float(self.reconstruction == "linear"), float(self.reconstruction == "cubic")
+        weights = self._map(model.a, model.b[:, 0], dt / substeps)[0]
+        parameters = {"time_constant": self.time_constant, "map": weights, "line": line, "curve": curve}
+        state = {"c": x0, "d": np.zeros(len(x0))}
+        return self._block(first_order_step, commands, unit, dt, substeps, x0, parameters, state)
 
 
 def second_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    n = u.size
+    n, j = u.size, int(s.substep)
+    if j == 0:
+        push(s.history, u)
+    s.substep = (s.substep + 1.0) % p.first.size
     for i in range(n):
-        x, v, c, d = s.x[i], s.v[i], s.c[i], u[i]
-        wanted = p.map[0, 0] * x + p.map[0, 1] * v + p.map[0, 2] * c + p.map[0, 3] * d
-        reached = within_reach(p.stroke, p.travel, x, wanted)
-        speed = p.map[1, 0] * x + p.map[1, 1] * v + p.map[1, 2] * c + p.map[1, 3] * d
-        if reached != wanted:
-            speed = (reached - x) / p.h
-        y[i], y[n + i] = reached, speed
-        y[2 * n + i] = p.omega * (p.omega * (d - reached) - 2.0 * p.damping * speed)
-        s.x[i], s.v[i], s.c[i] = reached, speed, d
+        c = weighted(p.weights[j, 0], s.history, int(p.first[j]), i)
+        d = weighted(p.weights[j, 1], s.history, int(p.first[j]), i)
+        wanted = speed = 0.0
+        before = (s.x[i], s.v[i], s.c[i], s.d[i], c, d)
+        for k in range(6):
+            wanted += p.map[0, k] * before[k]
+            speed += p.map[1, k] * before[k]
+        x = within_reach(p.stroke, p.travel, s.x[i], wanted)
+        if x != wanted:
+            speed = (x - s.x[i]) / p.h
+        y[i], y[n + i], y[2 * n + i] = c, x, speed
+        y[3 * n + i] = p.omega * (p.omega * (c - x) - 2.0 * p.damping * speed)
+        s.x[i], s.v[i], s.c[i], s.d[i] = x, speed, c, d
     return 0
 
 
@@ -179,23 +242,12 @@ class SecondOrder(_Actuator):
         a = np.array([[0.0, 1.0], [-(omega**2), -2.0 * self.damping * omega]])
         return StateSpace(a, np.array([[0.0], [omega**2]]), np.array([[1.0, 0.0]]), np.zeros((1, 1)))
 
-    def block(self, h: float, unit: str, x0: np.ndarray, substeps: int = 1) -> Block:
-        omega = 2 * math.pi * self.frequency
-        # states x, v, c and c's slope; the command is linear over the step (Van Loan 1978)
-        augmented = np.zeros((4, 4))
-        augmented[0, 1] = augmented[2, 3] = 1.0
-        augmented[1, :3] = -(omega**2), -2 * self.damping * omega, omega**2
-        transition = expm(augmented * h)[:2]
-        late = transition[:, 2] if self.holds else transition[:, 3] / h
-        weights = np.column_stack([transition[:, :2], transition[:, 2] - late, late])
-        return self._block(
-            second_order_step,
-            h,
-            unit,
-            x0,
-            {"map": weights, "omega": omega, "damping": self.damping},
-            {"x": x0, "v": np.zeros(len(x0)), "c": x0},
-        )
+    def block(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> Block:
+        model = self.linear_model()
+        weights = self._map(model.a, model.b[:, 0], dt / substeps)
+        parameters = {"map": weights, "omega": 2.0 * np.pi * self.frequency, "damping": self.damping}
+        state = {"c": x0, "d": np.zeros(len(x0))}
+        return self._block(second_order_step, commands, unit, dt, substeps, x0, parameters, state)
 
 
 Actuator = Annotated[Delay | FirstOrder | SecondOrder, Field(discriminator="kind")]

@@ -1,17 +1,20 @@
 """A rig of an actuator, a specimen that it moves as it likes, and sensors, each simulated by its own block.
 
-command → transport (delay, reconstruction) → actuator → specimen → sensors
+command → actuator (delay, reconstruction, motion) → specimen → sensors
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
+from .. import units
 from ..contracts.axes import Axes
 from ..contracts.context import Context
+from ..contracts.finding import Finding
 from ..contracts.known import Known
 from ..contracts.reach import Bound, peaks
 from ..contracts.rig import RigBlocks
@@ -21,11 +24,18 @@ from ..settings import default_kind, fault
 from ..stability.ideal_compensator import Follower
 from .actuator import Actuator, Delay
 from .any_specimen import AnySpecimen
+from .felt_specimen import missing_share
 from .sensors import Sensors
 from .specimen import excitation_block
-from .transport import transport
 from .with_sensors import SensedRig
 
+if TYPE_CHECKING:
+    from ..studies.check.examined import Examined
+
+SLOW = 0.05
+"""Of the sampling rate: poles below it are those that the specimen's force must be right at."""
+MOST_MISSING = 0.05
+"""Share of the specimen's force; beyond it a rehearsal says nothing of the test."""
 LONGEST_DELAY = 2000
 """In steps: the loop is linearised with every sample of it."""
 
@@ -40,22 +50,12 @@ class SimulatedRig(SensedRig):
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
     def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
-        """Transport, actuator and specimen; sensors."""
+        """Actuator and specimen; sensors."""
         n, step, x0, actuator = len(context.axes), context.period, context.start, self.actuator
         specimen = self.specimen.block(n, x0, step / self.substeps)
-        way = transport(
-            command,
-            "m",
-            step,
-            self.substeps,
-            actuator.delay,
-            actuator.reconstruction,
-            x0,
-            dynamic=actuator.is_dynamic,
-        )
-        moved = actuator.block(step / self.substeps, "m", x0, self.substeps)
+        moved = actuator.block(command, "m", step, self.substeps, x0)
         resting = np.array([*x0, *(specimen.initial or np.zeros(n))])
-        return RigBlocks([way, moved, excitation_block(context), specimen], [self.sensors_block(context, resting)])
+        return RigBlocks([moved, excitation_block(context), specimen], [self.sensors_block(context, resting)])
 
     @property
     def steps_per_tick(self) -> int:
@@ -78,6 +78,55 @@ class SimulatedRig(SensedRig):
         ends = {"stroke": self.actuator.stroke, "speed": self.actuator.speed}
         limited = tuple(f"rig.actuator: a limited {name}" for name, value in ends.items() if value is not None)
         return (*super().nonlinearities, *limited)
+
+    def findings(self, examined: Examined) -> Iterable[Finding]:
+        """A delay that cannot be had; a specimen that is not felt."""
+        yield from self._other_delay(examined.definition.timing.step)
+        yield from self._not_felt(examined)
+
+    def _other_delay(self, step: float) -> Iterable[Finding]:
+        actuator = self.actuator
+        asked, has = actuator.delay, actuator.delay_had(step, self.substeps)
+        if asked > 0.0 and abs(has - asked) > 1e-9 * step:
+            why, own = "a command acts over one step at least", "a shorter timing.step"
+            if actuator.holds:
+                why = "a command that is held changes on whole steps of the rig"
+                own = 'reconstruction = "cubic"' if asked > step else own
+            yield Finding(
+                "warning",
+                f"rig.actuator.delay is {units.text(asked, 's')}, and the loop has {units.text(has, 's')} in its "
+                f"place: {why}; {own} comes closer",
+                asked,
+                has,
+                "s",
+            )
+
+    def _not_felt(self, examined: Examined) -> Iterable[Finding]:
+        axes = examined.definition.interface
+        known = self.known_specimen
+        matrices = None if known is None else known.matrices_at_rest(len(axes))
+        poles = examined.stability.linearisation
+        hz = poles.frequency_hz[
+            (poles.frequency_hz < SLOW / poles.dt) & (poles.frequency_hz > 0.0) & (poles.damping < 0.7)
+        ]
+        if matrices is None or not (np.any(matrices[0]) or np.any(matrices[1])) or not hz.size:
+            return
+        channels = [*axes.channels("rig.displacement"), *axes.channels("rig.force")]
+        missing = missing_share(examined.response_to_command(channels), matrices, hz)
+        worst = int(np.argmax(missing))
+        if missing[worst] > MOST_MISSING:
+            yield Finding(
+                "no-go",
+                f"the simulated rig does not feel its specimen: at {hz[worst]:.3g} Hz its force is off by "
+                f"{100 * missing[worst]:.0f} % of what mass, damping and stiffness make of its motion, as the corners "
+                f'of a command with reconstruction = "{self.actuator.reconstruction}" come and go within a step of '
+                f"{units.text(poles.dt, 's')}",
+                float(missing[worst]),
+                MOST_MISSING,
+                remedies=('rig.actuator.reconstruction = "cubic", or a shorter timing.step',),
+                name="force of the specimen",
+                room=0.0,
+            )
 
     def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
         places, speeds = peaks(motion, step)

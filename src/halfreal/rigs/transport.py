@@ -7,8 +7,11 @@ from the commands issued so far:
 - ``linear``  straight lines between commands, as a drive with an interpolator makes,
 - ``cubic``   the cubic through the four nearest commands: what is closest to the delayed signal itself.
 
-A command cannot act before it is issued: where t − τ lies after the newest command, that one is held.  A sampled loop
-therefore never has less than one step of delay, whatever τ.
+A command cannot act before it is issued: where t − τ lies after the newest command, that one is held.  The actuators of
+a simulated rig follow lines and curves through to their end, and are late by one step at least, whatever τ.
+
+Velocity and acceleration of the delayed command are the derivatives of the cubic at the same time t − τ: exact for
+cubics, and in error by O(Δt³) and O(Δt²) otherwise.  Backward differences would be late by Δt/2 and Δt.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from ..kernels.block import Block, channels
-from ..kernels.history import push
+from ..kernels.history import push, weighted
 
 TAPS = 4
 ROUNDED = 8
@@ -41,6 +44,40 @@ def taps(lag: float, reconstruction: Reconstruction) -> tuple[int, np.ndarray]:
     return first, np.array(weights)
 
 
+def cubic_taps(lag: float) -> tuple[int, np.ndarray]:
+    """First index and weights (3, TAPS) that give the cubic through the commands around ``lag``, and its first and
+    second derivative by the lag."""
+    first = max(int(np.floor(lag + 1e-9)) - 1, 0)
+    # coefficients of the cubic through commands at these distances, in powers of the distance
+    powers = np.vander(np.arange(first, first + TAPS) - lag, TAPS, increasing=True)
+    value, rate, curvature = np.linalg.inv(powers)[:3]
+    return first, np.array([value, rate, 2.0 * curvature])
+
+
+def motion_taps(lag: float, dt: float, reconstruction: Reconstruction) -> tuple[int, np.ndarray]:
+    """First index and weights (3, TAPS) that give the command ``lag`` steps of ``dt`` [s] before the newest one, its
+    velocity and its acceleration."""
+    lag = max(lag, 0.0)
+    at = float(np.ceil(lag - 1e-9)) if reconstruction == "hold" else lag  # where the staircase has its value from
+    first, weights = cubic_taps(at)
+    if reconstruction != "cubic":
+        own, value = taps(lag, reconstruction)
+        weights[0] = 0.0
+        weights[0, own - first :] = value[: TAPS - (own - first)]
+    return first, weights * np.array([[1.0], [-1.0 / dt], [1.0 / dt**2]])
+
+
+def shortest_way(delay: float, dt: float, reconstruction: Reconstruction) -> float:
+    """The delay [s] with which commands are reconstructed: lines and curves are late by one step at least."""
+    return delay if reconstruction == "hold" else max(delay, dt)
+
+
+def history_of(commands: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """A history of commands that have always been these, long enough for the taps from ``first`` on."""
+    length = -(-(int(first.max()) + TAPS) // ROUNDED) * ROUNDED
+    return np.tile(commands, (length, 1))
+
+
 def transport_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = u.size
     i = int(s.substep)
@@ -48,9 +85,7 @@ def transport_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         push(s.history, u)
     first = int(p.first[i])
     for c in range(n):
-        y[c] = 0.0
-        for k in range(TAPS):
-            y[c] += p.weights[i, k] * s.history[first + k, c]
+        y[c] = weighted(p.weights[i], s.history, first, c)
     s.substep = (s.substep + 1.0) % p.first.size
     return 0
 
@@ -71,13 +106,12 @@ def transport(
     share = 0.5 if reconstruction == "hold" and dynamic else 1.0
     rows = [taps((delay - (i + share) * fine) / dt, reconstruction) for i in range(substeps)]
     first = np.array([float(index) for index, _ in rows])
-    length = -(-(int(first.max()) + TAPS) // ROUNDED) * ROUNDED
     return Block(
         name="transport",
         step=transport_step,
         inputs=commands,
         outputs=channels("rig.command", unit, len(commands), of="actuator"),
         parameters={"first": first, "weights": np.array([weights for _, weights in rows])},
-        state={"history": np.tile(initial, (length, 1)), "substep": 0.0},
+        state={"history": history_of(initial, first), "substep": 0.0},
         frozen=("substep",),
     )

@@ -5,7 +5,7 @@ excitation → start-up → virtual substructure → coupling → energy → gua
 Each part gives its own blocks (``halfreal.contracts``); here they are put in order.  A slow test moves the rig between
 coupling and guard (``halfreal.safety.slow_motion``).  The rig is one of
 
-    the blocks of the definition's rig: transport → actuator → specimen → sensors      in this process, simulated
+    the blocks of the definition's rig: actuator → specimen → sensors                  in this process, simulated
     a link's own blocks (``halfreal.links``)                                           in another process, or real
 """
 

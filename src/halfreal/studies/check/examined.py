@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contracts.context import Purpose
+from ...contracts.context import OPEN_LOOP, Purpose
 from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...kernels.loop import Loop
-from ...runs.build import build, plant
+from ...runs.build import SETTLING_TICKS, build, plant
 from ...runs.loop_stability import LoopStability, loop_stability
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import Run
 from ...stability.force_method import Forecast, recommend
+from ...stability.open_loop import response_to_command
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
 from .nonlinear import Nonlinear, examine, is_nonlinear
 
@@ -80,6 +81,12 @@ class Examined:
     def cut_loop(self, variant: Definition) -> Loop:
         """The loop of a variant of the test, opened at the command: its rig follows nothing."""
         return build(variant, Purpose(cut=True))
+
+    def response_to_command(self, outputs: Sequence[str]) -> StateSpace:
+        """The loop, opened at the command and linearised at rest, from the command to these channels."""
+        loop = build(self.definition, OPEN_LOOP)
+        loop.run(SETTLING_TICKS)
+        return response_to_command(loop, outputs)
 
     def force_methods(
         self, virtual: Constrained, stiffness: np.ndarray, noise: float, amplitude: float
