@@ -162,7 +162,7 @@ class Constrained(StructureParts):
 
     @property
     def caveat(self) -> str | None:
-        if all(element.law.kind == "linear" for element in self.elements):
+        if all(element.law.linear for element in self.elements):
             return None
         return "nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are"
 

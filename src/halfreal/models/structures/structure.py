@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.axes import is_rotation
+from ...contracts.known import Known
 from ...contracts.quantities import ActsAs
 from ...contracts.system import System
 from ...contracts.virtual import Virtual
@@ -23,8 +25,8 @@ from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
 from . import virtual_block as virtual
 from .damping import Rayleigh, modal_damping
+from .elements import Element, assemble, contradiction
 from .integrated import Integrated
-from .restoring import Element, assemble
 from .virtual_block import Quantity
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class StructureParts(Virtual):
     elements: tuple[Element, ...] = ()
     initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
     initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
-    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
+    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict, validate_default=True)
 
     # --- checks that need two fields stand on the later one, so that all faults come at once ------------------------
 
@@ -110,6 +112,15 @@ class StructureParts(Virtual):
             raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1 to {n}")
         return value
 
+    @field_validator("responses")
+    @classmethod
+    def _rotations_are_rotations(cls, responses: dict[str, Response], info: ValidationInfo) -> dict[str, Response]:
+        known = {one.dof: (one.rotation, f"the response '{name}'") for name, one in responses.items()}
+        wrong = contradiction(info.data.get("elements", ()), known)
+        if wrong is not None:
+            raise fault(wrong)
+        return responses
+
     @field_validator("ground", "initial_displacement", "initial_velocity")
     @classmethod
     def _one_entry_each(cls, vector: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
@@ -128,6 +139,11 @@ class StructureParts(Virtual):
     def dofs(self) -> int:
         return len(self.mass)
 
+    @property
+    def influence(self) -> np.ndarray:
+        """ι of a ground acceleration, (n,)."""
+        return np.ones(self.dofs) if self.ground is None else self.ground
+
     def check_excitation(self, excitation: ActsAs) -> None:
         """Raise a fault if the structure does not say how this excitation acts."""
         if excitation == "support" and self.support is None:
@@ -140,8 +156,7 @@ class StructureParts(Virtual):
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:
-        kinds = [element.law.kind for element in self.elements]
-        return tuple(f"virtual: a {kind} element" for kind in kinds if kind != "linear")
+        return tuple(f"virtual: a {element.law.kind} element" for element in self.elements if not element.law.linear)
 
 
 class Structure(StructureParts, Integrated):
@@ -164,7 +179,7 @@ class Structure(StructureParts, Integrated):
     @field_validator("scheme")
     @classmethod
     def _can_integrate(cls, scheme: AnyScheme, info: ValidationInfo) -> AnyScheme:
-        nonlinear = sorted({element.law.kind for element in info.data.get("elements", ())} - {"linear"})
+        nonlinear = sorted({one.law.kind for one in info.data.get("elements", ()) if not one.law.linear})
         if nonlinear and scheme.linear_only:
             raise fault(
                 f"'{scheme.kind}' integrates linear structures only, and an element is {nonlinear[0]}; take another "
@@ -179,6 +194,22 @@ class Structure(StructureParts, Integrated):
         """Number of interface degrees of freedom."""
         return len(self.interface)
 
+    @property
+    def turning(self) -> tuple[bool, ...] | None:
+        """As elements and responses say it; names tell where they say nothing."""
+        sorts = {one.dof: one.rotation for one in self.responses.values()}
+        sorts |= {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
+        found = tuple(sorts.get(dof, False) for dof in self.interface)
+        return found if any(found) else None
+
+    def fits(self, known: Known) -> None:
+        super().fits(known)
+        named = zip(self.interface, known.named or (), strict=False)
+        of_axes = {dof: (is_rotation(name), f"the name '{name}' of its axis") for dof, name in named}
+        wrong = contradiction(self.elements, of_axes)
+        if wrong is not None:
+            raise fault(wrong, "elements")
+
     def initial_target(self) -> np.ndarray:
         """Interface displacements at the start [m]."""
         return self._or_zeros(self.initial_displacement)[[dof - 1 for dof in self.interface]]
@@ -188,8 +219,8 @@ class Structure(StructureParts, Integrated):
         self.check_excitation(excitation)
         n = self.dofs
         unit = np.eye(n)
-        springs = assemble([element for element in self.elements if element.law.kind == "linear"], n)
-        elements = assemble([element for element in self.elements if element.law.kind != "linear"], n)
+        springs = assemble([element for element in self.elements if element.law.linear], n)
+        elements = assemble([element for element in self.elements if not element.law.linear], n)
         stiffness = self.stiffness + springs.stiffness
         inputs = np.zeros((n, 2 + self.axes))
         if excitation == "support" and self.support is not None:
@@ -198,7 +229,7 @@ class Structure(StructureParts, Integrated):
         elif excitation == "force" and self.force_dof is not None:
             inputs[:, 0] = unit[self.force_dof - 1]
         elif excitation == "ground":
-            inputs[:, 0] = -self.mass @ (np.ones(n) if self.ground is None else self.ground)
+            inputs[:, 0] = -self.mass @ self.influence
         interface = unit[[dof - 1 for dof in self.interface]]
         inputs[:, 2:] = -interface.T
         outputs = {
@@ -261,7 +292,7 @@ def _named_dofs(value: object) -> list[int]:
     found: list[int] = []
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ():
         if isinstance(item, Element):
-            found += item.between
+            found += item.dofs
         else:
             found.append(item.dof if isinstance(item, Response) else item)
     return found
