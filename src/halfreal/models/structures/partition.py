@@ -25,6 +25,9 @@ from ...contracts.system import System
 from ...settings import Matrix, Settings, fault
 from .structure import Structure
 
+ROUNDING = 1e-12
+"""Part of a mass, damping or stiffness that may be left where all of it is taken out."""
+
 
 class Removed(Settings):
     """Mass, damping and stiffness between the interface axes that the virtual part does not have."""
@@ -62,8 +65,11 @@ class Partition(Structure):
             at = np.ix_([dof - 1 for dof in interface], [dof - 1 for dof in interface])
             left = np.array(mass)
             left[at] -= removed.mass
-            if np.linalg.eigvalsh(left).min() <= 0.0:
+            size = np.abs(mass).max()
+            if np.linalg.eigvalsh(left / size).min() < -ROUNDING:
                 raise fault("more mass is taken out than the structure has there; take out less", "mass")
+            if np.diag(left).max() <= ROUNDING * size:
+                raise fault("all mass is taken out, and none is left to the virtual part; take out less", "mass")
         return removed
 
     def system(self, excitation: ActsAs) -> System:
@@ -75,7 +81,11 @@ class Partition(Structure):
             inputs[:, 0] += interface @ self.removed.mass @ interface.T @ self.influence
 
         def without(matrix: np.ndarray, taken: np.ndarray | None) -> np.ndarray:
-            return matrix if taken is None else matrix - interface @ taken @ interface.T
+            if taken is None:
+                return matrix
+            left = matrix - interface @ taken @ interface.T
+            left[np.abs(left) <= ROUNDING * np.abs(matrix)] = 0.0  # all of it, as 0.3 − 0.1 − 0.2
+            return np.asarray(left)
 
         return replace(
             whole,

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ...contracts.axes import is_rotation
 from ...contracts.known import Known
+from ...contracts.massless import ZERO, settled, split
 from ...contracts.quantities import ActsAs
 from ...contracts.system import System
 from ...contracts.virtual import Virtual
@@ -59,7 +60,8 @@ class StructureParts(Virtual):
     """Masses, dampers, springs and nonlinear elements, what excites them and what is recorded of them."""
 
     kind: str
-    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
+    """Degrees of freedom may have none, as rotations without inertia: they follow the others at once."""
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     rayleigh: Rayleigh | None = None
@@ -73,6 +75,12 @@ class StructureParts(Virtual):
     initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
     initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict, validate_default=True)
+
+    @field_validator("mass")
+    @classmethod
+    def _none_is_negative(cls, mass: np.ndarray) -> np.ndarray:
+        check_mass(mass)
+        return mass
 
     # --- checks that need two fields stand on the later one, so that all faults come at once ------------------------
 
@@ -98,9 +106,11 @@ class StructureParts(Virtual):
     @field_validator("modal_damping")
     @classmethod
     def _one_ratio_or_all(cls, ratios: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        n = dofs_of(info)
-        if ratios is not None and n is not None and len(ratios) not in (1, n):
-            raise fault(f"{len(ratios)} damping ratios for {n} modes; give one for all modes or {n}")
+        mass = info.data.get("mass")
+        modes = 1 if mass is None else split(mass)[0].shape[1]
+        if ratios is not None and mass is not None and len(ratios) not in (1, modes):
+            without = f" ({len(mass) - modes} degrees of freedom have no mass)" if modes < len(mass) else ""
+            raise fault(f"{len(ratios)} damping ratios for {modes} modes{without}; give one for all modes or {modes}")
         return ratios
 
     @field_validator("force_dof", "elements", "responses")
@@ -212,7 +222,9 @@ class Structure(StructureParts, Integrated):
 
     def initial_target(self) -> np.ndarray:
         """Interface displacements at the start [m]."""
-        return self._or_zeros(self.initial_displacement)[[dof - 1 for dof in self.interface]]
+        if self.initial_displacement is None:
+            return np.zeros(self.axes)
+        return settled(self.system("none"))[[dof - 1 for dof in self.interface]]
 
     def system(self, excitation: ActsAs) -> System:
         """Matrices; inputs u = (excitation, its rate, feedback…), outputs y = (interface displacement…, responses…)."""
@@ -296,6 +308,22 @@ def _named_dofs(value: object) -> list[int]:
         else:
             found.append(item.dof if isinstance(item, Response) else item)
     return found
+
+
+def check_mass(mass: np.ndarray) -> None:
+    """Raise a fault if a degree of freedom has negative mass, or none and yet mass that couples it to others."""
+    diagonal = np.diag(mass)
+    worst = int(np.argmin(diagonal))
+    if diagonal[worst] < 0.0:
+        raise fault(f"the mass of degree of freedom {worst + 1} is {diagonal[worst]:g}; check the signs")
+    coupled = [i for i in np.flatnonzero(diagonal == 0.0) if np.any(np.abs(mass[i]) > ZERO * np.abs(mass).max())]
+    if coupled:
+        raise fault(
+            f"degree of freedom {coupled[0] + 1} has no mass on the diagonal and mass beside it; make its row and "
+            "column zero, or give it mass"
+        )
+    if not np.any(diagonal):
+        raise fault("no degree of freedom has mass; give one some")
 
 
 def _check_length(vector: np.ndarray | None, info: ValidationInfo, *at: str) -> None:
