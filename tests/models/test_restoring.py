@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from scipy.integrate import solve_ivp
 
 from halfreal.kernels.restoring import permanent_set, restoring_force
-from halfreal.models.structures.restoring import Element, Law, assemble
+from halfreal.models.structures.elements import Element, Law, assemble
 
 K, Y = 2000.0, 0.01
 LAWS = {

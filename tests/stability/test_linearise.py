@@ -73,3 +73,19 @@ def test_nonlinear_map_is_linearised_at_its_operating_point():
 @pytest.mark.parametrize(("radius", "word"), [(0.9, "stable"), (1.1, "unstable"), (1.0, "on the limit")])
 def test_summary_says_which_it_is(radius, word):
     assert Linearisation(np.array([[radius]]), 1e-3).summary().startswith(word)
+
+
+def test_a_pole_that_alternates_is_told_beside_the_slowest_and_not_in_its_place():
+    turning = 0.999 * np.array([[np.cos(0.1), np.sin(0.1)], [-np.sin(0.1), np.cos(0.1)]])
+    both = np.zeros((3, 3))
+    both[:2, :2], both[2, 2] = turning, -0.99999
+    told = Linearisation(both, 1e-3).summary()
+    assert "the slowest pole at 15.9 Hz decays as exp(-1 t/s); one at 500 Hz decays as exp(-0.01 t/s)" in told
+    assert "half the sampling rate" in told
+    both[2, 2] = -0.9  # decays sooner: nothing to tell
+    assert Linearisation(both, 1e-3).summary().endswith("the slowest pole at 15.9 Hz decays as exp(-1 t/s)")
+    both[2, 2] = -1.0
+    limit = Linearisation(both, 1e-3)
+    assert not limit.stable and "a pole at 500 Hz neither grows nor decays, which is half the" in limit.summary()
+    both[2, 2] = -1.1
+    assert Linearisation(both, 1e-3).summary().startswith("unstable: spectral radius 1.100000, a pole at 500 Hz grows")

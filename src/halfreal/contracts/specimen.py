@@ -3,6 +3,7 @@
 Contract for implementers
 -------------------------
 1. ``check_axes(axes, place)`` raises a fault unless it fits an interface of so many axes.
+   ``check_rotations(axes)`` does so unless it takes for rotations what the interface says are some.
 2. ``known`` is the specimen itself if it has matrices: for emulated systems, static stiffness and sizes of loop gains.
 3. ``nonlinearities`` tells what of it is nonlinear.
 """
@@ -14,6 +15,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from ..settings import Settings
+from .axes import Axes
 from .system import System
 
 
@@ -24,6 +26,9 @@ class RigSpecimen(Settings):
 
     def check_axes(self, axes: int, place: str = "rig.specimen") -> None:
         """Raise a fault unless it fits an interface of so many axes."""
+
+    def check_rotations(self, axes: Axes) -> None:
+        """Raise a fault if it takes an axis for a rotation that is none, or a rotation for a displacement."""
 
     @property
     def known(self) -> KnownSpecimen | None:

@@ -1,10 +1,11 @@
 """The second-order system every integration scheme advances.
 
-    M q¨ + C q˙ + K q + Σ_e b_e r_e(b_eᵀq) = U u          y = Y_d q + Y_v q˙ + Y_a q¨
+    M q¨ + C q˙ + K q + Σ_e b_e r_e(b_eᵀq) = U u          y = Y_d q + Y_v q˙ + Y_a q¨ + Y_u u
 
 q are the degrees of freedom, r_e the laws of nonlinear elements acting along b_e (``halfreal.kernels.restoring``), and
 u the block's inputs: excitation, its rate, and the measured feedback.  A measured force is the specimen's *resisting*
-force (positive when it resists a positive displacement), so that it enters U with a minus sign.
+force (positive when it resists a positive displacement), so that it enters U with a minus sign.  M may be singular:
+what has no mass is treated in ``massless.py``.
 
 A scheme turns a system and a step into a ``Method``: the compiled function with its parameters and state.  At a tick it
 is given u at t_k and returns y at t_k: it advances from t_{k-1} to t_k, its state holding q, q˙ and u at t_{k-1}.  The
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..kernels.block import Value
 from ..kernels.restoring import PARAMETERS, initial_stiffness, permanent_set, restoring_force
+from . import massless
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class System:
     displacement: np.ndarray
     """Initial q, (n,)."""
     velocity: np.ndarray
+    direct: np.ndarray | None = None
+    """Y_u, (ny, nu): what loads on massless degrees of freedom, which have been condensed, add to y; none if None."""
 
     @property
     def dofs(self) -> int:
@@ -89,22 +93,29 @@ class System:
         """K with the initial stiffness of the elements, (n, n)."""
         return np.asarray(self.stiffness + self.elements.stiffness)
 
+    @property
+    def feedthrough(self) -> np.ndarray:
+        """Y_u, (ny, nu)."""
+        shape = len(self.displacement_outputs), self.inputs.shape[1]
+        return np.zeros(shape) if self.direct is None else self.direct
+
     def first_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A, B, C, D of x˙ = A x + B u, y = C x + D u with x = (q, q˙), elements taken at their initial stiffness."""
-        n, nu = self.inputs.shape
-        free = np.linalg.solve(self.mass, np.hstack([-self.tangent_stiffness, -self.damping]))
-        forced = np.linalg.solve(self.mass, self.inputs)
-        a = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), free])
-        b = np.vstack([np.zeros((n, nu)), forced])
-        c = np.hstack([self.displacement_outputs, self.velocity_outputs]) + self.acceleration_outputs @ free
-        return a, b, c, self.acceleration_outputs @ forced
+        """A, B, C, D of x˙ = A x + B u, y = C x + D u with x = (q, q˙), elements taken at their initial stiffness.
+
+        Of massless degrees of freedom only those are in x that have damping; see ``massless.first_order``.
+        """
+        return massless.first_order(self)
+
+    def undamped_modes(self) -> tuple[np.ndarray, np.ndarray]:
+        """ω² in rising order and shapes (n, modes) with ΦᵀMΦ = I, elements at their initial stiffness.
+
+        As many as there are degrees of freedom with mass; those without follow at once.
+        """
+        return massless.undamped_modes(self.mass, self.tangent_stiffness)
 
     def natural_frequencies(self) -> np.ndarray:
         """Undamped ω [rad/s] in rising order, 0 for rigid or unstable modes, elements at their initial stiffness."""
-        import scipy.linalg
-
-        squares = scipy.linalg.eigh(self.tangent_stiffness, self.mass, eigvals_only=True)
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+        return np.asarray(np.sqrt(np.maximum(self.undamped_modes()[0], 0.0)))
 
 
 @dataclass(frozen=True)

@@ -85,3 +85,27 @@ def three_products(a, x, b, v, c, w, y):  # type: ignore[no-untyped-def]
     multiply_add(a, x, y)
     multiply_add(b, v, y)
     multiply_add(c, w, y)
+
+
+@kernel
+def solve_in_place(a, x):  # type: ignore[no-untyped-def]
+    """x becomes A⁻¹ x, by elimination with the largest pivots; A, not transposed, is used up."""
+    n = x.shape[0]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[pivot, k]):
+                pivot = i
+        if pivot != k:
+            x[k], x[pivot] = x[pivot], x[k]
+            for j in range(k, n):
+                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
+        for i in range(k + 1, n):
+            factor = a[i, k] / a[k, k]
+            x[i] -= factor * x[k]
+            for j in range(k, n):
+                a[i, j] -= factor * a[k, j]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            x[k] -= a[k, j] * x[j]
+        x[k] /= a[k, k]

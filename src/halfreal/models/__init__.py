@@ -59,10 +59,17 @@ if TYPE_CHECKING:
     from .structures.craig_bampton import reduced as reduced
     from .structures.damping import Rayleigh as Rayleigh
     from .structures.damping import modal_damping as modal_damping
+    from .structures.elements import Element as Element
+    from .structures.elements import Term as Term
     from .structures.frame_elements import Section as Section
     from .structures.frame_elements import frame_beam as frame_beam
     from .structures.frame_elements import frame_dofs as frame_dofs
     from .structures.frame_elements import rigid_mass as rigid_mass
+    from .structures.hinges import BilinearHinge as BilinearHinge
+    from .structures.hinges import BoucWenHinge as BoucWenHinge
+    from .structures.hinges import CubicHinge as CubicHinge
+    from .structures.hinges import ElastoplasticHinge as ElastoplasticHinge
+    from .structures.hinges import LinearHinge as LinearHinge
     from .structures.joints import Joint as Joint
     from .structures.joints import point_mass as point_mass
     from .structures.joints import spring as spring
@@ -74,7 +81,6 @@ if TYPE_CHECKING:
     from .structures.restoring import BoucWenLaw as BoucWenLaw
     from .structures.restoring import CubicLaw as CubicLaw
     from .structures.restoring import ElastoplasticLaw as ElastoplasticLaw
-    from .structures.restoring import Element as Element
     from .structures.restoring import LinearLaw as LinearLaw
     from .structures.spring_damper import SpringDamper as SpringDamper
     from .structures.state_space import StateSpaceModel as StateSpaceModel
@@ -112,11 +118,13 @@ else:
             "structures.beam_elements": "node_dofs rectangle uniform_beam",
             "structures.craig_bampton": "Reduction ReductionError boundary_modes craig_bampton reduced",
             "structures.damping": "Rayleigh modal_damping",
+            "structures.elements": "Element Term",
             "structures.frame_elements": "Section frame_beam frame_dofs rigid_mass",
+            "structures.hinges": "BilinearHinge BoucWenHinge CubicHinge ElastoplasticHinge LinearHinge",
             "structures.joints": "Joint point_mass spring",
             "structures.modal": "ModalResponse Modes",
             "structures.partition": "Partition Removed",
-            "structures.restoring": "BilinearLaw BoucWenLaw CubicLaw ElastoplasticLaw Element LinearLaw",
+            "structures.restoring": "BilinearLaw BoucWenLaw CubicLaw ElastoplasticLaw LinearLaw",
             "structures.spring_damper": "SpringDamper",
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",

@@ -22,6 +22,7 @@ SHARED = {
     "quantity": "What of the motion is recorded.",
     "law": "Force over deformation.",
     "between": "One degree of freedom and ground, or two, counted from 1.",
+    "along": "A term for each degree of freedom, in place of between.",
     "force_shape": "Shape of the modes where an excitation force acts.",
     "shape": "Of the modes at this place.",
     "density": "Mass per volume.",

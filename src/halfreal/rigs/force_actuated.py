@@ -53,7 +53,7 @@ class ForceActuated(SensedRig):
     @field_validator("specimen")
     @classmethod
     def _linear(cls, specimen: Specimen) -> Specimen:
-        other = [element.law.kind for element in specimen.elements if element.law.kind != "linear"]
+        other = [element.law.kind for element in specimen.elements if not element.law.linear]
         if other:
             raise fault(f"an element is {other[0]}, and a force-actuated rig is integrated exactly; make it linear")
         return specimen

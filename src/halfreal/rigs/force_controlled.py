@@ -82,7 +82,7 @@ class ForceControlled(SensedRig):
     @field_validator("specimen")
     @classmethod
     def _static(cls, specimen: Specimen) -> Specimen:
-        other = [element.law.kind for element in specimen.elements if element.law.kind != "linear"]
+        other = [element.law.kind for element in specimen.elements if not element.law.linear]
         if other:
             raise fault(f"an element is {other[0]}, and a force-controlled rig has a linear specimen; make it linear")
         if specimen.mass is not None or specimen.damping is not None:

@@ -97,7 +97,7 @@ class ServoHydraulic(SensedRig):
     @field_validator("specimen")
     @classmethod
     def _linear_with_mass(cls, specimen: Specimen, info: ValidationInfo) -> Specimen:
-        other = [element.law.kind for element in specimen.elements if element.law.kind != "linear"]
+        other = [element.law.kind for element in specimen.elements if not element.law.linear]
         if other:
             raise fault(f"an element is {other[0]}, and a servo-hydraulic rig is integrated exactly; make it linear")
         if specimen.mass is None or np.linalg.eigvalsh(specimen.mass).min() <= 0.0:

@@ -121,6 +121,7 @@ class ShakingTable(SensedRig):
             )
         if known.virtual is not None:
             self.sensors.check_axes(Axes(self.axes))
+            self.specimen.check_rotations(Axes(self.axes))
 
     def check_axes(self, axes: int) -> None:
         """Raise a fault unless the table has this number of axes."""

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.axes import Axes
 from ..contracts.context import Context
 from ..contracts.specimen import KnownSpecimen, RigSpecimen
 from ..contracts.system import Elements, System
@@ -20,7 +21,7 @@ from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import multiply_add, stored
 from ..kernels.restoring import add_restoring, commit
 from ..models.excitations import silence
-from ..models.structures.restoring import Element, assemble
+from ..models.structures.elements import Element, assemble, contradiction
 from ..settings import Matrix, fault
 
 EXCITATION = "excitation.specimen"
@@ -92,9 +93,17 @@ class Specimen(RigSpecimen):
             raise fault(
                 f"{place} has {found}×{found} matrices where the interface has {axes} axis(es); give one row for each"
             )
-        highest = max([self.excited_axis, *(dof for element in self.elements for dof in element.between)])
+        highest = max([self.excited_axis, *(dof for element in self.elements for dof in element.dofs)])
         if highest > axes:
             raise fault(f"{place} speaks of axis {highest} where the interface has {axes}; count axes from 1")
+
+    def check_rotations(self, axes: Axes) -> None:
+        """Raise a fault if an element is one of a rotation along an axis that is none, or the other way round."""
+        said = zip(axes.names, axes.rotations, strict=True)
+        of_axes = {dof: (bool(turns), f"axis '{name}'") for dof, (name, turns) in enumerate(said, start=1)}
+        wrong = contradiction(self.elements, of_axes)
+        if wrong is not None:
+            raise fault(f"{wrong}; axes that are rotations are named rx, ry, rz", "specimen", "elements")
 
     @property
     def known(self) -> KnownSpecimen:
@@ -104,7 +113,7 @@ class Specimen(RigSpecimen):
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         """Its elements that are not linear."""
-        return tuple(f"a {element.law.kind} element" for element in self.elements if element.law.kind != "linear")
+        return tuple(f"a {element.law.kind} element" for element in self.elements if not element.law.linear)
 
     def stiffness_at_rest(self, axes: int) -> np.ndarray:
         """K with the elements at their initial stiffness, (axes, axes)."""

@@ -27,7 +27,9 @@ class SensedRig(Rig):
             return
         self.specimen.check_axes(known.virtual.axes)
         self.check_axes(known.virtual.axes)
-        self.sensors.check_axes(self.interface(known.virtual, known.named))
+        interface = self.interface(known.virtual, known.named)
+        self.sensors.check_axes(interface)
+        self.specimen.check_rotations(interface)
 
     def check_axes(self, axes: int) -> None:
         """Raise a fault unless the settings besides specimen and sensors suit an interface of so many axes."""

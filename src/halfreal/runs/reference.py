@@ -4,22 +4,24 @@
 
 B selects the interface.  A specimen with free degrees of freedom u_a of its own adds them to q: with u = (Bᵀq, u_a) its
 matrices are put at the places of both, without the simplifications that the rig's model of it may have.  A linear
-system is integrated exactly, a nonlinear one by the classical Runge–Kutta method, both on a step ``substeps`` times
-finer than the test's.
+system is integrated exactly, a nonlinear one by the classical Runge–Kutta method (by Newmark's if degrees of freedom
+without mass ask for it), both on a step ``substeps`` times finer than the test's.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..contracts.massless import MasslessError
 from ..contracts.specimen import KnownSpecimen
-from ..contracts.system import System
+from ..contracts.system import Method, System
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
 from ..models.excitations import silence
 from ..models.schemes.exact import Exact
+from ..models.schemes.newmark import Newmark
 from ..models.schemes.runge_kutta import RungeKutta4
 
 
@@ -43,6 +45,16 @@ def assembled(definition: Definition, specimen: KnownSpecimen) -> System:
     return specimen.attached_to(system, virtual.axes)
 
 
+def emulation(system: System, fine: float) -> Method:
+    """How the emulated system is integrated."""
+    if system.linear:
+        return Exact().method(system, fine)
+    try:
+        return RungeKutta4().method(system, fine)
+    except MasslessError:  # elements or dampers on degrees of freedom without mass
+        return Newmark(iterations=100).method(system, fine)
+
+
 def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None:
     """Interface displacements of the emulated system, every ``every``-th tick, (rows, axes); None if not known."""
     specimen = reference_specimen(definition)
@@ -51,7 +63,7 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     substeps = definition.reference.substeps
     fine = definition.timing.step / substeps
     system = assembled(definition, specimen)
-    method = (Exact() if system.linear else RungeKutta4()).method(system, fine)
+    method = emulation(system, fine)
     n = definition.virtual.axes
     outputs = channels("reference", "m", len(system.displacement_outputs))
     # while the specimen's stiffness is found out, the excitation waits

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .dde_sweep import sweep as sweep
     from .dde_system import DelayError as DelayError
     from .dde_system import DelaySystem as DelaySystem
+    from .elementwise import ElementMargins as ElementMargins
+    from .elementwise import element_margins as element_margins
     from .force_control import Convergence as Convergence
     from .force_control import Curves as Curves
     from .force_control import ForceControl as ForceControl
@@ -78,6 +80,7 @@ else:
                 "free_vibration"
             ),
             "force_method": "Forecast recommend",
+            "elementwise": "ElementMargins element_margins",
             "frf": "DataMargins FRF data_margins",
             "ideal_compensator": "Follower Ideal Performance ideal ideal_response performance",
             "linearise": "Linearisation derivative",

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import HalfrealError
+from .matching import matched
 
 LARGEST_PHASE_STEP = np.radians(60.0)
 LARGEST_GAIN_STEP = np.log(2.0)
@@ -138,38 +140,51 @@ class DataMargins:
 
 
 def data_margins(loop: FRF) -> DataMargins:
-    """Crossovers and margins of a single-channel loop, interpolated in log-magnitude and unwrapped phase.
+    """Crossovers and margins of a loop, interpolated in log-magnitude and unwrapped phase.
 
-    The error of a linear interpolation is at most an eighth of the second difference; the largest one next to a
-    crossover is taken twice.  Lines too far apart to interpolate between are refused.
+    Of a loop of several channels they are those of its eigenvalues, followed from line to line.  The error of a linear
+    interpolation is at most an eighth of the second difference; the largest one next to a crossover is taken twice.
+    Lines too far apart to interpolate between are refused.
     """
-    if loop.response.shape[1:] != (1, 1):
-        raise HalfrealError("margins from data are those of one channel; use encirclements for several channels")
-    values = loop.response[:, 0, 0]
+    if loop.response.shape[1] != loop.response.shape[2]:
+        shape = " × ".join(map(str, loop.response.shape[1:]))
+        raise HalfrealError(f"a loop has as many outputs as inputs, and the response is {shape}; close it first")
+    found = [_of_one(loop.frequency_hz, branch) for branch in _branches(loop.response).T]
+    return DataMargins(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+
+def _branches(response: np.ndarray) -> np.ndarray:
+    """Eigenvalues, (lines, channels), each column those that follow each other."""
+    values = np.linalg.eigvals(response)
+    for before, now in pairwise(values):
+        now[:] = now[[pair for _, pair in sorted(matched(before, now).items())]]
+    return np.asarray(values)
+
+
+def _of_one(hz: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The fields of ``DataMargins`` for one eigenvalue of a loop."""
     if np.any(values == 0):
-        raise HalfrealError(f"the response at {loop.frequency_hz[np.argmax(values == 0)]:.6g} Hz is zero; leave it out")
+        if not values.any():
+            return (np.zeros(0),) * 7
+        raise HalfrealError(f"the response at {hz[np.argmax(values == 0)]:.6g} Hz is zero; leave it out")
     size, phase = np.log(np.abs(values)), np.unwrap(np.angle(values))
     gain_step, phase_step = np.abs(np.diff(size)), np.abs(np.diff(phase))
     near = np.minimum(np.abs(size[1:]), np.abs(size[:-1])) < np.maximum(gain_step, LARGEST_GAIN_STEP)
-    refuse_coarse(loop.frequency_hz, near & (phase_step > LARGEST_PHASE_STEP), "the phase turns by more than 60°")
+    refuse_coarse(hz, near & (phase_step > LARGEST_PHASE_STEP), "the phase turns by more than 60°")
     crossing = _changes(size)
-    refuse_coarse(
-        loop.frequency_hz, crossing & (gain_step > LARGEST_GAIN_STEP), "the loop gain changes by more than a factor 2"
-    )
-    rows = [_crossover(loop.frequency_hz, size, phase, i) for i in np.flatnonzero(crossing).tolist()]
+    refuse_coarse(hz, crossing & (gain_step > LARGEST_GAIN_STEP), "the loop gain changes by more than a factor 2")
+    rows = [_crossover(hz, size, phase, i) for i in np.flatnonzero(crossing).tolist()]
     at_one = np.array(rows).reshape(-1, 4)
     rows = []
     for turn in range(int(np.floor(phase.min() / (2 * np.pi))) - 1, int(np.ceil(phase.max() / (2 * np.pi))) + 1):
         offset = phase - (2 * turn + 1) * np.pi
         turning = _changes(offset) & (np.abs(size[1:]) < GAIN_REACH) & (np.abs(size[:-1]) < GAIN_REACH)
-        refuse_coarse(
-            loop.frequency_hz, turning & (phase_step > LARGEST_PHASE_STEP), "the phase turns by more than 60°"
-        )
-        rows += [_crossover(loop.frequency_hz, offset, size, i) for i in np.flatnonzero(turning).tolist()]
+        refuse_coarse(hz, turning & (phase_step > LARGEST_PHASE_STEP), "the phase turns by more than 60°")
+        rows += [_crossover(hz, offset, size, i) for i in np.flatnonzero(turning).tolist()]
     at_turn = np.array(rows).reshape(-1, 4)
     lag = np.mod(np.degrees(at_one[:, 2]) + 180.0, 360.0)
     decibel = 20 / np.log(10)
-    return DataMargins(
+    return (
         at_one[:, 0],
         at_one[:, 1],
         np.where(lag == 0, 360.0, lag),

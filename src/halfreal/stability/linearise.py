@@ -26,6 +26,12 @@ SMALLEST = 1e-8
 RELATIVE = 6e-6
 """Perturbation of any other state: the cube root of the machine precision, best for a central difference."""
 MARGINAL = 1e-9
+HALF_RATE = 0.95
+"""Part of half the sampling rate from which on a pole alternates from tick to tick."""
+ALTERNATING = (
+    "it comes of a degree of freedom too stiff for its mass and the step (one without mass is better given none), or "
+    "of a loop gain near 1 there"
+)
 
 
 @dataclass(frozen=True)
@@ -68,13 +74,29 @@ class Linearisation:
         size = np.abs(self.continuous)
         return np.asarray(np.where(size > 0, -self.continuous.real / np.where(size > 0, size, 1.0), np.nan))
 
+    @property
+    def at_half_rate(self) -> np.ndarray:
+        """Which poles alternate from tick to tick, or nearly so: they are no motion that the step could follow."""
+        half = np.pi / (self.period * self.dt)
+        return np.asarray(np.abs(self.continuous.imag) > HALF_RATE * half) & (self.period == 1)
+
     def summary(self) -> str:
         """One sentence for people."""
         radius = self.spectral_radius
-        worst = self.continuous[0] if self.continuous.size else complex(-np.inf)
+        poles, alternating = self.continuous, self.at_half_rate
+        worst = poles[0] if poles.size else complex(-np.inf)
         rate, hz = worst.real, abs(worst.imag) / (2 * np.pi)
+        besides = f", which is half the sampling rate: {ALTERNATING}" if np.any(alternating[:1]) else ""
         if abs(radius - 1.0) <= MARGINAL:
-            return f"on the limit: spectral radius {radius:.9f}, a pole at {hz:.3g} Hz neither grows nor decays"
+            return (
+                f"on the limit: spectral radius {radius:.9f}, a pole at {hz:.3g} Hz neither grows nor decays{besides}"
+            )
+        if radius < 1.0 and besides and not alternating.all():
+            slowest = poles[~alternating][0]
+            return (
+                f"stable: spectral radius {radius:.6f}, the slowest pole at {abs(slowest.imag) / (2 * np.pi):.3g} Hz "
+                f"decays as exp({slowest.real:.3g} t/s); one at {hz:.3g} Hz decays as exp({rate:.3g} t/s){besides}"
+            )
         if radius < 1.0:
             return (
                 f"stable: spectral radius {radius:.6f}, the slowest pole at {hz:.3g} Hz decays as exp({rate:.3g} t/s)"

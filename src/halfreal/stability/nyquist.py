@@ -9,12 +9,16 @@ Postlethwaite, Int. J. Control 25 (1977) 81–127).  The curve of a model is ref
 its argument turns by no more than ``TURN`` from point to point.  Nothing is guessed: a pole on the imaginary axis, a
 curve through the origin, measured lines too far apart are refused in words.
 
+Responses are plotted element by element.  For a loop of several channels that is a picture and no criterion: what the
+elements would promise is told with the exact margin beside it (``elementwise.py``).
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +26,7 @@ import numpy as np
 from ..contracts.state_space import Delayed, StateSpace, check_square
 from ..errors import HalfrealError
 from ..figures import BAD, QUIET, TARGET, new_figure, styled
+from .elementwise import element_margins
 from .frf import FRF, LARGEST_PHASE_STEP, refuse_coarse
 
 if TYPE_CHECKING:
@@ -59,11 +64,26 @@ def product(*parts: Part, delay: float = 0.0, unit: str = "") -> FRF:
 
 @dataclass(frozen=True)
 class Curve:
-    """Frequency response, element by element, for Bode and Nyquist plots."""
+    """Frequency response, element by element, for Bode and Nyquist plots.
+
+    Elements are no margin of a loop of several channels: its exact one is told beside them.
+    """
 
     frequency_hz: np.ndarray
     response: np.ndarray
     unit: str = ""
+    loop: Part | None = None
+    """What it is the response of, if that has as many outputs as inputs and several of them, as a loop may."""
+
+    @cached_property
+    def caution(self) -> str:
+        """What the elements of a loop of several channels would promise, and its exact margin; else nothing."""
+        if self.loop is None:
+            return ""
+        try:
+            return f"as a loop: {element_margins(self.loop).summary()}"
+        except HalfrealError as error:
+            return f"as a loop: its margin is not that of any element, and is not known here: {error}"
 
     @property
     def magnitude(self) -> np.ndarray:
@@ -78,9 +98,8 @@ class Curve:
         low, high = self.frequency_hz[[0, -1]]
         peak = np.unravel_index(np.argmax(self.magnitude), self.magnitude.shape)
         size = f"{self.magnitude[peak]:.4g} {self.unit}".strip()
-        return f"{len(self.frequency_hz)} lines from {low:.4g} to {high:.4g} Hz, largest {size} at " + (
-            f"{self.frequency_hz[peak[0]]:.4g} Hz"
-        )
+        lines = f"{len(self.frequency_hz)} lines from {low:.4g} to {high:.4g} Hz, largest {size} at "
+        return lines + f"{self.frequency_hz[peak[0]]:.4g} Hz" + (f"; {self.caution}" if self.caution else "")
 
     @styled
     def plot(self) -> Figure:
@@ -91,6 +110,8 @@ class Curve:
             axes = figure.add_subplot(outputs, inputs, number)
             _nyquist_axes(axes, self.response[:, i, j])
             axes.set_title(_element(i, j, outputs * inputs))
+        if self.caution:
+            figure.suptitle(textwrap.fill(self.caution, 40 * inputs), fontsize=7)
         return figure
 
     @styled
@@ -114,12 +135,19 @@ class Curve:
 def curve(part: Part, omega: np.ndarray | None = None) -> Curve:
     """Frequency response for plots, at ω [rad/s]; by default the lines of the data, or where a model's curve bends."""
     if isinstance(part, FRF):
+        loop = _several_channels(part, part.response)
         if omega is None:
-            return Curve(part.frequency_hz, part.response, part.unit)
-        return Curve(np.asarray(omega) / (2 * np.pi), part.at(omega), part.unit)
+            return Curve(part.frequency_hz, part.response, part.unit, loop)
+        return Curve(np.asarray(omega) / (2 * np.pi), part.at(omega), part.unit, loop)
     if omega is None:
         omega = _smooth(lambda w: part.response(w).reshape(len(w), -1), _grid(part), largest=4000)
-    return Curve(np.asarray(omega) / (2 * np.pi), part.response(omega))
+    response = part.response(omega)
+    return Curve(np.asarray(omega) / (2 * np.pi), response, loop=_several_channels(part, response))
+
+
+def _several_channels(part: Part, response: np.ndarray) -> Part | None:
+    outputs, inputs = response.shape[1:]
+    return part if outputs == inputs > 1 else None
 
 
 # --- encirclements ----------------------------------------------------------------------------------------------------

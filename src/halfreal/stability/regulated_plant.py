@@ -47,7 +47,12 @@ class Part:
 def hybrid_plant(virtual: System, specimen: Part, actuator: Part) -> StateSpace:
     """The continuous plant; the virtual system's first input is the excitation, its first outputs the interface."""
     n = len(specimen.mass)
-    a_v, b_v, c_v, _ = virtual.first_order()
+    a_v, b_v, c_v, d_v = virtual.first_order()
+    if np.any(d_v[:n]):
+        raise HalfrealError(
+            "the interface is at a degree of freedom without mass, which follows a measured force at once, and a plant "
+            "with it has no state-space form; give the interface mass"
+        )
     mass = specimen.mass + actuator.mass
     stiffness, damping = specimen.stiffness + actuator.stiffness, specimen.damping + actuator.damping
     free = -np.linalg.solve(mass, np.hstack([stiffness, damping]))

@@ -14,10 +14,12 @@ however small: a virtual substructure with many modes is light at high frequency
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from ..contracts.massless import split
 from ..contracts.state_space import StateSpace
 from ..contracts.system import System
 from ..models.structures.base_excited import BaseExcited, Simplification
@@ -50,19 +52,29 @@ def substructured_loop(system: System, specimen: BaseExcited, simplification: Si
 
 
 def high_frequency_gain(system: System, fast_mass: np.ndarray) -> float:
-    """Spectral radius of L for ω → ∞; ``fast_mass`` is the specimen's M_p(∞), (axes, axes)."""
+    """Spectral radius of L for ω → ∞; ``fast_mass`` is the specimen's M_p(∞), (axes, axes).
+
+    Infinite where the specimen has mass at a place where the virtual part has none.
+    """
     interface = system.displacement_outputs[: len(fast_mass)]
-    light = interface @ np.linalg.solve(system.mass, interface.T)
+    heavy, bare = split(system.mass)
+    if np.any(np.abs(fast_mass @ interface @ bare) > 1e-10 * (np.abs(fast_mass) @ np.abs(interface) @ np.abs(bare))):
+        return np.inf
+    moved = interface @ heavy
+    light = moved @ np.linalg.solve(heavy.T @ system.mass @ heavy, moved.T)
     return float(np.abs(np.linalg.eigvals(fast_mass @ light)).max())
 
 
 def _from_forces(system: System, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """From forces on the interface to its displacements, velocities and accelerations."""
     interface = system.displacement_outputs[:axes]
-    a, b, _, _ = system.first_order()
-    n = len(interface.T)
-    pushed = -b[:, 2 : 2 + axes]  # a resisting force enters the system with a minus sign
-    none = np.zeros((axes, n))
-    motion = np.vstack([np.hstack([interface, none]), np.hstack([none, interface]), interface @ a[n:]])
-    direct = np.vstack([np.zeros((2 * axes, axes)), interface @ pushed[n:]])
-    return a, pushed, motion, direct
+    none = np.zeros((2 * axes, system.dofs))
+    moving = replace(
+        system,
+        displacement_outputs=np.vstack([interface, none]),
+        velocity_outputs=np.vstack([none[:axes], interface, none[axes:]]),
+        acceleration_outputs=np.vstack([none, interface]),
+    )
+    a, b, c, d = moving.first_order()
+    forces = slice(2, 2 + axes)
+    return a, -b[:, forces], c, -d[:, forces]  # a resisting force enters the system with a minus sign

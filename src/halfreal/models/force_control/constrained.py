@@ -51,6 +51,8 @@ class Constrained(StructureParts):
 
     kind: Literal["constrained"] = "constrained"
     targets: ClassVar[Commands] = "force"
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+    """Of every degree of freedom: the force on the specimen is found from accelerations."""
     constraint: Annotated[np.ndarray, Matrix("1")]
     """h, one row for each axis, one column for each degree of freedom."""
     method: ForceMethod
@@ -162,7 +164,7 @@ class Constrained(StructureParts):
 
     @property
     def caveat(self) -> str | None:
-        if all(element.law.kind == "linear" for element in self.elements):
+        if all(element.law.linear for element in self.elements):
             return None
         return "nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are"
 

@@ -26,6 +26,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ...contracts.massless import first_order_start
 from ...contracts.quantities import Hold
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
@@ -108,5 +109,4 @@ class Exact(Scheme):
                 f"the exact scheme integrates linear systems only, and this one has {system.elements.count} nonlinear "
                 "element(s); take another scheme, such as 'newmark' or 'kr-alpha'"
             )
-        initial = np.concatenate([system.displacement, system.velocity])
-        return exact_method(system.first_order(), initial, dt, self.hold)
+        return exact_method(system.first_order(), first_order_start(system), dt, self.hold)

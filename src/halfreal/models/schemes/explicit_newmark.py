@@ -30,7 +30,7 @@ class ExplicitNewmark(Scheme):
 
     def method(self, system: System, dt: float) -> Method:
         axes = system.inputs.shape[1] - EXCITATIONS
-        return splitting(system, dt, np.zeros((axes, axes)), 0.0, 0.0, 0.5, ("newmark1959", "nakashima1992"))
+        return splitting(self.kind, system, dt, np.zeros((axes, axes)), 0.0, 0.0, 0.5, ("newmark1959", "nakashima1992"))
 
     def critical_step(self, system: System) -> float | None:
         return newmark_limit(system, 0.0, 0.5)

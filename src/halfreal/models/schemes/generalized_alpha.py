@@ -21,6 +21,18 @@ Forces of nonlinear elements f = Σ b_e r_e, like those of inputs, are weighted 
 where only the deformations δ_e = b_eᵀ q_{n+1} on the right have to be iterated; all products with G⁻¹ are formed before
 the test.  Without elements one evaluation is exact, and with β = 0 too.
 
+*Degrees of freedom without mass* that cannot be condensed (``halfreal.contracts.massless``) have no acceleration to go
+on from, and a_n must not enter their step: it would alternate forever, a pole at half the sampling rate.  In the place
+of β, γ and the weights of a_n they have
+
+    with damping           v_{n+1} = v_n + Δt a_{n+1},    q_{n+1} = q_n + ½Δt (v_n + v_{n+1})     (trapezoidal rule)
+    with elements alone    v_{n+1} = v_n + Δt a_{n+1},    q_{n+1} = q_n + Δt v_{n+1}
+
+where a_{n+1} is the unknown of the step and no more.  Deformations that rest on the latter do not contract
+under the constant matrix, and are found by Newton's method with the elements' tangents k_t, of
+
+    δ_e = δ̃_e + Σ_f W_ef (k_f (δ_f − δ̃_f) − r_f(δ_f)) + …,    W_ef = (1 − α_f) b_eᵀ ∂q/∂a G⁻¹ b_f
+
 ============= ========================================================================
 q, v, a       displacement, velocity, acceleration of the degrees of freedom
 F = U u       force of the inputs, linear between their samples
@@ -38,8 +50,20 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from ...contracts.massless import MasslessError, Staged, linear, staged, undamped_modes
 from ...contracts.system import Method, System
-from ...kernels.linear import copy_to, dot, multiply_add, multiply_subtract, set_to, stored, three_products
+from ...kernels.block import Value
+from ...kernels.compile import kernel
+from ...kernels.linear import (
+    copy_to,
+    dot,
+    multiply_add,
+    multiply_subtract,
+    set_to,
+    solve_in_place,
+    stored,
+    three_products,
+)
 from ...kernels.restoring import commit, restoring_force
 from ...settings import Number
 from .scheme import Scheme, initial_state, shared_parameters
@@ -47,15 +71,30 @@ from .scheme import Scheme, initial_state, shared_parameters
 NOT_CONVERGED = 1
 
 
+@kernel
+def _newton(p, s, scale):  # type: ignore[no-untyped-def]
+    """Newton's change of the deformations in the place of ``s.change``, that of the constant matrix."""
+    elements = s.trial.shape[0]
+    for f in range(elements):
+        near = 1e-8 * scale + 1e-6 * abs(s.trial[f] - s.start[f])
+        rise = restoring_force(p.law[f], p.elements[f], s.permanent[f], s.start[f], s.trial[f] + near)
+        rise -= restoring_force(p.law[f], p.elements[f], s.permanent[f], s.start[f], s.trial[f] - near)
+        softer = p.initial[f] - 0.5 * rise / near
+        for e in range(elements):
+            s.jacobian[e, f] = (1.0 if e == f else 0.0) - p.coupling[e, f] * softer
+    solve_in_place(s.jacobian, s.change)
+
+
 def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     status = 0
     if s.started == 0.0:
         s.started = 1.0
         multiply_add(p.at_start, u, s.a)
+        multiply_add(p.velocity_at_start, u, s.v)
     else:
         n, elements = s.q.shape[0], p.law.shape[0]
         for i in range(n):
-            s.next_q[i] = s.q[i] + p.dt * s.v[i] + p.dt * p.dt * (0.5 - p.beta) * s.a[i]
+            s.next_q[i] = s.q[i] + p.dt * s.v[i] + p.displacement_before[i] * s.a[i]
         # the part of the new acceleration that needs no iteration
         set_to(0.0, s.known)
         for j in range(u.shape[0]):
@@ -68,7 +107,7 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         for e in range(elements):
             s.predicted[e] = dot(p.direction[e], s.next_q)
             s.start[e] = dot(p.direction[e], s.q)
-            s.trial[e] = s.predicted[e]
+            s.trial[e] = s.start[e] if p.newton > 0.0 else s.predicted[e]
             force = p.alpha_f * restoring_force(p.law[e], p.elements[e], s.permanent[e], s.start[e], s.start[e])
             for i in range(n):
                 s.known[i] -= p.action[e, i] * force
@@ -76,8 +115,8 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if elements > 0:
             scale = 0.0
             for i in range(n):
-                scale = max(scale, abs(s.q[i]) + abs(s.next_q[i]) + p.dt * p.dt * p.beta * abs(s.known[i]))
-            for _ in range(int(p.iterations)):
+                scale = max(scale, abs(s.q[i]) + abs(s.next_q[i]) + p.displacement_after[i] * abs(s.known[i]))
+            for iteration in range(int(p.iterations)):
                 copy_to(s.known, s.next_a)
                 for e in range(elements):
                     force = restoring_force(p.law[e], p.elements[e], s.permanent[e], s.start[e], s.trial[e])
@@ -86,20 +125,28 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                         s.next_a[i] += p.action[e, i] * force
                 status = 0
                 for e in range(elements):
-                    deformation = s.predicted[e] + p.dt * p.dt * p.beta * dot(p.direction[e], s.next_a)
-                    if not (abs(deformation - s.trial[e]) <= p.tolerance * scale):  # NaN has not converged either
+                    deformation = s.predicted[e]
+                    for i in range(n):
+                        deformation += p.direction[e, i] * p.displacement_after[i] * s.next_a[i]
+                    s.change[e] = deformation - s.trial[e]
+                    if not (abs(s.change[e]) <= p.tolerance * scale):  # NaN has not converged either
                         status = NOT_CONVERGED
-                    s.trial[e] = deformation
+                if status != 0 and p.newton > 0.0 and 0 < iteration < 0.5 * p.iterations:
+                    # else, as in the first step along the unloaded branch, the constant matrix is the safe one
+                    _newton(p, s, scale)
+                for e in range(elements):
+                    s.trial[e] += s.change[e]
                 if status == 0:
                     break
         for i in range(n):
-            s.next_q[i] += p.dt * p.dt * p.beta * s.next_a[i]
-            s.v[i] += p.dt * ((1.0 - p.gamma) * s.a[i] + p.gamma * s.next_a[i])
+            s.next_q[i] += p.displacement_after[i] * s.next_a[i]
+            s.v[i] += p.velocity_before[i] * s.a[i] + p.velocity_after[i] * s.next_a[i]
         commit(p.law, p.direction, p.elements, s.permanent, s.q, s.next_q)
         copy_to(s.next_q, s.q)
         copy_to(s.next_a, s.a)
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, y)
+    multiply_add(p.direct, u, y)
     return status
 
 
@@ -116,24 +163,59 @@ def generalized_alpha(
     references: tuple[str, ...],
 ) -> Method:
     """The method for given parameters; the schemes of this family choose them."""
+    found = staged(system)
+    system = found.system
     m, c, k = system.mass, system.damping, system.stiffness
-    late = 1.0 - alpha_f
-    effective = (1.0 - alpha_m) * m + late * (gamma * dt * c + beta * dt**2 * system.tangent_stiffness)
+    n, e, late = system.dofs, system.elements.count, 1.0 - alpha_f
+    on_bare = bool(np.any(system.elements.direction[:, found.heavy :]))
+    if on_bare and iterations == 1:
+        raise MasslessError(
+            "a nonlinear element acts on a degree of freedom without mass, whose place has to be found by iteration, "
+            "and this scheme makes none; take 'newmark' with iterations, or give it mass"
+        )
+    if np.any(system.acceleration_outputs[:, found.heavy :]):
+        raise MasslessError(
+            "the acceleration of a degree of freedom without mass is asked for, which has damping or a nonlinear "
+            "element and is integrated without one; ask for its displacement or velocity, or give it mass"
+        )
+    if found.bare and alpha_f >= 0.5:
+        raise MasslessError(
+            "a degree of freedom without mass has damping or a nonlinear element, and with rho_inf = 1 its error would "
+            "alternate from step to step without end; take rho_inf = 0.9 or less, or the scheme 'newmark'"
+        )
+    # weights of a_n and a_{n+1} in the displacements and velocities at the end of a step
+    many = (found.heavy, found.damped, found.algebraic)
+    q_before, q_after, v_before, v_after = (
+        np.repeat([mass, *bare], many)
+        for mass, bare in (
+            ((0.5 - beta) * dt**2, (0.0, 0.0)),
+            (beta * dt**2, (0.5 * dt**2, dt**2)),
+            ((1.0 - gamma) * dt, (0.0, 0.0)),
+            (gamma * dt, (dt, dt)),
+        )
+    )
+    effective = (1.0 - alpha_m) * m + late * (c * v_after + system.tangent_stiffness * q_after)
     inverse = np.linalg.inv(effective)
-    n, e = system.dofs, system.elements.count
+    action = inverse @ system.elements.direction.T
+    state, at_start, velocity_at_start = _start(found)
     parameters = {
         "dt": dt,
         "alpha_f": alpha_f,
-        "beta": beta,
-        "gamma": gamma,
+        "displacement_before": q_before,
+        "displacement_after": q_after,
+        "velocity_before": v_before,
+        "velocity_after": v_after,
         "iterations": float(iterations),
         "tolerance": tolerance,
-        "at_start": stored(np.linalg.solve(m, system.inputs)),
+        "newton": float(on_bare),
+        "coupling": late * (system.elements.direction * q_after) @ action,
+        "at_start": stored(at_start),
+        "velocity_at_start": stored(velocity_at_start),
         "on_inputs": stored(inverse @ system.inputs),
         "on_displacement": stored(inverse @ k),
         "on_velocity": stored(inverse @ (c + late * dt * k)),
-        "on_acceleration": stored(inverse @ (alpha_m * m + late * ((1.0 - gamma) * dt * c + (0.5 - beta) * dt**2 * k))),
-        "action": stored(inverse @ system.elements.direction.T),
+        "on_acceleration": stored(inverse @ (alpha_m * m + late * (c * v_before + k * q_before))),
+        "action": stored(action),
         "initial": system.elements.initial_stiffness,
         **shared_parameters(system),
     }
@@ -144,11 +226,13 @@ def generalized_alpha(
         "predicted": np.zeros(e),
         "start": np.zeros(e),
         "trial": np.zeros(e),
+        "change": np.zeros(e),
+        "jacobian": np.zeros((e, e)),
     }
     return Method(
         step=generalized_alpha_step,
         parameters=parameters,
-        state={**initial_state(system), **work},
+        state={**state, **work},
         frozen=("started", "permanent", *work),
         faults={
             NOT_CONVERGED: f"its deformations still change by more than {tolerance:g} of the displacement after "
@@ -158,10 +242,45 @@ def generalized_alpha(
     )
 
 
+def _start(found: Staged) -> tuple[dict[str, Value], np.ndarray, np.ndarray]:
+    """The state before the first inputs, and what these add to accelerations and to velocities of what has no mass."""
+    system, n = found.system, found.heavy
+    if not found.bare:
+        return initial_state(system), np.linalg.solve(system.mass, system.inputs), np.zeros_like(system.inputs)
+    moving = np.where(np.arange(system.dofs) < n, system.velocity, 0.0)
+    resisting = system.damping @ moving + system.stiffness @ system.displacement
+    forces, permanent = system.elements.loaded(system.displacement)
+    resisting += forces @ system.elements.direction
+    # unknown are the accelerations of what has mass and the velocities of what has damping
+    m = n + found.damped
+    unknown = system.mass[:m, :m] + np.where(np.arange(m) < n, 0.0, system.damping[:m, :m])
+    solved = np.linalg.solve(unknown, np.column_stack([system.inputs, -resisting])[:m])
+    rates = np.vstack([solved, np.zeros((found.algebraic, solved.shape[1]))])
+    a, v = rates.copy(), rates.copy()
+    a[n:], v[:n] = 0.0, 0.0
+    state: dict[str, Value] = {
+        "q": system.displacement.astype(float),
+        "v": moving + v[:, -1],
+        "a": a[:, -1].copy(),
+        "permanent": permanent,
+        "u": np.zeros(system.inputs.shape[1]),
+        "started": 0.0,
+    }
+    return state, a[:, :-1], v[:, :-1]
+
+
 def newmark_limit(system: System, beta: float, gamma: float) -> float | None:
-    """Longest stable step [s] of Newmark's method, 1/(ω_max √(γ/2 − β)) without damping, which never shortens it."""
-    highest = float(system.natural_frequencies()[-1])
-    if 2.0 * beta >= gamma or highest == 0.0:
+    """Longest stable step [s] of Newmark's method, 1/(ω_max √(γ/2 − β)) without damping, which never shortens it.
+
+    Dampers in series with springs hold those at high frequency: ω_max is that of the structure with them locked.
+    """
+    if 2.0 * beta >= gamma:
+        return None
+    found = staged(linear(system))
+    n = found.heavy
+    squares = undamped_modes(found.system.mass[:n, :n], found.system.stiffness[:n, :n])[0]
+    highest = float(np.sqrt(max(squares[-1], 0.0)))
+    if highest == 0.0:
         return None
     return float(1.0 / (highest * np.sqrt(0.5 * gamma - beta)))
 

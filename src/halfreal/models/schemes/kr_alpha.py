@@ -39,6 +39,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import add_restoring, commit
@@ -74,6 +75,7 @@ def kr_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     copy_to(s.v, s.velocity)
     multiply_add(p.lag, s.a, s.velocity)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.velocity, p.acceleration_outputs, s.a, y)
+    multiply_add(p.direct, u, y)
     return 0
 
 
@@ -84,6 +86,7 @@ class KRAlpha(Scheme):
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.75
 
     def method(self, system: System, dt: float) -> Method:
+        system = condensed(system, self.kind)
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
         gamma = 0.5 - alpha_m + alpha_f

@@ -37,6 +37,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from ...contracts.finding import Finding
+from ...contracts.massless import MasslessError, condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import add_restoring, commit
@@ -80,10 +81,12 @@ def operator_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.v[i] += p.dt * (1.0 - p.gamma) * s.a[i]
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, y)
+    multiply_add(p.direct, u, y)
     return 0
 
 
 def splitting(
+    kind: str,
     system: System,
     dt: float,
     stiffness: np.ndarray,
@@ -93,6 +96,12 @@ def splitting(
     references: tuple[str, ...],
 ) -> Method:
     """The method for given parameters; ``stiffness`` is K̂, (axes, axes)."""
+    system = condensed(system, kind)
+    if np.any(system.feedthrough[:, EXCITATIONS:]):
+        raise MasslessError(
+            f"the interface is at a degree of freedom without mass, which moves with the measured force at once, and "
+            f"'{kind}' moves the specimen before its force is known; give the interface mass"
+        )
     m, c = system.mass, system.damping
     interface = -system.inputs[:, EXCITATIONS:]
     correction = gamma * dt * c + beta * dt**2 * (system.tangent_stiffness + interface @ stiffness @ interface.T)
@@ -156,4 +165,4 @@ class OperatorSplitting(Scheme):
     def method(self, system: System, dt: float) -> Method:
         beta, gamma = 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha
         references = ("combescure1997", "nakashima1992")
-        return splitting(system, dt, self.specimen_stiffness, self.alpha, beta, gamma, references)
+        return splitting(self.kind, system, dt, self.specimen_stiffness, self.alpha, beta, gamma, references)

@@ -24,6 +24,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
@@ -67,6 +68,7 @@ def runge_kutta_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     copy_to(u, s.u)
     _acceleration(p, s.permanent, s.q, s.q, s.v, u, s.a)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, y)
+    multiply_add(p.direct, u, y)
     return 0
 
 
@@ -107,6 +109,7 @@ class _RungeKutta(Scheme):
     weights: ClassVar[tuple[float, ...]]
 
     def method(self, system: System, dt: float) -> Method:
+        system = condensed(system, self.kind)
         tableau, n, nu = np.array(self.tableau), system.dofs, system.inputs.shape[1]
         stages = len(tableau)
         initial = initial_state(system)

@@ -47,6 +47,7 @@ def shared_parameters(system: System) -> dict[str, Value]:
         "displacement_outputs": stored(system.displacement_outputs),
         "velocity_outputs": stored(system.velocity_outputs),
         "acceleration_outputs": stored(system.acceleration_outputs),
+        "direct": stored(system.feedthrough),
         "law": system.elements.law,
         "direction": system.elements.direction,
         "elements": system.elements.parameters,

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
+from ...contracts.massless import undamped_modes
 from ...settings import Number, Settings
 
 
@@ -28,10 +29,11 @@ class Rayleigh(Settings):
 
 
 def modal_damping(mass: np.ndarray, stiffness: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-    """C with the given damping ratio in every mode (one for all, or one each in order of frequency)."""
-    import scipy.linalg
+    """C with the given damping ratio in every mode (one for all, or one each in order of frequency).
 
-    squares, shapes = scipy.linalg.eigh(stiffness, mass)
+    There are as many modes as degrees of freedom with mass; those without follow at once, and are not damped.
+    """
+    squares, shapes = undamped_modes(mass, stiffness)
     rates = 2.0 * np.broadcast_to(ratios, squares.shape) * np.sqrt(np.maximum(squares, 0.0))
     left = mass @ shapes
     return np.asarray(left * rates @ left.T)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ... import units
 from ...contracts.finding import Finding
 from ...contracts.known import Known
+from ...contracts.massless import MasslessError, is_regular
 from ...contracts.quantities import ActsAs, Hold
 from ...contracts.system import Method, System
 from ...settings import fault
@@ -30,7 +31,13 @@ class Integrated(OneBlock):
 
     def check_step(self, dt: float) -> None:
         """Raise a fault if the scheme is not stable at this step for the structure on its own."""
-        check_step(self.scheme, self.system("none"), dt)
+        system = self.system("none")
+        try:
+            if not is_regular(system.mass):
+                self.scheme.method(system, dt)
+            check_step(self.scheme, system, dt)
+        except MasslessError as error:
+            raise fault(str(error), "scheme") from error
 
     def fits(self, known: Known) -> None:
         super().fits(known)

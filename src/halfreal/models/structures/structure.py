@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.axes import is_rotation
+from ...contracts.known import Known
+from ...contracts.massless import ZERO, settled, split
 from ...contracts.quantities import ActsAs
 from ...contracts.system import System
 from ...contracts.virtual import Virtual
@@ -23,8 +26,8 @@ from ..schemes.any_scheme import AnyScheme
 from ..schemes.exact import Exact
 from . import virtual_block as virtual
 from .damping import Rayleigh, modal_damping
+from .elements import Element, assemble, contradiction
 from .integrated import Integrated
-from .restoring import Element, assemble
 from .virtual_block import Quantity
 
 if TYPE_CHECKING:
@@ -57,7 +60,8 @@ class StructureParts(Virtual):
     """Masses, dampers, springs and nonlinear elements, what excites them and what is recorded of them."""
 
     kind: str
-    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
+    mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
+    """Degrees of freedom may have none, as rotations without inertia: they follow the others at once."""
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     rayleigh: Rayleigh | None = None
@@ -70,7 +74,13 @@ class StructureParts(Virtual):
     elements: tuple[Element, ...] = ()
     initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
     initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
-    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
+    responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict, validate_default=True)
+
+    @field_validator("mass")
+    @classmethod
+    def _none_is_negative(cls, mass: np.ndarray) -> np.ndarray:
+        check_mass(mass)
+        return mass
 
     # --- checks that need two fields stand on the later one, so that all faults come at once ------------------------
 
@@ -96,9 +106,11 @@ class StructureParts(Virtual):
     @field_validator("modal_damping")
     @classmethod
     def _one_ratio_or_all(cls, ratios: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        n = dofs_of(info)
-        if ratios is not None and n is not None and len(ratios) not in (1, n):
-            raise fault(f"{len(ratios)} damping ratios for {n} modes; give one for all modes or {n}")
+        mass = info.data.get("mass")
+        modes = 1 if mass is None else split(mass)[0].shape[1]
+        if ratios is not None and mass is not None and len(ratios) not in (1, modes):
+            without = f" ({len(mass) - modes} degrees of freedom have no mass)" if modes < len(mass) else ""
+            raise fault(f"{len(ratios)} damping ratios for {modes} modes{without}; give one for all modes or {modes}")
         return ratios
 
     @field_validator("force_dof", "elements", "responses")
@@ -109,6 +121,15 @@ class StructureParts(Virtual):
         if beyond:
             raise fault(f"degree of freedom {beyond[0]} where the mass matrix has {n}; count from 1 to {n}")
         return value
+
+    @field_validator("responses")
+    @classmethod
+    def _rotations_are_rotations(cls, responses: dict[str, Response], info: ValidationInfo) -> dict[str, Response]:
+        known = {one.dof: (one.rotation, f"the response '{name}'") for name, one in responses.items()}
+        wrong = contradiction(info.data.get("elements", ()), known)
+        if wrong is not None:
+            raise fault(wrong)
+        return responses
 
     @field_validator("ground", "initial_displacement", "initial_velocity")
     @classmethod
@@ -128,6 +149,11 @@ class StructureParts(Virtual):
     def dofs(self) -> int:
         return len(self.mass)
 
+    @property
+    def influence(self) -> np.ndarray:
+        """ι of a ground acceleration, (n,)."""
+        return np.ones(self.dofs) if self.ground is None else self.ground
+
     def check_excitation(self, excitation: ActsAs) -> None:
         """Raise a fault if the structure does not say how this excitation acts."""
         if excitation == "support" and self.support is None:
@@ -140,8 +166,7 @@ class StructureParts(Virtual):
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:
-        kinds = [element.law.kind for element in self.elements]
-        return tuple(f"virtual: a {kind} element" for kind in kinds if kind != "linear")
+        return tuple(f"virtual: a {element.law.kind} element" for element in self.elements if not element.law.linear)
 
 
 class Structure(StructureParts, Integrated):
@@ -164,7 +189,7 @@ class Structure(StructureParts, Integrated):
     @field_validator("scheme")
     @classmethod
     def _can_integrate(cls, scheme: AnyScheme, info: ValidationInfo) -> AnyScheme:
-        nonlinear = sorted({element.law.kind for element in info.data.get("elements", ())} - {"linear"})
+        nonlinear = sorted({one.law.kind for one in info.data.get("elements", ()) if not one.law.linear})
         if nonlinear and scheme.linear_only:
             raise fault(
                 f"'{scheme.kind}' integrates linear structures only, and an element is {nonlinear[0]}; take another "
@@ -179,17 +204,35 @@ class Structure(StructureParts, Integrated):
         """Number of interface degrees of freedom."""
         return len(self.interface)
 
+    @property
+    def turning(self) -> tuple[bool, ...] | None:
+        """As elements and responses say it; names tell where they say nothing."""
+        sorts = {one.dof: one.rotation for one in self.responses.values()}
+        sorts |= {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
+        found = tuple(sorts.get(dof, False) for dof in self.interface)
+        return found if any(found) else None
+
+    def fits(self, known: Known) -> None:
+        super().fits(known)
+        named = zip(self.interface, known.named or (), strict=False)
+        of_axes = {dof: (is_rotation(name), f"the name '{name}' of its axis") for dof, name in named}
+        wrong = contradiction(self.elements, of_axes)
+        if wrong is not None:
+            raise fault(wrong, "elements")
+
     def initial_target(self) -> np.ndarray:
         """Interface displacements at the start [m]."""
-        return self._or_zeros(self.initial_displacement)[[dof - 1 for dof in self.interface]]
+        if self.initial_displacement is None:
+            return np.zeros(self.axes)
+        return settled(self.system("none"))[[dof - 1 for dof in self.interface]]
 
     def system(self, excitation: ActsAs) -> System:
         """Matrices; inputs u = (excitation, its rate, feedback…), outputs y = (interface displacement…, responses…)."""
         self.check_excitation(excitation)
         n = self.dofs
         unit = np.eye(n)
-        springs = assemble([element for element in self.elements if element.law.kind == "linear"], n)
-        elements = assemble([element for element in self.elements if element.law.kind != "linear"], n)
+        springs = assemble([element for element in self.elements if element.law.linear], n)
+        elements = assemble([element for element in self.elements if not element.law.linear], n)
         stiffness = self.stiffness + springs.stiffness
         inputs = np.zeros((n, 2 + self.axes))
         if excitation == "support" and self.support is not None:
@@ -198,7 +241,7 @@ class Structure(StructureParts, Integrated):
         elif excitation == "force" and self.force_dof is not None:
             inputs[:, 0] = unit[self.force_dof - 1]
         elif excitation == "ground":
-            inputs[:, 0] = -self.mass @ (np.ones(n) if self.ground is None else self.ground)
+            inputs[:, 0] = -self.mass @ self.influence
         interface = unit[[dof - 1 for dof in self.interface]]
         inputs[:, 2:] = -interface.T
         outputs = {
@@ -261,10 +304,26 @@ def _named_dofs(value: object) -> list[int]:
     found: list[int] = []
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ():
         if isinstance(item, Element):
-            found += item.between
+            found += item.dofs
         else:
             found.append(item.dof if isinstance(item, Response) else item)
     return found
+
+
+def check_mass(mass: np.ndarray) -> None:
+    """Raise a fault if a degree of freedom has negative mass, or none and yet mass that couples it to others."""
+    diagonal = np.diag(mass)
+    worst = int(np.argmin(diagonal))
+    if diagonal[worst] < 0.0:
+        raise fault(f"the mass of degree of freedom {worst + 1} is {diagonal[worst]:g}; check the signs")
+    coupled = [i for i in np.flatnonzero(diagonal == 0.0) if np.any(np.abs(mass[i]) > ZERO * np.abs(mass).max())]
+    if coupled:
+        raise fault(
+            f"degree of freedom {coupled[0] + 1} has no mass on the diagonal and mass beside it; make its row and "
+            "column zero, or give it mass"
+        )
+    if not np.any(diagonal):
+        raise fault("no degree of freedom has mass; give one some")
 
 
 def _check_length(vector: np.ndarray | None, info: ValidationInfo, *at: str) -> None:
