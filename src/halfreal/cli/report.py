@@ -77,8 +77,8 @@ def info(
             typer.echo(run.title)
             console().print(verdict_table(run))
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
-            for reason in run.reasons if run.verdict == "NO-GO" else ():
-                typer.echo(f"NO-GO: {reason}")
+            for reason in run.reasons if run.verdict in ("NO-GO", "MARGINAL") else ():
+                typer.echo(f"{run.verdict}: {reason}")
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))
             for event in run.events:
                 typer.echo(f"  {event.time:10.4f} s  {event.text}")

@@ -18,7 +18,7 @@ from ...runs.loop_stability import LoopStability, loop_stability
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import Run
 from ...stability.force_method import Forecast, recommend
-from ...stability.open_loop import response_to_command
+from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
 from .nonlinear import Nonlinear, examine, is_nonlinear
 
@@ -37,7 +37,7 @@ class Examined:
     text: str | None = None
     progress: Progress | None = None
     tries_remedies: bool = True
-    """Whether what would make a NO-GO pass is tried out."""
+    """Whether what would make the test pass is tried out."""
 
     @cached_property
     def stability(self) -> LoopStability:
@@ -86,7 +86,7 @@ class Examined:
         """The loop, opened at the command and linearised at rest, from the command to these channels."""
         loop = build(self.definition, OPEN_LOOP)
         loop.run(SETTLING_TICKS)
-        return response_to_command(loop, outputs)
+        return answer(loop, outputs)
 
     def force_methods(
         self, virtual: Constrained, stiffness: np.ndarray, noise: float, amplitude: float
