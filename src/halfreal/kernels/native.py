@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import re
 from collections.abc import Callable
@@ -21,6 +22,9 @@ from .compile import STEP, WRAPPER, cacheable, identity
 from .origin import halfreals
 
 BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types.intp)
+NATIVE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c_double, *[ctypes.c_void_p] * 2
+)  # Numba's calling convention: places for the value and for what was raised, then p, s, t, u, y
 RULES = "use plain arithmetic, loops and the math module on floats and float arrays, and allocate nothing"
 STATUS = f"return 0 if all is well, or a whole number from 1 to {LARGEST_FAULT} as a fault"
 
@@ -49,6 +53,16 @@ def record_at(typingctx, address, layout):  # type: ignore[no-untyped-def]
 def is_own(step: Callable[..., int]) -> bool:
     """Whether a block's function is halfreal's own; any other is the user's."""
     return halfreals(step.__code__.co_filename) and step.__closure__ is None
+
+
+def call_native(
+    address: int, p: np.ndarray, s: np.ndarray, t: float, u: np.ndarray, y: np.ndarray
+) -> tuple[int, int]:
+    """Call a compiled block once, from Python: how the call ended (0 if well) and the block's status."""
+    status, raised = ctypes.c_int64(), ctypes.c_void_p()
+    places = ctypes.byref(status), ctypes.byref(raised)
+    ended = NATIVE(address)(*places, p.ctypes.data, s.ctypes.data, t, u.ctypes.data, y.ctypes.data)
+    return int(ended), int(status.value) - 1
 
 
 _compiled: dict[tuple[Any, ...], Any] = {}

@@ -17,7 +17,7 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import derivative
+from .linearise import derivative, memory_of
 
 PROBE = "probe"
 
@@ -48,7 +48,12 @@ def open_loop(loop: Loop) -> StateSpace:
     rows = np.concatenate([states, outputs])
     by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
     n = states.size
-    return StateSpace(a=by_state[:n], b=by_probe[:n], c=-by_state[n:], d=-by_probe[n:], dt=loop.dt)
+    a, b, c = by_state[:n], by_probe[:n], -by_state[n:]
+    memory = memory_of(loop, a, states)
+    if memory is not None:
+        inner, outer = memory.bases()
+        a, b, c = outer @ a @ inner, outer @ b, c @ inner
+    return StateSpace(a=a, b=b, c=c, d=-by_probe[n:], dt=loop.dt)
 
 
 def _probed(loop: Loop) -> list[str]:

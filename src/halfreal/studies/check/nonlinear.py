@@ -20,7 +20,7 @@ from ...definition.user_code import remembered
 from ...kernels.loop import Loop
 from ...runs.build import build
 from ...safety.limits import Limits
-from ...stability.linearise import Linearisation, derivative
+from ...stability.linearise import matrix_of, slopes, without_memory
 
 UNDISTURBED = Purpose(ideal=True, endless=True)
 POINTS = 60
@@ -105,7 +105,8 @@ def moving_radius(loop: Loop) -> float:
     """
     memories = loop.memory_indices()
     indices = np.concatenate([loop.dynamic_indices(), memories])
-    values = Linearisation(derivative(loop, indices, indices), loop.dt).eigenvalues
+    matrix = matrix_of(slopes(loop, indices, indices), indices.size)
+    values = without_memory(loop, matrix, indices).eigenvalues
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
     return float(np.abs(np.delete(values, resting)).max())
