@@ -36,6 +36,12 @@ CONVERGED = 4
 POWER, STEADY, LEAST = 5, 1.3, 0.6
 """A power of h is one whose estimates change by the same factor, within this one, at so many sizes in a row; below the
 last factor they tend to zero, and that is a slope."""
+UNCHANGED = 1.05
+"""Mean factor up to which such estimates are one slope and rounding."""
+NOTHING = 1e-15
+"""Part of the largest estimate below which another one, in whatever unit, is rounding."""
+DENORMAL = 1e-290
+"""Changes of this size are lost in numbers that have no digits left."""
 ROUNDING = 64.0 * np.finfo(float).eps
 
 Image = Callable[[float], np.ndarray]
@@ -62,13 +68,14 @@ def slope(image: Image, size: float) -> Slope:
     second, blur = _difference(image, size / SHRUNK)
     if np.all(_agree(first, second, blurred + blur)):
         return Slope(first, np.zeros(first.shape, dtype=bool))
+    felt = np.abs(first) >= NOTHING * np.nanmax(np.abs(first), initial=0.0)
     estimates, blurs = [first, second], [blurred, blur]
     for rung in range(2, SIZES):
         estimate, blur = _difference(image, size / SHRUNK**rung)
         estimates.append(estimate)
         blurs.append(blur)
     entries = [_settled(*one) for one in zip(np.transpose(estimates), np.transpose(blurs), strict=True)]
-    return Slope(np.array([value for value, _ in entries]), np.array([without for _, without in entries]))
+    return Slope(np.array([value for value, _ in entries]), felt & np.array([without for _, without in entries]))
 
 
 def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[float, bool]:
@@ -78,11 +85,12 @@ def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[float, bool]:
     with np.errstate(all="ignore"):
         changes = np.abs(after - before)
         shrinking, ratios = changes[1:] <= 0.5 * changes[:-1], after / before
-    power = _in_a_row((ratios > LEAST) & np.isfinite(ratios), POWER)
-    for first in power:
-        window = ratios[first : first + POWER]
-        if window.max() <= STEADY * window.min() and not np.any(alike < first + POWER):
-            return float(estimates[0] if np.isfinite(estimates[0]) else estimates[first]), True
+    known = np.flatnonzero(np.isfinite(estimates))
+    if known.size and not np.any(alike < known[0] + POWER):
+        window = ratios[known[0] : known[0] + POWER]  # from the first size on: further down, rounding looks like it
+        if window.size == POWER and window.min() > LEAST and window.max() <= STEADY * window.min():
+            changes_with_size = abs(float(np.log(window).mean())) > np.log(UNCHANGED)
+            return float(estimates[known[0]]), changes_with_size
     if alike.size:
         return float(after[alike[0]] if alike[0] > 0 else before[0]), False
     limits = _in_a_row(shrinking, CONVERGED)
@@ -115,4 +123,4 @@ def _difference(image: Image, size: float) -> tuple[np.ndarray, np.ndarray]:
     """The central difference, NaN where it is not known, and what rounding may have made of it."""
     ahead, behind = image(size), image(-size)
     with np.errstate(all="ignore"):
-        return (ahead - behind) / (2.0 * size), ROUNDING * (np.abs(ahead) + np.abs(behind)) / size
+        return (ahead - behind) / (2.0 * size), (ROUNDING * (np.abs(ahead) + np.abs(behind)) + DENORMAL) / size
