@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from . import tick as compiled
 from .block import Block, Channel, flatten, layout
 from .checked import MOST_PASSES
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
-from .native import call_native, compile_block
+from .native import call_native, compile_block, place_of
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
@@ -228,7 +227,14 @@ class Loop:
 
     def describe(self, fault: float) -> str:
         """The fault channel's value in words; empty if there is none."""
-        return self.faults().get(int(fault), f"fault {fault:g}") if fault != 0.0 else ""
+        if fault == 0.0:
+            return ""
+        row, code = divmod(int(fault), 1000)
+        known = self.faults().get(int(fault))
+        if known is not None or not 0 < row <= len(self.blocks):
+            return known or f"fault {fault:g}"
+        block = self.blocks[row - 1]
+        return f"block '{block.name}': {place_of(block.step)} returned {code}, a fault of its own"
 
     def faults(self) -> dict[int, str]:
         """Every value of the fault channel that a block has words for, in words."""
@@ -293,10 +299,9 @@ class Loop:
         row, code = divmod(int(self.vector[compiled.FAULT]), 1000)
         if code != compiled.RAN_AWAY:
             return f"a block's loops did not end, after another fault: {self.describe(self.vector[compiled.FAULT])}"
-        step = self.blocks[row - 1].step.__code__
         return (
             f"{self.describe(self.vector[compiled.FAULT])}, in tick {self.vector[compiled.TICK]:g}; give every loop of "
-            f"'{step.co_name}' ({Path(step.co_filename).name}, line {step.co_firstlineno}) a largest number of passes"
+            f"{place_of(self.blocks[row - 1].step)} a largest number of passes"
         )
 
     def drive(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
@@ -87,7 +87,7 @@ def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS)
     check_function(path, name, arguments)
     try:
         module = import_file(path).module
-    except (Exception, TookTooLongError) as error:
+    except (Exception, TookTooLongError, SystemExit) as error:
         raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
     found = getattr(module, name)
     function: Callable[..., Any] = getattr(found, "py_func", found)  # one already decorated by Numba is compiled again
@@ -128,24 +128,42 @@ def try_out(block: Block, calls: int = 2) -> None:
             )
         if not 0 <= status <= LARGEST_FAULT:
             raise UserFunctionError(f"{who} returned {status}; {STATUS}")
+        if status != 0:
+            words = f" ({block.faults[status]})" if status in block.faults else ""
+            raise UserFunctionError(
+                f"{who} returned {status}{words} at rest, where all inputs are zero: a fault that would stop the test "
+                f"in its first tick; {STATUS}"
+            )
         for channel, value in zip(block.outputs, y, strict=False):
             if not np.isfinite(value):
                 raise UserFunctionError(f"block '{block.name}': its output '{channel.name}' is {value} at rest")
 
 
 def _why(block: Block, calls: int, dt: float) -> str:
-    """What a function raised, and in which line, out of the same calls in plain Python, which does tell."""
-    p, s = _record(block.parameters), _record(block.state)
-    u, y = np.zeros(len(block.inputs)), np.zeros(len(block.outputs))
+    """What a function raised at rest, and in which line."""
+    u = np.zeros(len(block.inputs))
+    found = in_plain_python(block, flatten(block.state), [(call * dt, u) for call in range(calls)])
+    return found or "an exception when compiled, and none in plain Python"
+
+
+def in_plain_python(block: Block, state: np.ndarray, calls: Sequence[tuple[float, np.ndarray]]) -> str:
+    """What a user's function does wrong in calls at times t with inputs u, out of plain Python, which does tell.
+
+    Empty if it does nothing wrong there, or takes too long.
+    """
+    p, y = _record(block.parameters), np.zeros(len(block.outputs))
+    s = state.copy().view(np.dtype((np.record, layout(block.state))))[0]
     try:
         with _in_python(block.step), within(LONGEST_EXPLANATION), np.errstate(divide="raise", invalid="raise"):
-            for call in range(calls):
-                block.step(p, s, call * dt, u, y)
+            for t, u in calls:
+                status = block.step(p, s, t, u.copy(), y)
+                if not 0 <= status <= LARGEST_FAULT:
+                    return f"returned {status}; {STATUS}"
     except Exception as error:
         return told(error, Path(block.step.__code__.co_filename))
     except TookTooLongError:
         pass
-    return "an exception when compiled, and none in plain Python"
+    return ""
 
 
 @contextmanager

@@ -141,9 +141,10 @@ def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:
     loop.vector[:] = base
     if fault:
         return f"the loop cannot be linearised: {fault}"
-    bad = [loop.name_of(i) for i in range(now.size) if not np.isfinite(now[i])]
+    bad = [name for name, place in loop.index.items() if not np.isfinite(now[place])]
+    bad += [loop.name_of(int(i)) for i in rows if not np.isfinite(now[i])]
     if bad:
-        return f"the loop cannot be linearised: '{bad[0]}' is {now[~np.isfinite(now)][0]}; mend the block that writes it"
+        return f"the loop cannot be linearised: '{bad[0]}' is not finite; mend the block that writes it"
     smallest = first_size(base[index]) / SHRUNK ** (SIZES - 1)
     return (
         f"the loop cannot be linearised: '{loop.name_of(int(rows[0]))}' is not finite, or a block has a fault, once "

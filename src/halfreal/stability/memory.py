@@ -96,7 +96,7 @@ def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
                 whole[[place[int(i)] for i in fields]] = direction
                 kind.append(whole)
                 large = np.abs(direction) > 1e-6 * np.abs(direction).max()
-                names += [loop.name_of(int(i)) for i, one in zip(fields, large, strict=True) if one]
+                names += [loop.name_of(int(i)).split("[")[0] for i, one in zip(fields, large, strict=True) if one]
     rows = np.array(held).reshape(-1, indices.size)
     columns = np.array(unread).reshape(-1, indices.size).T
     return Memory(rows, columns, tuple(dict.fromkeys(names)))
