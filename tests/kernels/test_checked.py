@@ -262,7 +262,7 @@ def vectorized(p, s, t, u, y):
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        (printing, "needs the interpreter, or a library .*numba_gil_ensure"),
+        (printing, "prints; a tick cannot"),
         (objects, r"it uses the interpreter \(test_checked.py, line \d+\)"),
         (blas, "needs the interpreter, or a library .*numba_xxdot"),
         (drawing, "needs the interpreter, or a library .*numba_get_np_random_state"),

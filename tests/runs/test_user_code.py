@@ -47,7 +47,11 @@ def mine(tmp_path):
     ("name", "words"),
     [
         ("coupling", "block 'coupling': its loops did not end within 100,000,000 passes in one call"),
-        ("index", "block 'coupling': it raised an exception"),
+        (
+            "index",
+            "block 'coupling': it raised an exception: 'index' (mine.py, line 18) raised IndexError: index 1 is out of "
+            "bounds for axis 0 with size 1 at mine.py, line 19",
+        ),
     ],
 )
 def test_a_coupling_that_goes_wrong_in_the_middle_trips_the_rehearsal_in_its_tick(mine, name, words):

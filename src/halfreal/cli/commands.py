@@ -13,7 +13,7 @@ import typer
 from .. import __version__
 from ..orphans import Ended, raise_when_ended
 from ..places import found
-from .options import told
+from .options import show_tracebacks, told
 
 P = ParamSpec("P")
 app = typer.Typer(
@@ -58,8 +58,12 @@ def halfreal(
     version: Annotated[
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version and end.")
     ] = False,
+    with_traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error came up that nobody foresaw.")
+    ] = False,
 ) -> None:
-    """Options that need no command."""
+    """Options that come before a command."""
+    show_tracebacks(with_traceback)
 
 
 def quietly(command: Callable[P, None]) -> Callable[P, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 OK, NO, WRONG = 0, 1, 2
 """Exit codes: all is well; the answer is no; the input is wrong."""
+ENDS = (typer.Exit, typer.Abort, typer.BadParameter)
+"""How a command says to the command line that it ends."""
 P = ParamSpec("P")
 
 DefinitionFile = Annotated[Path, typer.Argument(metavar="TEST.toml", help="The test definition.", show_default=False)]
@@ -25,18 +28,43 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
 
 
+shows_tracebacks = False
+"""Whether an error that nobody foresaw is raised with its traceback, for those who mend it."""
+
+
+def show_tracebacks(asked: bool) -> None:
+    global shows_tracebacks
+    shows_tracebacks = asked
+
+
+def unexpected(error: Exception) -> str:
+    """An error that nobody foresaw, in one line: what it is, where it came up, and what to report."""
+    from ..kernels.origin import halfreals
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if halfreals(frame.filename)] or list(frames)
+    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    first = (str(error).strip().splitlines() or ["no reason given"])[0][:300]
+    return (
+        f"halfreal itself failed, and gives no answer: {type(error).__name__}: {first}{where}; please report this line "
+        "with the definition that led to it; 'halfreal --traceback …' shows the whole way there"
+    )
+
+
 def stop(message: str) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(WRONG)
 
 
 def told(command: Callable[P, None]) -> Callable[P, None]:
-    """Let errors that the user can mend be told without a traceback."""
+    """Let errors be told without a traceback: those that the user can mend, and in one line all others."""
 
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
+        except ENDS:
+            raise
         except HalfrealError as error:
             stop(str(error))
         except OSError as error:
@@ -45,9 +73,9 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
             from ..definition.kinds import raised_in_package
 
             where = raised_in_package(error)
-            if not where:
-                raise
-            stop(where)
+            if where or not shows_tracebacks:
+                stop(where or unexpected(error))
+            raise
 
     return wrapped
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from . import tick as compiled
 from .block import Block, Channel, flatten, layout
 from .checked import MOST_PASSES
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
-from .native import compile_block
+from .native import call_native, compile_block, place_of
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
@@ -186,13 +185,56 @@ class Loop:
             position += int(np.size(value))
         raise KeyError(f"the state of block '{name}' has no field '{field}'")
 
+    def call(self, name: str, state: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """What one block alone makes of a state and of inputs at the loop's present time: its next state and outputs.
+
+        None if it has a fault or raises.  The loop is left as it is.
+        """
+        row = self.row(name)
+        block, address = self.blocks[row], int(self._table[row, compiled.ROW_FUNCTION])
+        p = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]].copy()
+        s, u, y = state.copy(), np.append(inputs, 0.0), np.zeros(len(block.outputs) + 1)
+        ended = call_native(address, p, s, float(self.vector[compiled.TICK]) * self.dt, u, y)
+        return (s, y[:-1]) if ended == (0, 0) else None
+
+    def state_of(self, name: str) -> np.ndarray:
+        """A block's whole state as one vector: a copy."""
+        row = self.row(name)
+        return self.vector[self._state_at[row] : self._state_at[row + 1]].copy()
+
+    def state_begin(self, name: str) -> int:
+        """Where a block's state begins in ``vector``."""
+        return int(self._state_at[self.row(name)])
+
+    def inputs_of(self, name: str) -> np.ndarray:
+        """What a block has read last: a copy."""
+        return self.vector[[self.index[one] for one in self.blocks[self.row(name)].inputs]]
+
+    def name_of(self, index: int) -> str:
+        """What stands at an entry of ``vector``: a field of a block's state, or a channel."""
+        for row, block in enumerate(self.blocks):
+            position = int(self._state_at[row])
+            for key, value in block.state.items():
+                size = int(np.size(value))
+                if position <= index < position + size:
+                    return f"{block.name}.{key}" + (f"[{index - position}]" if np.ndim(value) else "")
+                position += size
+        return next((name for name, place in self.index.items() if place == index), f"entry {index}")
+
     def _writer(self, channel: str) -> int:
         """Row of the block that writes a channel."""
         return next(row for row, block in enumerate(self.blocks) if channel in {out.name for out in block.outputs})
 
     def describe(self, fault: float) -> str:
         """The fault channel's value in words; empty if there is none."""
-        return self.faults().get(int(fault), f"fault {fault:g}") if fault != 0.0 else ""
+        if fault == 0.0:
+            return ""
+        row, code = divmod(int(fault), 1000)
+        known = self.faults().get(int(fault))
+        if known is not None or not 0 < row <= len(self.blocks):
+            return known or f"fault {fault:g}"
+        block = self.blocks[row - 1]
+        return f"block '{block.name}': {place_of(block.step)} returned {code}, a fault of its own"
 
     def faults(self) -> dict[int, str]:
         """Every value of the fault channel that a block has words for, in words."""
@@ -257,10 +299,9 @@ class Loop:
         row, code = divmod(int(self.vector[compiled.FAULT]), 1000)
         if code != compiled.RAN_AWAY:
             return f"a block's loops did not end, after another fault: {self.describe(self.vector[compiled.FAULT])}"
-        step = self.blocks[row - 1].step.__code__
         return (
             f"{self.describe(self.vector[compiled.FAULT])}, in tick {self.vector[compiled.TICK]:g}; give every loop of "
-            f"'{step.co_name}' ({Path(step.co_filename).name}, line {step.co_firstlineno}) a largest number of passes"
+            f"{place_of(self.blocks[row - 1].step)} a largest number of passes"
         )
 
     def drive(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import re
 from collections.abc import Callable
@@ -18,9 +19,12 @@ from .block import LARGEST_FAULT, UNUSED
 from .checked import calls, checking
 from .closed_over import closed_over
 from .compile import STEP, WRAPPER, cacheable, identity
-from .origin import halfreals
+from .origin import halfreals, users
 
 BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types.intp)
+NATIVE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c_double, *[ctypes.c_void_p] * 2
+)  # Numba's calling convention: places for the value and for what was raised, then p, s, t, u, y
 RULES = "use plain arithmetic, loops and the math module on floats and float arrays, and allocate nothing"
 STATUS = f"return 0 if all is well, or a whole number from 1 to {LARGEST_FAULT} as a fault"
 
@@ -51,6 +55,14 @@ def is_own(step: Callable[..., int]) -> bool:
     return halfreals(step.__code__.co_filename) and step.__closure__ is None
 
 
+def call_native(address: int, p: np.ndarray, s: np.ndarray, t: float, u: np.ndarray, y: np.ndarray) -> tuple[int, int]:
+    """Call a compiled block once, from Python: how the call ended (0 if well) and the block's status."""
+    status, raised = ctypes.c_int64(), ctypes.c_void_p()
+    places = ctypes.byref(status), ctypes.byref(raised)
+    ended = NATIVE(address)(*places, p.ctypes.data, s.ctypes.data, t, u.ctypes.data, y.ctypes.data)
+    return int(ended), int(status.value) - 1
+
+
 _compiled: dict[tuple[Any, ...], Any] = {}
 
 
@@ -73,7 +85,7 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
                 step, f"cannot be compiled: it uses a field {error} that it does not have; {there}"
             ) from error
         except Exception as error:  # Numba has its own for what it foresees, and asserts the rest
-            raise refused(step, f"cannot be compiled: {_reason(error)}; {RULES}") from error
+            raise refused(step, f"cannot be compiled: {_reason(error)}") from error
     (compiled,) = _compiled[key].overloads.values()
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
@@ -104,6 +116,8 @@ def _checked(step: Callable[..., int], parameters: np.dtype, state: np.dtype, in
     if strange:
         foreign = [name for name in strange if not name.startswith("_Z")]  # as compiled Python is named
         what = f"needs the interpreter, or a library ({', '.join(foreign)})" if foreign else "calls itself"
+        if any("Stdout" in name for name in foreign):
+            what = "prints; a tick cannot: write what is of interest into the state, or return a number as a fault"
         raise refused(step, f"{what}; {RULES}")
     return compiled
 
@@ -133,14 +147,36 @@ def _names(fields: np.dtype) -> str:
 
 
 def refused(step: Callable[..., int], why: str) -> CompilationError:
+    return CompilationError(f"{place_of(step)} {why}")
+
+
+def place_of(step: Callable[..., int]) -> str:
+    """A block's function for people: its name, its file and the line where it begins."""
     code = step.__code__
-    return CompilationError(f"'{step.__name__}' ({Path(code.co_filename).name}, line {code.co_firstlineno}) {why}")
+    return f"'{step.__name__}' ({Path(code.co_filename).name}, line {code.co_firstlineno})"
+
+
+MEANT = (
+    (r"opcode \(IMPORT_NAME\)", "it imports something inside; put the import at the top of the file"),
+    (r"opcode \((STORE|DELETE)_GLOBAL\)", "it changes a global variable; keep what changes in the state s"),
+    (r"'with \(context manager\)", "it uses 'with'; a tick reads and writes no files: do that at the top of the file"),
+    (r"NRT required|_ol_array_allocate|numpy_take|empty_inferred", "it makes a new array, list or text; write entries"
+     " of s and y one by one"),
+    (r"exception_match|mark_try_block", "it uses try; test for what may go wrong instead"),
+    (r"runaway recursion|recursion not supported", "it calls itself; write a loop"),
+    (r"complex128", "it makes a complex number of what belongs to a float; use real numbers"),
+)  # fmt: skip
+"""What a message of Numba means in a user's function, for those that say it in Numba's own terms."""
+PLACES = (r'File "(.*?)", line (\d+)', r"(?:at|from) (\S+\.py) \((\d+)\)")
 
 
 def _reason(error: Exception) -> str:
     """What Numba could not do, and in which line, out of its long message."""
-    lines = [line.strip() for line in str(error).splitlines()]
+    text = str(error)
+    lines = [line.strip() for line in text.splitlines()]
     what = next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
     call = next((line.removeprefix(">>>") for line in lines if line.startswith(">>>")), "")
-    places = [place for place in re.findall(r'File "(.*)", line (\d+)', str(error)) if not halfreals(place[0])]
-    return f"{what.rstrip('.:')}{call}" + (f" ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else "")
+    meant = next((words for pattern, words in MEANT if re.search(pattern, text)), "")
+    places = [place for pattern in PLACES for place in re.findall(pattern, text) if users(place[0])]
+    line = f" ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else ""
+    return f"{meant}{line}" if meant else f"{what.rstrip('.:')}{call}{line}; {RULES}"

@@ -6,10 +6,9 @@ A user's block is a function ``step(p, s, t, u, y)`` that keeps the contract of 
 from __future__ import annotations
 
 import ast
-import ctypes
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
@@ -22,7 +21,7 @@ from ..errors import HalfrealError
 from . import patience
 from .block import LARGEST_FAULT, Block, flatten, layout
 from .checked import MOST_PASSES, OUT_OF_PASSES
-from .native import STATUS, compile_block
+from .native import STATUS, call_native, compile_block
 from .origin import users
 from .patience import TookTooLongError, within
 from .user_import import import_file
@@ -34,9 +33,6 @@ LONGEST_CALL = 1.0
 """Seconds of a call of a user's function at rest."""
 LONGEST_EXPLANATION = 5.0
 """Seconds in which plain Python must have found the line in which compiled code raised."""
-NATIVE = ctypes.CFUNCTYPE(
-    ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c_double, *[ctypes.c_void_p] * 2
-)  # Numba's calling convention: places for the value and for what was raised, then p, s, t, u, y
 
 
 class UserFunctionError(HalfrealError):
@@ -91,7 +87,7 @@ def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS)
     check_function(path, name, arguments)
     try:
         module = import_file(path).module
-    except (Exception, TookTooLongError) as error:
+    except (Exception, TookTooLongError, SystemExit) as error:
         raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
     found = getattr(module, name)
     function: Callable[..., Any] = getattr(found, "py_func", found)  # one already decorated by Numba is compiled again
@@ -109,13 +105,11 @@ def try_out(block: Block, calls: int = 2) -> None:
     u, y = np.zeros(max(len(block.inputs), 1)), np.zeros(max(len(block.outputs), 1))
     sizes = len(block.inputs), len(block.outputs)
     address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
-    function, status, raised = NATIVE(address), ctypes.c_int64(), ctypes.c_void_p()
-    places = ctypes.byref(status), ctypes.byref(raised)
     dt = float(np.asarray(block.parameters.get("dt", 0.0)))
     who = f"block '{block.name}': {block.step.__name__}"
     for call in range(calls):
         began = time.perf_counter()
-        ended = function(*places, p.ctypes.data, s.ctypes.data, call * dt, u.ctypes.data, y.ctypes.data)
+        ended, status = call_native(address, p, s, call * dt, u, y)
         took = time.perf_counter() - began
         if ended == OUT_OF_PASSES:
             raise UserFunctionError(
@@ -132,26 +126,44 @@ def try_out(block: Block, calls: int = 2) -> None:
                 f"{who} took {took:.2g} s for one call at rest, and may take {LONGEST_CALL:g} s; it is called in every "
                 "tick: do less there, such as by computing tables at import"
             )
-        if not 0 <= status.value - 1 <= LARGEST_FAULT:
-            raise UserFunctionError(f"{who} returned {status.value - 1}; {STATUS}")
+        if not 0 <= status <= LARGEST_FAULT:
+            raise UserFunctionError(f"{who} returned {status}; {STATUS}")
+        if status != 0:
+            words = f" ({block.faults[status]})" if status in block.faults else ""
+            raise UserFunctionError(
+                f"{who} returned {status}{words} at rest, where all inputs are zero: a fault that would stop the test "
+                f"in its first tick; {STATUS}"
+            )
         for channel, value in zip(block.outputs, y, strict=False):
             if not np.isfinite(value):
                 raise UserFunctionError(f"block '{block.name}': its output '{channel.name}' is {value} at rest")
 
 
 def _why(block: Block, calls: int, dt: float) -> str:
-    """What a function raised, and in which line, out of the same calls in plain Python, which does tell."""
-    p, s = _record(block.parameters), _record(block.state)
-    u, y = np.zeros(len(block.inputs)), np.zeros(len(block.outputs))
+    """What a function raised at rest, and in which line."""
+    u = np.zeros(len(block.inputs))
+    found = in_plain_python(block, flatten(block.state), [(call * dt, u) for call in range(calls)])
+    return found or "an exception when compiled, and none in plain Python"
+
+
+def in_plain_python(block: Block, state: np.ndarray, calls: Sequence[tuple[float, np.ndarray]]) -> str:
+    """What a user's function does wrong in calls at times t with inputs u, out of plain Python, which does tell.
+
+    Empty if it does nothing wrong there, or takes too long.
+    """
+    p, y = _record(block.parameters), np.zeros(len(block.outputs))
+    s = state.copy().view(np.dtype((np.record, layout(block.state))))[0]
     try:
         with _in_python(block.step), within(LONGEST_EXPLANATION), np.errstate(divide="raise", invalid="raise"):
-            for call in range(calls):
-                block.step(p, s, call * dt, u, y)
+            for t, u in calls:
+                status = block.step(p, s, t, u.copy(), y)
+                if not 0 <= status <= LARGEST_FAULT:
+                    return f"returned {status}; {STATUS}"
     except Exception as error:
         return told(error, Path(block.step.__code__.co_filename))
     except TookTooLongError:
         pass
-    return "an exception when compiled, and none in plain Python"
+    return ""
 
 
 @contextmanager

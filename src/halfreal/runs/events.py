@@ -39,6 +39,8 @@ def describe(definition: Definition, loop: Loop, tick: int, channel: str, value:
     time = tick * definition.timing.step
     if channel == "guard.cause":
         return Event(time, channel, f"trip: {cause_text(definition, loop, value)}") if value != 0.0 else None
+    if channel == "loop.fault":
+        return Event(time, channel, loop.describe(value)) if value != 0.0 else None
     text = texts(definition, loop).get(channel, {}).get(value, f"{channel} is now {value:g}")
     return Event(time, channel, text) if text else None
 

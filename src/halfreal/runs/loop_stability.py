@@ -100,6 +100,11 @@ def loop_stability(definition: Definition) -> LoopStability:
     loop = build(definition, AT_REST)
     linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
+    if linearisation.memory:
+        caveats.append(
+            f"memory, which small motion does not change and which is no pole of the loop: "
+            f"{', '.join(linearisation.memory)}"
+        )
     if definition.rig.caveat is not None:
         caveats.append(definition.rig.caveat)
     fault = rig_fault(definition, loop) if definition.slow is None else None

@@ -22,6 +22,7 @@ from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import EmulationError, emulate
 from .run import Event, Run, Signal, Stability
+from .user_faults import raised_by_user
 
 LARGEST_RECORD = 4e9
 """Bytes of a record in memory."""
@@ -126,6 +127,8 @@ def rehearse(
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
     outcome, reason = how_it_ended(definition, loop, ended)
+    more = raised_by_user(definition, loop) if outcome == "tripped" else ""
+    reason += f": {more}" if more else ""
     found = stability_of(definition, loop, stability or loop_stability(definition))
     return Run(
         title=definition.title,

@@ -5,10 +5,11 @@ state x.  Its Jacobian at the present state is measured column by column on the 
 
     A e_i = (F(x + ε e_i) − F(x − ε e_i)) / 2ε
 
-so that whatever blocks are plugged in, the answer is that of the loop that will run.  At rest the difference for a
-linear loop is exact to rounding, elsewhere good to about eight digits.  The eigenvalues λ of A are the loop's
-poles: it is stable if all |λ| < 1, and with s = ln λ / T a pole has the frequency |s|/2π and the damping ratio
-−Re s/|s|.
+so that whatever blocks are plugged in, the answer is that of the loop that will run.  How large ε is for each state the
+code itself tells (``slopes.py``).  At rest the difference for a linear loop is exact to rounding, elsewhere good to
+about eight digits.  The eigenvalues λ of A are the loop's poles: it is stable if all |λ| < 1, and with s = ln λ / T a
+pole has the frequency |s|/2π and the damping ratio −Re s/|s|.  States that are memory, and their poles at λ = 1, are
+left out (``memory.py``).
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigvals
 
-from ..kernels.loop import Loop
+from ..errors import HalfrealError
+from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.tick import FAULT
+from .memory import Memory, find_memory
+from .slopes import SHRUNK, SIZES, Slope, first_size, slope
 
-SMALLEST = 1e-8
-"""Perturbation of a state that is zero, in its own SI unit: small enough for the laws of real specimens."""
-RELATIVE = 6e-6
-"""Perturbation of any other state: the cube root of the machine precision, best for a central difference."""
 MARGINAL = 1e-9
 HALF_RATE = 0.95
 """Part of half the sampling rate from which on a pole alternates from tick to tick."""
@@ -34,6 +35,10 @@ ALTERNATING = (
 )
 
 
+class NoSlopeError(HalfrealError):
+    """A loop that has no linearisation where it stands: forces that jump, or rise infinitely steeply."""
+
+
 @dataclass(frozen=True)
 class Linearisation:
     """Transition matrix of a loop over ``period`` ticks of ``dt`` seconds, and what follows from it."""
@@ -41,6 +46,8 @@ class Linearisation:
     matrix: np.ndarray
     dt: float
     period: int = 1
+    memory: tuple[str, ...] = ()
+    """Fields of states that are memory, whose poles are left out."""
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
@@ -107,24 +114,85 @@ class Linearisation:
 def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
     """Derivative of entries ``rows`` of the loop's vector after ``period`` ticks by its entries ``columns`` before.
 
-    The loop is left as it was.
+    The loop is left as it was.  Raises an error that names the states where there is none.
     """
+    found = slopes(loop, columns, rows, period)
+    for index, one in zip(columns, found, strict=True):
+        if np.any(one.without):
+            at = loop.name_of(int(rows[int(np.argmax(one.without))]))
+            raise NoSlopeError(
+                f"the loop has no linearisation at rest: '{at}' does not change in proportion to "
+                f"'{loop.name_of(int(index))}', however small that is; smooth the law about zero, such as by "
+                "tanh(v/v0) in place of sign(v)"
+            )
+    return matrix_of(found, rows.size)
+
+
+def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> list[Slope]:
+    """What ``derivative`` is made of: a slope for each column, also where the code has none."""
     base = loop.vector.copy()
-    matrix = np.empty((rows.size, columns.size))
-    for column, index in enumerate(columns):
-        size = max(SMALLEST, RELATIVE * abs(base[index]))
-        images = []
-        for signed in (size, -size):
+    mode = loop.index.get(GUARD_MODE, FAULT)
+    found = []
+    for index in columns:
+
+        def image(by: float, index: int = int(index)) -> np.ndarray:
             loop.vector[:] = base
-            loop.vector[index] += signed
-            loop.run(period)
-            images.append(loop.vector[rows])
-        matrix[:, column] = (images[0] - images[1]) / (2 * size)
+            loop.vector[index] += by
+            loop.run(period, event_room=0)
+            well = loop.vector[FAULT] == base[FAULT] and loop.vector[mode] == base[mode]
+            return loop.vector[rows] if well else np.full(rows.size, np.nan)
+
+        one = slope(image, first_size(base[index]))
+        loop.vector[:] = base
+        if np.any(np.isnan(one.values)):
+            raise HalfrealError(_not_finite(loop, int(index), rows[np.isnan(one.values)], period))
+        found.append(one)
+    return found
+
+
+def matrix_of(found: list[Slope], rows: int) -> np.ndarray:
+    """Slopes as the columns of a matrix."""
+    return np.array([one.values for one in found]).reshape(len(found), rows).T
+
+
+def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:
+    """Why a slope is not finite: because the loop itself is not, or because no perturbation is small enough."""
+    base = loop.vector.copy()
+    loop.run(period, event_room=0)
+    fault, now = loop.describe(float(loop.vector[FAULT])), loop.vector.copy()
     loop.vector[:] = base
-    return matrix
+    if fault:
+        return f"the loop cannot be linearised: {fault}"
+    bad = [name for name, place in loop.index.items() if not np.isfinite(now[place])]
+    bad += [loop.name_of(int(i)) for i in rows if not np.isfinite(now[i])]
+    if bad:
+        return f"the loop cannot be linearised: '{bad[0]}' is not finite; mend the block that writes it"
+    smallest = first_size(base[index]) / SHRUNK ** (SIZES - 1)
+    return (
+        f"the loop cannot be linearised: '{loop.name_of(int(rows[0]))}' is not finite, or a block has a fault, once "
+        f"'{loop.name_of(index)}' differs by as little as {smallest:.1g} from {base[index]:.6g}, where it rests; mend "
+        "the function that reads it, so that it gives finite numbers about there"
+    )
 
 
 def linearise(loop: Loop, period: int = 1) -> Linearisation:
     """Measure the transition matrix of ``loop`` at its present state, which is left as it was."""
     indices = loop.dynamic_indices()
-    return Linearisation(derivative(loop, indices, indices, period), loop.dt, period)
+    return without_memory(loop, derivative(loop, indices, indices, period), indices, period)
+
+
+def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:
+    """The linearisation of which ``matrix`` is the transition of all states at ``indices``, memory left out."""
+    memory = memory_of(loop, matrix, indices)
+    if memory is None:
+        return Linearisation(matrix, loop.dt, period)
+    inner, outer = memory.bases()
+    return Linearisation(outer @ matrix @ inner, loop.dt, period, memory.names)
+
+
+def memory_of(loop: Loop, matrix: np.ndarray, indices: np.ndarray) -> Memory | None:
+    """The memory among states whose transition is ``matrix``; None if there is none, as where every pole decays."""
+    if Linearisation(matrix, loop.dt).stable:
+        return None
+    found = find_memory(loop, indices)
+    return found if found.count else None

@@ -19,7 +19,7 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import derivative
+from .linearise import derivative, memory_of
 
 PROBE = "probe"
 
@@ -56,7 +56,12 @@ def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     rows = np.concatenate([states, outputs])
     by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
     n = states.size
-    return StateSpace(by_state[:n], by_probe[:n], by_state[n:], by_probe[n:], loop.dt)
+    a, b, c = by_state[:n], by_probe[:n], by_state[n:]
+    memory = memory_of(loop, a, states)
+    if memory is not None:
+        inner, outer = memory.bases()
+        a, b, c = outer @ a @ inner, outer @ b, c @ inner
+    return StateSpace(a=a, b=b, c=c, d=by_probe[n:], dt=loop.dt)
 
 
 def _probed(loop: Loop) -> list[str]:

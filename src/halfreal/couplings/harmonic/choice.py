@@ -8,6 +8,8 @@ transfer functions    those of the plant, if ``transfer = "model"``
 memories              by the rules of ``memory.py``; of sequential RLS τ/4, so that the drive settles before the
                       plant does; of an identification that is over before, a fifth of its time, so that its start
                       counts for less than 1 %
+                      harmonics side by side of simultaneous RLS: tried out, and lengthened until the gap closes
+                      (``trial.py``)
 t_rand                4τ, if there is time for two random drives for each axis, and memory for all axes
 amplitude             half of what the limits of drive and gap allow at the worst phases
 """
@@ -28,6 +30,7 @@ from ...errors import DefinitionError, Fault, HalfrealError
 from ...models.remembered import remembered
 from .excitation import with_harmonics
 from .memory import SETTLED, rounded, time_constant
+from .trial import try_out
 
 if TYPE_CHECKING:
     from ...definition.definition import Definition
@@ -40,6 +43,10 @@ ROOM = 0.5
 NUMERICAL = 1e-8
 """Part of the largest singular value that linearising leaves of one that is zero."""
 Plant = Callable[[], StateSpace]
+LONGER = (1.0, 2.0, 4.0, 8.0)
+"""Times the memories that harmonics would need one by one: what is tried, until the gap closes."""
+TRIED, MOST_TICKS = 12.0, 300_000
+"""Memories for which the gap is watched, and ticks at most."""
 H = TypeVar("H", bound="Harmonic")
 
 
@@ -182,8 +189,30 @@ class Choosing(Generic[H]):
         identified = coupling.identification_time > 0.0
         known = "; by the model, as the rig is identified only in the test" if identified else ""
         why, lacking = coupling.chosen_memories(self.plant, self.step)
+        if lacking and coupling.needs_trial:
+            why, lacking = self.tried(why, lacking)
         if lacking:
             self.settle(f"{why}{known}", **lacking)
+
+    def tried(self, why: str, lacking: dict[str, float]) -> tuple[str, dict[str, float]]:
+        """Memories with which the gap closes when they are tried: those that were computed, or longer ones."""
+        plant = self.plant()
+        slowest = time_constant(plant)
+        for times in LONGER:
+            longer = {name: rounded(times * value) for name, value in lacking.items()}
+            coupling = self.coupling.changed(**longer).with_model(plant.response(2 * np.pi * self.coupling.hz))
+            span = TRIED * sum(coupling.memories(self.step).values()) + SETTLED * slowest
+            trial = try_out(self.test, coupling, plant, min(span, MOST_TICKS * self.step))
+            if trial is None:
+                return why, lacking
+            if trial.closes:
+                longer_than = "" if times == 1.0 else f"{times:g} times what each harmonic alone would need: "
+                return f"{longer_than}tried out, the gap closes as exp({trial.rate:.2g} t/s)", longer
+        listed = ", ".join(units.text(float(hz), "Hz") for hz in self.coupling.hz)
+        raise HalfrealError(
+            f"no memories of the coupling let the gap close at all of {listed} together, tried out up to "
+            f"{LONGER[-1]:g} times those that each would need alone; give the coupling fewer harmonics, or its memories"
+        )
 
     def random_interval(self) -> None:
         time = self.coupling.identification_time

@@ -233,6 +233,11 @@ class Harmonic(Coupling):
         they should be."""
         raise NotImplementedError
 
+    @property
+    def needs_trial(self) -> bool:
+        """Whether memories that are computed for each harmonic are to be tried on all of them together."""
+        return False
+
     def knows_identification(self, dt: float) -> bool:
         """Whether it is given how fast the identification learns."""
         return "identification_memory" in self.memories(dt)

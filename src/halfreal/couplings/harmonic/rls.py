@@ -224,6 +224,10 @@ class HarmonicRls(Harmonic):
         memory = rounded(max(0.25 * slowest, shortest(self.hz, slowest)[0]))
         return f"beside the plant's slowest time constant, {units.text(slowest, 's', 3)}", {"memory": memory}
 
+    @property
+    def needs_trial(self) -> bool:
+        return self.mode == "simultaneous" and len(self.hz) > 1
+
     def adaption_remarks(self, plant: Plant, dt: float, by_rule: bool) -> list[str]:
         """How errors die out with the memories that are given, while it identifies and adapts at once."""
         if self.mode != "simultaneous" or by_rule:

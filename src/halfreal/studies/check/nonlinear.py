@@ -17,10 +17,12 @@ import numpy as np
 from ...contracts.context import Purpose
 from ...definition.definition import Definition
 from ...definition.user_code import remembered
+from ...errors import HalfrealError
 from ...kernels.loop import Loop
+from ...kernels.tick import FAULT
 from ...runs.build import build
 from ...safety.limits import Limits
-from ...stability.linearise import Linearisation, derivative
+from ...stability.linearise import matrix_of, slopes, without_memory
 
 UNDISTURBED = Purpose(ideal=True, endless=True)
 POINTS = 60
@@ -44,7 +46,7 @@ class Nonlinear:
     """Of the excitation as defined, at which stability is lost; None if it is not up to ``LARGEST_FACTOR``."""
 
     searched: bool = True
-    """Whether that amplitude was looked for; not in a loop that is unstable already at rest."""
+    """Whether that amplitude was looked for; not in a loop that is unstable already at rest, or has a fault."""
 
     saturated: float | None = None
     """Factor from which on the rig's actuators saturate; None if they do not, or it is not known."""
@@ -85,10 +87,13 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
         loop.run(stretch)
         if loop.state("guard")["mode"] != 0.0:
             break
+        try:
+            radius.append(moving_radius(loop))
+        except HalfrealError:  # where no slope is finite: the next tick has a fault, which the rehearsal tells
+            continue
         time.append(loop.vector[0] * loop.dt)
-        radius.append(moving_radius(loop))
     points = np.array(time), np.array(radius)
-    if not stable_at_rest or scaled(definition, 1.0) is None:
+    if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
         return Nonlinear(*points, factor=None, searched=False)
     saturation = saturation_factors(definition)
     if saturation is None:
@@ -105,7 +110,8 @@ def moving_radius(loop: Loop) -> float:
     """
     memories = loop.memory_indices()
     indices = np.concatenate([loop.dynamic_indices(), memories])
-    values = Linearisation(derivative(loop, indices, indices), loop.dt).eigenvalues
+    matrix = matrix_of(slopes(loop, indices, indices), indices.size)
+    values = without_memory(loop, matrix, indices).eigenvalues
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
     return float(np.abs(np.delete(values, resting)).max())
@@ -167,6 +173,8 @@ class Tried:
 
     peaks: list[np.ndarray] | None
     end: str = ""
+    faulty: bool = False
+    """Whether it could not be run on because a block had a fault, or gave what is no number: no loss of stability."""
 
 
 @remembered(maxsize=32)
@@ -182,7 +190,7 @@ def tried(definition: Definition, factor: float) -> Tried:
     for _ in range(4):
         log = loop.run(ticks, record=(*watched, *rig.end_channels)).log[:, 1:]
         if loop.state("guard")["mode"] != 0.0 or not np.all(np.isfinite(log)):
-            return Tried(None)
+            return Tried(None, faulty=bool(loop.vector[FAULT] != 0.0 or np.isnan(log).any()))
         if rig.end_channels and (end := rig.end_reached(log[:, len(watched) :])):
             return Tried(peaks, end)
         peaks.append(np.abs(log[:, : len(watched)]).max(axis=0))

@@ -1,0 +1,114 @@
+"""A harmonic coupling tried out on the model of its plant before it is believed: does the gap close, and how fast.
+
+The rates of ``envelope.py`` take harmonics one by one.  Where transfer functions differ by orders of magnitude they do
+not stay apart: the ringing of a mode near one harmonic leaks into what is identified at the others, as 1/(T_id Δω) of
+it, and that is much for the weak ones.  What comes of it is not linear in any amplitude, so that it is tried: the code
+of the coupling runs with the excitation's twin and the linear plant,
+
+    x⁺ = A x + B u,    y_e − y_v = C x − twin
+
+which is the whole test, if it is linear and its sensors are ideal.  What is told as a rate is that of this run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...contracts.context import Context
+from ...contracts.state_space import StateSpace
+from ...kernels.block import Block, channels
+from ...kernels.linear import copy_to, multiply_add, set_to, stored
+from ...kernels.loop import Loop
+from ...models.excitations import silence
+from .twin import twin
+
+if TYPE_CHECKING:
+    from ...definition.definition import Definition
+    from .coupling import Harmonic
+
+STRETCHES = 24
+CLOSED = 0.02
+"""Of its peak, which the gap has come below when it has closed."""
+REBOUND = 0.5
+"""Of the peak in the second third, above which that of the last third means that it does not stay closed."""
+DONE = 1e-6
+"""Of its peak: what is below is not looked at."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How the gap went."""
+
+    closes: bool
+    rate: float
+    """At which it fell from its peak on [1/s]: negative if it fell."""
+
+
+def plant_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    set_to(0.0, s.next)
+    multiply_add(p.a, s.x, s.next)
+    multiply_add(p.b, u, s.next)
+    copy_to(s.next, s.x)
+    set_to(0.0, y)
+    multiply_add(p.c, s.x, y)
+    return 0
+
+
+def plant_block(plant: StateSpace, drive: tuple[str, ...]) -> Block:
+    """The answer of the plant to the drive of a tick, for the next one."""
+    zeros = np.zeros(plant.states)
+    outputs = channels("answer", "m", plant.c.shape[0])
+    parameters = {"a": stored(plant.a), "b": stored(plant.b), "c": stored(plant.c)}
+    return Block("plant", plant_step, drive, outputs, parameters, {"x": zeros, "next": zeros})
+
+
+def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: float) -> Trial | None:
+    """The coupling, everything of it known, in a run of ``duration`` [s] at most; None where there is nothing to try.
+
+    An excitation that ends before ends it too.
+    """
+    driven, virtual = test.excitation.virtual, test.virtual
+    if driven is None or coupling.following is not None or test.excitation.specimen is not None:
+        return None
+    start = np.asarray(virtual.initial_target(), dtype=float)
+    context = Context(test, virtual, start)
+    feedback, twins = context.channels("feedback"), context.channels("twin")
+    answers = tuple(channel.name for channel in channels("answer", "m", len(twins)))
+    step, ticks = test.timing.step, max(round(duration / test.timing.step / STRETCHES), 1)
+    block = coupling.adapting().block(step, context.unit, twins, answers, twins)
+    drive = tuple(channel.name for channel in block.outputs[: len(twins)])
+    before = [driven.block("excitation.virtual", 0.0), silence("nothing"), *virtual.blocks(context)[:-1]]
+    loop = Loop(
+        [*before, twin(virtual.blocks(context)[-1], feedback, "nothing"), block],
+        outer=[plant_block(plant, drive)],
+        dt=step,
+    )
+    peaks, moved = [], []
+    for _ in range(STRETCHES):
+        log = loop.run(ticks, record=(*answers, *twins)).log[:, 1:]
+        gap = np.abs(log[:, : len(twins)] - log[:, len(twins) :]).max()
+        moved.append(np.abs(log[:, len(twins) :]).max())
+        if not np.isfinite(gap) or moved[-1] < 1e-3 * moved[0]:  # beyond all bounds; or the excitation has ended
+            break
+        peaks.append(float(gap))
+        if gap < DONE * max(peaks):
+            break
+    return judged(np.array(peaks), ticks * step, bool(np.all(np.isfinite(moved))))
+
+
+def judged(peaks: np.ndarray, stretch: float, finite: bool) -> Trial | None:
+    """What peaks of the gap in stretches of time say."""
+    if not finite or len(peaks) < 3:
+        return None if finite and len(peaks) < 3 else Trial(False, np.inf)
+    largest = int(np.argmax(peaks))
+    falling = peaks[largest:]
+    third = len(peaks) // 3
+    stays = peaks[-third:].max() <= REBOUND * peaks[-2 * third : -third].max()
+    closes = bool(stays and peaks[-1] < CLOSED * peaks[largest])
+    if len(falling) < 2:
+        return Trial(False, 0.0)
+    rate = float(np.polyfit(np.arange(len(falling)) * stretch, np.log(falling), 1)[0])
+    return Trial(closes, rate)

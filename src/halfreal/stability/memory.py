@@ -1,0 +1,186 @@
+"""States that are memory: found out by experiment on each block that could have some.
+
+A pole at λ = 1 may be an integrator that drifts, or nothing at all: the offset of an elastoplastic law that does not
+yield, a stored peak, a counter, a field that nobody uses.  Which it is can be seen on the block alone, at the loop's
+present state.  One call of it is, to first order,
+
+    s⁺ = A s + B u,    y = C s + D u
+
+with its inputs u, whatever they come from.  Two kinds of poles on the unit circle do not belong to the loop:
+
+held    a combination w·s with wB = 0 that no input changes (the part of A that cannot be controlled by u).  Whatever
+        the test does in small motion, w·s stays what it is; the loop rests at every value of it, and moves about each
+        in the same way.  It is a parameter there, like a stiffness.  A law that adds up increments of force,
+        f ← f + k (u − u₀), u₀ ← u, has one too: f − k u₀.  It must not go on by itself: s⁺ = s at rest.
+unread  a combination that no output depends on, now or later (the part of A that cannot be observed in y): a counter,
+        a sum of energies.  It may go on for ever, and nobody feels it.
+
+An integrator that is fed by the loop and acts on it is neither, and its pole stays: a loop that drifts is not stable.
+The loop's own state is then restricted to where nothing of what is held differs from its value at rest, and what is
+unread is left out; both leave all other poles exactly as they are.
+
+A held quantity with a large effect is still only that: by how much it comes to move the loop in large motion, as a
+specimen that yields does, is for the rehearsal to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import null_space, schur
+
+from ..kernels.loop import Loop
+from .slopes import first_size, slope
+
+ON_CIRCLE = 1e-7
+"""Distance of |λ| from one within which a pole of a block alone neither grows nor decays."""
+RANK = 1e-9
+"""Part of a direction that is left when it counts as new, in states that are scaled to what drives them."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What of a loop's states ``indices`` is memory."""
+
+    held: np.ndarray
+    """Rows w over the states: combinations that stay as they are, (held, states)."""
+    unread: np.ndarray
+    """Columns over the states: combinations that nothing depends on, (states, unread)."""
+    names: tuple[str, ...] = ()
+    """The fields that are memory, for people."""
+
+    @property
+    def count(self) -> int:
+        return len(self.held) + self.unread.shape[1]
+
+    def bases(self) -> tuple[np.ndarray, np.ndarray]:
+        """Q, P with which x⁺ = A x + B u, y = C x becomes z⁺ = P A Q z + P B u, y = C Q z, without the memory.
+
+        Each takes one state out and leaves the others as they are, so that their units are not mixed.
+        """
+        inner = outer = np.eye(self.held.shape[1])
+        for row in self.held:
+            now = row @ inner
+            pivot = int(np.argmax(np.abs(now)))
+            if abs(now[pivot]) > RANK:  # what is held stays at zero: the pivot follows from the others
+                others = np.delete(np.eye(now.size), pivot, axis=0)
+                follow = others.T.copy()
+                follow[pivot] = -np.delete(now, pivot) / now[pivot]
+                inner, outer = inner @ follow, others @ outer
+        for column in self.unread.T:
+            now = outer @ column
+            pivot = int(np.argmax(np.abs(now))) if now.size else 0
+            if now.size and abs(now[pivot]) > RANK:  # all states that differ by it are one
+                others = np.delete(np.eye(now.size), pivot, axis=0)
+                alike = others.copy()
+                alike[:, pivot] = -np.delete(now, pivot) / now[pivot]
+                inner, outer = inner @ others.T, alike @ outer
+        return inner, outer
+
+
+def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
+    """The memory among the states of a loop that stands at the ``indices`` of its vector."""
+    place = {int(index): i for i, index in enumerate(indices)}
+    held: list[np.ndarray] = []
+    unread: list[np.ndarray] = []
+    names: list[str] = []
+    for block in loop.blocks:
+        fields = [i for key in block.state for i in loop.state_indices(block.name, key) if int(i) in place]
+        if not fields:
+            continue
+        for kind, found in zip((held, unread), _of_block(loop, block.name, np.array(fields)), strict=True):
+            for direction in found:
+                whole = np.zeros(indices.size)
+                whole[[place[int(i)] for i in fields]] = direction
+                kind.append(whole)
+                large = np.abs(direction) > 1e-6 * np.abs(direction).max()
+                names += [loop.name_of(int(i)).split("[")[0] for i, one in zip(fields, large, strict=True) if one]
+    rows = np.array(held).reshape(-1, indices.size)
+    columns = np.array(unread).reshape(-1, indices.size).T
+    return Memory(rows, columns, tuple(dict.fromkeys(names)))
+
+
+def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Combinations of a block's fields, a row each, that are held, and that are unread."""
+    nothing = np.zeros((0, fields.size))
+    state, inputs = loop.state_of(name), loop.inputs_of(name)
+    mine = fields - loop.state_begin(name)
+    rest = loop.call(name, state, inputs)
+    if rest is None:
+        return nothing, nothing
+
+    def image(values: np.ndarray, at: int, by: float, of_state: bool) -> np.ndarray:
+        changed = values.copy()
+        changed[at] += by
+        answer = loop.call(name, changed, inputs) if of_state else loop.call(name, state, changed)
+        return np.full(mine.size + rest[1].size, np.nan) if answer is None else np.append(answer[0][mine], answer[1])
+
+    by_state = [slope(lambda h, i=i: image(state, i, h, True), first_size(state[i])) for i in mine]
+    by_input = [slope(lambda h, i=i: image(inputs, i, h, False), first_size(inputs[i])) for i in range(inputs.size)]
+    columns = [np.where(one.without, np.inf, one.values) for one in (*by_state, *by_input)]
+    whole = np.array(columns).reshape(len(columns), -1).T
+    if not np.all(np.isfinite(whole[:, : mine.size])):
+        return nothing, nothing
+    whole = np.where(np.isfinite(whole), whole, 1.0)  # an input that acts in whatever way does act
+    n = mine.size
+    a, b, c = whole[:n, :n], whole[:n, n:], whole[n:, :n]
+    drifts = rest[0][mine] - state[mine]
+    return _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+
+
+def _unreached(a: np.ndarray, b: np.ndarray, drifts: np.ndarray | None) -> np.ndarray:
+    """Left directions, a row each, that b never reaches through a and whose poles are on the unit circle.
+
+    With ``drifts``, what a state does at rest by itself, those at λ = 1 that drift are left out.
+    """
+    n = len(a)
+    scale = _scales(a, b)
+    a, b = a / scale[:, None] * scale, b / scale[:, None]
+    reached = np.zeros((n, 0))
+    new = b / np.maximum(np.linalg.norm(b, axis=0), np.finfo(float).tiny) if b.size else np.zeros((n, 0))
+    while new.shape[1] and reached.shape[1] < n:
+        new = new - reached @ (reached.T @ new)
+        basis, sizes, _ = np.linalg.svd(new, full_matrices=False)
+        fresh = basis[:, sizes > RANK]
+        if not fresh.shape[1]:
+            break
+        reached, _ = np.linalg.qr(np.hstack([reached, fresh]))
+        new = a @ fresh
+        new = new / np.maximum(np.linalg.norm(new, axis=0), np.finfo(float).tiny)
+    left = null_space(reached.T).T if reached.shape[1] else np.eye(n)
+    if not len(left):
+        return np.zeros((0, n))
+    part = left @ a @ left.T  # W A = part W
+    found = [_chosen(part, left, scale, _at_one), _chosen(part, left, scale, _elsewhere_on_circle)]
+    if drifts is not None and len(found[0]):
+        going = found[0] @ drifts
+        found[0] = null_space(going[None]).T @ found[0] if np.any(going != 0.0) else found[0]
+    return np.vstack(found)
+
+
+def _chosen(part: np.ndarray, left: np.ndarray, scale: np.ndarray, which: Callable[..., bool]) -> np.ndarray:
+    """Left directions of the poles that ``which`` chooses, in the states' own units."""
+    _, basis, count = schur(part.T, output="real", sort=which)
+    found = (basis[:, :count].T @ left) / scale
+    found /= np.maximum(np.abs(found).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    found[np.abs(found) < RANK] = 0.0
+    return np.asarray(found)
+
+
+def _at_one(real: float, imaginary: float = 0.0) -> bool:
+    return bool(abs(complex(real, imaginary) - 1.0) < ON_CIRCLE)
+
+
+def _elsewhere_on_circle(real: float, imaginary: float = 0.0) -> bool:
+    return not _at_one(real, imaginary) and bool(abs(abs(complex(real, imaginary)) - 1.0) < ON_CIRCLE)
+
+
+def _scales(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """How large each state becomes under inputs of one, so that small ones are not taken for undriven."""
+    scale = np.abs(b).max(axis=1) if b.size else np.zeros(len(a))
+    for _ in range(len(a)):
+        through = np.abs(a) @ scale
+        scale = np.where(scale > 0.0, scale, through)
+    return np.asarray(np.where(scale > 0.0, scale, 1.0))

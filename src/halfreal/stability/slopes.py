@@ -1,0 +1,126 @@
+"""Slopes of code that can only be run: central differences at sizes that the code itself has found to be right.
+
+    D(h) = (F(x + h) − F(x − h)) / 2h
+
+A first size is a guess, and states may be scaled in any way: 10⁻⁸ is nothing to a displacement in m and far too much
+for a state whose whole range is 10⁻⁹.  So every slope is taken at two sizes, h and h/8.  Where they agree, the first is
+the answer, exact to rounding for a linear map.  Where they do not, or where the code leaves its domain (not finite, or
+a fault), h is shrunk further, until one of these is seen, entry by entry:
+
+- two sizes agree: that is the slope;
+- the differences of successive estimates shrink by half or more at each size: what they tend to is the slope (Aitken);
+- D follows a power of h, as that of F = c |v|^0.4 or of friction does at v = 0: there is no slope, D has no limit, or
+  one that says nothing of any motion that can be seen;
+- none of these down to the smallest size, as where an iteration within the code stops early: the two that come closest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+SMALLEST = 1e-8
+"""First perturbation of a state that is zero, in its own SI unit: small enough for the laws of real specimens."""
+RELATIVE = 6e-6
+"""First perturbation of any other state: the cube root of the machine precision, best for a central difference."""
+SHRUNK = 8.0
+"""By which a perturbation that was too large is divided."""
+SIZES = 16
+"""That are tried: down to 10⁻¹⁴ of the first."""
+ALIKE = 1e-6
+"""Relative difference of two estimates that agree."""
+CONVERGED = 4
+"""Sizes over which differences must have shrunk before their limit is believed."""
+POWER, STEADY, LEAST = 5, 1.3, 0.6
+"""A power of h is one whose estimates change by the same factor, within this one, at so many sizes in a row; below the
+last factor they tend to zero, and that is a slope."""
+UNCHANGED = 1.05
+"""Mean factor up to which such estimates are one slope and rounding."""
+NOTHING = 1e-15
+"""Part of the largest estimate below which another one, in whatever unit, is rounding."""
+DENORMAL = 1e-290
+"""Changes of this size are lost in numbers that have no digits left."""
+ROUNDING = 64.0 * np.finfo(float).eps
+
+Image = Callable[[float], np.ndarray]
+"""F at a signed distance from where its slope is asked for; NaN where the code cannot be run."""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Slopes of all entries of F along one direction."""
+
+    values: np.ndarray
+    """NaN where the code gives no finite one."""
+    without: np.ndarray
+    """Which entries have finite differences but no slope."""
+
+
+def first_size(value: float) -> float:
+    return max(SMALLEST, RELATIVE * abs(value))
+
+
+def slope(image: Image, size: float) -> Slope:
+    """The slopes of F, first tried with perturbations of ``size``."""
+    first, blurred = _difference(image, size)
+    second, blur = _difference(image, size / SHRUNK)
+    if np.all(_agree(first, second, blurred + blur)):
+        return Slope(first, np.zeros(first.shape, dtype=bool))
+    felt = np.abs(first) >= NOTHING * np.nanmax(np.abs(first), initial=0.0)
+    estimates, blurs = [first, second], [blurred, blur]
+    for rung in range(2, SIZES):
+        estimate, blur = _difference(image, size / SHRUNK**rung)
+        estimates.append(estimate)
+        blurs.append(blur)
+    entries = [_settled(*one) for one in zip(np.transpose(estimates), np.transpose(blurs), strict=True)]
+    return Slope(np.array([value for value, _ in entries]), felt & np.array([without for _, without in entries]))
+
+
+def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[float, bool]:
+    """The slope out of estimates at smaller and smaller sizes, and whether there is none."""
+    before, after = estimates[:-1], estimates[1:]
+    alike = np.flatnonzero(_agree(before, after, blurs[:-1] + blurs[1:]))
+    with np.errstate(all="ignore"):
+        changes = np.abs(after - before)
+        shrinking, ratios = changes[1:] <= 0.5 * changes[:-1], after / before
+    known = np.flatnonzero(np.isfinite(estimates))
+    if known.size and not np.any(alike < known[0] + POWER):
+        window = ratios[known[0] : known[0] + POWER]  # from the first size on: further down, rounding looks like it
+        if window.size == POWER and window.min() > LEAST and window.max() <= STEADY * window.min():
+            changes_with_size = abs(float(np.log(window).mean())) > np.log(UNCHANGED)
+            return float(estimates[known[0]]), changes_with_size
+    if alike.size:
+        return float(after[alike[0]] if alike[0] > 0 else before[0]), False
+    limits = _in_a_row(shrinking, CONVERGED)
+    if limits.size:
+        last = limits[0] + CONVERGED  # index of the last of the changes that shrink
+        share = changes[last] / changes[last - 1] if changes[last - 1] > 0.0 else 0.0
+        return float(after[last] + (after[last] - before[last]) * share / (1.0 - share)), False
+    finite = np.flatnonzero(np.isfinite(changes))
+    if not finite.size:
+        return float("nan"), False
+    with np.errstate(all="ignore"):
+        relative = changes[finite] / np.maximum(np.abs(after[finite]), np.abs(before[finite]))
+    return float(before[finite[int(np.nanargmin(relative))]]), False
+
+
+def _in_a_row(flags: np.ndarray, count: int) -> np.ndarray:
+    """Where ``count`` flags in a row begin."""
+    if flags.size < count:
+        return np.zeros(0, dtype=int)
+    return np.flatnonzero(np.lib.stride_tricks.sliding_window_view(flags, count).all(axis=1))
+
+
+def _agree(one: np.ndarray, other: np.ndarray, blur: np.ndarray) -> np.ndarray:
+    """Which estimates agree; one that is not finite agrees with none."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(one - other) <= ALIKE * np.maximum(np.abs(one), np.abs(other)) + blur)
+
+
+def _difference(image: Image, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """The central difference, NaN where it is not known, and what rounding may have made of it."""
+    ahead, behind = image(size), image(-size)
+    with np.errstate(all="ignore"):
+        return (ahead - behind) / (2.0 * size), (ROUNDING * (np.abs(ahead) + np.abs(behind)) + DENORMAL) / size
