@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.load import to_toml
-from ..definition.sections import MOST_TICKS
+from ..definition.sections import MOST_TICKS, also_said
 from ..definition.user_code import changed, user_code
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
@@ -82,6 +82,8 @@ class Session(SlowOperator):
         The record of a slow test that was interrupted, to be gone on with.
     stands_elsewhere
         The reason for going on with it on a rig that is not where the record ends; it is recorded.
+    about
+        What is said of this run beside the definition's [record]: operator, specimen, calibration, notes.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Session(SlowOperator):
         overwrite: bool = False,
         after: Run | None = None,
         stands_elsewhere: str = "",
+        about: Mapping[str, str] | None = None,
     ) -> None:
         if definition.link is None:
             raise RefusedError(
@@ -108,6 +111,7 @@ class Session(SlowOperator):
         self._definition, self._without_go, self._after = definition, without_go, after
         self.resumption = None if after is None else resume(definition, after)
         self._stands_elsewhere = stands_elsewhere.strip()
+        self._about = also_said(definition.record.about() if after is None else after.about, about or {})
         self._moved: tuple[Event, ...] = ()
         self._text = to_toml(definition) if text is None else text
         self.checked: Check | None = None
@@ -271,8 +275,16 @@ class Session(SlowOperator):
             references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
             versions=versions(),
             host=host(),
+            rig=self._rig(),
+            about=self._about,
         )
         return live_file.create(header, self.output, **self._layout(loop), overwrite=self.overwrite)
+
+    def _rig(self) -> dict[str, str]:
+        """Which rig it is, as it said itself."""
+        assert self.offer is not None and self._end is not None
+        who = self.offer.identity
+        return {"nature": who.nature, "name": who.name, "address": self._end.wire.address}
 
     def _layout(self, loop: Loop) -> dict[str, Any]:
         """What the rows of the ring are, for the record."""

@@ -95,6 +95,9 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
     return {
         "file": str(path),
         "title": run.title,
+        "kind": run.kind,
+        "rig": dict(run.rig),
+        "about": dict(run.about),
         "verdict": run.verdict or None,
         "reasons": list(run.reasons),
         "remedies": list(run.remedies),

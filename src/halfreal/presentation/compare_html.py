@@ -13,9 +13,10 @@ from . import measures as errors
 from .definitions import differences
 from .page import PACE, Pictures, fill
 from .phases import phases
+from .provenance import about, of_run
 from .realtime import real_time
 from .verdict import verdict
-from .wording import NONE, date, in_time
+from .wording import NONE
 
 DIFFERENCES_SHOWN = 40
 EVENTS_SHOWN = 100
@@ -70,18 +71,12 @@ def pictures(first: Run, second: Run) -> Pictures:
 
 def provenance(first: Run, second: Run) -> list[tuple[str, str, str]]:
     """Where both come from, line by line."""
-    rows = []
-    for name, of in (
-        ("kind", lambda run: run.kind),
-        ("started", lambda run: date(run.started)),
-        ("outcome", lambda run: run.outcome),
-        ("samples", lambda run: str(len(run.time))),
-        ("tick", lambda run: in_time(run.step)),
-        ("random seed", lambda run: str(run.seed)),
-        ("definition (SHA-256)", lambda run: definition_hash(run.definition)),
+    rows: list[tuple[str, str, str]] = [("kind", first.kind, second.kind)]
+    for here, there in (
+        (dict(about(first)), dict(about(second))),
+        (dict(of_run(first)), dict(of_run(second))),
+        (first.versions, second.versions),
+        (first.host, second.host),
     ):
-        rows.append((name, of(first), of(second)))
-    for part in ("versions", "host"):
-        here, there = getattr(first, part), getattr(second, part)
         rows += [(key, str(here.get(key, NONE)), str(there.get(key, NONE))) for key in dict.fromkeys((*here, *there))]
     return rows

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from ..citations import paper
-from ..records.run_file import definition_hash
 from ..records.whole_file import whole_file
 from ..runs.run import Run
 from . import compare_html, learning, plots, realtime_plots, series, slow
@@ -19,6 +18,7 @@ from . import measures as errors
 from .definitions import definition_sections, with_units
 from .page import PACE, Pictures, fill
 from .phases import phases
+from .provenance import about, of_run
 from .realtime import real_time
 from .series import display
 from .verdict import about_loop, verdict
@@ -81,7 +81,8 @@ def render(run: Run, from_time: float = 0.0) -> str:
         channels=[channel_row(name, signal.unit, signal.values) for name, signal in run.signals.items()],
         events=run.events[:EVENTS_SHOWN],
         papers=papers(run, rows),
-        hash=definition_hash(run.definition),
+        about=about(run),
+        provenance=of_run(run),
     )
 
 

@@ -15,6 +15,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /definition/json      the same normalised: SI numbers, every default written out
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
+    /rig                  likewise: nature ("simulated", "real" or "unknown"), name and address of the rig
+    /about                likewise, where they were given: operator, specimen, calibration, notes
     /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
                           where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
@@ -60,6 +62,10 @@ FORMAT_VERSION = 2
 
 MARGINS = ("delay_margin", "critical_delay", "phase_margin_deg", "gain_margin_db")
 """Of the stability: written where they are known."""
+
+
+FACTS = ("versions", "host", "rig", "about")
+"""Groups of texts."""
 
 
 TRIES, PAUSE = 10, 0.05
@@ -193,7 +199,7 @@ def write_header(run: Run, file: Any) -> None:
     definition["toml"] = _text(run.definition_text, "definition_text")
     definition["json"] = _text(json.dumps(run.definition, ensure_ascii=False, default=_plain), "definition")
     _texts(file, "references", run.references)
-    for key in ("versions", "host"):
+    for key in FACTS:
         group = file.create_group(key)
         for name, value in getattr(run, key).items():
             group.attrs[_text(name, key)] = _text(value, key)
@@ -332,8 +338,7 @@ def _read(file: Any, rows: int | None = None) -> Run:
         remedies=tuple(file["judgement/remedies"].asstr()[()]),
         limits_used={name: float(share) for name, share in file["judgement/limits_used"].attrs.items()},
         references=tuple(file["references"].asstr()[()]),
-        versions=dict(file["versions"].attrs),
-        host=dict(file["host"].attrs),
+        **{key: dict(file[key].attrs) if key in file else {} for key in FACTS},
     )
     _check(run)
     return run

@@ -91,6 +91,16 @@ class Run:
     """Keys into ``halfreal.citations``."""
     versions: Mapping[str, str] = field(default_factory=dict)
     host: Mapping[str, str] = field(default_factory=dict)
+    rig: Mapping[str, str] = field(default_factory=dict)
+    """Which rig it was: ``nature`` ("simulated", "real" or "unknown"), ``name`` with its version, as it said itself,
+    and ``address``; empty in records from before rigs were asked."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What people said of the test, as far as they did: ``operator``, ``specimen``, ``calibration``, ``notes``."""
+
+    @property
+    def rests_on_a_model(self) -> bool:
+        """Whether what was computed of its specimen and its loop is of a model of a rig that may have been another."""
+        return self.kind == "run" and self.rig.get("nature") != "simulated"
 
     def vector(self, name: str) -> np.ndarray | None:
         """A vector signal as (samples, axes), or None if it was not recorded."""
