@@ -9,6 +9,8 @@ read, is asked for the meaning of single names and never sees an expression.  Fa
 
 Angles: where Hz is expected an angular frequency is divided by 2π ("6.283 rad/s", "60 rpm" are 1 Hz); where rad/s is
 expected a frequency in Hz is multiplied by 2π.
+
+Decibels are a dimension of their own: "3 dB" is 3 where dB are expected, and is never made a factor, nor read as one.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _COMMON = re.findall(
     r"\S+",
     "m mm µm um cm km s ms µs us min h N kN MN mN kg g t Hz kHz mHz rad mrad deg rpm g_0 gravity V mV A mA Pa kPa MPa "
-    "GPa J kJ W kW H mH F ohm Ω T percent inch ft lbf kip",
+    "GPa J kJ W kW H mH F ohm Ω T percent dB inch ft lbf kip",
 )
 _TRAPS = {"Nm": "N m", "Ns": "N s", "gs": "g_0", "G": "g_0", "Gs": "g_0"}
 """Names that pint does not know or takes for something else, and what was meant."""
@@ -179,6 +181,8 @@ def _meaning(unit: str) -> tuple[Fraction, dict[str, Fraction], Fraction, int]:
 
 @lru_cache(maxsize=4096)
 def _root(name: str) -> tuple[Fraction, dict[str, Fraction], bool]:
+    if name == "dB":  # for pint the logarithm of a number
+        return Fraction(1), {"decibel": Fraction(1)}, False
     if name in _KNOWN:
         size, powers = _KNOWN[name]
         return Fraction(size), {key: Fraction(power) for key, power in powers.items()}, name.endswith("Hz")

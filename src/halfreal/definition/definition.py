@@ -25,6 +25,7 @@ from ..rigs.kinematics import Kinematics
 from ..safety.limits import Limits
 from ..safety.slow_motion import Slow
 from ..settings import Settings, default_kind, fault
+from .acceptance import Acceptance
 from .kinds import OneOf
 from .load import read
 from .sections import SPIN, Excitations, RealTime, RecordSettings, Reference, Timing, printable
@@ -52,6 +53,7 @@ class Definition(Settings):
     real_time: RealTime = RealTime()
     start_up: Annotated[StartUp, default_kind("measured")] = Measured()
     limits: Limits = Limits()
+    acceptance: Acceptance = Acceptance()
     record: RecordSettings = RecordSettings()
     reference: Reference | None = None
     uncertainty: dict[str, Uncertain] = Field(default_factory=dict)

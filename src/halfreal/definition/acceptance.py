@@ -1,0 +1,79 @@
+"""What a stable test must reach to be accepted: the least margins of its loop and the largest errors of its run.
+
+A loop that is barely stable, or a rig that follows badly, is no test to stake a specimen on.  ``halfreal check`` calls
+a test that is stable but below any of these MARGINAL, and says against what it judged.
+
+    [acceptance]
+    gain_margin = "6 dB"
+    fidelity = "none"            # not judged
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import ValidationInfo
+
+from ..settings import Number, Settings, fault
+
+OFF: Literal["none"] = "none"
+Off = Literal["none"]
+LEAST_PHASE = 5.0
+"""Phase margin [deg] that is enough for any loop, where the definition says nothing."""
+KEPT_PHASE = 0.5
+"""Share of what the same loop would have with a rig that follows at once, which is enough as well."""
+
+
+@dataclass(frozen=True)
+class NumberOrNone(Number):
+    """A number, or "none": nothing is asked."""
+
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        if value == OFF:
+            return OFF
+        if isinstance(value, bool):
+            raise fault(
+                f'{value} where a quantity{self.suffix} is expected; write {self.example}, or "none" for no limit'
+            )
+        return super().read(value, info)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [super().schema, {"const": OFF}]}
+
+
+class Acceptance(Settings):
+    """What a stable test must reach to be a GO, and a run to be as it should; "none" turns one off."""
+
+    gain_margin: Annotated[float | Off, NumberOrNone("dB", least=0)] = 3.0
+    """Least factor on the gain of the loop up to instability, or down, such as by a stiffer specimen [dB]."""
+    phase_margin: Annotated[float | Off, NumberOrNone("deg", least=0, most=180)] | None = None
+    """Least further phase lag up to instability [deg].  Left out, 5° are enough, and so is half of what the same loop
+    would have with a rig that follows at once: of a structure of little damping even an ideal test has but little."""
+    delay_margin: Annotated[float | Off, NumberOrNone("1", least=0)] = 0.1
+    """Least further delay up to instability, as a share of the rig's lag."""
+    synchronisation: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.05
+    """Largest error of the measured motion against the target: RMS of the difference over RMS of the target."""
+    fidelity: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.10
+    """Largest error of the target against the emulated system's motion, likewise; judged where there is a reference."""
+    overruns: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.001
+    """Largest share of the ticks of a run that were not done before the next was due."""
+    stale: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.01
+    """Largest share of the ticks of a run that had no new measurement."""
+
+    def least(self, name: str) -> float:
+        """A margin that is asked for, in its unit; 0, which every stable loop has, where it is turned off."""
+        value = getattr(self, name)
+        return 0.0 if value == OFF else float(value)
+
+    def most(self, name: str) -> float:
+        """An error or share that is allowed; inf where it is turned off."""
+        value = getattr(self, name)
+        return float("inf") if value == OFF else float(value)
+
+    def least_phase(self, ideal: float | None) -> float:
+        """Phase margin that is asked for [deg] of a loop that would have ``ideal`` with a rig that follows at once."""
+        if self.phase_margin is not None:
+            return self.least("phase_margin")
+        return LEAST_PHASE if ideal is None else min(LEAST_PHASE, KEPT_PHASE * max(ideal, 0.0))
