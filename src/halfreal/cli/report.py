@@ -81,6 +81,9 @@ def info(
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
             for key, text in about(run):
                 typer.echo(f"{key}: {text}")
+            judged = run.accepted
+            for reason in () if judged is None else judged.reasons:
+                typer.echo(f"{'' if judged is None else judged.word}: {reason}")
             for reason in run.reasons if run.verdict == "NO-GO" else ():
                 typer.echo(f"NO-GO: {reason}")
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))

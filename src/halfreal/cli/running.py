@@ -147,10 +147,13 @@ def _tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
         typer.echo(json.dumps(run_json(done, kept), indent=2))
     else:
         console().print(verdict_table(done))
+        for reason in () if done.accepted is None else done.accepted.reasons:
+            typer.echo(f"  - {reason}")
         for event in done.events:
             typer.echo(f"  {event.time:10.4f} s  {event.text}")
         typer.echo(f"run file: {kept}")
-    raise typer.Exit(OK if done.outcome == "completed" and kept == wanted else NO)
+    good = done.accepted is not None and done.accepted.word == "ACCEPTED"
+    raise typer.Exit(OK if good and kept == wanted else NO)
 
 
 def rig(

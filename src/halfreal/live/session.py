@@ -24,6 +24,7 @@ from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS, also_said
 from ..definition.user_code import changed, user_code
+from ..identification.specimen_met import specimen_met
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.modes import RUNNING
@@ -37,6 +38,7 @@ from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Outcome, Run, Signal
 from ..safety.guard import BY_RECORDER
 from ..studies.check.check import Check, check
+from .accepted import accepted
 from .comparison import compare
 from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory
@@ -383,6 +385,7 @@ class Session(SlowOperator):
             signals.update(reference_signals(definition, run.time))
         except EmulationError as error:
             events.append(Event(0.0, "reference", f"no reference: {error}"))
+        assert self.checked is not None
         run = dataclasses.replace(
             run,
             outcome=outcome,
@@ -392,6 +395,10 @@ class Session(SlowOperator):
             limits_used=self._limits_used(loop),
             host={**run.host, **self.privileges},
         )
+        run = dataclasses.replace(run, specimen_met=specimen_met(run, self.checked.rehearsal))
+        counted = {name: float(loop.vector[loop.index[name]]) for name in ("pace.overruns", "link.late")}
+        ticks = float(loop.state("pace")["ticks"])
+        run = dataclasses.replace(run, accepted=accepted(run, definition.acceptance, counted, ticks))
         said = recording.pack(run)
         self.output = recording.output
         self._let_go()

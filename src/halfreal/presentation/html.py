@@ -21,6 +21,8 @@ from .phases import phases
 from .provenance import about, of_run
 from .realtime import real_time
 from .series import display
+from .specimen import headline
+from .specimen import table as specimen_table
 from .verdict import about_loop, verdict
 from .wording import NONE, in_time, number
 
@@ -82,6 +84,8 @@ def render(run: Run, from_time: float = 0.0) -> str:
         events=run.events[:EVENTS_SHOWN],
         papers=papers(run, rows),
         about=about(run),
+        headline=headline(run),
+        met=specimen_table(run),
         provenance=of_run(run),
     )
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..runs.judged_samples import NMSE, PERIODS
+from ..runs.judged_samples import learns as learns
+from ..runs.judged_samples import since as since
 from ..runs.run import Run
 from . import series
 from .phases import dress
@@ -17,29 +20,13 @@ from .series import display, drawable, envelope, peak
 from .style import ERROR, MEASURED, TARGET, new_figure, styled
 from .wording import in_time, percent
 
-PERIODS = 10.0
-"""Of the strongest frequency, at the end of the test, by which it is judged."""
-NMSE, MISFIT, DRIVE = "coupling.nmse", "coupling.misfit", "coupling.drive"
+MISFIT, DRIVE = "coupling.misfit", "coupling.drive"
 NOTES = {
     "Judged from": f"the last {PERIODS:g} periods; before, the coupling learns",
     "Gap at the end": "root mean square of gap over target",
 }
 SMALLEST = 1e-16
 """Ratio of squares below which rounding is drawn."""
-
-
-def learns(run: Run) -> bool:
-    """Whether the run's coupling is one that learns."""
-    return NMSE in run.signals
-
-
-def since(run: Run) -> float:
-    """Time [s] from which on a run is judged: its last periods if its coupling learns, else its beginning."""
-    target = run.vector("target")
-    inside = series.in_test(run)
-    if not learns(run) or target is None or series.cut_short(run) is not None or not inside.any():
-        return 0.0
-    return max(series.last_cycles(run.time[inside], target[inside, 0], cycles=PERIODS)[0], 0.0)
 
 
 def figures(run: Run, from_time: float) -> list[tuple[str, str]]:

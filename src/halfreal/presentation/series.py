@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.modes import OVER
+from ..runs.judged_samples import BY_DISPLACEMENT as BY_DISPLACEMENT
+from ..runs.judged_samples import BY_FORCE as BY_FORCE
+from ..runs.judged_samples import LARGEST_DRAWN as LARGEST_DRAWN
+from ..runs.judged_samples import TRIP as TRIP
+from ..runs.judged_samples import Compared as Compared
+from ..runs.judged_samples import axis_name as axis_name
+from ..runs.judged_samples import compared as compared
+from ..runs.judged_samples import cut_short as cut_short
+from ..runs.judged_samples import drawable as drawable
+from ..runs.judged_samples import duration as duration
+from ..runs.judged_samples import in_test as in_test
+from ..runs.judged_samples import judged as judged
+from ..runs.judged_samples import largest as largest
+from ..runs.judged_samples import last_cycles as last_cycles
+from ..runs.judged_samples import peak as peak
+from ..runs.judged_samples import setting as setting
+from ..runs.judged_samples import whole_steps as whole_steps
 from ..runs.run import Run, Stability
 
 SMALLEST_POLE = 1e-6
 """Poles below it (delay lines that empty themselves) say nothing about the loop."""
-TRIP = "guard.cause"
-"""The channel on which the guard says why it stepped in."""
 NARROW, MOSTLY = 1.15, 0.9
 """A motion has one frequency if this part of its power is within this factor of the strongest."""
-LARGEST_DRAWN = 1e12
-"""A diverged signal is drawn up to here: plotting libraries overflow beyond."""
 
 
 @dataclass(frozen=True)
@@ -44,88 +54,9 @@ def display(unit: str, peak: float = 1.0) -> Display:
     return Display(1.0, "–" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·"))
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Which channels of a run are held against each other, and what they are called."""
-
-    quantity: str
-    """Of the target."""
-    followed: str
-    """Measured channel that should be the target."""
-    answer: str
-    """Measured channel that is not commanded: its work on the gap is the energy error."""
-    response: str
-    """Displacement of the virtual part at the interface, which should be the reference."""
-    target: str = ""
-    """Symbols; none where axes have names, as letters are taken."""
-    measured: str = ""
-
-    @property
-    def by_force(self) -> bool:
-        return self.followed == "measured.force"
-
-    @property
-    def gap(self) -> str:
-        return f"{self.measured} − {self.target}" if self.target else "measured − target"
-
-
-BY_DISPLACEMENT = Compared("displacement", "measured.displacement", "measured.force", "target", "z", "x")
-BY_FORCE = Compared("force", "measured.force", "measured.displacement", "virtual.interface", "f", "F")
-
-
-def compared(run: Run, dof: int = 1) -> Compared:
-    """What to compare: by the unit of its target, a test asks the specimen for a displacement or for a force."""
-    unit = run.units("target")[dof - 1]
-    found = BY_FORCE if unit in ("N", "N m") else BY_DISPLACEMENT
-    if unit in ("rad", "N m"):
-        found = replace(found, quantity="moment" if found.by_force else "rotation")
-    return found if axis_name(run, dof).isdigit() or len(run.interface) == 1 else replace(found, target="", measured="")
-
-
-def axis_name(run: Run, dof: int) -> str:
-    return run.interface.names[dof - 1]
-
-
 def of_axis(run: Run, dof: int) -> str:
     """For captions: of which axis something is; nothing where there is only one."""
     return "" if len(run.interface) == 1 else f", axis {axis_name(run, dof)}"
-
-
-def largest(run: Run, name: str, kept: np.ndarray) -> dict[str, float]:
-    """Largest value of a vector signal on axes of each unit."""
-    values = run.vector(name)
-    found: dict[str, float] = {}
-    if values is not None:
-        for i, unit in enumerate(run.units(name)):
-            found[unit] = max(found.get(unit, 0.0), peak(values[kept, i]))
-    return found
-
-
-def whole_steps(run: Run) -> np.ndarray:
-    """Which samples are beginnings of integration steps, where a step has several exchanges; all where it has one.
-
-    Between them the virtual part's displacements stand still.
-    """
-    stage = run.signals.get("virtual.stage")
-    kept = np.ones(len(run.time), dtype=bool)
-    if stage is not None and np.nanmax(stage.values, initial=0.0) > 0.0:
-        kept[:] = False
-        # counted from the end: while a stiffness is found out, every tick is a first one
-        kept[int(np.flatnonzero(stage.values == 0.0)[-1]) :: -round(np.nanmax(stage.values) + 1.0)] = True
-    return kept
-
-
-def drawable(values: np.ndarray) -> np.ndarray:
-    """The values with NaN (a gap in the line) where they are too large to draw."""
-    with np.errstate(invalid="ignore"):
-        return np.where(np.abs(values) <= LARGEST_DRAWN, values, np.nan)
-
-
-def peak(*signals: np.ndarray | None) -> float:
-    """Largest absolute value that can be drawn of all the signals."""
-    found = [np.abs(drawable(signal)) for signal in signals if signal is not None]
-    finite = [values[np.isfinite(values)] for values in found]
-    return float(max((values.max(initial=0.0) for values in finite), default=0.0))
 
 
 def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[np.ndarray, np.ndarray]:
@@ -144,23 +75,6 @@ def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[
     return time[kept], values[kept]
 
 
-def duration(run: Run) -> float:
-    """How long the test is by its definition [s]; without end if that does not say."""
-    value = _setting(run, "timing", "duration")
-    return float(value) if isinstance(value, int | float) else np.inf
-
-
-def in_test(run: Run, from_time: float = 0.0) -> np.ndarray:
-    """Which samples belong to the test: from 0 s, or ``from_time`` [s], up to its duration.
-
-    Before and after, a run is on its way to where the test begins and home again.
-    """
-    length = duration(run)
-    ticks = np.round(length / run.step) if np.isfinite(length) else np.inf
-    first = max(from_time, 0.0) - 1e-6 * run.step
-    return (run.time >= first) & (run.time < (ticks - 0.5) * run.step)
-
-
 def in_view(run: Run) -> np.ndarray:
     """Which samples a plot of errors must show in full: those of the test, and not the way there and back."""
     return judged(run) if run.outcome == "stopped" else in_test(run)
@@ -175,24 +89,6 @@ def extent(values: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
     return np.nan, np.nan
 
 
-def cut_short(run: Run) -> float | None:
-    """When the guard or the operator ended the test before its time [s], or None if it went through."""
-    if run.outcome == "completed":
-        return None
-    trips = [event.time for event in run.events if event.channel == TRIP]
-    if trips:
-        return min(trips)
-    modes = run.signals.get("guard.mode")
-    ended = np.zeros(0, dtype=int) if modes is None else np.flatnonzero(np.isin(modes.values, OVER))
-    return float(run.time[ended[0]]) if len(ended) else None
-
-
-def judged(run: Run, from_time: float = 0.0) -> np.ndarray:
-    """Which samples the test is judged by: its own, from ``from_time`` [s] on, and up to where it was cut short."""
-    end = cut_short(run)
-    return in_test(run, from_time) & (run.time <= (np.inf if end is None else end))
-
-
 def closer_look(run: Run, values: np.ndarray) -> tuple[float, float]:
     """Times [s] of a closer look at a signal: around the end of a test that was cut short, or its last cycles."""
     end = cut_short(run)
@@ -200,33 +96,6 @@ def closer_look(run: Run, values: np.ndarray) -> tuple[float, float]:
     if not kept.any():
         kept[:] = True
     return last_cycles(run.time[kept], values[kept], end)
-
-
-def last_cycles(
-    time: np.ndarray, values: np.ndarray, trip: float | None = None, cycles: float = 3.0
-) -> tuple[float, float]:
-    """Times [s] between which the last cycles of a signal lie, or those around a trip.
-
-    A cycle is that of the strongest frequency in the last part of the record, or of what led to the trip.
-    """
-    if not len(time):
-        return 0.0, 1.0
-    usable = np.flatnonzero(np.isfinite(drawable(values)) & (time <= (np.inf if trip is None else trip)))
-    if len(usable) < 16:
-        return float(time[0]), float(time[-1])
-    end = int(usable[-1]) + 1
-    start = int(0.6 * end)
-    part = np.nan_to_num(drawable(values[start:end]))
-    length = float(time[end - 1] - time[start])
-    spectrum = np.abs(np.fft.rfft(np.hanning(len(part)) * (part - part.mean())))
-    top = int(np.argmax(spectrum[1:])) + 1
-    near = slice(max(1, top - 1), top + 2)  # a window's peak is three bins wide: its centre is finer than a bin
-    period = (
-        length * spectrum[near].sum() / (np.arange(len(spectrum))[near] @ spectrum[near]) if spectrum[top] else length
-    )
-    last = float(time[end - 1]) if trip is None else min(float(time[-1]), trip + period)
-    first = max(float(time[0]), last - max(cycles * period, 40 * float(time[1] - time[0])))
-    return first, last
 
 
 def largest_cycle(values: np.ndarray) -> slice | None:
@@ -265,7 +134,7 @@ def command_limit(run: Run, number: int) -> float | None:
     """The trip limit of a command by the run's definition [SI], or None; commands are counted from 1."""
     if run.interface.moved_by is None:
         return limit(run, "command", run.interface.commanded_at[number - 1] + 1)
-    value = _setting(run, "limits", "actuator", "stroke", "trip")
+    value = setting(run, "limits", "actuator", "stroke", "trip")
     if isinstance(value, list | tuple) and value:
         value = value[min(number, len(value)) - 1]
     return float(value) if isinstance(value, int | float) else None
@@ -275,18 +144,11 @@ def limit(run: Run, signal: str, dof: int = 1, which: str = "trip") -> float | N
     """A ``"trip"`` or ``"warn"`` limit of a signal ("command", "force", …) by the run's definition [SI], or None."""
     turns = run.interface.rotations
     group = ("rotation",) if turns[dof - 1] and signal != "energy" else ()
-    value = _setting(run, "limits", *group, signal, which)
+    value = setting(run, "limits", *group, signal, which)
     if isinstance(value, list | tuple) and value:  # one for all axes, or one for each of their kind
         place = dof - 1 if signal == "energy" else int((turns[: dof - 1] == turns[dof - 1]).sum())
         value = value[min(place, len(value) - 1)]
     return float(value) if isinstance(value, int | float) else None
-
-
-def _setting(run: Run, *keys: str) -> Any:
-    value: Any = run.definition
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,155 @@
+"""Error measures: how well the rig followed (synchronisation) and how true the test was (fidelity).
+
+Every measure compares a signal x with the reference r it should have been, sample by sample, and is a plain number;
+NaN where it has no meaning (no samples, a reference that is zero throughout).
+
+=====================  =======================================  ===================================================
+row                    reference r                              signal x
+=====================  =======================================  ===================================================
+synchronisation        target z: where the virtual part is      measured displacement: where the specimen is
+fidelity               reference z*: the emulated system        target z: where the virtual part is
+=====================  =======================================  ===================================================
+
+Where the virtual part asks for a force, that is the target, which the measured force follows, and what should be the
+reference is the virtual part's own displacement at the interface (``halfreal.runs.judged_samples.compared``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .error_measures import frequency_evaluation, largest_error, nrmse, peak_error
+from .judged_samples import axis_name, compared, judged, largest, peak, whole_steps
+from .run import Run
+
+NAN = float("nan")
+STILL = 1e-6
+"""Part of the largest target of its unit: an axis whose target stays below it is not compared."""
+MOVES = 1e-2
+"""Part of the largest target of its unit: an axis whose target stays below it, such as one that only answers noise, is
+compared but does not count in key figures and scores."""
+MOVES_BESIDE_ALL = 1e-3
+"""Likewise of the largest of all axes, 1 rad taken as 1 m: so that no rotation counts that is below a hundredth of the
+displacements even at a lever of 10 m, and no displacement below a hundredth of the rotations' at one of 0.1 m."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """One row of the table of errors: one comparison for one axis of the interface."""
+
+    comparison: str
+    """``"synchronisation"`` or ``"fidelity"``."""
+    dof: int
+    """From 1."""
+    axis: str
+    """Its name."""
+    moves: bool
+    """Whether its reference is large enough, beside the other axes, for it to count in key figures and scores."""
+    nrmse: float
+    peak_error: float
+    largest_error: float
+    amplitude: float
+    delay: float
+    frequency_hz: float
+    energy_error: float
+    """Only for the synchronisation, and only if displacement and force were measured."""
+    samples: int
+    """How many samples were compared."""
+
+
+def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) -> float:
+    """Work of the measured force on the gap over the work it exchanges on the target.
+
+        e = ∫ f d(x − z) / ∫ |f dz|
+
+    The specimen takes up ∫ f dx while the virtual part gives ∫ f dz; the difference, which the transfer system adds on
+    its own account, is the energy error that G. Mosqueda, B. Stojadinović, S. A. Mahin, J. Struct. Eng. 133 (2007)
+    1100–1108, monitor.  f is the resisting force.  **Positive: the transfer system feeds energy in**, which acts as
+    negative damping (a delay does); negative: it takes energy out.  The energy going forth and back on the target is
+    the measure, as the net work is near zero on an elastic specimen.  A spring lagging by the phase φ in a steady sine
+    has e = π sin φ / (2 cos φ + 2 φ sin φ) ≈ π φ/2.  Integrals by the trapezium rule.
+
+    Where the target is a force, the measured displacement d takes the place of f: e = ∫ d d(F − f) / ∫ |d df|, the
+    complementary work.
+    """
+    if len(force) < 2:
+        return NAN
+    mean_force = 0.5 * force[1:] + 0.5 * force[:-1]
+    on_gap = float(np.sum(mean_force * np.diff(measured - target)))
+    return _ratio(on_gap, float(np.sum(np.abs(mean_force * np.diff(target)))))
+
+
+def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
+    """The table of errors of a run from ``from_time`` [s] on (to leave out a start-up), for each axis.
+
+    Judged is the test itself, from 0 s to its duration and not the way there and back; a tripped or stopped run up to
+    then, as the guard moves the rig afterwards and not the test; a diverged record up to its first number that is not
+    finite.
+    """
+    of, kept = compared(run), judged(run, from_time)
+    rows = []
+    for name, truth, signal, answer, at in (
+        ("synchronisation", "target", of.followed, of.answer, kept),
+        ("fidelity", "reference", of.response, None, kept & whole_steps(run)),
+    ):
+        r, x = run.vector(truth), run.vector(signal)
+        if r is None or x is None:
+            continue
+        work = run.vector(answer) if answer else None
+        most = largest(run, truth, at)
+        for i, unit in enumerate(run.units(truth)):
+            if i not in run.interface.commanded_at:  # nothing makes the rig follow there
+                continue
+            due = peak(r[at, i])
+            if due < STILL * most[unit]:  # it was not asked to move: nothing to follow
+                continue
+            row = _row(run, at, name, i, r[:, i], x[:, i], None if work is None else work[:, i])
+            row = replace(row, moves=due >= max(MOVES * most[unit], MOVES_BESIDE_ALL * max(most.values())))
+            if name == "synchronisation" and run.definition.get("slow") is not None:
+                row = replace(row, delay=NAN)  # time stood still until the rig had settled
+            rows.append(row)
+    return tuple(rows)
+
+
+def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
+    """Rows of a comparison whose axes move: the worst of them stands for the run."""
+    return [row for row in rows if row.comparison == comparison and row.moves]
+
+
+def _row(
+    run: Run, kept: np.ndarray, name: str, i: int, reference: np.ndarray, signal: np.ndarray, force: np.ndarray | None
+) -> Measures:
+    columns = [column[kept] for column in (run.time, reference, signal, *([] if force is None else [force]))]
+    finite = np.all(np.isfinite(columns), axis=0)
+    end = len(finite) if finite.all() else int(np.argmin(finite))
+    time, r, x = (column[:end] for column in columns[:3])
+    step = (time[-1] - time[0]) / (end - 1) if end > 1 else run.step
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged record may overflow: the measure is then NaN
+        found = frequency_evaluation(r, x, step)
+        return Measures(
+            comparison=name,
+            dof=i + 1,
+            axis=axis_name(run, i + 1),
+            moves=True,
+            nrmse=nrmse(r, x),
+            peak_error=peak_error(r, x),
+            largest_error=largest_error(r, x),
+            amplitude=found.amplitude,
+            delay=found.delay,
+            frequency_hz=found.frequency_hz,
+            energy_error=NAN if force is None else energy_error(columns[3][:end], r, x),
+            samples=end,
+        )
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 and np.isfinite(part) and np.isfinite(whole) else NAN
+
+
+def worst(rows: Iterable[Measures], comparison: str) -> Measures | None:
+    """The row that stands for a comparison: that of the largest error among the axes that move; None if none does."""
+    found = counted(rows, comparison)
+    return max(found, key=lambda row: np.inf if np.isnan(row.nrmse) else row.nrmse) if found else None
