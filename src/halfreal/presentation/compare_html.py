@@ -15,6 +15,7 @@ from .page import PACE, Pictures, fill
 from .phases import phases
 from .provenance import about, of_run
 from .realtime import real_time
+from .specimen import headline
 from .verdict import verdict
 from .wording import NONE
 
@@ -35,6 +36,7 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
         names=compare.labels(first, second),
         colors=(compare_plots.FIRST, compare_plots.SECOND),
         verdicts=[verdict(run) for run in runs],
+        headlines=[headline(run) for run in runs],
         hashes=[definition_hash(run.definition) for run in runs],
         differences=apart[:DIFFERENCES_SHOWN],
         differences_in_all=len(apart),
@@ -42,7 +44,7 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
         figures=compare.figures(first, second, from_time),
         agreements=compare.agreements(first, second, from_time),
         limits=compare.limits(first, second),
-        pictures=pictures(first, second),
+        pictures=pictures(first, second, from_time),
         both_phases=[phases(run) for run in runs],
         real_times=[real_time(run) for run in runs],
         events=happened[:EVENTS_SHOWN],
@@ -52,9 +54,9 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
     )
 
 
-def pictures(first: Run, second: Run) -> Pictures:
+def pictures(first: Run, second: Run, from_time: float) -> Pictures:
     """All plots the records have data for, by section."""
-    made = Pictures("response", "pace 0", "pace 1")
+    made = Pictures("response", "specimen", "pace 0", "pace 1")
     here, there = compare.labels(first, second)
     for dof in (i + 1 for i in first.interface.commanded_at if i < len(second.interface)):
         of = series.of_axis(first, dof)
@@ -64,6 +66,16 @@ def pictures(first: Run, second: Run) -> Pictures:
             "dashed red: events; shaded: before and after the test.",
             partial(compare_plots.histories, first, second, dof),
         )
+        made.add(
+            "specimen",
+            f"Hysteresis of the specimen{of}: side by side on the same scales, and on top of each other.",
+            partial(compare_plots.loops, first, second, dof, from_time),
+        )
+    made.add(
+        "response",
+        f"Responses of the virtual part that the definition asks for. Thin: {here}; broad: {there}.",
+        partial(compare_plots.responses, first, second),
+    )
     for i, run in enumerate((first, second)):
         made.add(f"pace {i}", PACE, partial(realtime_plots.pace, run))
     return made

@@ -23,6 +23,7 @@ from .realtime import real_time
 from .series import display
 from .specimen import headline
 from .specimen import table as specimen_table
+from .style import MEASURED
 from .verdict import about_loop, verdict
 from .wording import NONE, in_time, number
 
@@ -116,6 +117,13 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
             partial(plots.synchronisation, run, dof, pure, start),
         )
         made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
+    forces = [name for name in run.along("measured.force").channels("measured.force") if name in run.signals]
+    made.add("response", "Measured force in time.", partial(plots.channels, run, forces, MEASURED))
+    made.add(
+        "response",
+        "Responses of the virtual part that the definition asks for.",
+        partial(plots.channels, run, series.responses(run)),
+    )
     for i, name in enumerate(run.interface.actuators.names):
         limit = series.command_limit(run, i + 1)
         of = "" if len(run.interface.actuators) == 1 else f", {series.moved(run)} {name}"

@@ -81,7 +81,8 @@ def table(run: Run) -> list[MetRow]:
     for one in () if found is None else found.properties:
         axes = "" if len(run.interface) == 1 else f", axis {one.axes[0]}"
         axes = axes if len(one.axes) == 1 else f", force on {one.axes[0]} by {one.axes[1]}"
-        change = (one.met - one.model) if one.name in SHARES else one.met / one.model - 1 if one.model else np.nan
+        known = one.name in SHARES or abs(one.model) > 4 * one.model_spread  # no share of what may be nothing
+        change = np.nan if not known else one.met - one.model if one.name in SHARES else one.met / one.model - 1
         told = NONE
         if np.isfinite(change):
             told = percent(change, sign=True)
