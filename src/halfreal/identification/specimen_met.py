@@ -30,15 +30,19 @@ NOT_LINEAR = 0.05
 """Share of the force by which a specimen may be less linear than its model before it is told."""
 UNKNOWN = 0.5
 """Of a figure that is known no better than this share of the dynamic stiffness, it is said that it is not known."""
+NAMES = ("stiffness", "damping", "mass")
 NAN = float("nan")
 
 
 def specimen_met(run: Run, rehearsal: Run | None) -> SpecimenMet:
     """What the run tells of its specimen, beside what the rehearsal tells of the model."""
-    met = _felt(run, None, run.time)
-    if isinstance(met, str):
-        return SpecimenMet((), met)
-    model = "there is no rehearsal" if rehearsal is None else _felt(rehearsal, met, run.time)
+    try:
+        met = _felt(run, None, run.time)
+        if isinstance(met, str):
+            return SpecimenMet((), met)
+        model = "there is no rehearsal" if rehearsal is None else _felt(rehearsal, met, run.time)
+    except (np.linalg.LinAlgError, ValueError) as error:  # no record may be lost by a figure that cannot be had
+        return SpecimenMet((), f"its figures cannot be computed ({error})")
     if isinstance(model, str):
         return SpecimenMet(_properties(run, met, None), f"the model could not be looked at likewise: {model}")
     return SpecimenMet(_properties(run, met, model))
@@ -106,7 +110,9 @@ def _properties(run: Run, met: Felt, model: Felt | None) -> tuple[Property, ...]
     stiffness = _dynamic_stiffness(of)
     slow = run.definition.get("slow") is not None
     rows: list[Property] = []
-    for k, (name, factor) in enumerate(zip(("stiffness", "damping", "mass"), _factors(met), strict=False)):
+    for k, (name, factor) in enumerate(zip(NAMES, _factors(met), strict=True)):
+        if k == len(met.values):  # the mass, if it cannot be told apart
+            break
         if name == "damping" and slow:  # of time that stands still only the energy has a meaning
             continue
         for i in range(len(names)):
@@ -168,7 +174,7 @@ def _dynamic_stiffness(one: Felt) -> np.ndarray:
 def _equivalent(one: Felt, i: int) -> tuple[float, float]:
     """Equivalent damping ratio and its half-width; not known of a specimen without stiffness."""
     stiffness = float(one.values[0, i, i])
-    if not abs(stiffness) > 4.0 * one.spreads[0, i, i]:
+    if not abs(stiffness) > 2.0 * one.spreads[0, i, i]:
         return NAN, NAN
     per = one.omega[i] / (2.0 * abs(stiffness))
     ratio, own = one.values[1, i, i] * per, one.spreads[1, i, i] * per
