@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 
 from halfreal.contracts.axes import Axes
-from halfreal.presentation.measures import (
-    counted,
-    energy_error,
-    frequency_evaluation,
-    key_figures,
-    largest_error,
-    measures,
-    nrmse,
-    peak_error,
-)
+from halfreal.presentation.measures import counted, energy_error, key_figures, measures
+from halfreal.runs.error_measures import frequency_evaluation, largest_error, nrmse, peak_error
 from halfreal.runs.run import ONE_AXIS, Run, Signal
 
 STEP, AMPLITUDE, DELAY = 1e-3, 0.97, 2.3e-3

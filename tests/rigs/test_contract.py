@@ -41,8 +41,8 @@ class Silent(Rig):
 
 def test_a_rig_that_says_nothing_is_commanded_in_displacement_and_nothing_else_is_known_of_it():
     rig = Silent()
-    assert (rig.commanded_in, rig.steps_per_tick, rig.is_dynamic, rig.pure_delay) == ("displacement", 1, False, 0.0)
-    assert rig.lag(1e-3, ONE) is None and rig.with_delay(1e-3) is None and rig.ideal_but_late(1e-3) is None
+    assert (rig.commanded_in, rig.steps_per_tick, rig.pure_delay) == ("displacement", 1, 0.0)
+    assert rig.ideal_but_late(1e-3) is None
     assert rig.known_specimen is None and rig.with_share_of_specimen(0.5) is None
     assert rig.known_sensors is None and rig.with_sensors(Sensors()) is None and rig.as_table is None
     assert rig.linear_model(1) is None and rig.caveat is None and rig.nonlinearities == ()
@@ -68,12 +68,12 @@ def test_no_setting_of_a_kind_hides_what_its_contract_asks(family, contract):
 def test_a_held_command_is_late_by_whole_steps():
     late = {"kind": "delay", "delay": 2.5e-3, "reconstruction": "hold"}
     rig = SimulatedRig(actuator=late, specimen=SPRING)
-    assert rig.lag(1e-3, ONE) == pytest.approx(3e-3)
     assert rig.delay_within(4.7e-3, 1e-3) == pytest.approx(4e-3)
     assert rig.follower(1e-3).delay == pytest.approx(3.5e-3)
     smooth = SimulatedRig(actuator={"delay": 2.5e-3}, specimen=SPRING)
-    assert smooth.lag(1e-3, ONE) == 2.5e-3 and smooth.delay_within(4.7e-3, 1e-3) == 4.7e-3
-    assert smooth.with_delay(1e-3).pure_delay == 1e-3
+    assert smooth.delay_within(4.7e-3, 1e-3) == 4.7e-3
+    late = rig.ideal_but_late(4e-3)
+    assert late.pure_delay == 4e-3 and late.actuator.holds and late.specimen == SPRING
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def definition(**changed):
 
 def test_a_test_on_it_is_checked_and_rehearsed():
     found = halfreal.check(definition())
-    assert found.verdict == "GO"
+    assert found.verdict == "MARGINAL"  # nothing makes up for the table's lag: its synchronisation error
     slow = np.sort(found.linearisation.frequency_hz[found.linearisation.damping < 0.1])[:3:2]
     assert slow[0] == pytest.approx(3.62, abs=0.02)  # as with a delay of about 9 ms
     assert slow[1] == pytest.approx(11.2, abs=0.1)
@@ -223,8 +223,9 @@ def test_room_for_delay_is_of_the_loop_with_its_coupling():
     """What is left of the rig's own lag and of the margin beyond it, and not of a pure delay without coupling."""
     found = loop_stability(definition())
     further = found.margin.critical_delay
-    assert found.rig_delay == pytest.approx(2e-3 + 1 / 150.0, rel=1e-3)
-    assert found.delay_room == pytest.approx(further / (found.rig_delay + further))
+    # as it is sampled: within a substep of the continuous controllers
+    assert found.lag.latest()[0] == pytest.approx(2e-3 + 1 / 150.0, abs=0.5e-3)
+    assert found.delay_room == pytest.approx(further / (found.rig_lag + further))
     for part, stable in ((0.97, True), (1.03, False)):
         assert linearised(definition(rig=table(delay=2e-3 + part * further).model_dump())).stable == stable
 

@@ -174,7 +174,7 @@ def pictures(results: Results) -> Pictures:
     if not len(results):
         return made
     if varied in MEANINGS:
-        white = " White: not completed or NO-GO." if varied == 2 else ""
+        white = " White: not completed or no GO." if varied == 2 else ""
         made.add("surfaces", MEANINGS[varied] + white, partial(plots.surfaces, results))
     else:
         caption = f"Main effects on {results.goal[0].name}: every dot a point, line: median, star: best point."

@@ -29,7 +29,7 @@ MARKS: dict[str, dict[str, Any]] = {
     "in the definition": {
         "marker": "o", "markersize": 7, "color": "white", "markeredgecolor": REFERENCE, "markeredgewidth": 1.6,
     },
-    "not completed or NO-GO": {"marker": "x", "markersize": 4, "color": BAD, "markeredgewidth": 1.0},
+    "not completed or no GO": {"marker": "x", "markersize": 4, "color": BAD, "markeredgewidth": 1.0},
 }  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def _curve(axes: Axes, results: Results, score: Column, usable: np.ndarray) -> N
     line = np.where(usable, y.values, np.nan)[order]
     axes.plot(x.values[order], line, color=TARGET, marker=".", markersize=4, linewidth=1.1)
     others = ~usable & np.isfinite(y.values)
-    _mark(axes, "not completed or NO-GO", x.values[others], y.values[others], clip=True)
+    _mark(axes, "not completed or no GO", x.values[others], y.values[others], clip=True)
     axes.axvline(parameter.value * x.factor, color=QUIET, linestyle=(0, (4, 2)), linewidth=0.9)
     best = results.best(1)
     _mark(axes, "best", x.values[best], y.values[best])
@@ -173,7 +173,7 @@ def _map(axes: Axes, results: Results, score: Column, usable: np.ndarray) -> Non
         drawn = _fill(axes, x.values, y.values, np.where(shown, z.values, np.nan), (across.log, upwards.log))
         bar = axes.figure.colorbar(drawn, ax=axes, pad=0.02)
         bar.outline.set_visible(False)
-    _mark(axes, "not completed or NO-GO", x.values[~usable], y.values[~usable])
+    _mark(axes, "not completed or no GO", x.values[~usable], y.values[~usable])
     ends = [(line.values.min(), line.values.max()) for line in (x, y)]
     here = np.array([across.value * x.factor, upwards.value * y.factor])
     if all(low <= value <= high for value, (low, high) in zip(here, ends, strict=True)):

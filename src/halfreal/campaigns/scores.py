@@ -9,7 +9,7 @@ fidelity ERROR                                 emulated system against target; t
 limits used, closest limit                     largest share of a trip limit that was used, and which
 spectral radius, growth rate                   of the loop linearised at rest; the loop is stable below 1, below 0
 delay, phase and gain margin, critical delay   of the loop at rest; empty where unlimited
-verdict                                        GO or NO-GO of ``halfreal check``
+verdict                                        GO, MARGINAL or NO-GO of ``halfreal check``
 =============================================  =====================================================================
 
 ERROR is nrmse, peak error, largest error, amplitude error, delay or energy error; of several axes that move

@@ -1,4 +1,4 @@
-"""``halfreal check``: GO or NO-GO."""
+"""``halfreal check``: GO, MARGINAL or NO-GO."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def check(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Validate a definition and judge its test: GO or NO-GO, why, and what would make it pass."""
+    """Validate a definition and judge its test: GO, MARGINAL or NO-GO, why, and what would make it pass.
+
+    MARGINAL is stable, but below what the section [acceptance] asks for; like NO-GO it ends with exit code 1.
+    """
     definition, _ = read(path)
     if worst is not None:
         free(worst, force, "--worst")

@@ -22,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO or a trip), 2 the input is wrong.",
+    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 the input is wrong.",
 )
 COMMANDS = (
     "new_and_examples:new",

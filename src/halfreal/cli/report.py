@@ -84,8 +84,8 @@ def info(
             judged = run.accepted
             for reason in () if judged is None else judged.reasons:
                 typer.echo(f"{'' if judged is None else judged.word}: {reason}")
-            for reason in run.reasons if run.verdict == "NO-GO" else ():
-                typer.echo(f"NO-GO: {reason}")
+            for reason in run.reasons if run.verdict in ("NO-GO", "MARGINAL") else ():
+                typer.echo(f"{run.verdict}: {reason}")
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))
             for event in run.events:
                 typer.echo(f"  {event.time:10.4f} s  {event.text}")

@@ -42,7 +42,10 @@ def run(
         bool, typer.Option("--with-rig", help="Start the definition's simulated rig too, as a process of its own.")
     ] = False,
     without_go: Annotated[
-        str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
+        str,
+        typer.Option(
+            "--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."
+        ),
     ] = "",
     operator: OperatorName = "",
     specimen: SpecimenName = "",
@@ -75,7 +78,10 @@ def resume(
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Go on at once, without asking the operator.")] = False,
     without_go: Annotated[
-        str, typer.Option("--without-go", metavar="REASON", help="Run in spite of a NO-GO; the reason is recorded.")
+        str,
+        typer.Option(
+            "--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."
+        ),
     ] = "",
     stands_elsewhere: Annotated[
         str,

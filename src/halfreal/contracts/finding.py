@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["no-go", "warning", "note"]
-Verdict = Literal["GO", "NO-GO"]
+Severity = Literal["no-go", "marginal", "warning", "note"]
+"""What would harm the test; what is stable but below what the definition accepts; what to look at; what to know."""
+Verdict = Literal["GO", "MARGINAL", "NO-GO"]
 WARNING = "warning: "
+BELOW = "below acceptance: "
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The sentence as people are told it: warnings say that they are."""
-        return f"{WARNING}{self.text}" if self.severity == "warning" else self.text
+        """The sentence as people are told it: warnings, and what is below acceptance, say that they are."""
+        return {"warning": WARNING, "marginal": BELOW}.get(self.severity, "") + self.text
 
 
 def note(text: str) -> Finding:
@@ -49,8 +51,9 @@ def told(lines: Iterable[str]) -> list[Finding]:
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
-    """GO, unless one finding is a no-go: the only place where a verdict is made."""
-    return "NO-GO" if any(finding.severity == "no-go" for finding in findings) else "GO"
+    """GO, unless one finding is a no-go, or else marginal: the only place where a verdict is made."""
+    found = {finding.severity for finding in findings}
+    return "NO-GO" if "no-go" in found else "MARGINAL" if "marginal" in found else "GO"
 
 
 def reasons(findings: Iterable[Finding]) -> tuple[str, ...]:
@@ -64,9 +67,10 @@ def remedies(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def binding(findings: Sequence[Finding]) -> str:
-    """The constraint that leaves least room, for people; of equals the one that was found first."""
-    rooms = [(finding.room, finding.name) for finding in findings if finding.room is not None]
+    """The constraint that leaves least room, for people; what makes the verdict comes first, then what comes first."""
+    rank = {"no-go": 0, "marginal": 1}
+    rooms = [(rank.get(one.severity, 2), one.room, one.name) for one in findings if one.room is not None]
     if not rooms:
         return "none"
-    left, name = min(rooms, key=lambda one: one[0])
+    _, left, name = min(rooms, key=lambda one: one[:2])
     return f"{name}, {100 * max(left, 0.0):.0f} % of room left"

@@ -12,9 +12,10 @@ Contract for implementers
    needs all of them.
    A rig that measures passive axes, or is commanded in strokes of actuators, says so in ``check_served``.
 4. ``rest_command`` is the command under which it stands still at a displacement.
-5. ``linear_model``, ``pure_delay`` and ``lag`` describe how it follows a command, ``follower`` how the specimen pushes
-   it back, ``known_specimen`` what it moves and ``known_sensors`` what it measures with.  What a rig leaves out is
-   taken from the code that runs, or the study that needs it says that it is not known.
+5. ``linear_model`` and ``pure_delay`` describe how it follows a command, ``follower`` how the specimen pushes it back,
+   ``known_specimen`` what it moves and ``known_sensors`` what it measures with.  What a rig leaves out is taken from
+   the code that runs, or the study that needs it says that it is not known.  How late it follows is always measured
+   on the code that runs.
 """
 
 from __future__ import annotations
@@ -143,22 +144,9 @@ class Rig(Settings):
     # --- how it follows a command -------------------------------------------------------------------------------------
 
     @property
-    def is_dynamic(self) -> bool:
-        """Whether it lags by dynamics of its own, and not by the number of a delay."""
-        return False
-
-    @property
     def pure_delay(self) -> float:
         """Of a command on its way to what ``linear_model`` describes [s]."""
         return 0.0
-
-    def with_delay(self, delay: float) -> Self | None:
-        """The rig with another pure delay [s]; None if it has no such number."""
-        return None
-
-    def lag(self, step: float, axes: Axes) -> float | None:
-        """How late it follows in slow motion [s]: a delay, or the lag of its dynamics; None if it is not known."""
-        return None
 
     def delay_within(self, delay: float, step: float) -> float:
         """The longest delay that it can have up to this one [s]."""
@@ -167,7 +155,7 @@ class Rig(Settings):
     def ideal_but_late(self, delay: float) -> Rig | None:
         """A rig with its specimen that is late by a pure delay [s] and otherwise ideal; None if it is not known.
 
-        A rig that ``is_dynamic`` is measured against it: how long a pure delay the test would bear in its place.
+        The rig is measured against it: how long a pure delay the test would bear in its place.
         """
         return None
 

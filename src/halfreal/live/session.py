@@ -60,11 +60,12 @@ LAST = 3
 
 
 class NoGoError(RefusedError):
-    """The check said NO-GO."""
+    """The check did not say GO."""
 
     def __init__(self, answer: Check) -> None:
         super().__init__(
-            f"NO-GO: {'; '.join(answer.reasons)}. The rig is not armed; see halfreal check for what would help"
+            f"{answer.verdict}: {'; '.join(answer.reasons)}. The rig is not armed; see halfreal check for what would "
+            "help"
         )
         self.answer = answer
 
@@ -79,7 +80,7 @@ class Session(SlowOperator):
     text
         The definition as its file has it.
     without_go
-        The reason for running in spite of a NO-GO; it is recorded.
+        The reason for running in spite of a NO-GO or MARGINAL; it is recorded.
     after
         The record of a slow test that was interrupted, to be gone on with.
     stands_elsewhere

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from ..studies.check.check import Check
 
 
+COLOURS = {"GO": typer.colors.GREEN, "MARGINAL": typer.colors.YELLOW, "NO-GO": typer.colors.RED}
+
+
 def console(error: bool = False) -> Any:
     """A terminal that shows text as it is: titles and names of users are no markup."""
     from rich.console import Console
@@ -46,8 +49,7 @@ def verdict_table(run: Run) -> Any:
 
 def tell(answer: Check, title: str) -> None:
     """The verdict, why, and what would help."""
-    colour = typer.colors.GREEN if answer.verdict == "GO" else typer.colors.RED
-    typer.secho(answer.verdict, fg=colour, bold=True, nl=False)
+    typer.secho(answer.verdict, fg=COLOURS[answer.verdict], bold=True, nl=False)
     typer.echo(f"  {title}")
     for reason in answer.reasons:
         typer.echo(f"  - {reason}")
@@ -75,6 +77,9 @@ def check_json(answer: Check) -> dict[str, Any]:
         "findings": list(answer.findings),
         "spectral_radius": linearisation.spectral_radius,
         "critical_delay_s": stability.critical_delay,
+        "rig_lag_s": stability.rig_lag,
+        "rig_lag_in_slow_motion_s": None if stability.lag is None else stability.lag.latest()[0],
+        "delay_margin_share_of_lag": None if margin is None else stability.delay_share,
         "delay_margin_s": None if margin is None else margin.critical_delay,
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,

@@ -152,9 +152,7 @@ def margins(run: Run) -> list[tuple[str, str, str]]:
     known = run.stability
     if known is None:
         return []
-    critical = "of the rig, at which the loop loses stability"
-    if run.definition.get("rig", {}).get("kind") in ("shaking table", "servo-hydraulic"):
-        critical = "of a pure delay in place of the rig, without coupling, at which the loop loses stability"
+    critical = "of a pure delay in place of the rig, without coupling, at which the loop loses stability"
     phase = "least of all crossovers of the loop gain, which need not be where the delay margin binds"
     rows = (
         ("critical delay", known.critical_delay, "s", critical),

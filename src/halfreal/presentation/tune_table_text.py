@@ -11,7 +11,6 @@ from .. import units
 from ..figures import QUIET, new_figure, styled
 from ..rigs.interface_geometry import AXES
 from ..rigs.table_tuning import FLAT
-from ..studies.check.criteria.gain import LEAST_GAIN_DB
 from ..studies.tuning.table import ALIKE, AxisFollowing, TableTuning, Tried
 
 if TYPE_CHECKING:
@@ -48,10 +47,10 @@ def as_text(tuning: TableTuning) -> list[str]:
         f"{'prediction':<24}{'largest error up to ' + units.text(tuning.band_hz, 'Hz', 3):>28}   loop of the test",
         *(f"{_shape(one):<24}{100 * one.left:>26.3g} %   {_stability(one)}" for one in tuning.tried),
     ]
-    keeps = tuning.tried[0].keeps(tuning.best.timing.step)
+    keeps, least = tuning.tried[0].keeps(tuning.best), tuning.best.acceptance.least("gain_margin")
     if keeps:
         lines.append(
-            f"first: of those with which the loop keeps a gain margin of {LEAST_GAIN_DB:g} dB and bears one step more, "
+            f"first: of those with which the loop keeps a gain margin of {least:g} dB and bears one step more, "
             f"the most accurate; up to {100 * ALIKE:g} % they count as alike, and the one with the most margin comes "
             "first. Then the others, by their error"
         )
@@ -60,7 +59,7 @@ def as_text(tuning: TableTuning) -> list[str]:
         lines += hopeless(tuning)
     else:
         lines.append(
-            f"warning: with none of these the loop has a gain margin of {LEAST_GAIN_DB:g} dB and bears one step more; "
+            f"warning: with none of these the loop has a gain margin of {least:g} dB and bears one step more; "
             "the most accurate that is stable counts. A lighter specimen, or fewer modes of the virtual part, helps"
         )
         lines += uneven(tuning)

@@ -1,4 +1,4 @@
-"""GO or NO-GO of a rehearsal, whether a run is accepted, or its outcome, and a word on the stability of the loop."""
+"""The verdict on a rehearsal, whether a run is accepted, or its outcome, and a word on the stability of the loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Verdict:
 
     word: str
     tone: str
-    """``"go"``, ``"no-go"`` or ``"check"``."""
+    """``"go"``, ``"marginal"``, ``"no-go"`` or ``"check"``."""
     outcome: str
     stability: str
 

@@ -113,7 +113,7 @@ def finish(
     *,
     outcome: Outcome,
     reason: str = "",
-    verdict: Literal["GO", "NO-GO", ""] | None = None,
+    verdict: Literal["GO", "MARGINAL", "NO-GO", ""] | None = None,
     reasons: Sequence[str] | None = None,
     remedies: Sequence[str] | None = None,
     limits_used: Mapping[str, float] | None = None,

@@ -143,19 +143,6 @@ class ServoHydraulic(SensedRig):
 
     # --- how it follows a command -------------------------------------------------------------------------------------
 
-    @property
-    def is_dynamic(self) -> bool:
-        return True
-
-    def lag(self, step: float, axes: Axes) -> float:
-        """From command to measured force, of the slowest axis: −G'(0)/G(0), and the force sensor's delay."""
-        n = len(axes)
-        a, b, c = self.matrices(n)
-        once = np.linalg.solve(a, b[:, :n])
-        still, slope = c[:n] @ once, c[:n] @ np.linalg.solve(a, once)
-        sensed = np.array([sensor.delay for sensor in self.sensors.of_force(axes)])
-        return float(np.max(-np.diag(slope) / np.diag(still) + sensed))
-
     def ideal_but_late(self, delay: float) -> SimulatedRig:
         return SimulatedRig(actuator=Delay(delay=delay), specimen=self.specimen)
 

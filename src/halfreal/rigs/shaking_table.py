@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
@@ -146,20 +146,8 @@ class ShakingTable(SensedRig):
     # --- how it follows a command -----------------------------------------------------------------------------------
 
     @property
-    def is_dynamic(self) -> bool:
-        return True
-
-    @property
     def pure_delay(self) -> float:
         return self.delay
-
-    def with_delay(self, delay: float) -> Self:
-        return self.unchecked_copy({"delay": delay})
-
-    def lag(self, step: float, axes: Axes) -> float:
-        from .table_tuning import slow_lag
-
-        return slow_lag(self)
 
     def ideal_but_late(self, delay: float) -> SimulatedRig:
         return SimulatedRig(actuator=Delay(delay=delay), specimen=self.specimen)

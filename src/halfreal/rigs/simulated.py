@@ -5,7 +5,7 @@ command → transport (delay, reconstruction) → actuator → specimen → sens
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -94,13 +94,9 @@ class SimulatedRig(SensedRig):
     def pure_delay(self) -> float:
         return self.actuator.delay
 
-    def with_delay(self, delay: float) -> Self:
-        return self.unchecked_copy({"actuator": self.actuator.unchecked_copy({"delay": delay})})
-
-    def lag(self, step: float, axes: Axes) -> float:
-        own = max(self.actuator.delay, step)
-        # a command that is held is a staircase: late by whole steps, whatever the delay
-        return step * float(np.ceil(own / step - 1e-9)) if self.actuator.holds else own
+    def ideal_but_late(self, delay: float) -> SimulatedRig:
+        late = Delay(delay=delay, reconstruction=self.actuator.reconstruction)
+        return SimulatedRig(actuator=late, specimen=self.specimen, substeps=self.substeps)
 
     def delay_within(self, delay: float, step: float) -> float:
         return step * float(np.floor(delay / step + 1e-9)) if self.actuator.holds else delay

@@ -1,9 +1,10 @@
 """Stability of a definition's loop, from the loop that will run.
 
 The loop is linearised at rest, and cut at the command to measure its open loop, whose margins of delay, phase and gain
-are exact.  An unstable loop is asked once more with the shortest delay its rig can have, one step, to learn how long a
-delay it would bear.  A rig that is unstable on its own is told as such (``rig_alone.py``).  A coupling that is tuned to
-several frequencies is judged at the worst (``worst_frequency.py``).
+are exact, and how late the rig follows in it (``rig_lag.py``).  How long a delay the test would bear at all is asked of
+the same loop without coupling, with a pure delay in place of the rig (``pure_delay.py``).  A rig that is unstable on
+its own is told as such (``rig_alone.py``).  A coupling that is tuned to several frequencies is judged at the worst
+(``worst_frequency.py``).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..stability.open_loop import open_loop
 from .build import SETTLING_TICKS, build
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
+from .rig_lag import RigLag, rig_lag
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
@@ -37,27 +39,39 @@ class LoopStability:
     margin: DelayMargin | None
     """Margins of the loop as it is; None if they could not be computed, for the reason in ``caveats``."""
     critical_delay: float | None
-    """Delay of the rig [s] at which the loop loses stability; None if there is none, or it is not known.
+    """Pure delay in place of the rig [s] at which the loop without coupling loses stability.
 
-    Of a rig with dynamics of its own it is the pure delay that would do so in their place, without coupling.
+    None if there is none, or it is not known.
     """
     caveats: tuple[str, ...]
     """What the answer rests on."""
-    rig_delay: float | None = None
-    """What the rig has of delay [s], or of lag in slow motion if it has dynamics of its own; None if not known."""
+    lag: RigLag | None = None
+    """How late the rig follows its command; None if it is not known."""
     rig_fault: RigFault | None = None
     """Why the rig is unstable on its own, if it is."""
 
     @property
-    def delay_room(self) -> float | None:
-        """Share of the rig's delay or lag, as large as the loop bears it, that is left; None if there is no limit.
+    def rig_lag(self) -> float | None:
+        """Lag of the rig [s], of its slowest axis, at the critical crossover, or in slow motion if there is none."""
+        return None if self.lag is None else self.lag.latest(self.critical_hz)[0]
 
-        Both are of the loop with its coupling: the rig has ``rig_delay``, and bears the margin beyond it.
-        """
-        further = None if self.margin is None else finite(self.margin.critical_delay)
-        if further is None or self.rig_delay is None:
-            return None
-        return further / (self.rig_delay + further)
+    @property
+    def critical_hz(self) -> float:
+        """Where a further delay makes the loop unstable [Hz]; 0 if none does, or it is unstable."""
+        hz = 0.0 if self.margin is None else self.margin.critical_frequency_hz
+        return hz if np.isfinite(hz) and self.linearisation.stable else 0.0
+
+    @property
+    def delay_share(self) -> float | None:
+        """The further delay that the loop bears as a share of the rig's lag; None if there is no limit, or no lag."""
+        further, has = None if self.margin is None else finite(self.margin.critical_delay), self.rig_lag
+        return None if further is None or has is None or has <= 0.0 else further / has
+
+    @property
+    def delay_room(self) -> float | None:
+        """Share of the lag that the loop bears, its rig's and the margin beyond it, that is left."""
+        share = self.delay_share
+        return None if share is None else share / (1.0 + share)
 
 
 def linearised(definition: Definition, loop: Loop | None = None) -> Linearisation:
@@ -68,11 +82,16 @@ def linearised(definition: Definition, loop: Loop | None = None) -> Linearisatio
     return linearise(loop, ticks)
 
 
-def margin_of(definition: Definition) -> DelayMargin:
-    """Exact margins of the open loop that runs."""
+def cut_loop(definition: Definition) -> Loop:
+    """The loop cut at its command, settled at rest."""
     loop = build(definition, OPEN_LOOP)
     loop.run(SETTLING_TICKS)
-    return delay_margin(open_loop(loop))
+    return loop
+
+
+def margin_of(definition: Definition) -> DelayMargin:
+    """Exact margins of the open loop that runs."""
+    return delay_margin(open_loop(cut_loop(definition)))
 
 
 def loop_stability(definition: Definition) -> LoopStability:
@@ -83,48 +102,33 @@ def loop_stability(definition: Definition) -> LoopStability:
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
     if definition.rig.caveat is not None:
         caveats.append(definition.rig.caveat)
-    margin, critical, own = None, None, rig_delay(definition)
     fault = rig_fault(definition, loop) if definition.slow is None else None
     virtual = definition.virtual
     if virtual.caveat is not None:
         caveats.append(virtual.caveat)
     if definition.slow is not None or virtual.ticks_per_step > 1:
         caveats.append(SLOW if definition.slow is not None else SEVERAL)
-        return LoopStability(linearisation, margin, critical, tuple(caveats), own, fault)
+        return LoopStability(linearisation, None, None, tuple(caveats), None, fault)
+    margin, critical, lag = None, None, None
     try:
-        margin = margin_of(definition)
-        critical = critical_delay(definition, linearisation.stable, margin)
+        cut = cut_loop(definition)
+        lag = rig_lag(definition, cut)
+        margin = delay_margin(open_loop(cut))
+        critical = critical_delay(definition)
     except HalfrealError as error:
         caveats.append(f"margins are not known: {error}")
-    return LoopStability(linearisation, margin, critical, tuple(caveats), own, fault)
+    return LoopStability(linearisation, margin, critical, tuple(caveats), lag, fault)
 
 
-def rig_delay(definition: Definition) -> float | None:
-    """Delay of the rig [s], or its lag in slow motion if it has dynamics of its own; None if it is not known."""
-    return definition.rig.lag(definition.timing.step, definition.interface)
-
-
-def critical_delay(definition: Definition, stable: bool, margin: DelayMargin) -> float | None:
-    """Delay of the rig at which the loop loses stability [s]; None if it is never stable, or always, or not known."""
+def critical_delay(definition: Definition) -> float | None:
+    """Pure delay in place of the rig at which the loop without coupling loses stability [s]; None if it is never
+    stable, or always, or not known."""
     rig, step = definition.rig, definition.timing.step
-    if rig.is_dynamic:
-        if rig.ideal_but_late(step) is None:
-            return None
-        margin = margin_of(with_pure_delay(definition, step))
-        further = finite(margin.critical_delay)
-        return None if further is None or not margin.stable_without_delay else step + further
-    own = rig_delay(definition)
-    if own is None:
+    if rig.ideal_but_late(step) is None:
         return None
-    if not stable:
-        shortest = None if own <= step else rig.with_delay(step)
-        if shortest is None:
-            return None
-        own, margin = step, margin_of(definition.unchecked_copy({"rig": shortest}))
+    margin = margin_of(with_pure_delay(definition, step))
     further = finite(margin.critical_delay)
-    if further is None or not margin.stable_without_delay:
-        return None
-    return rig.delay_within(own + further, step)
+    return None if further is None or not margin.stable_without_delay else rig.delay_within(step + further, step)
 
 
 def finite(value: float) -> float | None:

@@ -48,7 +48,7 @@ class Stability:
     delay_margin: float | None = None
     """Further delay [s] that the loop bears at rest; None if it is unlimited or not known, as for all that follow."""
     critical_delay: float | None = None
-    """Delay of the rig [s] at which the loop loses stability."""
+    """Pure delay in place of the rig [s] at which the loop without coupling loses stability."""
     phase_margin_deg: float | None = None
     gain_margin_db: float | None = None
 
@@ -125,7 +125,7 @@ class Run:
     """ISO 8601, UTC."""
     interface: Axes = ONE_AXIS
     stability: Stability | None = None
-    verdict: Literal["GO", "NO-GO", ""] = ""
+    verdict: Literal["GO", "MARGINAL", "NO-GO", ""] = ""
     """Of ``halfreal check``; empty if the test was not judged."""
     reasons: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()

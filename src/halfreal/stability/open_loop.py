@@ -11,6 +11,8 @@ that L = −C (zI − A)⁻¹ B is its open loop in the sense of negative feedba
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..contracts.state_space import StateSpace
@@ -42,13 +44,19 @@ def probe(axes: int, unit: str) -> Block:
 
 def open_loop(loop: Loop) -> StateSpace:
     """L of a loop that was built with its rig on the probe."""
-    outputs = np.array([loop.index[name.replace(PROBE, "command", 1)] for name in _probed(loop)])
+    found = answer(loop, [name.replace(PROBE, "command", 1) for name in _probed(loop)])
+    return StateSpace(found.a, found.b, -found.c, -found.d, found.dt)
+
+
+def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
+    """From the probe to channels at the end of the same tick, where those that the rig writes are of the next one."""
+    outputs = np.array([loop.index[name] for name in names])
     inputs = loop.state_indices(PROBE, "value")
     states = loop.dynamic_indices()
     rows = np.concatenate([states, outputs])
     by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
     n = states.size
-    return StateSpace(a=by_state[:n], b=by_probe[:n], c=-by_state[n:], d=-by_probe[n:], dt=loop.dt)
+    return StateSpace(by_state[:n], by_probe[:n], by_state[n:], by_probe[n:], loop.dt)
 
 
 def _probed(loop: Loop) -> list[str]:

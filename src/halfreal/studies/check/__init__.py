@@ -1,1 +1,1 @@
-"""Go or no-go before a test."""
+"""Go, marginal or no-go before a test."""

@@ -1,8 +1,8 @@
-"""The go/no-go answer before a test, from the loop that will run.
+"""The answer before a test: GO, MARGINAL or NO-GO, from the loop that will run.
 
 It is linearised at rest, its margins are computed, it is rehearsed against its limits, and if it is nonlinear it is
 linearised along the rehearsal too.  Criteria (``criteria/``) and the parts of the test make findings of that, and the
-verdict follows from them.  What would make a NO-GO pass is tried out on the same code before it is said.
+verdict follows from them.  What would make a test pass is tried out on the same code before it is said.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check(
 ) -> Check:
     """Judge the test that the definition describes (``text``: as its file has it, for the record).
 
-    Without ``remedies``, what would make a NO-GO pass is not tried out.
+    Without ``remedies``, what would make the test pass is not tried out.
     """
     examined = Examined(definition, text, progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))

@@ -36,7 +36,7 @@ class Examined:
     text: str | None = None
     progress: Progress | None = None
     tries_remedies: bool = True
-    """Whether what would make a NO-GO pass is tried out."""
+    """Whether what would make the test pass is tried out."""
 
     @cached_property
     def stability(self) -> LoopStability:

@@ -1,27 +1,46 @@
-"""What would make an unstable loop stable, each tried out on the loop that runs before it is said."""
+"""What would make an unstable loop stable, or bring a marginal test to a GO, each tried out on the loop that runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ... import units
+from ...contracts.coupling import Coupling
+from ...contracts.finding import Finding, verdict
 from ...couplings.direct import Direct
+from ...couplings.forward_prediction import ForwardPrediction
 from ...couplings.model_inverse import ModelInverse
 from ...definition.definition import Definition
 from ...definition.paths import with_values
 from ...errors import HalfrealError
 from ...runs.loop_stability import LoopStability, linearised
 from ...runs.pure_delay import with_pure_delay
+from ...runs.reference import EmulationError, emulate
+from .examined import Examined
 
 WORST_CASE = "a narrower uncertainty, or a coupling that bears the worst case"
 """For a loop that is stable at rest as it is defined, and not for all it may be."""
+TUNE = "halfreal tune: it searches the couplings for this rig and compares them by rehearsal"
+OTHERWISE = (
+    "a rig that follows sooner, a softer and lighter specimen against the virtual part, or more damping; halfreal "
+    "chart shows where the loop is stable over two numbers of the definition"
+)
+"""For a loop that is unstable, where nothing that was tried helps, and nothing can be tuned."""
+FOLLOWING = (
+    "a rig that follows closer or sooner, a shorter step or another method of integration, quieter sensors; or another "
+    "figure in [acceptance], where the test may be judged by it"
+)
+"""Likewise for one that is below acceptance."""
+ORDERS = (2, 3)
+"""Of inverses that are fitted to the rig as it is measured."""
 
 
-def stabilising(definition: Definition, stability: LoopStability) -> list[str]:
+def stabilising(examined: Examined) -> list[str]:
     """Changes that make the loop stable; the size of the specimen where nothing else does."""
-    has = stability.rig_delay
+    definition, stability = examined.definition, examined.stability
+    has = stability.rig_lag
     found = [
         *inverse_remedy(definition),
         *prediction_remedy(definition, has),
@@ -29,24 +48,112 @@ def stabilising(definition: Definition, stability: LoopStability) -> list[str]:
         *coupling_remedy(definition),
         *delay_remedy(definition, has, stability.critical_delay),
     ]
-    return found or size_remedy(definition, stability)
+    return [*(found or size_remedy(definition, stability)), *general_remedy(definition, "" if found else OTHERWISE)]
+
+
+def accepting(examined: Examined) -> list[str]:
+    """Changes that bring a marginal test to a GO."""
+    definition, stability = examined.definition, examined.stability
+    found = []
+    compensated = definition.coupling.compensates and definition.commands == "displacement"
+    if compensated and trial(definition, Direct()) == "GO":
+        found.append(f"without the coupling '{definition.coupling.kind}' the test is a GO")
+    told: set[str] = set()
+    for name, text, coupling in compensations(definition, stability.rig_lag):
+        if name not in told and trial(definition, coupling) == "GO":
+            told.add(name)
+            found.append(f"{text}: the test is a GO with it")
+    if not found:
+        found = smaller_specimen(definition, stability)
+    return [*found, *general_remedy(definition, "" if found else FOLLOWING)]
+
+
+def general_remedy(definition: Definition, otherwise: str) -> list[str]:
+    """The search for a coupling, where there is one for the test; else something else, if there is need."""
+    from ..tuning.search import applies
+
+    if not applies(definition) or definition.rig.as_table is not None:
+        return [TUNE]
+    return [otherwise] if otherwise else []
+
+
+def trial(definition: Definition, coupling: Coupling) -> str:
+    """The verdict on the test with another coupling, by its stability, margins and rehearsal; "" if it cannot be."""
+    from .criteria.acceptance import of_errors, of_margins
+    from .criteria.rehearsal import rehearsal
+
+    variant = Examined(definition.unchecked_copy({"coupling": coupling}), tries_remedies=False)
+    try:
+        if not variant.sound:
+            return "NO-GO"
+        found: list[Finding] = [*of_margins(variant)]
+        return verdict(found or [*rehearsal(variant), *of_errors(variant)])
+    except HalfrealError:
+        return ""
+
+
+def compensations(definition: Definition, lag: float | None) -> Iterator[tuple[str, str, Coupling]]:
+    """Couplings that may make up for the rig's lag [s]: a name, how people would write it, and the coupling."""
+    first = definition.coupling.predicting(lag) if lag and lag > 0.0 else None
+    if first is not None:
+        for order, points in dict.fromkeys(((first.order, first.points), (3, 12), (2, 12), (2, 40))):
+            tried = ForwardPrediction(kind=first.kind, prediction=first.prediction, order=order, points=points)
+            by = units.text(lag or 0.0, "s")
+            yield "prediction", f"forward prediction (order {order}, {points} points) by the rig's lag of {by}", tried
+    if first is not None or definition.coupling.compensates:
+        for inverse in inverses(definition):
+            coefficients = ", ".join(f"{a:.6g}" for a in inverse)
+            tried_inverse = ModelInverse(kind="model inverse", coefficients=inverse)
+            yield "inverse", f'the coupling "model inverse" with coefficients = [{coefficients}]', tried_inverse
+
+
+def inverses(definition: Definition) -> Iterator[np.ndarray]:
+    """Coefficients of inverses of the rig: of its own model if it has one, else fitted to the rig as it is measured."""
+    from ..tuning.plant import rig_response, undisturbed
+
+    own = definition.rig.inverse_coefficients(definition.virtual.axes)
+    if own is not None:
+        yield own
+        return
+    plain = definition.commands == definition.targets == "displacement" and definition.kinematics is None
+    if not plain or definition.passive or definition.slow is not None:
+        return
+    try:
+        motion = emulate(definition, definition.timing.ticks, 1)
+    except EmulationError:
+        motion = None
+    motion = undisturbed(definition) if motion is None else motion
+    largest = motion[:, int(np.argmax(np.sum(motion**2, axis=0)))]
+    if not np.any(largest) or not np.all(np.isfinite(largest)):
+        return
+    response = rig_response(definition, largest)
+    for order in ORDERS:
+        found = response.inverse(order)
+        if found[0] > 0.0 and np.all(np.isfinite(found)):
+            yield np.array([float(f"{a:.6g}") for a in found])
 
 
 def inverse_remedy(definition: Definition) -> list[str]:
-    """The inverse of a rig's own model, where that alone makes the loop stable."""
-    inverse = definition.rig.inverse_coefficients(definition.virtual.axes)
-    if inverse is None:
+    """An inverse of the rig, where that alone makes the loop stable."""
+    if not (definition.coupling.compensates or definition.coupling.predicting(definition.timing.step) is not None):
         return []
-    tried = ModelInverse(kind="model inverse", coefficients=inverse)
-    if not linearised(definition.unchecked_copy({"coupling": tried})).stable:
-        return []
-    coefficients = ", ".join(f"{a:.6g}" for a in inverse)
-    return [f'the coupling "model inverse" with coefficients = [{coefficients}]; halfreal tune compares others with it']
+    for inverse in inverses(definition):
+        tried = ModelInverse(kind="model inverse", coefficients=inverse)
+        if not linearised(definition.unchecked_copy({"coupling": tried})).stable:
+            continue
+        coefficients = ", ".join(f"{a:.6g}" for a in inverse)
+        return [f'the coupling "model inverse" with coefficients = [{coefficients}]{so(definition, tried)}']
+    return []
+
+
+def so(definition: Definition, coupling: Coupling) -> str:
+    """What the test is with a coupling that makes its loop stable, for people."""
+    return {"GO": ": a GO", "MARGINAL": ": stable, and below acceptance"}.get(trial(definition, coupling), "")
 
 
 def prediction_remedy(definition: Definition, delay: float | None) -> list[str]:
     """The interval of predictions that make the loop stable, for a loop without one or with a wrong one."""
-    tried = definition.coupling.predicting(delay) if delay else None
+    tried = definition.coupling.predicting(delay) if delay and delay > 0.0 else None
     if tried is None or not delay:
         return []
 
@@ -58,7 +165,7 @@ def prediction_remedy(definition: Definition, delay: float | None) -> list[str]:
     low, high = (edge(stable, delay, end) for end in (0.0, 4.0 * delay))
     return [
         f"forward prediction (order {tried.order}, {tried.points} points) by {units.text(low, 's', 3)} to "
-        f"{units.text(high, 's', 3)}, best by the rig's delay of {units.text(delay, 's')}"
+        f"{units.text(high, 's', 3)}, best by the rig's lag of {units.text(delay, 's')}{so(definition, tried)}"
     ]
 
 
@@ -75,8 +182,8 @@ def edge(stable: Callable[[float], bool], inside: float, outside: float) -> floa
 def step_remedy(definition: Definition, has: float | None) -> list[str]:
     """A shorter step, where that alone makes the loop stable."""
     step = definition.timing.step
-    if definition.rig.is_dynamic or (has is not None and has > step):
-        return []  # the delay is not the step's
+    if has is not None and has > 1.01 * step:
+        return []  # the lag is not the step's
     for divisor in (2, 5, 10):
         try:
             shorter = with_values(definition, {"timing.step": step / divisor})
@@ -98,18 +205,12 @@ def coupling_remedy(definition: Definition) -> list[str]:
 
 
 def delay_remedy(definition: Definition, has: float | None, critical: float | None) -> list[str]:
-    """A rig with less than the critical delay, where the loop that runs is stable with a little less than that."""
+    """A rig that lags by less than the critical delay, where the loop is stable with a little less than that."""
     if critical is None or has is None or has <= critical:
         return []
-    dynamic, shorter = definition.rig.is_dynamic, 0.98 * critical
-    if dynamic:
-        tried = with_pure_delay(definition, shorter)
-    else:
-        tried = definition.unchecked_copy({"rig": definition.rig.with_delay(shorter)})
-    if not linearised(tried).stable:
+    if not linearised(with_pure_delay(definition, 0.98 * critical)).stable:
         return []
-    whose = "that lags by less" if dynamic else "whose delay is shorter"
-    return [f"a rig {whose} than {units.text(critical, 's')}"]
+    return [f"a rig that lags by less than {units.text(critical, 's')}, without coupling"]
 
 
 def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
@@ -130,3 +231,15 @@ def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
                 f"specimen's mass and stiffness against those of the virtual part{f'; {hint}' if hint else ''}"
             ]
     return []
+
+
+def smaller_specimen(definition: Definition, stability: LoopStability) -> list[str]:
+    """The share of the specimen with which the gain margin is what is asked for, where the test is a GO with it."""
+    margin, least = stability.margin, definition.acceptance.least("gain_margin")
+    if margin is None or not margin.gain_margin_db < least:
+        return []
+    share = float(f"{0.995 * 10.0 ** ((margin.gain_margin_db - least) / 20.0):.2g}")
+    rig = definition.rig.with_share_of_specimen(share)
+    if rig is None or trial(definition.unchecked_copy({"rig": rig}), definition.coupling) != "GO":
+        return []
+    return [f"a specimen of {100 * share:.2g} % of the mass and stiffness: the test is a GO with it"]

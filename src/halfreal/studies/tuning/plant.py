@@ -17,13 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...contracts.context import OPEN_LOOP
+from ...contracts.context import OPEN_LOOP, Purpose
 from ...contracts.state_space import StateSpace
 from ...couplings.direct import Direct
 from ...definition.definition import Definition
 from ...runs.build import SETTLING_TICKS, build
-from ...stability.linearise import derivative
-from ...stability.open_loop import PROBE
+from ...stability.open_loop import answer
 
 LEAST = 1e-6
 """Power, as a part of the largest, that every frequency up to twice the highest one that counts is given at least."""
@@ -59,7 +58,7 @@ class RigResponse:
 def rig_response(definition: Definition, motion: np.ndarray) -> RigResponse:
     """The rig as a definition's loop meets it, for a ``motion`` (ticks,) of the interface."""
     dt, n = definition.timing.step, definition.virtual.axes
-    model = _measured(definition.unchecked_copy({"coupling": Direct()}), n)
+    model = _measured(definition.unchecked_copy({"coupling": Direct()}))
     spectrum = np.abs(np.fft.rfft(motion - motion.mean())) ** 2
     frequency = 2 * np.pi * np.fft.rfftfreq(len(motion), dt)
     counting = np.flatnonzero(spectrum > COUNTS * spectrum.max())
@@ -71,14 +70,15 @@ def rig_response(definition: Definition, motion: np.ndarray) -> RigResponse:
     return RigResponse(omega, response * np.exp(-0.5j * omega * dt), np.maximum(power, LEAST * power.max()))
 
 
-def _measured(definition: Definition, n: int) -> StateSpace:
+def _measured(definition: Definition) -> StateSpace:
     """From the probe of a tick to what is measured in the next."""
     loop = build(definition, OPEN_LOOP)
     loop.run(SETTLING_TICKS)
-    states, inputs = loop.dynamic_indices(), loop.state_indices(PROBE, "value")
-    rows = np.concatenate(
-        [states, [loop.index[name] for name in definition.interface.channels("measured.displacement")]]
-    )
-    by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
-    m = states.size
-    return StateSpace(by_state[:m], by_probe[:m], by_state[m:], by_probe[m:], loop.dt)
+    return answer(loop, definition.interface.channels("measured.displacement"))
+
+
+def undisturbed(definition: Definition) -> np.ndarray:
+    """The target where no specimen answers: the band of a test whose emulated system is not known."""
+    direct = definition.unchecked_copy({"coupling": Direct()})
+    loop = build(direct, Purpose(cut=True))
+    return loop.run(definition.timing.ticks, record=definition.interface.channels("target")).log[:, 1:]

@@ -15,14 +15,11 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from ...contracts.context import Purpose
 from ...contracts.coupling import Coupling
-from ...couplings.direct import Direct
 from ...definition.definition import Definition
 from ...definition.kinds import reader
-from ...runs.build import build
 from .bench import Bench
-from .plant import RigResponse, rig_response
+from .plant import RigResponse, rig_response, undisturbed
 
 SEARCHED = 5
 """The nominal rig and so many samples less one are rehearsed while a parameter is sought."""
@@ -225,16 +222,9 @@ def measured_rig(bench: Bench) -> tuple[RigResponse, np.ndarray]:
     """The rig's response, and the motion that it was weighted with: of the emulated system, or of a rigid interface."""
     motion = bench.due
     if motion is None:
-        motion = undisturbed(bench)
+        motion = undisturbed(bench.nominal)
     largest = int(np.argmax(np.sum(motion**2, axis=0)))
     return rig_response(bench.nominal, motion[:, largest]), motion[:, largest]
-
-
-def undisturbed(bench: Bench) -> np.ndarray:
-    """The target where no specimen answers: the band of a test whose emulated system is not known."""
-    definition = bench.nominal.unchecked_copy({"coupling": Direct()})
-    loop = build(definition, Purpose(cut=True))
-    return loop.run(definition.timing.ticks, record=definition.interface.channels("target")).log[:, 1:]
 
 
 def centre_hz(rig: RigResponse) -> float:

@@ -16,11 +16,11 @@ where that may cost the loop of the test its stability.  Of several, the one cou
 
     e = max |P(f) W(f) H(f) − 1|        over all axes and f ≤ f_b; P prediction, W inverse with low-pass, H axis
 
-among those with which the loop keeps a gain margin of 3 dB and bears one more tick of delay, the inverse without any
-prediction being one of them.  Errors up to 5 % count as alike: among these, the one with the largest gain margin
-counts.  All predict by the whole of τ: with less, e and the margin may be better for an order, but slow motion comes
-late, and the damping of low modes is wrong.  If the loop is stable with none, the one with which it grows least comes
-first.
+among those with which the loop keeps the gain margin of [acceptance] and bears one more tick of delay, the inverse
+without any prediction being one of them. Errors up to 5 % count as alike: among these, the one with the largest gain
+margin counts. All predict by the whole of τ: with less, e and the margin may be better for an order, but slow motion
+comes late, and the damping of low modes is wrong. If the loop is stable with none, the one with which it grows least
+comes first.
 
 What comes out is the definition with that coupling, "feed-forward filters", and every axis as it follows through it,
 measured again.  All on the definition's simulated table: on a real one, the programmes of step 2 run with
@@ -56,7 +56,6 @@ from ...runs.events import how_it_ended
 from ...runs.loop_stability import linearised, margin_of
 from ...stability.linearise import Linearisation
 from ...stability.margins import DelayMargin
-from ..check.criteria.gain import LEAST_GAIN_DB
 
 RMS = 0.2e-3
 """Of the random target [m, or rad]."""
@@ -132,10 +131,10 @@ class Tried:
     margin: DelayMargin | None = None
     """Of the loop; None if it is unstable, or was not looked for."""
 
-    def keeps(self, step: float) -> bool:
-        """Whether the loop bears one more step and keeps its gain margin."""
-        margin = self.margin
-        return margin is not None and margin.critical_delay >= step and margin.gain_margin_db >= LEAST_GAIN_DB
+    def keeps(self, test: Definition) -> bool:
+        """Whether the loop bears one more step and has the gain margin that the test asks for."""
+        margin, least = self.margin, test.acceptance.least("gain_margin")
+        return margin is not None and margin.critical_delay >= test.timing.step and margin.gain_margin_db >= least
 
 
 @dataclass(frozen=True)
@@ -260,7 +259,7 @@ def predictions(
             break
         with suppress(HalfrealError):  # margins that are not known are not kept
             stable[i] = replace(one, margin=margin_of(definition.unchecked_copy({"coupling": one.coupling})))
-        if stable[i].keeps(definition.timing.step):
+        if stable[i].keeps(definition):
             kept.append(i)
     if kept:
         stable.insert(0, stable.pop(max(kept, key=lambda i: _gain(stable[i]))))

@@ -1,7 +1,6 @@
-"""The whole delay that a loop bears, beside that of its rig.
+"""How long a pure delay a test would bear in place of its rig and without coupling, beside how late the rig is.
 
-It is told of an unstable loop.  Where the rig has dynamics of its own it is told of a stable one too, and without the
-coupling: a pure delay in place of the rig, and its lag in slow motion.
+It is told of an unstable loop, and of a stable one whose coupling makes up for the rig.
 """
 
 from __future__ import annotations
@@ -16,35 +15,22 @@ from ..examined import Examined
 
 
 def borne_delay(examined: Examined) -> Iterable[Finding]:
-    stability, dynamic = examined.stability, examined.definition.rig.is_dynamic
-    has, margin = stability.rig_delay, stability.margin
-    if stability.rig_fault is not None or margin is None or has is None:
+    definition, stability = examined.definition, examined.stability
+    margin, lag, critical = stability.margin, stability.lag, stability.critical_delay
+    if stability.rig_fault is not None or margin is None or lag is None:
         return
-    if examined.stable and not (dynamic and finite(margin.critical_delay) is not None):
+    if definition.rig.ideal_but_late(definition.timing.step) is None:
         return
-    if not dynamic:
-        yield of_delay(stability.critical_delay, has)
-    elif examined.definition.rig.ideal_but_late(has) is not None:
-        yield of_lag(examined, has)
-
-
-def of_delay(critical: float | None, has: float) -> Finding:
-    """For a rig whose lag is the number of a delay."""
-    if critical is None:
-        return note("it is unstable with the shortest delay the rig can have too")
-    text = f"the loop bears a delay of {units.text(critical, 's')}, and the rig has {units.text(has, 's')}"
-    return Finding("note", text, has, critical, "s")
-
-
-def of_lag(examined: Examined, has: float) -> Finding:
-    """For a rig with dynamics of its own."""
-    definition, critical = examined.definition, examined.stability.critical_delay
-    lags = f"the rig lags by {units.text(has, 's')} in slow motion"
+    if examined.stable and (not definition.coupling.compensates or finite(margin.critical_delay) is None):
+        return
+    has, axis = lag.latest()
+    lags = f"the rig lags by {units.text(has, 's')}{f' on axis {axis}' if axis else ''} in slow motion"
     if critical is not None:
         text = f"without coupling, a pure delay in place of the rig is borne up to {units.text(critical, 's')}; {lags}"
         faster = not examined.stable and has < critical
         why = ", which is less: the coupling, or how the rig follows faster motion, makes the loop unstable"
-        return Finding("note", text + (why if faster else ""), has, critical, "s")
-    if linearised(with_pure_delay(definition, definition.timing.step)).stable:
-        return note(f"without coupling, any pure delay in place of the rig is borne; {lags}")
-    return note("without coupling it is unstable with the shortest pure delay in place of the rig too")
+        yield Finding("note", text + (why if faster else ""), has, critical, "s")
+    elif linearised(with_pure_delay(definition, definition.timing.step)).stable:
+        yield note(f"without coupling, any pure delay in place of the rig is borne; {lags}")
+    else:
+        yield note(f"without coupling it is unstable with a delay of one step in place of the rig too; {lags}")

@@ -24,4 +24,6 @@ def clocks(examined: Examined) -> Iterable[Finding]:
         yield Finding("note", f"{added}; the loop bears it", step, further, "s")
         return
     mend = examined.remedies(lambda: [ONE_CLOCK] if examined.sound else [])
-    yield Finding("no-go", f"{added}, more than the loop bears", step, further, "s", remedies=mend)
+    yield Finding(
+        "no-go", f"{added}, more than the loop bears", step, further, "s", remedies=mend, name="clocks", room=0.0
+    )

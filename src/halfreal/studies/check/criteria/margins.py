@@ -7,35 +7,63 @@ from collections.abc import Iterable
 import numpy as np
 
 from .... import units
+from ....contracts.axes import Axes
 from ....contracts.finding import Finding
 from ....runs.loop_stability import LoopStability, finite
 from ....stability.margins import DelayMargin
 from ..examined import Examined
 
+ALIKE = 0.02
+"""Part by which the lag at the critical crossover may differ from that in slow motion to be told once."""
+
 
 def margins(examined: Examined) -> Iterable[Finding]:
-    margin = examined.stability.margin
+    stability = examined.stability
+    margin, axes = stability.margin, examined.definition.interface
     if not examined.sound or margin is None:
         return
     further = finite(margin.critical_delay)
-    name, room = least_room(examined.stability, margin)
+    name, room = least_room(stability, margin)
     if further is None:
-        yield Finding("note", "bears any further delay: the loop gain never reaches 1", name=name, room=room)
+        told = margin.as_text() if np.isfinite(margin.gain_margin_db) else ""
+        text = "bears any further delay: the loop gain never reaches 1"
+        yield Finding("note", f"{text}; {told}" if told else text, name=name, room=room)
         return
-    beside, has = "", examined.stability.rig_delay
-    if has is not None:
-        share = f"{100 * further / has:.0f} % of" if has > 0.0 else "beside"
-        lag = "lag" if examined.definition.rig.is_dynamic else "delay"
-        beside = f", {share} the rig's {lag} of {units.text(has, 's')}"
-    text = f"bears a further delay of {units.text(further, 's')}{beside}, at {margin.critical_frequency_hz:.4g} Hz"
+    share = stability.delay_share
+    beside = "" if share is None else f", {100 * share:.0f} % of {lag_text(stability)}"
+    at = f"{margin.critical_frequency_hz:.4g} Hz{critical_axis(margin, axes)}"
+    text = f"bears a further delay of {units.text(further, 's')}{beside}, at {at}"
     yield Finding("note", f"{text}; {margin.as_text()}", further, 0.0, "s", name=name, room=room)
+
+
+def lag_text(stability: LoopStability) -> str:
+    """How late the rig follows: at the critical crossover, and in slow motion if that is something else."""
+    assert stability.lag is not None
+    (here, axis), (slow, _) = stability.lag.latest(stability.critical_hz), stability.lag.latest()
+    on = f" on axis {axis}" if axis else ""
+    alike = abs(here - slow) <= ALIKE * abs(slow)
+    return f"the rig's lag of {units.text(here, 's')}{on}" + (
+        "" if alike else f" ({units.text(slow, 's')} in slow motion)"
+    )
+
+
+def critical_axis(margin: DelayMargin, axes: Axes) -> str:
+    """On which axis the motion is that a further delay makes unstable; nothing where there is only one."""
+    names = axes.actuators.names
+    hit = np.flatnonzero((margin.delays == margin.critical_delay) & (margin.direction >= 0))
+    if len(names) == 1 or not hit.size:
+        return ""
+    values, vectors = np.linalg.eig(margin.response(margin.omega[hit[:1]])[0])
+    place = int(np.argmin(np.abs(values + np.exp(1j * margin.lag[hit[0]]))))
+    shares = np.abs(vectors[:, place] * np.linalg.pinv(vectors)[place])  # free of units
+    return f", mostly on axis {names[int(np.argmax(shares))]}" if len(shares) == len(names) else ""
 
 
 def least_room(stability: LoopStability, margin: DelayMargin) -> tuple[str, float | None]:
     """Which of the margins binds the test, and the share of it that is left; None if neither has a limit."""
     rooms = {}
     if stability.delay_room is not None:
-        rooms["delay of the rig"] = stability.delay_room
+        rooms["lag of the rig"] = stability.delay_room
     if np.isfinite(margin.gain_margin_db):
         rooms["gain of the loop"] = 1.0 - 10.0 ** (-margin.gain_margin_db / 20.0)
     if not rooms:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..examined import Examined
-from ..remedies import WORST_CASE
 
 
 def nonlinear(examined: Examined) -> Iterable[Finding]:
@@ -28,7 +27,12 @@ def nonlinear(examined: Examined) -> Iterable[Finding]:
 
 
 def remedies(examined: Examined, lost: bool, saturates: bool) -> Iterable[str]:
-    if lost and examined.sound and examined.rehearsal.outcome == "completed":
-        yield WORST_CASE
+    found = examined.nonlinear
+    assert found is not None
+    if lost and examined.sound:
+        yield f"a smaller excitation: below {found.factor:.3g} times this one the rehearsal keeps its stability"
     if saturates:
-        yield "a smaller excitation, or a table whose actuators do not saturate"
+        yield (
+            f"a smaller excitation, below {found.saturated:.3g} times this one, or a table whose actuators do not "
+            "saturate"
+        )

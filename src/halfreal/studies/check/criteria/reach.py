@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,10 +14,39 @@ from ....definition.definition import Definition
 from ....runs.reference import EmulationError, emulate
 from ....runs.run import Run
 from ..examined import Examined
+from ..excitation_factor import largest_factor
+from ..nonlinear import scaled
 
 
 def reach(examined: Examined) -> Iterable[Finding]:
-    return out_of_reach(examined.definition, whole_reference(examined.definition, examined.rehearsal))
+    found = out_of_reach(examined.definition, whole_reference(examined.definition, examined.rehearsal))
+    if found:
+        found[0] = replace(found[0], remedies=examined.remedies(lambda: remedies(examined.definition)))
+    return found
+
+
+def remedies(definition: Definition) -> Iterable[str]:
+    """How much smaller the excitation must be for the rig."""
+
+    def share(factor: float) -> float:
+        smaller = scaled(definition, factor)
+        return 2.0 if smaller is None else max(shares(smaller), default=0.0)
+
+    factor = largest_factor(share)
+    yield (
+        "a smaller excitation, or a larger rig"
+        if factor is None
+        else f"a smaller excitation: {factor:g} times this one is within the rig's reach; or a larger rig"
+    )
+
+
+def shares(definition: Definition) -> list[float]:
+    """What the motion of the emulated system needs of each bound, as a share of it."""
+    try:
+        due = emulate(definition, definition.timing.ticks, 1)
+    except EmulationError:
+        return []
+    return [] if due is None else [float(np.max(bound.needed / bound.most)) for bound in bounds(definition, due)]
 
 
 def out_of_reach(definition: Definition, due: np.ndarray | None = None) -> list[Finding]:
@@ -38,7 +68,7 @@ def out_of_reach(definition: Definition, due: np.ndarray | None = None) -> list[
         if needed > most:
             text = (
                 f"the rig cannot make the motion: {bound.names[place]} is {units.text(most, unit)}, and the emulated "
-                f"system needs {units.text(needed, unit)}; use a smaller excitation, or a larger rig"
+                f"system needs {units.text(needed, unit)}"
             )
             found.append(Finding("no-go", text, needed, most, unit, name="reach of the rig", room=0.0))
     return found

@@ -8,6 +8,7 @@ from .... import units
 from ....contracts.finding import Finding
 from ....runs.run import Run
 from ..examined import Examined
+from ..excitation_factor import within_limits
 
 
 def rehearsal(examined: Examined) -> Iterable[Finding]:
@@ -16,7 +17,8 @@ def rehearsal(examined: Examined) -> Iterable[Finding]:
     if run.outcome != "completed":
         text = f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}"
         mend = examined.remedies(lambda: remedies(examined))
-        yield Finding("no-go", text, remedies=mend, name=name, room=room)
+        binds = name if by_limit(run) else "the fault that ended the rehearsal"
+        yield Finding("no-go", text, remedies=mend, name=binds, room=0.0)
     elif run.limits_used:
         closest, share = max(run.limits_used.items(), key=lambda one: one[1])
         used = f"{100 * share:.0f} % of its trip limit"
@@ -38,9 +40,20 @@ def tripped_at(run: Run) -> float:
     return trips[0] if trips else float(run.time[-1])
 
 
+def by_limit(run: Run) -> bool:
+    """Whether a limit ended it, and not a fault of a block, which tells its own remedy."""
+    return run.outcome == "tripped" and "beyond its limit" in run.reason
+
+
 def remedies(examined: Examined) -> list[str]:
-    run = examined.rehearsal
-    limited = run.outcome == "tripped" and "beyond its limit" in run.reason  # a block's fault tells its own remedy
-    if not (examined.sound and limited):
+    """How much smaller the excitation must be for the limits, where nothing else is wrong."""
+    if not (examined.sound and by_limit(examined.rehearsal)):
         return []
-    return ["a smaller excitation, or a wider limit if rig and specimen bear it"]
+    found = within_limits(examined.definition, examined.stability)
+    if found is None:
+        return ["a smaller excitation, or a wider limit if rig and specimen bear it"]
+    factor, closest = found
+    return [
+        f"a smaller excitation: {factor:g} times this one stays within the limits in a rehearsal, and {closest} comes "
+        "closest; or a wider limit if rig and specimen bear it"
+    ]

@@ -17,5 +17,5 @@ def stability(examined: Examined) -> Iterable[Finding]:
     elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is mended first
         yield Finding("no-go", text, radius, 1.0)
     else:
-        mend = examined.remedies(lambda: stabilising(examined.definition, examined.stability))
+        mend = examined.remedies(lambda: stabilising(examined))
         yield Finding("no-go", text, radius, 1.0, remedies=mend, name="stability", room=0.0)

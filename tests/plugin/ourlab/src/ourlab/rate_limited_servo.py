@@ -19,7 +19,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from halfreal.contracts.axes import Axes
 from halfreal.contracts.context import Context
 from halfreal.contracts.known import Known
 from halfreal.contracts.rig import Rig, RigBlocks
@@ -84,10 +83,3 @@ class RateLimitedServo(Rig):
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         return ("rig: a rate limit",)
-
-    @property
-    def is_dynamic(self) -> bool:
-        return True
-
-    def lag(self, step: float, axes: Axes) -> float:
-        return self.time_constant

@@ -1,0 +1,142 @@
+"""Whether a stable test reaches what its section [acceptance] asks for: margins of its loop, errors of its rehearsal.
+
+A test that does not is MARGINAL.  The errors are those that reports show (``runs/measures.py``), of the test itself and
+not of its soft start, and of a coupling that learns those of its last periods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from .... import units
+from ....contracts.finding import Finding, note
+from ....definition.acceptance import KEPT_PHASE, LEAST_PHASE, OFF
+from ....runs.error_measures import FEWEST_SAMPLES
+from ....runs.ideal_phase import ideal_phase
+from ....runs.judged_samples import since
+from ....runs.measures import measures, worst
+from ....stability.margins import DelayMargin
+from ..examined import Examined
+from ..remedies import accepting
+from .gain import calmer
+from .margins import lag_text
+
+ERRORS = ("synchronisation", "fidelity")
+
+
+def acceptance(examined: Examined) -> Iterable[Finding]:
+    """What is below acceptance, with what would mend it, and against what was judged."""
+    if not examined.sound:
+        return
+    found = [*of_margins(examined), *of_errors(examined)]
+    if found and examined.rehearsal.outcome == "completed":
+        mend = examined.remedies(lambda: accepting(examined))
+        found[0] = replace(found[0], remedies=mend)
+    yield from found
+    yield note(judged_against(examined))
+
+
+def of_margins(examined: Examined) -> Iterable[Finding]:
+    """Margins of gain, phase and delay that are below what is accepted."""
+    margin = examined.stability.margin
+    if margin is not None:
+        yield from of_gain(examined, margin)
+        yield from of_phase(examined, margin)
+        yield from of_delay(examined, margin)
+
+
+def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
+    least = examined.definition.acceptance.least("gain_margin")
+    up, down = margin.gain_margin_db, -margin.gain_reduction_db
+    if up < least:
+        text = (
+            f"a gain margin of {below(up, least)} dB, where {least:g} dB are asked for: a specimen "
+            f"{100 * (10.0 ** (up / 20.0) - 1.0):.2g} % stiffer or heavier makes the loop unstable; "
+            f"{calmer(examined.definition)}"
+        )
+        yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
+    if down < least:
+        text = (
+            f"a gain margin of {below(down, least)} dB downwards, where {least:g} dB are asked for: a specimen "
+            f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
+        )
+        yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
+
+
+def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
+    asked, stability = examined.definition.acceptance, examined.stability
+    phase = margin.phase_margin_deg
+    if not phase < asked.least_phase(None):
+        return
+    ideal = None
+    if asked.phase_margin is None and stability.lag is not None:
+        ideal = ideal_phase(examined.definition, margin, stability.lag)
+    least = asked.least_phase(ideal)
+    if not phase < least:
+        return
+    hz = margin.frequency_hz[int(np.argmin(margin.lag))]
+    why = "" if ideal is None else f"; with a rig that follows at once this loop would have {ideal:.3g}°"
+    text = f"a phase margin of {below(phase, least)}° at {hz:.4g} Hz, where {least:.3g}° are asked for{why}"
+    yield Finding("marginal", text, phase, least, "deg", name="accepted phase margin", room=0.0)
+
+
+def of_delay(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
+    least, share = examined.definition.acceptance.least("delay_margin"), examined.stability.delay_share
+    if share is None or not share < least:
+        return
+    text = (
+        f"a further delay of {units.text(margin.critical_delay, 's')} makes the loop unstable, "
+        f"{below(100 * share, 100 * least)} % of {lag_text(examined.stability)}, where {100 * least:g} % are asked for"
+    )
+    yield Finding("marginal", text, share, least, name="accepted delay margin", room=0.0)
+
+
+def of_errors(examined: Examined) -> Iterable[Finding]:
+    """Errors of a rehearsal that was completed beyond what is accepted, on the worst axis."""
+    run, asked = examined.rehearsal, examined.definition.acceptance
+    if run.outcome != "completed" or all(asked.most(name) == np.inf for name in ERRORS):
+        return
+    rows = measures(run, since(run))
+    for name in ERRORS:
+        row, most = worst(rows, name), asked.most(name)
+        if row is None or row.samples < FEWEST_SAMPLES or row.nrmse <= most or most == np.inf:
+            continue
+        axis = "" if len(run.interface) == 1 else f" on axis {row.axis}"
+        what = (
+            "the measured motion against the target"
+            if name == "synchronisation"
+            else "the target against the reference"
+        )
+        size = "no number" if np.isnan(row.nrmse) else f"{100 * row.nrmse:.3g} %"
+        text = f"a {name} error of {size}{axis} in the rehearsal, where {100 * most:g} % are accepted ({what}, RMS)"
+        yield Finding("marginal", text, row.nrmse, most, name=f"accepted {name} error", room=0.0)
+
+
+def judged_against(examined: Examined) -> str:
+    """What the test was held against, for people."""
+    asked = examined.definition.acceptance
+    phase = (
+        f"phase margin {asked.least('phase_margin'):g}°"
+        if asked.phase_margin is not None
+        else (f"phase margin {LEAST_PHASE:g}° or {100 * KEPT_PHASE:g} % of what a rig that follows at once would leave")
+    )
+    told = [
+        ("gain_margin", f"gain margin {asked.least('gain_margin'):g} dB"),
+        ("phase_margin", phase),
+        ("delay_margin", f"further delay {100 * asked.least('delay_margin'):g} % of the rig's lag"),
+        ("synchronisation", f"synchronisation error up to {100 * asked.most('synchronisation'):g} %"),
+        ("fidelity", f"fidelity error up to {100 * asked.most('fidelity'):g} %"),
+    ]
+    kept = [text for name, text in told if getattr(asked, name) != OFF]
+    return f"accepted are: {', '.join(kept)} (section [acceptance])" if kept else "nothing is asked in [acceptance]"
+
+
+def below(value: float, least: float) -> str:
+    """A value with three digits, never rounded up to the limit that it is below."""
+    if not 0.0 < value < least:
+        return f"{value:.3g}"
+    scale = 10.0 ** (2 - np.floor(np.log10(value)))
+    return f"{np.floor(value * scale * (1.0 + 1e-12)) / scale:.3g}"
