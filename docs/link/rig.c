@@ -19,8 +19,8 @@
  * It prints a line at each change of state, and ends on SIGTERM or SIGINT with its counters as a line of JSON.
  *
  * Five parts: 1 datagrams, 2 the hardware, 3 the limits, 4 the session, 5 the loop.  A laboratory replaces part 2 (here
- * a simulated actuator and spring), ADDRESS, and the constants below it, sets its limits, and starts it with a
- * real-time priority: chrt -f 80 ./rig
+ * a simulated actuator and spring), ADDRESS, and the constants below it, says in NATURE and NAME that it is real and who
+ * it is, sets its limits, and starts it with a real-time priority: chrt -f 80 ./rig
  *
  * The rig protects itself: whatever the controller asks for, at whatever pace, part 3 is all that reaches the hardware.
  *
@@ -47,14 +47,18 @@
 #define ADDRESS INADDR_LOOPBACK /* a laboratory: the address of the network card that leads to the controller */
 #define TIME_CONSTANT 0.010     /* of the simulated actuator [s] */
 #define SETTLING 0.1            /* once its safe position is reached, the rig counts as at rest after this time [s] */
+#define NATURE 1                /* 1: this rig is simulated; 2: it is real.  Run files and reports say so */
+#define NAME "rig.c 1, a lag of first order and a spring" /* and its version: UTF-8, at most 96 bytes */
 
 #define NANO INT64_C(1000000000)
 
-enum { CHANNELS = 320, AXES = CHANNELS / 5, HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
+enum { AXES = 64, IDENTITY = 13, CHANNELS = 5 * AXES + IDENTITY };
+enum { HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
 enum { HELLO = 1, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP };  /* kinds */
 enum { IDLE = 1, ARMED, SAFE };                                       /* states */
 enum { NO_COMMAND = 1, OWN_LIMIT, EMERGENCY_STOP };                   /* codes when safe */
 enum { BUSY = 1, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG };            /* codes of a refusal */
+enum { ASKS_WHO = 1 };                                                /* code of a HELLO */
 
 /* What is counted, from the start of the program. */
 enum { HELLOS, ACCEPTED, TRUNCATED, FOREIGN, CORRUPTED, REPLAYED, DUPLICATED, REORDERED, LOST, SENT, UNSENT, MISSED,
@@ -73,6 +77,7 @@ static struct {
               .stroke = 0.250, .rate = 0.5, .largest_step = 0.005, .axes = 1, .in_step = false};
 
 _Static_assert(sizeof(double) == 8, "channels are IEEE 754 doubles");
+_Static_assert(sizeof NAME - 1 <= 8 * (IDENTITY - 1), "the rig's name has at most 96 bytes");
 
 _Noreturn static void fail(const char *what) {
     perror(what);
@@ -153,6 +158,7 @@ static void decode(const uint8_t *bytes, Datagram *d) {
     d->key = get(bytes + 8, 8);
     d->sequence = get(bytes + 16, 8);
     d->tick = (int64_t)get(bytes + 32, 8);
+    d->code = (uint32_t)get(bytes + 52, 4);
     for (int i = 0; i < d->count; i++) {
         const uint64_t bits = get(bytes + HEADER + 8 * i, 8);
         memcpy(&d->channel[i], &bits, 8);
@@ -339,6 +345,17 @@ static void take_step(int64_t now) {
     if (moving && !is_moving_to_safety()) report("safe: at rest ");
 }
 
+/* Only to who asks: a controller that knows nothing of it expects the five channels of each axis, and no more. */
+static void say_who(Datagram *offer) {
+    uint8_t name[8 * (IDENTITY - 1)] = {0};
+    memcpy(name, NAME, sizeof NAME - 1);
+    offer->channel[offer->count++] = NATURE;
+    for (size_t i = 0; i < sizeof name; i += 8) {
+        const uint64_t bits = get(name + i, 8); /* on the wire the bytes stand in this order */
+        memcpy(&offer->channel[offer->count++], &bits, 8);
+    }
+}
+
 static void greet(const Datagram *hello, const struct sockaddr_in *from) {
     counter[HELLOS]++;
     uint32_t refused = 0; /* comparisons are written so that NaN is refused */
@@ -371,6 +388,7 @@ static void greet(const Datagram *hello, const struct sockaddr_in *from) {
             d.channel[3 * settings.axes + i] = settings.rate;
             d.channel[4 * settings.axes + i] = settings.largest_step;
         }
+        if (hello->code == ASKS_WHO) say_who(&d);
     }
     transmit(&d, from);
 }

@@ -131,7 +131,14 @@ def test_nothing_is_overwritten_unless_asked(folder):
     Path("run.h5").write_text("mine")
     assert run("rehearse", GOOD, "-o", "run.h5").exit_code == 2
     assert Path("run.h5").read_text() == "mine"
-    assert run("rehearse", GOOD, "-o", "run.h5", "--force").exit_code == 0
+    said = ("--operator", "A. Tester", "--specimen", "spring 7", "--note", "windy", "--note", "cold")
+    assert run("rehearse", GOOD, "-o", "run.h5", "--force", *said).exit_code == 0
+    told = run("info", "run.h5").output
+    assert "operator: A. Tester" in told and "specimen: spring 7" in told and "notes: windy\ncold" in told
+    assert "rig: simulated (halfreal" in told
+    assert json.loads(run("info", "run.h5", "--json").output)["about"]["operator"] == "A. Tester"
+    odd = run("rehearse", GOOD, "-o", "odd.h5", "--operator", "A.\x1bTester")
+    assert odd.exit_code == 2 and "leave out control characters" in odd.output
     Path("run.html").write_text("mine")
     assert run("report", "run.h5").exit_code == 2
     assert Path("run.html").read_text() == "mine"

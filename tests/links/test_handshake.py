@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from halfreal.kernels.datagram import halves
 from halfreal.links import controller_end
 from halfreal.links.controller_end import ControllerEnd
+from halfreal.links.identity import Identity
 from halfreal.links.wires import LinkError, NoWire
 from links.by_hand import (
     ARM,
@@ -69,6 +71,41 @@ def armed(answer: Callable[[Datagram], list[Datagram]], patience: float = PATIEN
     """Sequence of the measurement that answers ARM."""
     end = ControllerEnd(Answering(lambda d: [offered(d)] if d.kind == HELLO else answer(d)))
     return end.arm(end.hello(1, STEP, LEASE, patience).displacement, patience)
+
+
+def in_doubles(text: bytes) -> tuple[float, ...]:
+    """A name as docs/link.md has it: twelve channels of eight bytes."""
+    return struct.unpack("<12d", text.ljust(96, b"\0"))
+
+
+@pytest.mark.parametrize(
+    ("channels", "nature", "name"),
+    [
+        ((1.0, *in_doubles(b"halfreal 0.1.0: a test")), "simulated", "halfreal 0.1.0: a test"),
+        ((2.0, *in_doubles("Prüfstand 7, v2".encode())), "real", "Prüfstand 7, v2"),
+        ((2.0, *in_doubles(b"x" * 96)), "real", "x" * 96),
+        ((3.0, *in_doubles(b"a\x1b[31mb\xff\xc3")), "unknown", "a[31mb"),
+        ((math.nan, *[math.nan] * 12), "unknown", ""),
+        ((), "unknown", ""),
+    ],
+    ids=["simulated", "real", "full", "neither, with rubbish", "not a number", "a rig from before it was asked"],
+)
+def test_who_the_rig_is(channels, nature, name):
+    wire = Answering(lambda d: [replace(offered(d), channels=(*offered(d).channels, *channels))])
+    offer = ControllerEnd(wire).hello(1, STEP, LEASE, PATIENCE)
+    assert wire.said[0].code == 1  # it asks
+    assert offer.identity.nature == nature
+    assert offer.identity.name.startswith(name) and offer.identity.name.isprintable()
+    assert offer.furthest[0] == 0.01
+
+
+@pytest.mark.parametrize("name", ["short", "ü" * 60, "a\0b", ""])
+def test_what_a_rig_says_of_itself_is_heard(name):
+    said = Identity("real", name).channels()
+    assert len(said) == 13 and all(map(math.isfinite, said))
+    heard = Identity.read(said)
+    assert heard.nature == "real" and name.replace("\0", "").startswith(heard.name)
+    assert len(heard.name.encode()) == min(len(name.replace("\0", "").encode()), 96)
 
 
 def test_hello_says_step_axes_and_lease():

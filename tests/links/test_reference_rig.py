@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from links.by_hand import (
     BUSY,
     COMMAND,
     EMERGENCY_STOP,
+    HELLO,
     IDLE,
     LEASE_TOO_LONG,
     NO_COMMAND,
@@ -26,6 +28,7 @@ from links.by_hand import (
     SAFE,
     STOP,
     Controller,
+    Datagram,
 )
 from links.reference import LAG, LONG, NONE, STEP, STIFFNESS, Start, bad, only
 
@@ -40,6 +43,17 @@ def test_hello_is_answered_with_what_is_measured_the_rigs_limits_and_a_new_key_e
     assert {offer.channels for offer in offers} == {(*[0.0] * 6, *[0.2] * 3, *[0.3] * 3, *[0.004] * 3)}
     keys = {offer.key for offer in offers}
     assert len(keys) == 5 and 0 not in keys
+
+
+def test_who_asks_is_told_that_the_rig_is_simulated_and_its_name(start: Start) -> None:
+    rig = start("--axes", "3")
+    with Controller(rig.port, STEP, axes=3) as controller:
+        plain = controller.hello()
+        controller.send(Datagram(HELLO, sequence=77, code=1, channels=(STEP, 3.0, 1.0)))
+        offer = controller.hear()
+    assert (offer.kind, offer.answers, offer.channels[:15]) == (OFFER, 77, plain.channels)
+    assert offer.channels[15] == 1.0
+    assert struct.pack("<12d", *offer.channels[16:]).rstrip(b"\0").decode().startswith("rig.c 1")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(rig: subprocess.Popen
     lines = rig.communicate()[0].splitlines()
 
     assert (run.outcome, run.reason) == ("completed", "")
+    assert run.rig["nature"] == "simulated" and run.rig["name"].startswith("rig.c 1") and port in run.rig["address"]
+    assert halfreal.load_run(tmp_path / "run.h5").rig == run.rig
     signals = {name: signal.values for name, signal in run.signals.items()}
 
     # The measurements are the closed form of a lag under the very commands that were recorded.

@@ -69,6 +69,9 @@ def test_a_run_is_its_rehearsal_sample_for_sample(tmp_path: Path, medium: str, c
         run = halfreal.run(given, tmp_path / "run.h5")
         record = rig.record()
     assert (run.outcome, run.reason) == ("completed", "")
+    assert run.rig["nature"] == record.rig["nature"] == "simulated" and run.rig["name"] == record.rig["name"]
+    assert run.accepted is not None and run.accepted.word == "ACCEPTED", run.accepted
+    assert run.specimen_met is not None and not run.specimen_met.differs
     rehearsal = halfreal.rehearse(given)
     assert_same(run, rehearsal)
     for name, share in rehearsal.limits_used.items():

@@ -43,6 +43,10 @@ stiffness = "300 N/m"
 [limits]
 command = {{ trip = "50 mm" }}
 
+[acceptance]
+overruns = "none"  # a busy machine
+stale = "none"
+
 [link]
 kind = "loopback"
 port = {port}

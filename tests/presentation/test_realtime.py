@@ -56,3 +56,14 @@ def test_every_tick_is_in_the_histogram_however_early_or_late(real: Run) -> None
     counts = [axes.patches[0].get_data().values for axes in figure.axes]
     assert [int(count.sum()) for count in counts] == [100, 100]
     assert counts[0][0] == 90 and all(axes.get_xscale() == axes.get_yscale() == "log" for axes in figure.axes)
+
+
+def test_table_and_plot_tell_the_same_lateness_also_of_ticks_that_were_early(real: Run) -> None:
+    lateness = 1e-6 * np.random.default_rng(3).normal(-20.0, 30.0, 2000)  # paced by the rig: most of them early
+    given = with_channels(real, lateness=lateness)
+    found = real_time(given)
+    assert found is not None
+    drawn = [text.get_text() for text in pace(given).axes[0].texts]
+    assert found.spreads[0][2].startswith("−")
+    for name, value in zip(("50 %", "99 %", "99.9 %", "max"), found.spreads[0][2:6], strict=True):
+        assert f"{name}: {value}" in drawn

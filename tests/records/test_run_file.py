@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halfreal.contracts.axes import Axes
 from halfreal.records import RunFileError, definition_hash, load_run, save
-from halfreal.runs.run import Event, Run, Signal, Stability
+from halfreal.runs.run import Accepted, Event, Property, Run, Signal, SpecimenMet, Stability
 
 
 def small_run(samples: int = 200) -> Run:
@@ -80,6 +80,17 @@ json_values = st.recursive(
 )
 
 
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+PROPERTIES = st.builds(
+    Property,
+    words,
+    st.lists(words, max_size=2).map(tuple),
+    words,
+    *[numbers] * 5,
+    differs=st.booleans(),
+)
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> Run:
     samples = draw(st.sampled_from([0, 1, 5, 64, 70]))
@@ -108,6 +119,10 @@ def runs(draw: st.DrawFn) -> Run:
         references=tuple(draw(st.lists(words, max_size=3))),
         versions=draw(named),
         host=draw(named),
+        rig=draw(named),
+        about=draw(named),
+        specimen_met=draw(st.none() | st.builds(SpecimenMet, st.lists(PROPERTIES, max_size=2).map(tuple), words)),
+        accepted=draw(st.none() | st.builds(Accepted, st.just("NOT ACCEPTED"), st.lists(words, max_size=2).map(tuple))),
     )
 
 
@@ -257,3 +272,19 @@ def test_a_file_without_one_of_its_parts_is_noticed(tmp_path: Path, lost: str) -
 def test_the_hash_of_a_definition_is_that_of_its_content() -> None:
     assert definition_hash({"a": 1.0, "b": [2]}) == definition_hash({"b": np.array([2]), "a": 1.0})
     assert definition_hash({"a": 1.0}) != definition_hash({"a": 1.0000000000000002})
+
+
+def test_what_is_not_known_of_a_specimen_stays_so(tmp_path: Path) -> None:
+    unknown = Property("mass", ("x",), "kg", np.nan, np.nan, 1.0, 0.1, np.nan, False)
+    save(replace(small_run(), specimen_met=SpecimenMet((unknown,), "it stood still")), tmp_path / "run.h5")
+    found = load_run(tmp_path / "run.h5").specimen_met
+    assert found is not None and found.reason == "it stood still"
+    assert np.isnan(found.properties[0].met) and found.properties[0].model == 1.0
+
+
+def test_a_file_from_before_rigs_were_asked_is_read(tmp_path: Path) -> None:
+    save(replace(small_run(), rig={"nature": "real"}), tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "a") as file:
+        del file["rig"], file["about"]
+    old = load_run(tmp_path / "run.h5")
+    assert old.rig == {} and old.about == {} and old.specimen_met is None and old.accepted is None

@@ -26,6 +26,16 @@ DefinitionFile = Annotated[Path, typer.Argument(metavar="TEST.toml", help="The t
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.h5", help="A run file.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+SAID = "Kept in the run file; in place of the definition's record."
+OperatorName = Annotated[str, typer.Option("--operator", metavar="NAME", help=f"Who runs the test. {SAID}operator.")]
+SpecimenName = Annotated[str, typer.Option("--specimen", metavar="TEXT", help=f"Which specimen. {SAID}specimen.")]
+Calibration = Annotated[
+    str, typer.Option("--calibration", metavar="TEXT", help=f"Of the sensors: date, certificate. {SAID}calibration.")
+]
+Notes = Annotated[
+    list[str] | None,
+    typer.Option("--note", metavar="TEXT", help="Kept in the run file; may be repeated.", show_default=False),
+]
 
 
 shows_tracebacks = False
@@ -85,6 +95,12 @@ def free(target: Path, force: bool, option: str = "--output") -> Path:
     if target.exists() and not force:
         stop(f"'{target}' exists; choose another name with {option}, or --force to overwrite it")
     return target
+
+
+def said_of(operator: str, specimen: str, calibration: str, notes: list[str] | None) -> dict[str, str]:
+    """What the command line says of a test."""
+    said = {"operator": operator, "specimen": specimen, "calibration": calibration, "notes": "\n".join(notes or ())}
+    return {key: text for key, text in said.items() if text}
 
 
 def write_text(path: Path, text: str, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,21 @@ from typing import Annotated
 import typer
 
 from ..presentation.answers import console, run_json, tell, verdict_table, with_progress
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop
+from .options import (
+    NO,
+    OK,
+    AsJson,
+    Calibration,
+    DefinitionFile,
+    Force,
+    Notes,
+    OperatorName,
+    SpecimenName,
+    free,
+    read,
+    said_of,
+    stop,
+)
 
 
 def rehearse(
@@ -17,17 +32,23 @@ def rehearse(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.h5 if left out.")
     ] = None,
+    operator: OperatorName = "",
+    specimen: SpecimenName = "",
+    calibration: Calibration = "",
+    note: Notes = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Simulate the whole loop against its simulated rig, judge it as check does, and write a run file."""
     definition, text = read(path)
+    from ..definition.sections import also_said
     from ..records.run_file import save
     from ..studies.check.check import check as judge
 
     target = free(output or path.with_suffix(".h5"), force)
+    about = also_said(definition.record.about(), said_of(operator, specimen, calibration, note))
     answer = with_progress(lambda progress: judge(definition, text=text, progress=progress), quiet=as_json)
-    run = answer.rehearsal
+    run = dataclasses.replace(answer.rehearsal, about=about)
     try:
         save(run, target, overwrite=force)
     except OSError as error:  # h5py's words name its own temporary file

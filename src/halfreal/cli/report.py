@@ -70,6 +70,8 @@ def info(
         else:
             typer.echo(as_toml(definition))
     else:
+        from ..presentation.provenance import about
+
         run = open_run(path)
         if as_json:
             typer.echo(json.dumps(run_json(run, path), indent=2))
@@ -77,6 +79,11 @@ def info(
             typer.echo(run.title)
             console().print(verdict_table(run))
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
+            for key, text in about(run):
+                typer.echo(f"{key}: {text}")
+            judged = run.accepted
+            for reason in () if judged is None else judged.reasons:
+                typer.echo(f"{'' if judged is None else judged.word}: {reason}")
             for reason in run.reasons if run.verdict in ("NO-GO", "MARGINAL") else ():
                 typer.echo(f"{run.verdict}: {reason}")
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))

@@ -10,7 +10,22 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ..presentation.answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read, stop
+from .options import (
+    NO,
+    OK,
+    AsJson,
+    Calibration,
+    DefinitionFile,
+    Force,
+    Notes,
+    OperatorName,
+    SpecimenName,
+    free,
+    open_run,
+    read,
+    said_of,
+    stop,
+)
 
 if TYPE_CHECKING:
     from ..live.session import Session
@@ -32,6 +47,10 @@ def run(
             "--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."
         ),
     ] = "",
+    operator: OperatorName = "",
+    specimen: SpecimenName = "",
+    calibration: Calibration = "",
+    note: Notes = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -42,7 +61,8 @@ def run(
 
     target = free(output or path.with_suffix(".run.h5"), force)
     check_operator(start)
-    session = Session(definition, target, text=text, without_go=without_go, overwrite=force)
+    said = said_of(operator, specimen, calibration, note)
+    session = Session(definition, target, text=text, without_go=without_go, overwrite=force, about=said)
     with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
         done = _run_session(session, start, as_json)
     _tell_end(done, session.output, target, as_json)
@@ -71,6 +91,10 @@ def resume(
             help="Go on although the rig is not where the record ends; the reason is recorded.",
         ),
     ] = "",
+    operator: OperatorName = "",
+    specimen: SpecimenName = "",
+    calibration: Calibration = "",
+    note: Notes = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -91,6 +115,7 @@ def resume(
         overwrite=force,
         after=before,
         stands_elsewhere=stands_elsewhere,
+        about=said_of(operator, specimen, calibration, note),
     )
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step
@@ -128,10 +153,13 @@ def _tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
         typer.echo(json.dumps(run_json(done, kept), indent=2))
     else:
         console().print(verdict_table(done))
+        for reason in () if done.accepted is None else done.accepted.reasons:
+            typer.echo(f"  - {reason}")
         for event in done.events:
             typer.echo(f"  {event.time:10.4f} s  {event.text}")
         typer.echo(f"run file: {kept}")
-    raise typer.Exit(OK if done.outcome == "completed" and kept == wanted else NO)
+    good = done.accepted is not None and done.accepted.word == "ACCEPTED"
+    raise typer.Exit(OK if good and kept == wanted else NO)
 
 
 def rig(

@@ -28,7 +28,7 @@ from ..settings import Settings, default_kind, fault
 from .acceptance import Acceptance
 from .kinds import OneOf
 from .load import read
-from .sections import SPIN, Excitations, RealTime, RecordSettings, Reference, Timing
+from .sections import SPIN, Excitations, RealTime, RecordSettings, Reference, Timing, printable
 from .uncertainty import Uncertain, checked
 
 
@@ -62,10 +62,7 @@ class Definition(Settings):
     @field_validator("title", "description")
     @classmethod
     def _printable(cls, text: str) -> str:
-        strange = [c for c in text if not (c.isprintable() or c in "\n\t")]
-        if strange:
-            raise fault(f"it holds the control character {strange[0]!r}; write plain text")
-        return text
+        return printable(text)
 
     @property
     def interface(self) -> Axes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from ..contracts.excitation import Excitation
+from ..errors import HalfrealError
 from ..rigs.any_specimen import MatrixSpecimen
 from ..settings import Number, Settings, fault
 from .kinds import OneOf
@@ -16,6 +18,14 @@ MOST_TICKS = 1e9
 SPIN = 60e-6
 LONGEST_SOFT = 600.0
 """Seconds of a soft start or stop: every tick of it is rehearsed and recorded."""
+
+
+def printable(text: str) -> str:
+    """The text, unless it holds control characters."""
+    strange = [c for c in text if not (c.isprintable() or c in "\n\t")]
+    if strange:
+        raise fault(f"it holds the control character {strange[0]!r}; write plain text")
+    return text
 
 
 class Timing(Settings):
@@ -83,11 +93,49 @@ class Excitations(Settings):
         return excitation
 
 
+ABOUT = ("operator", "specimen", "calibration", "notes")
+"""What people say of a test."""
+
+
+def also_said(about: Mapping[str, str], besides: Mapping[str, str]) -> dict[str, str]:
+    """What is said of a test, with what is said besides in its place; further notes stand below the others."""
+    notes = "\n".join(one["notes"] for one in (about, besides) if one.get("notes"))
+    told = {**about, **{key: text for key, text in besides.items() if text}, "notes": notes}
+    for key, text in told.items():
+        strange = [c for c in text if not (c.isprintable() or c in "\n\t")]
+        if key not in ABOUT or strange:
+            raise HalfrealError(
+                f"{key} = {text!r}: plain text is expected, of {', '.join(ABOUT)}; leave out control characters"
+            )
+    return {key: told[key] for key in ABOUT if told.get(key)}
+
+
 class RecordSettings(Settings):
-    """Channels to keep (all if left out) and how often: every tick, or every so many."""
+    """Channels to keep (all if left out) and how often, and what else a record should tell of the test.
+
+    ``operator``, ``specimen``, ``calibration`` and ``notes`` are free text for the run file and its report; options of
+    ``halfreal run``, ``resume`` and ``rehearse`` take the place of the first three, and add to the notes.
+    """
 
     channels: tuple[str, ...] | None = None
     every: Annotated[int, Field(ge=1)] = 1
+    """Ticks between two that are kept."""
+    operator: str = ""
+    """Who runs the test."""
+    specimen: str = ""
+    """Which specimen it is: name, serial number, state."""
+    calibration: str = ""
+    """Of which date, or by which certificate, the sensors are calibrated."""
+    notes: str = ""
+
+    @field_validator("operator", "specimen", "calibration", "notes")
+    @classmethod
+    def _printable(cls, text: str) -> str:
+        return printable(text)
+
+    def about(self) -> dict[str, str]:
+        """What people say of the test, as far as they do."""
+        return {key: text for key in ABOUT if (text := str(getattr(self, key)))}
 
 
 class Reference(Settings):

@@ -20,7 +20,9 @@ LEASE_OVER, OWN_LIMIT, OWN_STOP = 1.0, 2.0, 3.0
 """Why a rig has made itself safe."""
 
 HEADER, CRC = 56, 4
-MOST_CHANNELS = 320
+IDENTITY_CHANNELS = 13
+"""Of an OFFER, in which the rig says who it is."""
+MOST_CHANNELS = 5 * 64 + IDENTITY_CHANNELS
 LONGEST = HEADER + 8 * MOST_CHANNELS + CRC
 """Bytes of the longest datagram, an OFFER of 64 axes."""
 ROOM = HEADER + 8 * 128 + CRC

@@ -20,6 +20,7 @@ from ..kernels.datagram import (
     COUNTERS,
     HEADER,
     HELLO,
+    IDENTITY_CHANNELS,
     IDLE,
     LATE,
     MEASUREMENT,
@@ -49,6 +50,7 @@ from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..kernels.wire import MOST, REFUSED, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
 from .datagram import Datagram, decode, version_of
+from .identity import ASKS_WHO, UNKNOWN, Identity
 from .wires import LinkError, Wire
 
 REPEAT = 0.1
@@ -77,6 +79,7 @@ class Offer:
     """Its own limits on a command: magnitude, rate and distance from the one before; infinite where it has none."""
     fastest: np.ndarray
     furthest: np.ndarray
+    identity: Identity = UNKNOWN
 
 
 class ControllerEnd:
@@ -95,7 +98,8 @@ class ControllerEnd:
         deadline, pause = time.monotonic() + patience, REPEAT
         while time.monotonic() < deadline:
             nonce = secrets.randbits(63) | 1  # a new one each time: the rig makes a new key for each
-            self.wire.send(Datagram(HELLO, sequence=nonce, channels=(step, float(axes), lease)).encode())
+            asked = Datagram(HELLO, sequence=nonce, code=ASKS_WHO, channels=(step, float(axes), lease))
+            self.wire.send(asked.encode())
             answer_by = min(deadline, time.monotonic() + pause)
             pause *= 2.0  # only the newest key counts: a slow rig must have the time to answer
             while time.monotonic() < answer_by:
@@ -111,9 +115,11 @@ class ControllerEnd:
                         step=own[0], axes=own[1], wanted_step=step, wanted_axes=axes, lease=lease
                     )
                     raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
-                if answer.kind == OFFER and len(answer.channels) == 5 * axes and answer.key != 0:
+                extra = len(answer.channels) - 5 * axes  # a rig that does not know the question says less
+                if answer.kind == OFFER and extra in (0, IDENTITY_CHANNELS) and answer.key != 0:
                     self._key, self._lease = answer.key, lease
-                    return self._offer(answer.key, np.array(answer.channels).reshape(5, axes))
+                    values, who = answer.channels[: 5 * axes], Identity.read(answer.channels[5 * axes :])
+                    return self._offer(answer.key, np.array(values).reshape(5, axes), who)
         raise LinkError(
             f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
             "one is started with halfreal rig"
@@ -127,7 +133,7 @@ class ControllerEnd:
                 f"{VERSION} (docs/link.md); update the older one"
             )
 
-    def _offer(self, key: int, values: np.ndarray) -> Offer:
+    def _offer(self, key: int, values: np.ndarray, identity: Identity) -> Offer:
         measured, limits = values[:2], values[2:]
         if not np.all(np.isfinite(measured)):
             read = ", ".join(f"{x:g}" for x in measured.ravel())
@@ -141,7 +147,8 @@ class ControllerEnd:
                 f"the rig at {self.wire.address} offers {read} as its own limits (largest command, rate and step); "
                 "they must be greater than 0: check its settings"
             )
-        return Offer(key, *values)
+        displacement, force, largest, fastest, furthest = values
+        return Offer(key, displacement, force, largest, fastest, furthest, identity)
 
     def arm(self, position: np.ndarray, patience: float) -> int:
         """Take the rig over, to hold where it stands; return the sequence of its first measurement."""

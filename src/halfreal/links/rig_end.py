@@ -32,6 +32,7 @@ from ..kernels.datagram import (
 )
 from ..kernels.wire import MOST, wire_send
 from .datagram import Datagram, decode
+from .identity import ASKS_WHO, Identity
 from .rig_command import OwnLimits, command_block
 from .wires import Listener, Wire
 
@@ -49,12 +50,23 @@ class RigSession:
 
 
 class RigEnd:
-    """Listens for controllers, one session at a time; grants leases up to ``lease`` [s]."""
+    """Listens for controllers, one session at a time; grants leases up to ``lease`` [s].
+
+    ``identity`` is what it tells those who ask who it is: whether it is simulated or real, and its name and version.
+    """
 
     def __init__(
-        self, axes: int, step: float, listener: Listener, address: str, lease: float, limits: OwnLimits | None = None
+        self,
+        axes: int,
+        step: float,
+        listener: Listener,
+        address: str,
+        lease: float,
+        limits: OwnLimits | None = None,
+        identity: Identity | None = None,
     ) -> None:
         self.axes, self.step, self.lease = axes, step, lease
+        self.identity = Identity() if identity is None else identity
         self.limits = OwnLimits.none(axes) if limits is None else limits
         self.address = address
         self.counters = tuple(f"link.{name}" for name in COUNTERS)
@@ -64,9 +76,11 @@ class RigEnd:
         self._measured = (0.0,) * (2 * axes)
 
     @classmethod
-    def listen(cls, link: Link, axes: int, step: float, limits: OwnLimits | None = None) -> RigEnd:
+    def listen(
+        cls, link: Link, axes: int, step: float, limits: OwnLimits | None = None, identity: Identity | None = None
+    ) -> RigEnd:
         listener = link.listen()
-        return cls(axes, step, listener, listener.address, link.lease, limits)
+        return cls(axes, step, listener, listener.address, link.lease, limits, identity)
 
     def await_session(self, measured: Measured, stop: Callable[[], bool]) -> RigSession | None:
         """Answer HELLOs until one is followed by ARM; None if told to stop."""
@@ -85,7 +99,8 @@ class RigEnd:
                 key, lease, asker = secrets.randbits(64) | 1, asked.channels[2], self._listener.speaker
                 self._measured = tuple(float(x) for part in measured() for x in part)
                 offer = Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code)
-                self._answer(replace(offer, channels=(*self._measured, *self.limits.offered())))
+                who = self.identity.channels() if asked.code == ASKS_WHO else ()
+                self._answer(replace(offer, channels=(*self._measured, *self.limits.offered(), *who)))
             elif self._opens(asked, key) and self._listener.speaker == asker:
                 self._session = RigSession(key, lease, self._listener.private())
                 return self._session

@@ -83,6 +83,9 @@ def run_test(session: Session, *, start: bool, say: Say, show: Show = lambda vie
     """
     terminal = check_operator(start)
     offer = session.connect()
+    who = offer.identity
+    says = "does not say whether it is simulated or real" if who.nature == "unknown" else f"is {who.nature}"
+    say(f"the rig {says}{f': {who.name}' if who.name else ''}")
     say(f"the rig stands at {stands_at(offer, session.definition.interface)}")
     operator = Operator(session)
     with stopped_by_signals(session), Keyboard(operator.press, session.emergency_stop):

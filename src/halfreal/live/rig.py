@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import __version__
 from ..contracts.axes import Axes
 from ..contracts.context import Context, numbered
 from ..contracts.quantities import UNLIMITED
@@ -26,6 +27,7 @@ from ..errors import HalfrealError
 from ..kernels.control import EMERGENCY_STOP, REQUEST, TICKS, WORDS
 from ..kernels.loop import Loop
 from ..kernels.tick import LOST, compiled_run
+from ..links.identity import Identity
 from ..links.pace import pace
 from ..links.rig_command import OwnLimits
 from ..links.rig_end import RigEnd, RigSession
@@ -85,7 +87,8 @@ class VirtualRig:
         begins = definition.virtual.initial_target()
         self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
         self.force = np.zeros(self.axes)
-        self.end = RigEnd.listen(definition.link, self.axes, definition.period, own_limits(definition))
+        who = Identity("simulated", f"halfreal {__version__}: {definition.title}")
+        self.end = RigEnd.listen(definition.link, self.axes, definition.period, own_limits(definition), who)
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
         self._channels = prepared.channels
@@ -139,7 +142,9 @@ class VirtualRig:
 
         ``output`` is where the rig's own record of the session goes.
         """
-        record = None if output is None else RigRecord(self.definition, self._channels, output)
+        who = self.end.identity
+        known = {"nature": who.nature, "name": who.name, "address": self.end.address}
+        record = None if output is None else RigRecord(self.definition, self._channels, output, known)
         session = self.end.await_session(lambda: (self.displacement, self.force), stop)
         if session is None:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import errno
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +33,11 @@ class RigRecord(Record):
     The memory is taken here, and the file made by the thread: whoever arms the rig does not wait for a disk.
     """
 
-    def __init__(self, definition: Definition, channels: Sequence[Channel], output: Path) -> None:
+    def __init__(
+        self, definition: Definition, channels: Sequence[Channel], output: Path, rig: Mapping[str, str]
+    ) -> None:
         super().__init__(output, len(channels), definition.period)
-        self._definition, self._channels = definition, channels
+        self._definition, self._channels, self._rig = definition, channels, rig
         self._said: list[str] = []
         self._thread = threading.Thread(target=self._record, name="halfreal rig's record", daemon=True)
 
@@ -71,6 +73,8 @@ class RigRecord(Record):
             interface=definition.interface,
             versions=versions(),
             host=host(),
+            rig=self._rig,
+            about=definition.record.about(),
         )
 
     def finish(self, outcome: Outcome, reason: str) -> list[str]:

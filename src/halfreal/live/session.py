@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ import numpy as np
 from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.load import to_toml
-from ..definition.sections import MOST_TICKS
+from ..definition.sections import MOST_TICKS, also_said
 from ..definition.user_code import changed, user_code
+from ..identification.specimen_met import specimen_met
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.modes import RUNNING
@@ -37,6 +38,7 @@ from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Outcome, Run, Signal
 from ..safety.guard import BY_RECORDER
 from ..studies.check.check import Check, check
+from .accepted import accepted
 from .comparison import compare
 from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory
@@ -83,6 +85,8 @@ class Session(SlowOperator):
         The record of a slow test that was interrupted, to be gone on with.
     stands_elsewhere
         The reason for going on with it on a rig that is not where the record ends; it is recorded.
+    about
+        What is said of this run beside the definition's [record]: operator, specimen, calibration, notes.
     """
 
     def __init__(
@@ -95,6 +99,7 @@ class Session(SlowOperator):
         overwrite: bool = False,
         after: Run | None = None,
         stands_elsewhere: str = "",
+        about: Mapping[str, str] | None = None,
     ) -> None:
         if definition.link is None:
             raise RefusedError(
@@ -109,6 +114,7 @@ class Session(SlowOperator):
         self._definition, self._without_go, self._after = definition, without_go, after
         self.resumption = None if after is None else resume(definition, after)
         self._stands_elsewhere = stands_elsewhere.strip()
+        self._about = also_said(definition.record.about() if after is None else after.about, about or {})
         self._moved: tuple[Event, ...] = ()
         self._text = to_toml(definition) if text is None else text
         self.checked: Check | None = None
@@ -272,8 +278,16 @@ class Session(SlowOperator):
             references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
             versions=versions(),
             host=host(),
+            rig=self._rig(),
+            about=self._about,
         )
         return live_file.create(header, self.output, **self._layout(loop), overwrite=self.overwrite)
+
+    def _rig(self) -> dict[str, str]:
+        """Which rig it is, as it said itself."""
+        assert self.offer is not None and self._end is not None
+        who = self.offer.identity
+        return {"nature": who.nature, "name": who.name, "address": self._end.wire.address}
 
     def _layout(self, loop: Loop) -> dict[str, Any]:
         """What the rows of the ring are, for the record."""
@@ -372,6 +386,7 @@ class Session(SlowOperator):
             signals.update(reference_signals(definition, run.time))
         except EmulationError as error:
             events.append(Event(0.0, "reference", f"no reference: {error}"))
+        assert self.checked is not None
         run = dataclasses.replace(
             run,
             outcome=outcome,
@@ -381,6 +396,10 @@ class Session(SlowOperator):
             limits_used=self._limits_used(loop),
             host={**run.host, **self.privileges},
         )
+        run = dataclasses.replace(run, specimen_met=specimen_met(run, self.checked.rehearsal))
+        counted = {name: float(loop.vector[loop.index[name]]) for name in ("pace.overruns", "link.late")}
+        ticks = float(loop.state("pace")["ticks"])
+        run = dataclasses.replace(run, accepted=accepted(run, definition.acceptance, counted, ticks))
         said = recording.pack(run)
         self.output = recording.output
         self._let_go()

@@ -100,6 +100,9 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
     return {
         "file": str(path),
         "title": run.title,
+        "kind": run.kind,
+        "rig": dict(run.rig),
+        "about": dict(run.about),
         "verdict": run.verdict or None,
         "reasons": list(run.reasons),
         "remedies": list(run.remedies),
@@ -107,6 +110,10 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
         "reason": run.reason,
         "stable": None if run.stability is None else run.stability.stable,
         "spectral_radius": None if run.stability is None else run.stability.spectral_radius,
+        "accepted": None if run.accepted is None else run.accepted.word == "ACCEPTED",
+        "accepted_because": [] if run.accepted is None else list(run.accepted.reasons),
+        "specimen_met": None if run.specimen_met is None else finite(run.specimen_met),
+        "rests_on_a_model": run.rests_on_a_model,
         "events": [{"time_s": e.time, "channel": e.channel, "text": e.text} for e in run.events],
         "measures": finite(measures(run)),
     }

@@ -13,9 +13,11 @@ from . import measures as errors
 from .definitions import differences
 from .page import PACE, Pictures, fill
 from .phases import phases
+from .provenance import about, of_run
 from .realtime import real_time
+from .specimen import headline
 from .verdict import verdict
-from .wording import NONE, date, in_time
+from .wording import NONE
 
 DIFFERENCES_SHOWN = 40
 EVENTS_SHOWN = 100
@@ -34,6 +36,7 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
         names=compare.labels(first, second),
         colors=(compare_plots.FIRST, compare_plots.SECOND),
         verdicts=[verdict(run) for run in runs],
+        headlines=[headline(run) for run in runs],
         hashes=[definition_hash(run.definition) for run in runs],
         differences=apart[:DIFFERENCES_SHOWN],
         differences_in_all=len(apart),
@@ -41,7 +44,7 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
         figures=compare.figures(first, second, from_time),
         agreements=compare.agreements(first, second, from_time),
         limits=compare.limits(first, second),
-        pictures=pictures(first, second),
+        pictures=pictures(first, second, from_time),
         both_phases=[phases(run) for run in runs],
         real_times=[real_time(run) for run in runs],
         events=happened[:EVENTS_SHOWN],
@@ -51,9 +54,9 @@ def render(first: Run, second: Run, from_time: float = 0.0) -> str:
     )
 
 
-def pictures(first: Run, second: Run) -> Pictures:
+def pictures(first: Run, second: Run, from_time: float) -> Pictures:
     """All plots the records have data for, by section."""
-    made = Pictures("response", "pace 0", "pace 1")
+    made = Pictures("response", "specimen", "pace 0", "pace 1")
     here, there = compare.labels(first, second)
     for dof in (i + 1 for i in first.interface.commanded_at if i < len(second.interface)):
         of = series.of_axis(first, dof)
@@ -63,6 +66,16 @@ def pictures(first: Run, second: Run) -> Pictures:
             "dashed red: events; shaded: before and after the test.",
             partial(compare_plots.histories, first, second, dof),
         )
+        made.add(
+            "specimen",
+            f"Hysteresis of the specimen{of}: side by side on the same scales, and on top of each other.",
+            partial(compare_plots.loops, first, second, dof, from_time),
+        )
+    made.add(
+        "response",
+        f"Responses of the virtual part that the definition asks for. Thin: {here}; broad: {there}.",
+        partial(compare_plots.responses, first, second),
+    )
     for i, run in enumerate((first, second)):
         made.add(f"pace {i}", PACE, partial(realtime_plots.pace, run))
     return made
@@ -70,18 +83,12 @@ def pictures(first: Run, second: Run) -> Pictures:
 
 def provenance(first: Run, second: Run) -> list[tuple[str, str, str]]:
     """Where both come from, line by line."""
-    rows = []
-    for name, of in (
-        ("kind", lambda run: run.kind),
-        ("started", lambda run: date(run.started)),
-        ("outcome", lambda run: run.outcome),
-        ("samples", lambda run: str(len(run.time))),
-        ("tick", lambda run: in_time(run.step)),
-        ("random seed", lambda run: str(run.seed)),
-        ("definition (SHA-256)", lambda run: definition_hash(run.definition)),
+    rows: list[tuple[str, str, str]] = [("kind", first.kind, second.kind)]
+    for here, there in (
+        (dict(about(first)), dict(about(second))),
+        (dict(of_run(first)), dict(of_run(second))),
+        (first.versions, second.versions),
+        (first.host, second.host),
     ):
-        rows.append((name, of(first), of(second)))
-    for part in ("versions", "host"):
-        here, there = getattr(first, part), getattr(second, part)
         rows += [(key, str(here.get(key, NONE)), str(there.get(key, NONE))) for key in dict.fromkeys((*here, *there))]
     return rows

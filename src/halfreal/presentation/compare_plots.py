@@ -14,8 +14,20 @@ from ..runs.run import Run
 from . import series
 from .compare import common, events, labels
 from .phases import dress_both
-from .plots import SHARE, energy_limits, fit, look_title, needed, unit_of, values_of
-from .series import Display, envelope, peak
+from .plots import (
+    QUANTITIES,
+    SHARE,
+    NothingToPlotError,
+    energy_limits,
+    fit,
+    in_plane,
+    look_title,
+    needed,
+    samples_from,
+    unit_of,
+    values_of,
+)
+from .series import Display, display, drawable, envelope, peak
 from .style import MEASURED, TARGET, new_figure, styled
 
 FIRST, SECOND = "#0f766e", "#8a929e"
@@ -96,6 +108,49 @@ def histories(first: Run, second: Run, dof: int = 1) -> Figure:
     return figure
 
 
+@styled
+def loops(first: Run, second: Run, dof: int = 1, from_time: float = 0.0) -> Figure:
+    """Force against displacement of each, side by side on the same scales, and of both on top of each other."""
+    pairs = []
+    for run in (first, second):
+        kept = samples_from(run, from_time)
+        pairs.append([needed(run, f"measured.{name}", dof)[kept] for name in ("displacement", "force")])
+    x_unit = unit_of(first, "measured.displacement", dof, peak(*(x for x, _ in pairs)))
+    f_unit = unit_of(first, "measured.force", dof, peak(*(f for _, f in pairs)))
+    figure = new_figure(10.4, 3.7)
+    panels = figure.subplots(1, 3, sharex=True, sharey=True)
+    moved, felt = ("rotation", "moment") if first.interface.rotations[dof - 1] else ("displacement", "force")
+    for i, ((x, f), name, look) in enumerate(zip(pairs, labels(first, second), LOOKS, strict=True)):
+        in_plane(panels[i], x_unit.factor * x, f_unit.factor * f, str(look["color"]))
+        panels[i].set_title(name)
+    for (x, f), look in reversed(list(zip(pairs, LOOKS, strict=True))):
+        in_plane(panels[2], x_unit.factor * x, f_unit.factor * f, **look)
+    panels[2].set_title("both")
+    panels[0].set_ylabel(f"measured {felt} [{f_unit.label}]")
+    for axes in panels:
+        axes.set_xlabel(f"measured {moved} [{x_unit.label}]")
+    return figure
+
+
+@styled
+def responses(first: Run, second: Run) -> Figure:
+    """Responses of the virtual part that either definition asks for, of both runs."""
+    names = [name for name in series.responses(first) if name in second.signals]
+    if not names:
+        raise NothingToPlotError("no response of the virtual part is on record of both; ask for one")
+    figure = new_figure(10.4, 0.7 + 1.5 * len(names))
+    panels = list(np.ravel(figure.subplots(len(names), 1, sharex=True)))
+    for axes, name in zip(panels, names, strict=True):
+        values = [drawable(run.signals[name].values) for run in (first, second)]
+        unit = display(first.signals[name].unit, peak(*values))
+        for run, of_run, look in zip((first, second), values, LOOKS, strict=True):
+            axes.plot(*envelope(run.time, unit.factor * of_run, 1800), **look)
+        axes.set_title(name, parse_math=False)
+        axes.set_ylabel(f"{QUANTITIES.get(first.signals[name].unit, 'value')} [{unit.label}]", parse_math=False)
+    panels[-1].set_xlabel("time [s]")
+    return figure
+
+
 def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
     runs = (first, second)
     whole = [np.ones(len(run.time), dtype=bool) for run in runs]
@@ -121,6 +176,11 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
         if curves:
             largest = peak(*(np.array(curve.extent) for curve in curves))
             made.append(Panel(title, label, curves, unit_of(first, "target", dof, largest)))
+    answers = overlay([values_of(run, of.answer, dof) for run in runs], whole)
+    if answers:
+        largest = peak(*(np.array(curve.extent) for curve in answers))
+        what = of.answer.partition(".")[2]
+        made.insert(2, Panel(f"Measured {what}", what, answers, unit_of(first, of.answer, dof, largest)))
     shares = overlay(energy, in_view)
     return [*made, Panel("Running energy error", "share", shares, SHARE)] if shares else made
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from ..citations import paper
-from ..records.run_file import definition_hash
 from ..records.whole_file import whole_file
 from ..runs.run import Run
 from . import compare_html, learning, plots, realtime_plots, series, slow
@@ -19,8 +18,12 @@ from . import measures as errors
 from .definitions import definition_sections, with_units
 from .page import PACE, Pictures, fill
 from .phases import phases
+from .provenance import about, of_run
 from .realtime import real_time
 from .series import display
+from .specimen import headline
+from .specimen import table as specimen_table
+from .style import MEASURED
 from .verdict import about_loop, verdict
 from .wording import NONE, in_time, number
 
@@ -81,7 +84,10 @@ def render(run: Run, from_time: float = 0.0) -> str:
         channels=[channel_row(name, signal.unit, signal.values) for name, signal in run.signals.items()],
         events=run.events[:EVENTS_SHOWN],
         papers=papers(run, rows),
-        hash=definition_hash(run.definition),
+        about=about(run),
+        headline=headline(run),
+        met=specimen_table(run),
+        provenance=of_run(run),
     )
 
 
@@ -111,6 +117,13 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
             partial(plots.synchronisation, run, dof, pure, start),
         )
         made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
+    forces = [name for name in run.along("measured.force").channels("measured.force") if name in run.signals]
+    made.add("response", "Measured force in time.", partial(plots.channels, run, forces, MEASURED))
+    made.add(
+        "response",
+        "Responses of the virtual part that the definition asks for.",
+        partial(plots.channels, run, series.responses(run)),
+    )
     for i, name in enumerate(run.interface.actuators.names):
         limit = series.command_limit(run, i + 1)
         of = "" if len(run.interface.actuators) == 1 else f", {series.moved(run)} {name}"

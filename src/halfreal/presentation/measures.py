@@ -11,6 +11,7 @@ from ..runs.measures import measures as measures
 from ..runs.measures import worst as worst
 from ..runs.run import Run
 from .series import in_test, largest
+from .specimen import headline
 from .wording import in_time, in_unit, percent
 
 REFERENCES = ("guo2014", "mosqueda2007")
@@ -31,7 +32,10 @@ def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
         if found is None:
             continue
         axis = "" if len(run.interface) == 1 else f" (axis {found.axis})"
-        figures.append((name, percent(found.nrmse) + axis))
+        if comparison == "fidelity" and run.specimen_met is not None:
+            figures.append(("Specimen met", headline(run)))  # before what rests on its model
+        against = ", against the model" if comparison == "fidelity" and run.rests_on_a_model else ""
+        figures.append((name, percent(found.nrmse) + axis + against))
         if comparison == "synchronisation":
             if np.isfinite(found.delay) or run.definition.get("slow") is None:
                 figures.append(("Remaining delay", in_time(found.delay) + axis))

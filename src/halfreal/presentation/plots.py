@@ -56,7 +56,7 @@ def _line(axes: Axes, run: Run, values: np.ndarray, unit: Display, **look: Any) 
     axes.plot(*envelope(run.time, unit.factor * values), **look)
 
 
-def _in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | None = None, **look: Any) -> bool:
+def in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | None = None, **look: Any) -> bool:
     """Draw a curve in a plane, thin and translucent if it goes to and fro so often that it would become a blot."""
     every = -(-len(x) // MOST_POINTS)
     x, y = x[::every], y[::every]
@@ -69,7 +69,8 @@ def _in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str |
     return blot
 
 
-def _kept(run: Run, from_time: float) -> np.ndarray:
+def samples_from(run: Run, from_time: float) -> np.ndarray:
+    """Which samples of the test are shown of a curve in a plane."""
     kept = series.judged(run, from_time)
     if not kept.any():
         raise NothingToPlotError(f"the run has no samples from {from_time:g} s on; choose an earlier time")
@@ -213,7 +214,7 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     [s] the curve of a pure delay, z(t − τ) against z, is drawn in grey for comparison; where the measurement fills the
     plane only its largest cycle, and nothing where the motion has many frequencies: it would cover the measurement.
     """
-    kept = _kept(run, from_time)
+    kept = samples_from(run, from_time)
     of, target = series.compared(run, dof), needed(run, "target", dof)
     measured = needed(run, of.followed, dof)
     unit = unit_of(run, "target", dof, peak(target[kept], measured[kept]))
@@ -224,8 +225,8 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     reach, one = 1.06 * unit.factor * max(peak(z, x), 1e-12), "measured = target"
     plane.plot([-reach, reach], [-reach, reach], color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)), label=one)
     opened.axhline(0, color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)))
-    _in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
-    blot = _in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
+    in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
+    blot = in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
     cycle = series.largest_cycle(z) if blot else slice(None)
     if delay is not None and cycle is not None:
         late, z = np.interp(run.time - delay, run.time, np.nan_to_num(target))[kept][cycle], z[cycle]
@@ -233,8 +234,8 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
             {"linewidth": 1.2, "alpha": 1.0} if blot else {"linewidth": 3.0, "alpha": 0.4, "zorder": 1}
         )
         label = f"a pure delay of {1e3 * delay:.3g} ms"
-        _in_plane(plane, unit.factor * z, unit.factor * late, PURE_DELAY, label, **(look | {"zorder": 1}))
-        _in_plane(opened, unit.factor * z, gap_unit.factor * (late - z), PURE_DELAY, label, **look)
+        in_plane(plane, unit.factor * z, unit.factor * late, PURE_DELAY, label, **(look | {"zorder": 1}))
+        in_plane(opened, unit.factor * z, gap_unit.factor * (late - z), PURE_DELAY, label, **look)
     plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="Synchronisation")
     plane.set(xlabel=f"target {of.quantity} [{unit.label}]", ylabel=f"measured {of.quantity} [{unit.label}]")
     plane.legend(loc="upper left")
@@ -250,13 +251,13 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
 @styled
 def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure:
     """Measured force against measured displacement: the specimen's loop."""
-    kept = _kept(run, from_time)
+    kept = samples_from(run, from_time)
     x, f = needed(run, "measured.displacement", dof)[kept], needed(run, "measured.force", dof)[kept]
     unit = unit_of(run, "measured.displacement", dof, peak(x))
     force_unit = unit_of(run, "measured.force", dof, peak(f))
     figure = new_figure(5.6, 4.2)
     axes = figure.subplots()
-    _in_plane(axes, unit.factor * x, force_unit.factor * f, MEASURED)
+    in_plane(axes, unit.factor * x, force_unit.factor * f, MEASURED)
     moved, felt = ("rotation", "moment") if run.interface.rotations[dof - 1] else ("displacement", "force")
     axes.set(title=f"{felt.capitalize()} and {moved} of the specimen")
     axes.set(xlabel=f"measured {moved} [{unit.label}]", ylabel=f"measured {felt} [{force_unit.label}]")

@@ -58,7 +58,7 @@ def real_time(run: Run) -> RealTime | None:
         if name == "lateness" and run.definition.get("real_time", {}).get("pacing") == "rig":
             meaning = "of a tick beyond one step after the one before: the rig sets the pace"
         if len(values):
-            figures = [float(value) for value in (*np.percentile(values, PERCENTILES), values.max())]
+            figures = list(spread(values).values())
             spreads.append((name, meaning, *map(in_tick, figures), percent(figures[-1] / run.step)))
             ticks = max(ticks, len(values))
     counters = []
@@ -90,6 +90,11 @@ def times(run: Run, channel: str) -> np.ndarray:
     """The times of a channel of PACES; the execution of a first tick, which is only known later, stands at 0."""
     values = recorded(run, channel)
     return values[values > 0] if channel == "pace.execution" else values
+
+
+def spread(values: np.ndarray) -> dict[str, float]:
+    """Percentiles and the largest of times, by their names: table and plot both tell these."""
+    return {f"{p:g} %": float(np.percentile(values, p)) for p in PERCENTILES} | {"max": float(values.max())}
 
 
 def in_tick(value: float) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ..runs.run import Run
 from .plots import NothingToPlotError
-from .realtime import PACES, PERCENTILES, in_tick, times
+from .realtime import PACES, in_tick, spread, times
 from .style import BAD, MEASURED, QUIET, TARGET, new_figure, styled
 
 SHORTEST = 1e-8
@@ -40,14 +40,15 @@ def pace(run: Run) -> Figure:
 
 
 def _histogram(axes: Axes, values: np.ndarray, edges: np.ndarray, color: str, step: float) -> None:
-    values = np.clip(values, edges[0], edges[-1])
-    counts, _ = np.histogram(values, edges)
+    # what is earlier than the axis begins is counted in its first bin, and told as it is
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
     axes.stairs(counts, 1e6 * edges, fill=True, color=color, alpha=0.75, baseline=0.5)
     axes.set(xscale="log", yscale="log", xlim=(1e6 * edges[0], 1e6 * edges[-1]))
-    marks = [(f"{p:g} %", float(np.percentile(values, p))) for p in PERCENTILES] + [("max", float(values.max()))]
-    for i, (name, value) in enumerate(marks):
-        axes.axvline(1e6 * value, color=QUIET, linewidth=0.9, linestyle=(0, (3, 2)))
-        _note(axes, 1e6 * value, 0.97 - 0.085 * i, f"{name}: {in_tick(value)}", "#3a414b")
+    marks = spread(values)
+    for i, (name, value) in enumerate(marks.items()):
+        at = 1e6 * min(max(value, edges[0]), edges[-1])
+        axes.axvline(at, color=QUIET, linewidth=0.9, linestyle=(0, (3, 2)))
+        _note(axes, at, 0.97 - 0.085 * i, f"{name}: {in_tick(value)}", "#3a414b")
     axes.axvline(1e6 * step, color=BAD, linewidth=1.2)
     _note(axes, 1e6 * step, 0.97 - 0.085 * len(marks), "one tick", BAD)
 

@@ -125,6 +125,12 @@ def excitations(run: Run) -> list[str]:
     ]
 
 
+def responses(run: Run) -> list[str]:
+    """Recorded channels of the responses that the definition's virtual part asks for."""
+    asked = setting(run, "virtual", "responses") or {}
+    return [channel for channel in (f"virtual.{name}" for name in asked) if channel in run.signals]
+
+
 def moved(run: Run) -> str:
     """What the commands of a run are counted along, in a word."""
     return "axis" if run.interface.moved_by is None else "actuator"

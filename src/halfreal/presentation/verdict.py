@@ -1,4 +1,4 @@
-"""The verdict on a rehearsal that was judged, the outcome of a run, and a word on the stability of the loop."""
+"""The verdict on a rehearsal, whether a run is accepted, or its outcome, and a word on the stability of the loop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ TONES = {"completed": "go", "stopped": "check", "tripped": "no-go", "failed": "n
 
 
 def verdict(run: Run) -> Verdict:
-    """The banner: of a rehearsal whether the test may go, if it was judged; of a run, or of a rig, how it ended."""
+    """The banner: of a rehearsal whether the test may go, if it was judged; of a run whether it is accepted, if that
+    was judged; else how it ended."""
     inside = run.time[series.in_test(run)]
     last = float(inside[-1]) if len(inside) else float(run.time[-1]) if len(run.time) else 0.0
     cut = series.cut_short(run)
@@ -44,9 +45,14 @@ def verdict(run: Run) -> Verdict:
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
+    if run.rests_on_a_model:
+        loop = f"With the model of the rig: {loop[:1].lower()}{loop[1:]}"
     if run.kind != "rehearsal":
         judged = f"The test was judged {run.verdict} before it ran. " if run.verdict else ""
-        return Verdict(run.outcome.upper(), TONES[run.outcome], sentence(told), judged + loop)
+        word, tone = run.outcome.upper(), TONES[run.outcome]
+        if run.accepted is not None:
+            word, tone = run.accepted.word, "go" if run.accepted.word == "ACCEPTED" else "no-go"
+        return Verdict(word, tone, sentence(told), judged + loop)
     if not run.verdict:
         return Verdict(NOT_JUDGED, "check", sentence(told), f"Whether the test may go, halfreal check tells. {loop}")
     return Verdict(run.verdict, run.verdict.lower(), sentence(told), loop)

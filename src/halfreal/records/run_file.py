@@ -15,7 +15,12 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /definition/json      the same normalised: SI numbers, every default written out
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
+    /rig                  likewise: nature ("simulated", "real" or "unknown"), name and address of the rig
+    /about                likewise, where they were given: operator, specimen, calibration, notes
     /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes
+    /after/accepted       once a run has been judged, JSON: word ("ACCEPTED" or "NOT ACCEPTED"), reasons
+    /after/specimen_met   once a run has been looked at, JSON: properties of the specimen beside those of the model
+                          (``halfreal.runs.run.Property``), and the reason if they are not known
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
                           where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
     /stability/frequency_hz, damping, magnitude      (p,)
@@ -51,7 +56,7 @@ import numpy as np
 from ..contracts.axes import Axes
 from ..errors import HalfrealError
 from ..runs.run import Event, Run, Signal, Stability
-from . import live_layout, superblock
+from . import after_run, live_layout, superblock
 from .whole_file import whole_file
 
 FORMAT = "halfreal run"
@@ -60,6 +65,12 @@ FORMAT_VERSION = 2
 
 MARGINS = ("delay_margin", "critical_delay", "phase_margin_deg", "gain_margin_db")
 """Of the stability: written where they are known."""
+
+
+SPECIMEN, ACCEPTED = "after/specimen_met", "after/accepted"
+"""What is found out after a run."""
+FACTS = ("versions", "host", "rig", "about")
+"""Groups of texts."""
 
 
 TRIES, PAUSE = 10, 0.05
@@ -193,7 +204,7 @@ def write_header(run: Run, file: Any) -> None:
     definition["toml"] = _text(run.definition_text, "definition_text")
     definition["json"] = _text(json.dumps(run.definition, ensure_ascii=False, default=_plain), "definition")
     _texts(file, "references", run.references)
-    for key in ("versions", "host"):
+    for key in FACTS:
         group = file.create_group(key)
         for name, value in getattr(run, key).items():
             group.attrs[_text(name, key)] = _text(value, key)
@@ -216,6 +227,10 @@ def write_header(run: Run, file: Any) -> None:
                 group.attrs[key] = float(getattr(run.stability, key))
         for key in ("frequency_hz", "damping", "magnitude"):
             _array(group, key, getattr(run.stability, key))
+
+    for place, found in ((SPECIMEN, run.specimen_met), (ACCEPTED, run.accepted)):
+        if found is not None:
+            file[place] = _text(after_run.written(found), place)
 
 
 def _write_data(run: Run, file: Any) -> None:
@@ -332,11 +347,19 @@ def _read(file: Any, rows: int | None = None) -> Run:
         remedies=tuple(file["judgement/remedies"].asstr()[()]),
         limits_used={name: float(share) for name, share in file["judgement/limits_used"].attrs.items()},
         references=tuple(file["references"].asstr()[()]),
-        versions=dict(file["versions"].attrs),
-        host=dict(file["host"].attrs),
+        versions=_facts(file, "versions"),
+        host=_facts(file, "host"),
+        rig=_facts(file, "rig"),
+        about=_facts(file, "about"),
+        specimen_met=after_run.specimen(file[SPECIMEN].asstr()[()]) if SPECIMEN in file else None,
+        accepted=after_run.judgement(file[ACCEPTED].asstr()[()]) if ACCEPTED in file else None,
     )
     _check(run)
     return run
+
+
+def _facts(file: Any, key: str) -> dict[str, str]:
+    return dict(file[key].attrs) if key in file else {}
 
 
 def _axes(head: Any) -> Axes:

@@ -149,6 +149,8 @@ def rehearse(
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
         host=host(),
+        rig={"nature": "simulated", "name": f"halfreal {__version__}, in the loop itself: {definition.rig.kind}"},
+        about=definition.record.about(),
     )
 
 

@@ -54,6 +54,50 @@ class Stability:
 
 
 @dataclass(frozen=True)
+class Property:
+    """A property of the specimen as a record felt it, beside the same of the rehearsal, which is that of the model."""
+
+    name: str
+    """``"stiffness"``, ``"damping"``, ``"mass"``, ``"equivalent damping"``, ``"energy per cycle"``, or
+    ``"not linear"``: the share of the force that no linear specimen explains."""
+    axes: tuple[str, ...]
+    """The axis, or that of the force and that of the motion."""
+    unit: str
+    met: float
+    spread: float
+    """Half-width of the 95 % interval; NaN where it is not known."""
+    model: float
+    model_spread: float
+    difference: float
+    """Met − model as a share of the dynamic stiffness of the model, |K − ω²M + iωC|, for what has a part in it."""
+    differs: bool
+    """The difference is larger than chance explains, and large enough to matter."""
+
+
+@dataclass(frozen=True)
+class SpecimenMet:
+    """How far the specimen that a run met differs from the model."""
+
+    properties: tuple[Property, ...]
+    reason: str = ""
+    """Why nothing, or nothing of the model, is known; else empty."""
+
+    @property
+    def differs(self) -> tuple[Property, ...]:
+        """What differs, the largest difference first."""
+        return tuple(sorted((one for one in self.properties if one.differs), key=lambda one: -abs(one.difference)))
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The judgement on a run after it has ended, against the [acceptance] of its definition."""
+
+    word: Literal["ACCEPTED", "NOT ACCEPTED"]
+    reasons: tuple[str, ...]
+    """What was not as it should be, each with its figure and its limit; of an accepted run what was looked at."""
+
+
+@dataclass(frozen=True)
 class Run:
     """A whole test: definition, channels, events and how it ended.
 
@@ -91,6 +135,21 @@ class Run:
     """Keys into ``halfreal.citations``."""
     versions: Mapping[str, str] = field(default_factory=dict)
     host: Mapping[str, str] = field(default_factory=dict)
+    rig: Mapping[str, str] = field(default_factory=dict)
+    """Which rig it was: ``nature`` ("simulated", "real" or "unknown"), ``name`` with its version, as it said itself,
+    and ``address``; empty in records from before rigs were asked."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What people said of the test, as far as they did: ``operator``, ``specimen``, ``calibration``, ``notes``."""
+
+    specimen_met: SpecimenMet | None = None
+    """None where it was not looked at, as in rehearsals, whose specimen is the model."""
+    accepted: Accepted | None = None
+    """None where it was not judged, as in rehearsals and records that were cut off."""
+
+    @property
+    def rests_on_a_model(self) -> bool:
+        """Whether what was computed of its specimen and its loop is of a model of a rig that may have been another."""
+        return self.kind == "run" and self.rig.get("nature") != "simulated"
 
     def vector(self, name: str) -> np.ndarray | None:
         """A vector signal as (samples, axes), or None if it was not recorded."""

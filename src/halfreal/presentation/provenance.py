@@ -1,0 +1,41 @@
+"""Where a record comes from, in words: which rig it was, who ran the test, and with what."""
+
+from __future__ import annotations
+
+from ..definition.sections import ABOUT
+from ..records.run_file import definition_hash
+from ..runs.run import Run
+from .wording import date, in_time
+
+NATURES = {
+    "simulated": "simulated",
+    "real": "real",
+    "unknown": "not known whether simulated or real: it did not say",
+}
+BEFORE = "not known whether simulated or real: the record is from before rigs were asked"
+
+
+def rig(run: Run) -> str:
+    """Which rig it was, as it said itself."""
+    if not run.rig:
+        return "simulated" if run.kind == "rehearsal" else BEFORE
+    what = NATURES.get(run.rig.get("nature", ""), NATURES["unknown"])
+    name, address = run.rig.get("name", ""), run.rig.get("address", "")
+    return what + (f" ({name})" if name else "") + (f", at {address}" if address else "")
+
+
+def about(run: Run) -> list[tuple[str, str]]:
+    """The rig, and what people said of the test: names and texts."""
+    return [("rig", rig(run)), *((key, run.about[key]) for key in ABOUT if key in run.about)]
+
+
+def of_run(run: Run) -> list[tuple[str, str]]:
+    """How the record came to be: names and texts."""
+    return [
+        ("started", date(run.started)),
+        ("outcome", run.outcome),
+        ("samples", str(len(run.time))),
+        ("tick", in_time(run.step)),
+        ("random seed", str(run.seed)),
+        ("definition (SHA-256)", definition_hash(run.definition)),
+    ]

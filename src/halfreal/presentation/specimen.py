@@ -1,0 +1,93 @@
+"""How far the specimen that a run met differs from the model, in words and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..runs.run import Property, Run
+from .wording import NONE, number, percent
+
+SHARES = ("equivalent damping", "not linear")
+MEANINGS = {
+    "stiffness": "force in phase with the motion",
+    "damping": "all that takes up energy, viscous or hysteretic, as a viscous damper",
+    "mass": "told apart from the stiffness by the motion's frequencies",
+    "equivalent damping": "hysteresis: energy per cycle over 4π times the elastic energy",
+    "energy per cycle": "hysteresis: taken up in the mean",
+    "not linear": "part of the force that no linear specimen explains",
+}
+MORE = {"stiffness": ("stiffer", "softer"), "damping": ("more damped", "less damped"), "mass": ("heavier", "lighter")}
+
+
+@dataclass(frozen=True)
+class MetRow:
+    name: str
+    met: str
+    model: str
+    difference: str
+    meaning: str
+    differs: bool
+
+
+def headline(run: Run) -> str:
+    """One sentence: how the specimen met differs from the model, or that it does not, or why that is not known."""
+    found = run.specimen_met
+    if found is None:
+        return ""
+    if not found.properties or all(np.isnan(one.model) for one in found.properties):
+        return f"How far the specimen met differs from the model is not known: {found.reason}."
+    differs = found.differs
+    if not differs:
+        known = [one for one in found.properties if one.name == "stiffness" and np.isfinite(one.met)]
+        if not known:
+            return "How far the specimen met differs from the model is not known: the motion was too small to tell."
+        return "The specimen met is that of the model, as far as the record can tell."
+    told = [_told(one, several=len(run.interface) > 1) for one in differs[:3]]
+    return f"The specimen met is {', '.join(told)}: fidelity against the model says little."
+
+
+def _told(one: Property, several: bool) -> str:
+    axis = f" on axis {one.axes[0]}" if several else ""
+    if one.name == "not linear":
+        return f"less linear than the model{axis} ({percent(one.met)} of its force unexplained, {percent(one.model)})"
+    if len(one.axes) > 1:
+        return f"coupled otherwise than the model between axes {' and '.join(one.axes)} ({one.name})"
+    more = MORE[one.name][one.met < one.model]
+    if abs(one.model) > 4 * one.model_spread and one.met * one.model > 0:
+        share, spread = one.met / one.model - 1, np.hypot(one.spread, one.model_spread) / abs(one.model)
+        digits = 0 if spread >= 0.005 else 1 if spread >= 0.0005 else 2
+        known = max(100 * spread, 10.0**-digits)
+        return f"{100 * abs(share):.{digits}f} ± {known:.{digits}f} % {more} than the model{axis}"
+    return f"{more} than the model{axis} ({value(one)} for {value(one, of_model=True)})"
+
+
+def value(one: Property, of_model: bool = False) -> str:
+    """A property with its 95 % interval."""
+    found, spread = (one.model, one.model_spread) if of_model else (one.met, one.spread)
+    if not np.isfinite(found):
+        return "not known"
+    if one.name in SHARES:
+        return percent(found) + (f" ± {percent(spread)}" if np.isfinite(spread) else "")
+    unit = one.unit.replace("^2", "²")
+    return f"{number(found, 4)} ± {number(spread, 2)} {unit}" if np.isfinite(spread) else f"{number(found, 4)} {unit}"
+
+
+def table(run: Run) -> list[MetRow]:
+    """All properties of the specimen met beside those of the model; none if nothing is known."""
+    found = run.specimen_met
+    rows = []
+    for one in () if found is None else found.properties:
+        axes = "" if len(run.interface) == 1 else f", axis {one.axes[0]}"
+        axes = axes if len(one.axes) == 1 else f", force on {one.axes[0]} by {one.axes[1]}"
+        known = one.name in SHARES or abs(one.model) > 4 * one.model_spread  # no share of what may be nothing
+        change = np.nan if not known else one.met - one.model if one.name in SHARES else one.met / one.model - 1
+        told = NONE
+        if np.isfinite(change):
+            told = percent(change, sign=True)
+            told = told.replace("%", "pp") if one.name in SHARES else told
+        rows.append(
+            MetRow(one.name + axes, value(one), value(one, of_model=True), told, MEANINGS[one.name], one.differs)
+        )
+    return rows
