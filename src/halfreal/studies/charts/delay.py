@@ -6,7 +6,8 @@ else, so that counting them from τ = 0 up tells the number of unstable roots at
 
 The open loop is either the continuous limit L₀, with the whole delay as an ideal one, or that of the code that runs
 with the rig's delay set to one step, the least it can have; what a delay has beyond it is then taken as an ideal delay.
-At whole steps that is the code itself; between them it is what the rig's reconstruction aims at.
+At whole steps that is the code itself; between them it is what the rig's reconstruction aims at, and below one step
+it is the loop with one step of delay, as a command does not act sooner.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class DelayTrace:
         pairs = self.open_loops(others, progress)
         found = crossings_of([loop for loop, _ in pairs])
         return [
-            ChartRow(float(other), crossings, critical_delays(crossings, longest, least))
+            ChartRow(float(other), crossings, critical_delays(crossings, longest, least), least)
             for other, crossings, (_, least) in zip(others, found, pairs, strict=True)
         ]
 
@@ -138,6 +139,12 @@ class ChartRow:
     other: float
     crossings: Crossings
     critical: Critical
+    least: float
+    """The shortest delay that the loop can have [s]: it has this one where less is asked for."""
+
+    def margin(self, delays: np.ndarray) -> np.ndarray:
+        """Distance [s] of the loop at each delay to where its stability changes; positive where it is stable."""
+        return signed_distance(self.critical, np.maximum(delays, self.least))
 
 
 def trace(
@@ -148,16 +155,14 @@ def trace(
     # beyond the last delay shown, so that the margin near it knows of the next boundary
     longest = 2.0 * float(delays[-1])
     rows = tracer.rows(others, longest, progress)
-    margin = np.array([signed_distance(row.critical, delays) for row in rows])
+    margin = np.array([row.margin(delays) for row in rows])
     curves = _curves(tracer, rows, longest)
     return Traced(
         margin=margin,
         branches=[curve[:, :2] for curve in curves],
         boundary=[piece for curve in curves for piece in _limiting(curve)],
         loops=tracer.loops,
-        margin_at=lambda delay, other: float(
-            signed_distance(tracer.rows(np.array([other]), longest)[0].critical, np.array([delay]))[0]
-        ),
+        margin_at=lambda delay, other: float(tracer.rows(np.array([other]), longest)[0].margin(np.array([delay]))[0]),
     )
 
 
