@@ -206,9 +206,8 @@ class Structure(StructureParts, Integrated):
 
     @property
     def turning(self) -> tuple[bool, ...] | None:
-        """As elements and responses say it; names tell where they say nothing."""
-        sorts = {one.dof: one.rotation for one in self.responses.values()}
-        sorts |= {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
+        """As elements say it; names tell where they say nothing."""
+        sorts = {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
         found = tuple(sorts.get(dof, False) for dof in self.interface)
         return found if any(found) else None
 
