@@ -54,6 +54,7 @@ PAPERS: dict[str, str] = {
         "B. Gustavsen, A. Semlyen, Rational approximation of frequency domain responses by vector fitting, IEEE Trans. "
         "Power Delivery 14 (1999) 1052–1061, doi:10.1109/61.772353."
     ),
+    "guyan1965": ("R. J. Guyan, Reduction of stiffness and mass matrices, AIAA J. 3 (1965) 380, doi:10.2514/3.2874."),
     "hilber1977": (
         "H. M. Hilber, T. J. R. Hughes, R. L. Taylor, Improved numerical dissipation for time integration algorithms "
         "in structural dynamics, Earthquake Engng Struct. Dyn. 5 (1977) 283–292, doi:10.1002/eqe.4290050306."

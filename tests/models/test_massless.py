@@ -12,6 +12,7 @@ from halfreal.kernels.loop import Loop
 from halfreal.models.structures.partition import Partition
 from halfreal.models.structures.structure import Structure
 from halfreal.rigs.specimen import Specimen
+from halfreal.runs.loop_stability import linearised
 from halfreal.runs.reference import assembled, emulation
 from halfreal.stability.substructures import high_frequency_gain
 
@@ -244,3 +245,32 @@ def test_the_emulated_system_may_have_a_hinge_on_a_massless_interface():
     hinge = {"kind": "elastoplastic hinge", "stiffness": 1e4, "yield_moment": 1e3}
     joined = Specimen(elements=[{"law": hinge, "between": [1]}]).attached_to(part.system("ground"), 1)
     assert emulation(joined, 1e-3).step.__name__ == "generalized_alpha_step"
+
+
+def loop_of(virtual, stiffness):
+    return halfreal.Definition.model_validate(
+        {
+            "title": "loop",
+            "timing": {"step": 1e-3, "duration": 1.0},
+            "virtual": virtual,
+            "rig": {"actuator": {"kind": "delay", "delay": 4e-3}, "specimen": {"stiffness": stiffness}},
+        }
+    )
+
+
+def test_a_loop_with_a_condensed_rotation_has_the_poles_of_that_condensed_by_hand():
+    fields = {"mass": np.diag([TIP, 0.0]), "stiffness": CANTILEVER, "rayleigh": {"mass": 0.4, "stiffness": 1e-3}}
+    by_hand = {**fields, "mass": [[TIP]], "stiffness": [[3 * BENDING / LENGTH**3]]}
+    one, other = (linearised(loop_of(each, [[800.0]])).eigenvalues for each in (fields, by_hand))
+    assert len(one) == len(other)
+    np.testing.assert_allclose(np.sort(np.abs(one)), np.sort(np.abs(other)), atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.5, 1.5])
+def test_at_a_massless_interface_the_stiffer_part_decides(share):
+    """The interface goes to −K_s/K_v of where it was, four ticks later: stable while the specimen is the softer one."""
+    soft = {"mass": np.diag([TIP, 0.0]), "stiffness": np.diag([5e3, 2e3]), "interface": (2,), "modal_damping": 0.05}
+    found = linearised(loop_of(soft, [[share * 2e3]]))
+    assert found.stable == (share < 1.0)
+    alternating = np.abs(found.eigenvalues)[np.abs(np.angle(found.eigenvalues**4)) > 3.0]
+    np.testing.assert_allclose(alternating, share**0.25, rtol=1e-6)

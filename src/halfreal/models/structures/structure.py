@@ -16,7 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ...contracts.axes import is_rotation
 from ...contracts.known import Known
-from ...contracts.massless import ZERO, settled, split
+from ...contracts.massless import ZERO, is_regular, settled, split
 from ...contracts.quantities import ActsAs
 from ...contracts.system import System
 from ...contracts.virtual import Virtual
@@ -206,9 +206,8 @@ class Structure(StructureParts, Integrated):
 
     @property
     def turning(self) -> tuple[bool, ...] | None:
-        """As elements and responses say it; names tell where they say nothing."""
-        sorts = {one.dof: one.rotation for one in self.responses.values()}
-        sorts |= {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
+        """As elements say it; names tell where they say nothing."""
+        sorts = {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
         found = tuple(sorts.get(dof, False) for dof in self.interface)
         return found if any(found) else None
 
@@ -274,8 +273,12 @@ class Structure(StructureParts, Integrated):
             excitation=virtual.EXCITATION,
             feedback=feedback,
             responses={name: response.unit for name, response in self.responses.items()},
-            references=tuple(dict.fromkeys(key for element in self.elements for key in element.law.references)),
+            references=tuple(dict.fromkeys(self._references())),
         )
+
+    def _references(self) -> list[str]:
+        condensed = [] if is_regular(self.mass) else ["guyan1965"]
+        return condensed + [key for element in self.elements for key in element.law.references]
 
     def _damping(self, stiffness: np.ndarray) -> np.ndarray:
         """C; Rayleigh and modal damping reckon with every element at its initial stiffness."""
