@@ -23,16 +23,17 @@ def given(name: str, **changes: object) -> Definition:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "severity", "told"),
     [
-        ("lms", " % of the target; it is still closing: lengthen timing.duration"),
+        ("lms", "warning: ", " % of the target; it is still closing: lengthen timing.duration"),
         (
             "rls_sequential",
+            "",
             ' % of the target; use coupling.mode = "simultaneous", or lengthen coupling.identification_',
         ),
     ],
 )
-def test_open_gap_is_told_with_what_would_close_it(name, told):
+def test_open_gap_is_told_with_what_would_close_it(name, severity, told):
     answer = halfreal.check(given(name))
     warning = next(reason for reason in answer.reasons if "gap at the end" in reason)
     run = answer.rehearsal
@@ -43,7 +44,8 @@ def test_open_gap_is_told_with_what_would_close_it(name, told):
     )
     share = float(warning.split("rehearsal: ")[1].split(" %")[0]) / 100
     assert share == pytest.approx(np.std(gap[last]) / np.std(target[last]), rel=0.3) and share > 0.1
-    assert warning.startswith("warning: ") and told in warning
+    assert warning.startswith(f"{severity}gap") and told in warning
+    assert severity or answer.verdict == "NO-GO"  # one that does not close, and not only a test that is too short
 
 
 def test_closed_gap_is_told_without_a_warning_and_events_in_words():

@@ -116,7 +116,7 @@ def ways_to_close(coupling: Harmonic, examined: Examined) -> list[str]:
     if math.isfinite(slowest) and slowest < 0.0 and SETTLED / -slowest > end - begun:
         needed = units.text(rounded(begun + SETTLED / -slowest), "s")
         return [
-            f"the slowest pole decays as exp({slowest:.3g} t/s): lengthen timing.duration to about {needed}",
             *coupling.ways_to_close(timing.step),
+            f"lengthen timing.duration to about {needed}, as the slowest pole decays as exp({slowest:.3g} t/s)",
         ]
     return [*coupling.ways_to_close(timing.step), "give the coupling the harmonics that are left in the gap"]

@@ -43,8 +43,14 @@ ROOM = 0.5
 NUMERICAL = 1e-8
 """Part of the largest singular value that linearising leaves of one that is zero."""
 Plant = Callable[[], StateSpace]
-LONGER = (1.0, 2.0, 4.0, 8.0)
-"""Times the memories that harmonics would need one by one: what is tried, until the gap closes."""
+LONGER = (
+    {"memory": 1.0, "identification_memory": 1.0},
+    {"memory": 1.0, "identification_memory": 4.0},
+    {"memory": 1.0, "identification_memory": 16.0},
+    {"memory": 4.0, "identification_memory": 16.0},
+)
+"""Times the memories that harmonics would need one by one: what is tried, until the gap closes.  What leaks from one
+harmonic into the others grows less with the memory of the identification."""
 TRIED, MOST_TICKS = 12.0, 300_000
 """Memories for which the gap is watched, and ticks at most."""
 H = TypeVar("H", bound="Harmonic")
@@ -199,19 +205,18 @@ class Choosing(Generic[H]):
         plant = self.plant()
         slowest = time_constant(plant)
         for times in LONGER:
-            longer = {name: rounded(times * value) for name, value in lacking.items()}
+            longer = {name: rounded(times[name] * value) for name, value in lacking.items()}
             coupling = self.coupling.changed(**longer).with_model(plant.response(2 * np.pi * self.coupling.hz))
             span = TRIED * sum(coupling.memories(self.step).values()) + SETTLED * slowest
             trial = try_out(self.test, coupling, plant, min(span, MOST_TICKS * self.step))
             if trial is None:
                 return why, lacking
             if trial.closes:
-                longer_than = "" if times == 1.0 else f"{times:g} times what each harmonic alone would need: "
-                return f"{longer_than}tried out, the gap closes as exp({trial.rate:.2g} t/s)", longer
-        listed = ", ".join(units.text(float(hz), "Hz") for hz in self.coupling.hz)
-        raise HalfrealError(
-            f"no memories of the coupling let the gap close at all of {listed} together, tried out up to "
-            f"{LONGER[-1]:g} times those that each would need alone; give the coupling fewer harmonics, or its memories"
+                why = "" if longer == lacking else "longer than each harmonic alone would need it: "
+                return f"{why}tried out on all together, the gap closes as exp({trial.rate:.2g} t/s)", longer
+        return (
+            "with which, tried out on all harmonics together, the gap does not close: give the coupling fewer",
+            longer,
         )
 
     def random_interval(self) -> None:

@@ -42,6 +42,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ... import units
+from ...contracts.state_space import StateSpace
 from ...kernels.block import Block, Value
 from ...kernels.compile import kernel
 from ...kernels.givens import forget, rotate_in, solve
@@ -167,6 +168,14 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return status
 
 
+def closing(rate: float, plant: StateSpace) -> str:
+    """How fast the gap closes where errors of the drive die out at this rate [1/s]: no faster than the plant rings."""
+    ringing = -1.0 / time_constant(plant)
+    if rate >= ringing:
+        return f"with which the gap closes as exp({rate:.3g} t/s)"
+    return f"with which the gap closes as exp({ringing:.3g} t/s), as the plant rings, and errors of the drive sooner"
+
+
 class HarmonicRls(Harmonic):
     """Adaptive feed-forward by recursive least squares."""
 
@@ -216,7 +225,7 @@ class HarmonicRls(Harmonic):
         if self.mode == "simultaneous" and len(given) < 2:
             memory, learning, rate = rls_memories(plant(), self.hz, given, self.identifies)
             found = {"memory": memory, "identification_memory": learning}
-            why = f"with which errors of the drive die out as exp({rate:.3g} t/s)"
+            why = closing(rate, plant())
             return why, {name: value for name, value in found.items() if name not in given}
         if "memory" in given:
             return "", {}
@@ -240,7 +249,7 @@ class HarmonicRls(Harmonic):
         loop = plant()
         rate = max(float(growth_rates(loop, float(hz), np.array(memory), np.array(learning))) for hz in self.hz)
         if rate < 0.0:
-            return [f"while it identifies and adapts at once, errors of the drive die out as exp({rate:.3g} t/s)"]
+            return [f"while it identifies and adapts at once: {closing(rate, loop)}"]
         return [
             f"while it identifies and adapts at once, errors of the drive grow as exp({rate:.3g} t/s), and the gap "
             "will not close; lengthen coupling.memory and coupling.identification_memory, or leave them out to have "

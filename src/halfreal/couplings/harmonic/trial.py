@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STRETCHES = 24
 CLOSED = 0.02
 """Of its peak, which the gap has come below when it has closed."""
+CLOSING, ENDED = 0.5, 1e-6
+"""The same where the excitation ends before, below this part of its peak."""
 REBOUND = 0.5
 """Of the peak in the second third, above which that of the last third means that it does not stay closed."""
 DONE = 1e-6
@@ -86,28 +88,32 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
         outer=[plant_block(plant, drive)],
         dt=step,
     )
-    peaks, moved = [], []
+    peaks: list[float] = []
+    loudest, closed = 0.0, CLOSED
     for _ in range(STRETCHES):
-        log = loop.run(ticks, record=(*answers, *twins)).log[:, 1:]
-        gap = np.abs(log[:, : len(twins)] - log[:, len(twins) :]).max()
-        moved.append(np.abs(log[:, len(twins) :]).max())
-        if not np.isfinite(gap) or moved[-1] < 1e-3 * moved[0]:  # beyond all bounds; or the excitation has ended
+        log = loop.run(ticks, record=("excitation.virtual", *answers, *twins)).log[:, 1:]
+        gap = float(np.abs(log[:, 1 : 1 + len(twins)] - log[:, 1 + len(twins) :]).max())
+        if not np.isfinite(gap):
+            return Trial(False, np.inf)
+        loudest = max(loudest, float(np.abs(log[:, 0]).max()))
+        if np.abs(log[-max(ticks // 10, 1) :, 0]).max() < ENDED * loudest:
+            closed = CLOSING
             break
-        peaks.append(float(gap))
+        peaks.append(gap)
         if gap < DONE * max(peaks):
             break
-    return judged(np.array(peaks), ticks * step, bool(np.all(np.isfinite(moved))))
+    return judged(np.array(peaks), ticks * step, closed)
 
 
-def judged(peaks: np.ndarray, stretch: float, finite: bool) -> Trial | None:
-    """What peaks of the gap in stretches of time say."""
-    if not finite or len(peaks) < 3:
-        return None if finite and len(peaks) < 3 else Trial(False, np.inf)
+def judged(peaks: np.ndarray, stretch: float, closed: float = CLOSED) -> Trial | None:
+    """What peaks of the gap in stretches of time say; None if they are too few."""
+    if len(peaks) < 3:
+        return None
     largest = int(np.argmax(peaks))
-    falling = peaks[largest:]
+    falling = peaks[largest + (len(peaks) - largest) // 3 :]  # past what is still building up
     third = len(peaks) // 3
     stays = peaks[-third:].max() <= REBOUND * peaks[-2 * third : -third].max()
-    closes = bool(stays and peaks[-1] < CLOSED * peaks[largest])
+    closes = bool(stays and peaks[-1] < closed * peaks[largest])
     if len(falling) < 2:
         return Trial(False, 0.0)
     rate = float(np.polyfit(np.arange(len(falling)) * stretch, np.log(falling), 1)[0])
