@@ -71,6 +71,15 @@ PAPERS: dict[str, str] = {
         "C. Kolay, J. M. Ricles, Development of a family of unconditionally stable explicit direct integration "
         "algorithms with controllable numerical energy dissipation, Earthquake Engng Struct. Dyn. 43 (2014) 1361–1380."
     ),
+    "ljung1999": "L. Ljung, System Identification: Theory for the User, 2nd ed., Prentice Hall (1999).",
+    "newey1987": (
+        "W. K. Newey, K. D. West, A simple, positive semi-definite, heteroskedasticity and autocorrelation consistent "
+        "covariance matrix, Econometrica 55 (1987) 703–708."
+    ),
+    "kiefer2005": (
+        "N. M. Kiefer, T. J. Vogelsang, A new asymptotic theory for heteroskedasticity-autocorrelation robust tests, "
+        "Econometric Theory 21 (2005) 1130–1164."
+    ),
     "mosqueda2007": (
         "G. Mosqueda, B. Stojadinović, S. A. Mahin, Real-time error monitoring for hybrid simulation. Part I: "
         "methodology and experimental verification, J. Struct. Eng. 133 (2007) 1100–1108."

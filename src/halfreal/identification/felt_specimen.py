@@ -8,8 +8,8 @@ Gaussian g that slides along the record, and derivatives are moved to g by parti
 
 which holds exactly, whatever the width of g; it is as wide as the fastest motion allows.  Noise of x still correlates
 with itself, and would make all of them too small; products are therefore taken with the target in place of x, an
-instrument that knows nothing of the sensors' noise (T. Söderström, P. Stoica, Instrumental Variable Methods for System
-Identification, Springer 1983).
+instrument that knows nothing of the sensors' noise (L. Ljung, System Identification: Theory for the User, 2nd ed.,
+Prentice Hall 1999, section 7.6).
 
 What is left over is no white noise: it is weighted, and a specimen that is not linear leaves parts of every cycle.  The
 covariance is that of W. K. Newey, K. D. West, Econometrica 55 (1987) 703–708, with Parzen's weights over two cycles,
@@ -34,6 +34,7 @@ WINDOW_CYCLES, WINDOW_WIDTHS = 2.0, 10.0
 """Length of Parzen's window: cycles of the motion, and widths of the Gaussian at least."""
 PARZEN = 0.539
 """Integral of the squares of Parzen's weights: a window of b records leaves 1 / (0.539 b) degrees of freedom."""
+ALIKE = "the motions of its axes cannot be told apart, or are too few"
 MOSTLY_MOTION = 0.9
 """Share of the power of an axis that must stand out of its noise, or it tells nothing."""
 SINGULAR = 1e5
@@ -149,12 +150,14 @@ def felt(
             tuple(int(i) for i in moving), values, spreads, omega, cycles, travelled, share, Window(width, parts == 3)
         )
 
-    if (inertia if window is None else window.with_mass) and (made := solved(3)) is not None:
+    if window is not None:
+        return solved(3 if window.with_mass else 2) or ALIKE
+    if inertia and (made := solved(3)) is not None:
         stiffness = np.abs(made.values[0].diagonal() - omega**2 * made.values[2].diagonal())
         unsure = omega**2 * made.spreads[2].diagonal()
-        if window is not None or np.all(unsure < OBSERVABLE * np.maximum(stiffness, np.abs(made.values[0].diagonal()))):
+        if np.all(unsure < OBSERVABLE * np.maximum(stiffness, np.abs(made.values[0].diagonal()))):
             return made
-    return solved(2) or "the motions of its axes cannot be told apart, or are too few"
+    return solved(2) or ALIKE
 
 
 def fastest(step: float, x: np.ndarray) -> float:
@@ -188,12 +191,15 @@ def weigh(signals: np.ndarray, step: float, width: float, every: int) -> list[np
 
 def long_run(scores: np.ndarray, lags: float) -> np.ndarray:
     """Covariance of the mean of correlated rows, times their number: weighted sum of their autocovariances."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
     n = len(scores)
-    last = min(int(lags), n - 1)
-    total = scores.T @ scores / n
-    for lag in range(1, last + 1):
-        share = lag / lags
-        weight = 1 - 6 * share**2 + 6 * share**3 if share <= 0.5 else 2 * (1 - share) ** 3
-        moved = scores[lag:].T @ scores[:-lag] / n
-        total = total + weight * (moved + moved.T)
-    return np.asarray(total)
+    share = np.arange(min(int(lags), n - 1) + 1) / lags
+    weights = np.where(share <= 0.5, 1 - 6 * share**2 + 6 * share**3, 2 * (1 - share) ** 3)
+    length = next_fast_len(2 * n, real=True)  # so that the ends do not meet
+    window = np.zeros(length)
+    window[: len(weights)] = weights
+    window[length - len(weights) + 1 :] = weights[:0:-1]
+    smoothed = irfft(rfft(scores, length, axis=0) * rfft(window)[:, None], length, axis=0)[:n]
+    total = scores.T @ smoothed / n
+    return np.asarray(0.5 * (total + total.T))

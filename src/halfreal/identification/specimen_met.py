@@ -30,6 +30,8 @@ NOT_LINEAR = 0.05
 """Share of the force by which a specimen may be less linear than its model before it is told."""
 UNKNOWN = 0.5
 """Of a figure that is known no better than this share of the dynamic stiffness, it is said that it is not known."""
+REFERENCES = ("ljung1999", "newey1987", "kiefer2005")
+"""Papers of the methods."""
 NAMES = ("stiffness", "damping", "mass")
 NAN = float("nan")
 
@@ -56,10 +58,9 @@ def _felt(run: Run, like: Felt | None, within: np.ndarray) -> Felt | str:
     if not len(within):
         return "the record is empty"
     kept = judged(run) & (run.time <= within[-1])
-    driven = [signal.values for name, signal in run.signals.items() if _drives_the_specimen(name)]
-    others = (
-        np.column_stack(driven) if driven and any(np.ptp(one[kept]) > 0.0 for one in driven if kept.any()) else None
-    )
+    given = [signal.values for name, signal in run.signals.items() if _drives_the_specimen(name)]
+    driven = [one for one in given if kept.any() and np.ptp(one[kept]) > 0.0]
+    others = np.column_stack(driven) if driven else None
     columns = [vectors[0][kept], vectors[1][kept], *([] if others is None else [others[kept]])]
     finite = np.all([np.isfinite(one).all(axis=1) for one in columns], axis=0)
     end = len(finite) if finite.all() else int(np.argmin(finite))

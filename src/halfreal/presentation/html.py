@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..citations import paper
+from ..identification import specimen_met
 from ..records.whole_file import whole_file
 from ..runs.run import Run
 from . import compare_html, learning, plots, realtime_plots, series, slow
@@ -181,5 +182,6 @@ def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str
 
 def papers(run: Run, rows: tuple[errors.Measures, ...]) -> list[str]:
     """Papers of the run's methods and of the measures; a key we have no paper for stands for itself."""
-    keys = dict.fromkeys((*run.references, *(errors.REFERENCES if rows else ())))
+    met = () if run.specimen_met is None else specimen_met.REFERENCES
+    keys = dict.fromkeys((*run.references, *(errors.REFERENCES if rows else ()), *met))
     return [paper(key) for key in keys]
