@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from halfreal.campaigns import command
 from halfreal.campaigns import page as campaign
 from halfreal.campaigns import plots as campaign_plots
 from halfreal.campaigns.plan import Plan, Varied
@@ -106,7 +107,7 @@ def test_points_that_tripped_or_failed_are_told_once_for_each_reason_and_never_b
         ("failed", 2, 4), ("failed", 1, 6), ("tripped", 2, 2),
     ]  # fmt: skip
     text = Page(campaign.render(found)).text
-    assert "UNFINISHED" in text and f"{n} of 8 points: 2 tripped, 1 completed, 3 failed." in text
+    assert "UNFINISHED" in text and f"{n} of 8 points: 2 tripped, 1 completed, 3 failed; 3 GO." in text
     assert "ValueError: odd" in text and "gap was 6.1 mm" in text and "4: rig.actuator.delay = 4 ms" in text
 
 
@@ -155,3 +156,23 @@ def test_the_page_is_written_whole_and_over_nothing_unasked(tmp_path):
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == campaign.render(found)
     with pytest.raises(FileExistsError):
         campaign.write(found, tmp_path / "page.html")
+
+
+def test_verdicts_are_counted_whatever_their_words_and_told_with_their_reasons():
+    """Of 30 points 20 GO, 6 MARGINAL, 3 NO-GO; one tripped."""
+    values = grid(DELAYS, STIFFNESSES)
+    verdict = np.array(["GO"] * 20 + ["MARGINAL"] * 6 + ["NO-GO"] * 4, dtype=object)
+    reason = np.array([""] * 20 + [f"phase margin of {i}° where 20° are asked for" for i in range(6)] + ["grows"] * 4)
+    outcome = np.array(["completed"] * 29 + ["tripped"], dtype=object)
+    found = results(values, verdict=verdict, reason=reason.astype(object), outcome=outcome)
+    assert found.verdicts == {"GO": 20, "MARGINAL": 6, "NO-GO": 4}
+    assert "29 completed, 1 tripped; 20 GO, 6 MARGINAL, 4 NO-GO." in campaign.render(found)
+    told = command.as_text(found)
+    assert "  6 MARGINAL, first point 21" in "\n".join(told) and "phase margin of 0° where" in "\n".join(told)
+    numbers = command.summary(found)
+    assert numbers["verdicts"]["NO-GO"] == 4
+    assert [(one["status"], one["count"]) for one in numbers["reasons"]] == [
+        ("MARGINAL", 6),
+        ("NO-GO", 3),
+        ("tripped", 1),
+    ]

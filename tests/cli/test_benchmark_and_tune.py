@@ -60,4 +60,7 @@ def test_tune_writes_a_definition_that_loads(tmp_path):
     assert numbers["couplings"][-1]["name"] == "none"
     best = halfreal.load(target)
     assert best.coupling.kind == numbers["couplings"][0]["settings"]["kind"]
+    old = (GALLERY / "uncompensated.toml").read_text().splitlines()
+    gone = [line for line in old if line not in target.read_text().splitlines()]
+    assert all(line.startswith(("title", "kind", "[coupling")) for line in gone), gone  # all else is as it was
     assert run("tune", GALLERY / "uncompensated.toml", "-o", target).exit_code == 2

@@ -225,18 +225,21 @@ def test_chart_is_drawn_and_bad_ranges_are_told(folder):
 
 def test_worst_case_of_an_uncertain_test_is_written_as_a_definition(folder):
     assert run("check", GOOD, "--worst", "worst.toml").exit_code == 2  # nothing is uncertain in it
-    text = GOOD.read_text() + '\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
+    text = GOOD.read_text() + '\n# of the rig\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
     Path("uncertain.toml").write_text(text)
     answer = run("check", "uncertain.toml", "--worst", "worst.toml")
     assert answer.exit_code == 1
     assert "20 ms" in answer.output
     told = json.loads(run("info", "worst.toml", "--json").output)
     assert told["rig"]["actuator"]["delay"] == pytest.approx(0.02)
+    lines = Path("worst.toml").read_text().splitlines()
+    differ = [new for old, new in zip(text.splitlines()[:-2], lines, strict=True) if old != new]  # nothing is uncertain
+    assert len(differ) == 1 and differ[0].startswith("delay") and "20 ms" in differ[0]  # all else is as it was
     assert run("rehearse", "worst.toml").exit_code == 1
 
 
 def test_check_and_rehearse_agree_where_a_wide_uncertainty_decides(folder):
-    text = GOOD.read_text() + '\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
+    text = GOOD.read_text() + '\n# of the rig\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
     Path("uncertain.toml").write_text(text)
     checked, rehearsed = run("check", "uncertain.toml", "--json"), run("rehearse", "uncertain.toml", "--json")
     assert checked.exit_code == rehearsed.exit_code == 1

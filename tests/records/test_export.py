@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,6 +53,24 @@ def test_universal_file_holds_time_records_of_twelve_digits(tmp_path):
     np.testing.assert_allclose(tip["data"], run.signals["virtual.tip"].values, rtol=1e-11)
 
 
+def test_universal_file_of_a_soft_start_and_of_a_channel_that_the_test_alone_tells(tmp_path):
+    """Every second tick of a record from −1 s on, with a reference that is known from 0 s to 16 s."""
+    run = recorded()
+    time = run.time[::2] - 1.0
+    test = (time > -1e-9) & (time < 16.0)
+    signals = {name: Signal(one.unit, one.values[::2]) for name, one in run.signals.items()}
+    signals["reference"] = Signal("m", np.where(test, signals["virtual.tip"].values, np.nan))
+    soft = replace(run, time=time, signals=signals)
+    export(soft, tmp_path / "out.uff", ["virtual.tip", "reference"])
+    tip, reference = (one for one in pyuff.UFF(str(tmp_path / "out.uff")).read_sets() if one["type"] == 58)
+    np.testing.assert_allclose(tip["x"], time, atol=1e-9)
+    np.testing.assert_allclose(reference["x"], time[test], atol=1e-9)
+    np.testing.assert_allclose(reference["data"], signals["virtual.tip"].values[test], rtol=1e-11)
+    signals["reference"].values[np.flatnonzero(test)[100]] = np.nan
+    with pytest.raises(ExchangeError, match=r"'reference' holds values that are not finite, from 0\.396 s on"):
+        export(soft, tmp_path / "gap.uff")
+
+
 def test_what_cannot_be_exported_is_told_with_a_remedy(tmp_path):
     run = recorded()
     for name, channels, told in (
@@ -62,7 +81,7 @@ def test_what_cannot_be_exported_is_told_with_a_remedy(tmp_path):
         with pytest.raises(ExchangeError, match=told):
             export(run, tmp_path / name, channels)
     run.time[100:] += STEP
-    with pytest.raises(ExchangeError, match="one step apart"):
+    with pytest.raises(ExchangeError, match="not all equally far apart"):
         export(run, tmp_path / "out.uff")
     assert not list(tmp_path.iterdir())
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..definition.definition import Definition
 from ..runs.rehearse import Progress
 from .page import as_text as score_text
-from .page import point_row, state, write
+from .page import point_row, reasons, state, write
 from .plan import read_plan
 from .store import Results
 from .sweep import sweep
 from .workers import CampaignError
 
 BEST_TOLD = 3
+REASONS_TOLD = 5
 
 
 def carry_out(
@@ -61,6 +63,12 @@ def as_text(results: Results) -> list[str]:
         lines.append(f"  no point was completed{' and GO' if 'verdict' in results.columns else ''}")
     else:
         lines[2:2] = [f"  best by the {'largest' if more else 'least'} {goal.name}:"]
+    found = reasons(results)
+    for one in found[:REASONS_TOLD]:
+        words = one.text or "no reason was kept"
+        lines.append(f"  {one.count} {one.status}, first point {one.first} ({one.values}): {words}")
+    if len(found) > REASONS_TOLD:
+        lines.append(f"  {len(found) - REASONS_TOLD} further reason(s) are on the page")
     return lines
 
 
@@ -80,6 +88,8 @@ def summary(results: Results) -> dict[str, Any]:
         "points": results.points,
         "done": int(results.done.sum()),
         "failed": results.failed,
+        "verdicts": results.verdicts,
+        "reasons": [asdict(one) for one in reasons(results)],
         "goal": {"score": goal.name, "better": "more" if more else "less"},
         "best": best,
     }

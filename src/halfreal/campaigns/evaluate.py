@@ -83,6 +83,8 @@ class _Points:
             return self._variation.at(values)
 
 
+BENIGN = ("warning", "note")
+"""Severities of findings that change no verdict."""
 _points = lru_cache(maxsize=4)(_Points)
 
 
@@ -111,13 +113,14 @@ def _evaluate(job: Job, number: int, values: Sequence[float]) -> PointResult:
         reason = f"{type(error).__name__}: {error}"
         return PointResult(number, "failed", reason=reason, seconds=time.perf_counter() - began)
     run, seconds = found.run, time.perf_counter() - began
-    return PointResult(number, "done", run.outcome, run.reason, scores, seconds, content)
+    return PointResult(number, "done", run.outcome, run.reason or found.against, scores, seconds, content)
 
 
 def _find(job: Job, definition: Definition) -> Found:
     if job.check:
         answer = check(definition, remedies=False)
-        return Found(answer.rehearsal, answer.linearisation, answer.stability, answer.verdict)
+        against = next((one.text for one in answer.findings if one.severity not in BENIGN), "")
+        return Found(answer.rehearsal, answer.linearisation, answer.stability, answer.verdict, against)
     stability = loop_stability(definition) if job.keep_runs or set(MARGINS) & set(job.scores) else None
     linearisation = None if stability is None else stability.linearisation
     if linearisation is None and set(LINEAR) & set(job.scores):

@@ -30,7 +30,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Why points did not complete: how often, and the first of them."""
+    """Why points did not complete, or were not GO: how often, and the first of them."""
 
     status: str
     text: str
@@ -81,7 +81,10 @@ def state(results: Results) -> tuple[str, str, str]:
     outcomes = Counter(results["outcome"][results.done].tolist())
     parts = [f"{count} {outcome}" for outcome, count in outcomes.most_common()]
     parts += [f"{results.failed} failed"] if results.failed else []
-    text = f"{len(results)} of {results.points} points: {', '.join(parts) or 'none yet'}."
+    verdicts = ", ".join(f"{count} {word}" for word, count in results.verdicts.items())
+    text = (
+        f"{len(results)} of {results.points} points: {', '.join(parts) or 'none yet'}{'; ' * bool(verdicts)}{verdicts}."
+    )
     whole = len(results) == results.points
     return "go" if whole and not results.failed else "check", "COMPLETE" if whole else "UNFINISHED", text
 
@@ -92,6 +95,7 @@ def figures(results: Results) -> list[tuple[str, str, str]]:
     best, accepted = results.best(1), results.accepted()
     spent = float(np.nansum(results["seconds"]))
     found = [("Points", str(len(results)), f"of {results.points} in the plan")]
+    found += [(word, str(count), "verdict of the check") for word, count in results.verdicts.items()]
     if len(best):
         value = results[goal.name]
         low, high = float(value[accepted].min()), float(value[accepted].max())
@@ -150,10 +154,18 @@ def as_text(results: Results, score: Column, value: float | str) -> str:
 
 
 def reasons(results: Results) -> list[Reason]:
-    """Why points did not complete, failures first and then the most frequent; reasons with other numbers are one."""
+    """Why points failed, did not complete or were not GO; failures first, and then the most frequent.
+
+    Reasons with other numbers are one.
+    """
     found: dict[tuple[str, str], list[int]] = {}
-    for row in np.flatnonzero(~results.done | (results["outcome"] != "completed")):
-        status = str(results["status" if results["status"][row] == "failed" else "outcome"][row])
+    completed = results.done & (results["outcome"] == "completed")
+    verdict = results.columns.get("verdict", np.full(len(results), "", dtype=object))
+    for row in np.flatnonzero(~completed | ((verdict != "GO") & (verdict != ""))):
+        if completed[row]:
+            status = str(verdict[row])
+        else:
+            status = str(results["status" if results["status"][row] == "failed" else "outcome"][row])
         kind = re.sub(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?( [nµmkM]?(m|s|N)\b)?", "…", str(results["reason"][row]))
         found.setdefault((status, kind), []).append(int(row))
     listed = [

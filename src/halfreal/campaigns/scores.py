@@ -67,6 +67,8 @@ class Found:
     linearisation: Linearisation | None = None
     stability: LoopStability | None = None
     verdict: str = ""
+    against: str = ""
+    """Why the verdict is no better, if it is not GO."""
 
 
 def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:

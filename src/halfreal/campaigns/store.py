@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -100,6 +101,14 @@ class Results:
         plan = json.loads(self.about["plan"])
         name, more = Plan.model_construct(**plan).goal
         return next(score for score in self.scores if score.name == name), more
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many points got each verdict, the most frequent first; none if they were not judged."""
+        if "verdict" not in self.columns:
+            return {}
+        given = self.columns["verdict"][self.done].tolist()
+        return dict(Counter(word for word in given if word).most_common())
 
     def accepted(self) -> np.ndarray:
         """Which points may be best: completed, GO if they were judged, and with a number for the goal."""

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..presentation.answers import check_json, finite, tell, with_progress
-from .options import NO, OK, AsJson, DefinitionFile, Force, as_toml, free, read, stop, write_text
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop, write_changed
 
 
 def check(
@@ -24,7 +24,7 @@ def check(
 
     MARGINAL is stable, but below what the section [acceptance] asks for; like NO-GO it ends with exit code 1.
     """
-    definition, _ = read(path)
+    definition, text = read(path)
     if worst is not None:
         free(worst, force, "--worst")
         if not definition.uncertainty:
@@ -33,7 +33,7 @@ def check(
 
     answer = with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json)
     if worst is not None and answer.uncertainty is not None:
-        write_text(worst, as_toml(answer.uncertainty.worst), force)
+        write_changed(worst, text, definition, answer.uncertainty.worst, path, force)
     if as_json:
         typer.echo(json.dumps(finite(check_json(answer)), indent=2))
     else:

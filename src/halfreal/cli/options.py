@@ -127,6 +127,16 @@ def as_toml(definition: Definition) -> str:
     return to_toml(definition)
 
 
+def write_changed(target: Path, text: str, before: Definition, after: Definition, source: Path, force: bool) -> None:
+    """Write a definition that a study has changed into the text of the file that it came from."""
+    from ..definition.edit import edited
+
+    found, kept = edited(text, before, after, source.parent, target.parent)
+    write_text(target, found, force)
+    if not kept:
+        typer.echo(f"note: '{target}' is written anew as a whole; comments of '{source}' are not in it", err=True)
+
+
 def read(path: Path) -> tuple[Definition, str]:
     from ..definition.definition import read_definition
     from ..definition.kinds import unusable

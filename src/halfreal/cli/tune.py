@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ..presentation.answers import console, finite
-from .options import NO, OK, AsJson, DefinitionFile, Force, as_toml, free, read, stop, write_picture, write_text
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop, write_changed, write_picture
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
@@ -40,10 +40,10 @@ def tune(
 
     For a shaking table: measure, invert and predict each axis, and draw them beside it.
     """
-    definition, _ = read(path)
+    definition, text = read(path)
     target = free(output or path.with_suffix(".tuned.toml"), force)
     if definition.rig.as_table is not None:
-        _table(path, definition, target, bandwidth, amplitude, as_json, force)
+        _table(path, text, definition, target, bandwidth, amplitude, as_json, force)
     if bandwidth or amplitude:
         kind = definition.rig.kind
         stop(f"--bandwidth and --amplitude are for shaking tables, and this rig is of kind '{kind}'; leave them out")
@@ -53,7 +53,7 @@ def tune(
     with console(error=True).status("") as status:
         found = search(definition, samples=samples, workers=workers or len(os.sched_getaffinity(0)), said=status.update)
     if found.best is not None:
-        write_text(target, as_toml(found.best), force)
+        write_changed(target, text, definition, found.best, path, force)
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
     else:
@@ -64,7 +64,14 @@ def tune(
 
 
 def _table(
-    path: Path, definition: Definition, target: Path, bandwidth: str, amplitude: str, as_json: bool, force: bool
+    path: Path,
+    text: str,
+    definition: Definition,
+    target: Path,
+    bandwidth: str,
+    amplitude: str,
+    as_json: bool,
+    force: bool,
 ) -> NoReturn:
     """Make a shaking table ready."""
     picture = free(target.with_suffix(".png"), force)
@@ -77,7 +84,7 @@ def _table(
     with console(error=True).status("") as status:
         found = tune_table(definition, bandwidth_hz=band, rms=rms, said=status.update)
     if found.stable:
-        write_text(target, as_toml(found.best), force)
+        write_changed(target, text, definition, found.best, path, force)
         write_picture(figure(found), picture, force)
     if as_json:
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))

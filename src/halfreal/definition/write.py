@@ -18,14 +18,28 @@ WIDTH = 110
 """Characters of a line above which an array gets a line for each of its rows."""
 
 
-class _Inline(dict[str, Any]):
+class Inline(dict[str, Any]):
     """A table that is written in one line."""
+
+
+class Quantity(str):
+    """A quantity as text, with its number in the unit that the definition reckons in."""
+
+    number: float
+    unit: str
+
+
+def quantity(number: float, unit: str) -> Quantity:
+    """Text that reads back as the same number."""
+    found = Quantity(units.text(number, unit, digits=None))
+    found.number, found.unit = number, unit
+    return found
 
 
 def to_toml(instance: BaseModel) -> str:
     """The definition as TOML text; every value is written, also those left at their defaults."""
     lines: list[str] = []
-    _write_table(plain(instance), (), lines)
+    write_table(plain(instance), (), lines)
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -49,7 +63,7 @@ def plain(value: Any, quantities: tuple[Number, ...] = ()) -> Any:
         unit = _unit(quantities)
         if unit == "1":
             return int(value) if isinstance(value, int | np.integer) else float(value)
-        return units.text(float(value), unit, digits=None)
+        return quantity(float(value), unit)
     raise TypeError(f"{value!r} has no form in TOML; give tables, lists, texts and numbers")
 
 
@@ -80,32 +94,34 @@ def _array(array: np.ndarray, unit: str) -> Any:
     if unit == "1":
         return array.tolist()
     if array.size == 1:
-        return units.text(array.item(), unit, digits=None)
-    return _Inline(unit=unit, values=array.tolist())
+        return quantity(array.item(), unit)
+    return Inline(unit=unit, values=array.tolist())
 
 
 # --- TOML -------------------------------------------------------------------------------------------------------------
 
 
-def _write_table(table: dict[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+def write_table(table: dict[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+    """Append the lines of a table whose header stands already."""
     later: list[tuple[str, Any]] = []
     for key, value in table.items():
         if _is_table(value) or (isinstance(value, list) and value and all(map(_is_table, value))):
             later.append((key, value))
         else:
-            lines.append(f"{_key(key)} = {_value(value, len(key) + 3)}")
+            lines.append(f"{key_text(key)} = {value_text(value, len(key) + 3)}")
     for key, value in later:
-        name = ".".join(map(_key, (*path, key)))
+        name = ".".join(map(key_text, (*path, key)))
         for item in value if isinstance(value, list) else [value]:
             lines += ["", f"[[{name}]]" if isinstance(value, list) else f"[{name}]"]
-            _write_table(item, (*path, key), lines)
+            write_table(item, (*path, key), lines)
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, dict) and not isinstance(value, _Inline)
+    return isinstance(value, dict) and not isinstance(value, Inline)
 
 
-def _key(key: str) -> str:
+def key_text(key: str) -> str:
+    """A key as TOML spells it."""
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
 
 
@@ -113,15 +129,16 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _value(value: Any, column: int = 0) -> str:
+def value_text(value: Any, column: int = 0) -> str:
+    """A value as TOML spells it, beginning at a column."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {_value(item, column)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{key_text(key)} = {value_text(item, column)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
-        items = [_value(item) for item in value]
+        items = [value_text(item) for item in value]
         line = f"[{', '.join(items)}]"
         if column + len(line) > WIDTH and any(isinstance(item, list) for item in value):
             return "[\n" + "".join(f"  {item},\n" for item in items) + "]"

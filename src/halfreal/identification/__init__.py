@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from .parameters import fit_parameters as fit_parameters
     from .poles import ModalError as ModalError
     from .poles import Poles as Poles
-    from .stabilisation import Spread as Spread
+    from .refined_poles import RefinedPoles as RefinedPoles
+    from .refined_poles import Spectra as Spectra
+    from .refined_poles import refined as refined
     from .stabilisation import Stabilisation as Stabilisation
     from .vector_fitting import RationalFit as RationalFit
     from .vector_fitting import vector_fit as vector_fit
@@ -50,7 +52,8 @@ else:
             "frf": "Estimate combined estimate pair read_frf stepped_sine",
             "parameters": "ParameterFit fit_parameters",
             "poles": "ModalError Poles",
-            "stabilisation": "Spread Stabilisation",
+            "refined_poles": "RefinedPoles Spectra refined",
+            "stabilisation": "Stabilisation",
             "vector_fitting": "RationalFit vector_fit",
         },
     )

@@ -34,6 +34,7 @@ from .complex_frequency import LEAST_LINES_PER_ORDER, LEAST_ORDER, lscf
 from .experiment import excitation_end
 from .frf import Estimate, stepped_sine
 from .poles import Poles
+from .refined_poles import Spectra
 
 KINDS = ("random", "stepped sine", "pulse")
 AT_REST = 0.02
@@ -66,6 +67,10 @@ class AssembledFRF:
     """Between samples [s]."""
     derivatives: tuple[int, ...] = ()
     """1 of an output that is a velocity, 2 of an acceleration; none if left out."""
+    driven: np.ndarray | None = None
+    """The input's spectrum at the lines, if whole periods or a whole record were transformed."""
+    deviations: np.ndarray | None = None
+    """(periods, outputs, lines): how the outputs' spectra of each period deviate from their mean, if there are many."""
     notes: tuple[str, ...] = ()
 
     def motion(self) -> np.ndarray:
@@ -101,7 +106,19 @@ class AssembledFRF:
             frequency_hz=self.frequency_hz[kept],
             values=self.values[:, kept],
             coherence=self.coherence[:, kept],
+            driven=None if self.driven is None else self.driven[kept],
+            deviations=None if self.deviations is None else self.deviations[:, :, kept],
         )
+
+    def spectra(self) -> Spectra | None:
+        """Of input and outputs, for ``refined``; None if the responses were not told from spectra."""
+        if self.driven is None:
+            return None
+        derivatives = self.derivatives or (0,) * len(self.outputs)
+        outputs = self.values * self.driven
+        many = np.zeros((0, *outputs.shape), dtype=complex) if self.deviations is None else self.deviations
+        over = np.sqrt(max(len(many), 1))
+        return Spectra(self.frequency_hz, self.driven, outputs, self.step, derivatives, many / over)
 
 
 def frf_of_run(
@@ -241,6 +258,8 @@ def _random(x: np.ndarray, y: np.ndarray, step: float, excitation: Mapping[str, 
         "values": cross / own,
         "coherence": coherence if periods > 2 else np.full(cross.shape, np.nan),
         "averages": periods - 1,
+        "driven": spectrum.mean(axis=0),
+        "deviations": (spectra - spectra.mean(axis=1, keepdims=True)).swapaxes(0, 1) if periods > 2 else None,
     }
 
 
@@ -264,13 +283,15 @@ def _pulse(
     _check_at_rest(y, names)
     hz = np.fft.rfftfreq(x.size, step)
     inside = (hz > 0.0) & (hz < (1.0 - 1e-9) / duration)
-    ratio = np.fft.rfft(y)[:, inside] / np.fft.rfft(x)[inside]
+    driven = np.fft.rfft(x)[inside]
+    ratio = np.fft.rfft(y)[:, inside] / driven
     free = round((duration + delay) / step) + 1
     return {
         "frequency_hz": hz[inside],
         "values": ratio,
         "coherence": np.full(ratio.shape, np.nan),
         "decays": y[:, free:],
+        "driven": driven,
     }
 
 

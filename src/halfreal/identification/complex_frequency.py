@@ -65,10 +65,17 @@ def chosen(
             f"no pole stays where it is up to order {len(orders)}: the responses are too noisy for it, or hold no mode "
             f"from {lowest_hz:g} to {highest_hz:g} Hz; average more, or choose another band"
         )
+    return with_shapes(found, frequency_hz, responses, lowest_hz, highest_hz)
+
+
+def with_shapes(
+    poles: np.ndarray, frequency_hz: np.ndarray, responses: np.ndarray, lowest_hz: float, highest_hz: float
+) -> Poles:
+    """Poles with the shapes that fit the responses within a band best."""
     hz, values = np.asarray(frequency_hz, dtype=float), np.atleast_2d(np.asarray(responses, dtype=complex))
     used = (hz >= lowest_hz) & (hz <= highest_hz)
-    residues, misfit = _shapes(hz[used], values[:, used], found)
-    return Poles(found, residues, misfit)
+    residues, misfit = _shapes(hz[used], values[:, used], poles)
+    return Poles(poles, residues, misfit)
 
 
 def candidates(

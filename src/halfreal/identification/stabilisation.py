@@ -1,8 +1,7 @@
-"""Which poles stay as the order of a model rises, and how far they wander: the stabilisation diagram of ``lscf``.
+"""Which poles stay as the order of a model rises: the stabilisation diagram of ``lscf``.
 
 A pole of the structure comes again at every order; one of noise is unstable, or wanders.  How far the poles of the
-highest orders are spread about a pole that was kept tells how well it is determined: the standard deviation of their
-frequencies and of their damping ratios.
+highest orders are spread tells nothing of how well a pole is determined: they are all of the same noise.
 """
 
 from __future__ import annotations
@@ -16,15 +15,6 @@ NEAR = 0.02
 """Part of its frequency within which a pole of another order counts as the same, if it is the nearest."""
 LAST = 10
 """Of the highest orders, so many are looked at."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Of one pole over the highest orders: standard deviations, and the share of these orders that have it."""
-
-    frequency_hz: float
-    damping: float
-    share: float
 
 
 @dataclass(frozen=True)
@@ -48,11 +38,7 @@ class Stabilisation:
             found.append(complex(poles[k]) if near else None)
         return found
 
-    def spread(self, pole: complex) -> Spread:
+    def share(self, pole: complex) -> float:
+        """Of the highest orders, how many have a pole."""
         last = self.same(pole)[-LAST:]
-        kept = np.array([one for one in last if one is not None], dtype=complex)
-        if not kept.size:
-            return Spread(np.nan, np.nan, 0.0)
-        return Spread(
-            float(np.std(np.abs(kept)) / (2 * np.pi)), float(np.std(-kept.real / np.abs(kept))), len(kept) / len(last)
-        )
+        return sum(one is not None for one in last) / len(last)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..figures import BAD, MEASURED, QUIET, REFERENCE, TARGET, new_figure, styled
 from ..identification.complex_frequency import synthesised
-from ..studies.modal_analysis import LEAST_OUTPUTS, ModalAnalysis, Mode
+from ..studies.modal_analysis import ModalAnalysis, Mode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,9 +28,6 @@ def as_text(found: ModalAnalysis) -> list[str]:
     rows = [_row(number, one, coherence, decay) for number, one in enumerate(found.modes, start=1)]
     widths = [max(len(row[i]) for row in [heads, *rows]) + 2 for i in range(len(heads))]
     lines = ["".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in [heads, *rows]]
-    few = len(responses.outputs) < LEAST_OUTPUTS
-    least = f"none, with fewer than {LEAST_OUTPUTS} responses"
-    how = least if few else "standard deviation by leaving responses out"
     of = "responses, as displacements," if any(responses.derivatives) else "responses"
     averages = f", {responses.averages} averages" if responses.averages > 1 else ""
     doubtful = ["?: missing from some of these models, and perhaps noise."] * any(not one.stays for one in found.modes)
@@ -47,7 +44,7 @@ def as_text(found: ModalAnalysis) -> list[str]:
         "",
         *lines,
         "",
-        f"{100 * found.poles.misfit:.3g} % of the {of} left unexplained. ±: {how}. Orders:",
+        f"{100 * found.poles.misfit:.3g} % of the {of} left unexplained. ±: 95 % interval of noise. Orders:",
         "share of the ten highest that have the mode. Linearised loop: its nearest pole, as the record tells it.",
         *doubtful,
         *(f"note: {text}" for text in found.notes),
@@ -55,13 +52,12 @@ def as_text(found: ModalAnalysis) -> list[str]:
 
 
 def _row(number: int, one: Mode, coherence: bool, decay: bool) -> list[str]:
-    spread = one.spread
     cells = [
         f"{'? ' * one.doubtful}{number}",
         f"{one.frequency_hz:.3f} Hz",
-        _least(spread.frequency_hz, 4, "Hz"),
+        _least(one.frequency_interval_hz, 4, "Hz"),
         f"{100 * one.damping:.2f} %",
-        _least(100 * spread.damping, 3, "%"),
+        _least(100 * one.damping_interval, 3, "%"),
         f"{100 * one.orders:.0f} %",
     ]
     cells += ["—" if one.coherence is None else f"{one.coherence:.4f}"] * coherence
@@ -96,8 +92,8 @@ def as_numbers(found: ModalAnalysis) -> dict[str, Any]:
             {
                 "frequency_hz": one.frequency_hz,
                 "damping": one.damping,
-                "frequency_spread_hz": one.spread.frequency_hz,
-                "damping_spread": one.spread.damping,
+                "frequency_interval_hz": one.frequency_interval_hz,
+                "damping_interval": one.damping_interval,
                 "share_of_orders": one.orders,
                 "doubtful": one.doubtful,
                 "made_of_modes": list(one.made_of),

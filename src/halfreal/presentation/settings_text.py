@@ -83,7 +83,7 @@ SHARED = {
     "Random.frequency": "The lowest.",
     "Chirp.frequency": "At the start.",
     "phase": "At time 0.",
-    "time_step": "Between two values of the file.",
+    "time_step": "Between two values of the file; as the file tells it if left out.",
     "seed": "Of what is random.",
     # couplings
     "AdaptiveForwardPrediction.hold": "For which the error must have stayed small, before the order rises.",

@@ -117,19 +117,25 @@ def _cells(texts: Any) -> np.ndarray:
 
 def _write_uff(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
     time = np.asarray(run.time, dtype=float)
-    if time.size < 2 or np.abs(np.diff(time) / run.step - 1.0).max() > EVEN:
+    step = float(np.median(np.diff(time))) if time.size > 1 else 0.0  # a record may hold every tenth tick
+    if not step > 0.0 or np.abs(np.diff(time) / step - 1.0).max() > EVEN:
         raise ExchangeError(
-            "the samples of this record are not all one step apart, and a universal file keeps only the first time and "
-            "the step; export it to .csv or .mat"
+            f"the samples of this record, {time.size}, are not all equally far apart, and a universal file keeps only "
+            "the first time and the step; export it to .csv or .mat"
         )
     sets = []
     for number, (name, signal) in enumerate(signals.items(), start=1):
-        values = np.asarray(signal.values, dtype=float)
-        if not np.all(np.isfinite(values)):
+        # a channel may be told in the test alone, and not on the way to it and home: each set has its own start
+        told = np.flatnonzero(np.isfinite(np.asarray(signal.values, dtype=float)))
+        first, last = (int(told[0]), int(told[-1]) + 1) if told.size else (0, 0)
+        if told.size < 2 or told.size != last - first:
+            gap = int(np.argmax(np.diff(told) > 1)) if told.size > 1 else 0
+            where = f"from {time[told[gap]]:g} s on" if told.size > 1 else "throughout"
             raise ExchangeError(
-                f"channel '{name}' holds values that are not finite, and a universal file holds numbers only; leave it "
-                "out (--channels), or export to .csv or .mat"
+                f"channel '{name}' holds values that are not finite, {where}, and a universal file holds numbers only; "
+                "leave it out (--channels), or export to .csv or .mat"
             )
+        values = np.asarray(signal.values, dtype=float)[first:last]
         lines = (name, run.title, run.started, f"{run.kind}, {run.outcome}")
         sets.append(
             {
@@ -148,7 +154,7 @@ def _write_uff(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
                 "ordinate_axis_lab": name[:20],
                 "ordinate_axis_units_lab": signal.unit,
                 "orddenom_spec_data_type": 0,
-                "x": time[0] + run.step * np.arange(2),  # pyuff takes start and step from its first two
+                "x": time[first] + step * np.arange(2),  # pyuff takes start and step from its first two
                 "data": values,
             }
         )

@@ -3,14 +3,10 @@
 Responses to the virtual excitation (``identification/assembled_frf.py``), poles they have in common by least-squares
 complex frequency (``complex_frequency.py``), and, beside each mode, what speaks for or against it:
 
-- how its frequency and damping change when one response after another is left out, as a standard deviation (the
-  jackknife: B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans, SIAM 1982),
-
-      σ² = (n − 1)/n Σ_i (θ_i − θ̄)²,      θ_i of the other n − 1 responses;
-
-  which knows nothing of errors that all responses share, such as the bias that noise gives the estimator; with fewer
-  than three responses it is not told: what is spread over orders would be far too small;
-- whether it is in all of these models: a pole of noise is missing from some (``stabilisation.py``);
+- the 95 % intervals of its frequency and damping, of least squares with the noise that it leaves, which all responses
+  may share (``refined_poles.py``); what is told are these refined poles;
+- whether it is in the models of all high orders, and in those that leave out one response after another, if there are
+  three or more: a pole of noise is missing from some (``stabilisation.py``);
 - the coherence within its half-power bandwidth, where several periods were recorded;
 - after a pulse, the pole that least-squares complex exponentials (``complex_exponential.py``) find in the free decay;
 - the pole of the linearised loop next to it, as the record tells it: that is what the test had, with the delay that
@@ -30,13 +26,14 @@ import numpy as np
 
 from ..identification.assembled_frf import AssembledFRF, Band, band_of, frf_of_run
 from ..identification.complex_exponential import lsce
-from ..identification.complex_frequency import candidates, chosen, lscf
+from ..identification.complex_frequency import candidates, chosen, lscf, with_shapes
 from ..identification.poles import ModalError, Poles
-from ..identification.stabilisation import Spread, Stabilisation
+from ..identification.refined_poles import RefinedPoles, refined
+from ..identification.stabilisation import Stabilisation
 from ..runs.run import Run
 
 LEAST_OUTPUTS = 3
-"""Of a jackknife."""
+"""Of which one after another is left out."""
 NEXT = 0.03
 """Part of its frequency within which a pole found otherwise is told beside a mode."""
 
@@ -52,10 +49,13 @@ class Mode:
 
     frequency_hz: float
     damping: float
-    spread: Spread
-    """When responses are left out; not told if they are too few."""
+    frequency_interval_hz: float
+    """Half of the 95 % interval; NaN if the responses do not tell it."""
+    damping_interval: float
     orders: float
     """Share of the ten highest orders that have it."""
+    others: float
+    """Share of the models without one of the responses that have it."""
     coherence: float | None
     from_decay: tuple[float, float] | None
     of_loop: tuple[float, float] | None
@@ -65,7 +65,7 @@ class Mode:
     @property
     def stays(self) -> bool:
         """In all models: those of the highest orders, and those that leave a response out."""
-        return self.orders >= 1.0 and self.spread.share >= 1.0
+        return self.orders >= 1.0 and self.others >= 1.0
 
     @property
     def doubtful(self) -> bool:
@@ -100,14 +100,13 @@ def modal_analysis(
     low, high = band["lowest_hz"], band["highest_hz"]
     fitted = found.displacements()
     orders = candidates(fitted.frequency_hz, fitted.values, **band)
-    poles = found.as_measured(chosen(orders, fitted.frequency_hz, fitted.values, lowest_hz=low, highest_hz=high))
+    first = chosen(orders, fitted.frequency_hz, fitted.values, lowest_hz=low, highest_hz=high)
+    better = _refined(found, first, low, high)
+    poles = found.as_measured(with_shapes(better.poles, fitted.frequency_hz, fitted.values, low, high))
     diagram = Stabilisation.of(orders)
     decay, notes = _from_decay(found, len(poles.poles), high)
-    spreads = [diagram.spread(complex(pole)) for pole in poles.poles]
-    if len(found.outputs) >= LEAST_OUTPUTS:
-        left_out = jackknife(fitted, poles, band)
-    else:
-        left_out = [replace(one, frequency_hz=np.nan, damping=np.nan) for one in spreads]
+    of_orders = [diagram.share(complex(pole)) for pole in first.poles]
+    of_others = left_out(fitted, first, band) if len(found.outputs) >= LEAST_OUTPUTS else of_orders
     loop = None
     if run.stability is not None:
         loop = np.column_stack([run.stability.frequency_hz, run.stability.damping])
@@ -115,8 +114,10 @@ def modal_analysis(
         Mode(
             float(frequency),
             float(ratio),
-            left_out[i],
-            spreads[i].share,
+            float(better.frequency_hz[i]),
+            float(better.damping[i]),
+            of_orders[i],
+            of_others[i],
             _coherence(found, float(frequency), float(ratio)),
             _next(decay, float(frequency), float(ratio)),
             _next(loop, float(frequency), float(ratio)),
@@ -149,23 +150,24 @@ def told_apart(modes: tuple[Mode, ...], poles: np.ndarray) -> tuple[Mode, ...]:
     return tuple(found)
 
 
-def jackknife(found: AssembledFRF, poles: Poles, band: Band) -> list[Spread]:
-    """How poles are spread when one response after another is left out, and in which share of these they are."""
+def _refined(found: AssembledFRF, first: Poles, low: float, high: float) -> RefinedPoles:
+    """The poles as least squares have them, those that it loses as they were; in order of frequency as before."""
+    spectra = found.spectra()
+    if spectra is None:
+        unknown = np.full(len(first.poles), np.nan)
+        return RefinedPoles(first.poles, unknown, unknown)
+    return refined(spectra.between(low, high), first.poles)
+
+
+def left_out(found: AssembledFRF, poles: Poles, band: Band) -> list[float]:
+    """The share of models without one response after another that have each of the poles."""
     n = len(found.outputs)
     sets = []
     for i in range(n):
         with suppress(ModalError):  # nothing stays: none of the modes is found
             sets.append(lscf(found.frequency_hz, np.delete(found.values, i, axis=0), **band).poles)
-    spreads = []
-    for pole in poles.poles:
-        same = np.array([one for one in Stabilisation((), tuple(sets)).same(complex(pole)) if one is not None])
-        if same.size < 2:
-            spreads.append(Spread(np.nan, np.nan, same.size / n))
-            continue
-        factor = np.sqrt(same.size - 1.0)
-        frequency, damping = np.std(np.abs(same)) / (2 * np.pi), np.std(-same.real / np.abs(same))
-        spreads.append(Spread(float(factor * frequency), float(factor * damping), same.size / n))
-    return spreads
+    diagram = Stabilisation((), tuple(sets))
+    return [sum(one is not None for one in diagram.same(complex(pole))) / n for pole in poles.poles]
 
 
 def _from_decay(found: AssembledFRF, count: int, highest_hz: float) -> tuple[np.ndarray | None, list[str]]:
