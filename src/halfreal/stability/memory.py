@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.linalg import null_space, schur
@@ -53,7 +54,7 @@ class Memory:
 
     @property
     def count(self) -> int:
-        return len(self.held) + self.unread.shape[1]
+        return len(self.held) + len(self.unread.T)
 
     def bases(self) -> tuple[np.ndarray, np.ndarray]:
         """Q, P with which x⁺ = A x + B u, y = C x becomes z⁺ = P A Q z + P B u, y = C Q z, without the memory.
@@ -111,14 +112,14 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     if rest is None:
         return nothing, nothing
 
-    def image(values: np.ndarray, at: int, by: float, of_state: bool) -> np.ndarray:
+    def image(values: np.ndarray, at: int, by: float, *, of_state: bool) -> np.ndarray:
         changed = values.copy()
         changed[at] += by
         answer = loop.call(name, changed, inputs) if of_state else loop.call(name, state, changed)
         return np.full(mine.size + rest[1].size, np.nan) if answer is None else np.append(answer[0][mine], answer[1])
 
-    by_state = [slope(lambda h, i=i: image(state, i, h, True), first_size(state[i])) for i in mine]
-    by_input = [slope(lambda h, i=i: image(inputs, i, h, False), first_size(inputs[i])) for i in range(inputs.size)]
+    by_state = [slope(partial(image, state, int(i), of_state=True), first_size(state[i])) for i in mine]
+    by_input = [slope(partial(image, inputs, i, of_state=False), first_size(inputs[i])) for i in range(inputs.size)]
     columns = [np.where(one.without, np.inf, one.values) for one in (*by_state, *by_input)]
     whole = np.array(columns).reshape(len(columns), -1).T
     if not np.all(np.isfinite(whole[:, : mine.size])):
