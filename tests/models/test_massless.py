@@ -91,7 +91,9 @@ def moved(part: Structure, dt: float, ticks: int, force: float, omega: float, re
         name="source", step=source_step, inputs=(), outputs=channels, parameters={"force": force, "omega": omega}
     )
     loop = Loop([source, part.block(dt, "force", ("feedback",))], dt=dt)
-    return np.asarray(loop.run(ticks, record=record).log[:, 1:])
+    log = loop.run(ticks, record=(*record, "loop.fault")).log
+    assert not log[:, -1].any(), loop.describe(log[-1, -1])
+    return np.asarray(log[:, 1:-1])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
