@@ -7,15 +7,13 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import definition
-from halfreal.runs.loop_stability import cut_loop, loop_stability
-from halfreal.runs.rig_lag import rig_lag
+from halfreal.runs.loop_stability import loop_stability
 
 STEP = 1e-3
 
 
 def lag_of(rig, **more):
-    test = definition(rig={"specimen": {"stiffness": 2250.0}, **rig}, **more)
-    found = rig_lag(test, cut_loop(test))
+    found = loop_stability(definition(rig={"specimen": {"stiffness": 2250.0}, **rig}, **more)).lag
     assert found is not None
     return found
 
