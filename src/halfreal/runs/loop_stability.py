@@ -16,9 +16,10 @@ from ..contracts.context import AT_REST, OPEN_LOOP
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
-from ..stability.linearise import Linearisation, linearise
+from ..stability.linearise import Linearisation, NoSlopeError, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop
+from . import equivalent
 from .build import SETTLING_TICKS, build
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
@@ -65,14 +66,20 @@ def linearised(definition: Definition, loop: Loop | None = None) -> Linearisatio
     loop = build(definition, AT_REST) if loop is None else loop
     ticks = definition.virtual.ticks_per_step
     loop.run(SETTLING_TICKS * ticks)
-    return linearise(loop, ticks)
+    try:
+        return linearise(loop, ticks)
+    except NoSlopeError:
+        return equivalent.at(definition, 1.0)
 
 
 def margin_of(definition: Definition) -> DelayMargin:
     """Exact margins of the open loop that runs."""
     loop = build(definition, OPEN_LOOP)
     loop.run(SETTLING_TICKS)
-    return delay_margin(open_loop(loop))
+    try:
+        return delay_margin(open_loop(loop))
+    except NoSlopeError:
+        return delay_margin(open_loop(equivalent.settled(definition, OPEN_LOOP)))
 
 
 def loop_stability(definition: Definition) -> LoopStability:
@@ -81,6 +88,8 @@ def loop_stability(definition: Definition) -> LoopStability:
     loop = build(definition, AT_REST)
     linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
+    if steep := equivalent.told(definition, linearisation.stable):
+        caveats.append(steep)
     if linearisation.memory:
         caveats.append(
             f"memory, which small motion does not change and which is no pole of the loop: "
