@@ -6,7 +6,7 @@ there to the same bits, change one entry and you have a perturbation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +93,22 @@ class Loop:
         self._lay_out_bus()
         self._lay_out_memory()
         self._compile()
+
+    def with_blocks(self, others: Mapping[str, Block]) -> Loop:
+        """The same loop at its beginning with other blocks, by their names, in the places of its own."""
+        blocks = [others.get(block.name, block) for block in self.blocks]
+        first, second = int(self._groups[0]), int(self._groups[0] + self._groups[1])
+        return Loop(
+            blocks[:first],
+            blocks[first:second],
+            blocks[second:],
+            dt=self.dt,
+            substeps=self.substeps,
+            start=self.start,
+            end=self.end,
+            follow=self._follow,
+            hold=self._hold,
+        )
 
     # --- layout -----------------------------------------------------------------------------------------------------
 

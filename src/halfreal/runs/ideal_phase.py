@@ -20,12 +20,12 @@ from .loop_stability import cut_loop
 from .rig_lag import RigLag
 
 
-def ideal_phase(definition: Definition, margin: DelayMargin, lag: RigLag) -> float | None:
-    """Phase margin [deg] with a rig that follows at once; None if it is not known."""
+def ideal_phase(definition: Definition, margin: DelayMargin, lag: RigLag, smooth: bool) -> float | None:
+    """Phase margin [deg] with a rig that follows at once; None if it is not known (``smooth`` as in ``cut_loop``)."""
     axes = definition.interface
     if not margin.omega.size or axes.moved_by is not None or axes.passive:
         return None
-    loop = cut_loop(definition.unchecked_copy({"coupling": Direct()}))
+    loop = cut_loop(definition.unchecked_copy({"coupling": Direct()}), smooth)
     place = int(np.argmin(margin.lag))
     omega, least = margin.omega[place : place + 1], float(margin.lag[place])
     values, vectors = np.linalg.eig(margin.response(omega)[0])

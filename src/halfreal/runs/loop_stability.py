@@ -17,9 +17,10 @@ from ..contracts.context import AT_REST, OPEN_LOOP
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
-from ..stability.linearise import Linearisation, linearise
+from ..stability.linearise import Linearisation, NoSlopeError, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop, open_loop_and
+from . import equivalent
 from .build import SETTLING_TICKS, build
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
@@ -79,11 +80,16 @@ def linearised(definition: Definition, loop: Loop | None = None) -> Linearisatio
     loop = build(definition, AT_REST) if loop is None else loop
     ticks = definition.virtual.ticks_per_step
     loop.run(SETTLING_TICKS * ticks)
-    return linearise(loop, ticks)
+    try:
+        return linearise(loop, ticks)
+    except NoSlopeError:
+        return equivalent.at(definition, 1.0)
 
 
-def cut_loop(definition: Definition) -> Loop:
-    """The loop cut at its command, settled at rest."""
+def cut_loop(definition: Definition, smooth: bool = False) -> Loop:
+    """The loop cut at its command, settled at rest; ``smooth`` has equivalent blocks where one has no slope there."""
+    if smooth:
+        return equivalent.settled(definition, OPEN_LOOP)
     loop = build(definition, OPEN_LOOP)
     loop.run(SETTLING_TICKS)
     return loop
@@ -91,7 +97,10 @@ def cut_loop(definition: Definition) -> Loop:
 
 def margin_of(definition: Definition) -> DelayMargin:
     """Exact margins of the open loop that runs."""
-    return delay_margin(open_loop(cut_loop(definition)))
+    try:
+        return delay_margin(open_loop(cut_loop(definition)))
+    except NoSlopeError:
+        return delay_margin(open_loop(cut_loop(definition, smooth=True)))
 
 
 def loop_stability(definition: Definition) -> LoopStability:
@@ -100,6 +109,8 @@ def loop_stability(definition: Definition) -> LoopStability:
     loop = build(definition, AT_REST)
     linearisation = linearised(definition, loop)
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
+    if linearisation.equivalent:
+        caveats.append(equivalent.told(definition, linearisation.stable))
     if linearisation.memory:
         caveats.append(
             f"memory, which small motion does not change and which is no pole of the loop: "
@@ -116,7 +127,7 @@ def loop_stability(definition: Definition) -> LoopStability:
         return LoopStability(linearisation, None, None, tuple(caveats), None, fault)
     margin, critical, lag = None, None, None
     try:
-        cut = cut_loop(definition)
+        cut = cut_loop(definition, linearisation.equivalent)
         opened, answer = open_loop_and(cut, followed(definition))
         lag = rig_lag(definition, cut, answer)
         margin = delay_margin(opened)

@@ -18,9 +18,10 @@ import numpy as np
 from ..contracts.context import OPEN_LOOP
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
-from ..stability.linearise import MARGINAL, Linearisation, derivative
+from ..stability.linearise import MARGINAL, Linearisation, NoSlopeError, derivative
 from ..stability.open_loop import PROBE
 from .build import SETTLING_TICKS, build
+from .equivalent import settled
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,12 @@ def rig_alone(definition: Definition, loop: Loop) -> Linearisation:
     ]
     alone.run(SETTLING_TICKS)
     indices = rig_indices(alone)
-    return Linearisation(derivative(alone, indices, indices), alone.dt)
+    try:
+        return Linearisation(derivative(alone, indices, indices), alone.dt)
+    except NoSlopeError:
+        alone = settled(definition, OPEN_LOOP)
+        indices = rig_indices(alone)
+        return Linearisation(derivative(alone, indices, indices), alone.dt)
 
 
 def rig_indices(loop: Loop) -> np.ndarray:

@@ -48,6 +48,8 @@ class Linearisation:
     period: int = 1
     memory: tuple[str, ...] = ()
     """Fields of states that are memory, whose poles are left out."""
+    equivalent: bool = False
+    """Whether blocks without a slope at rest are replaced by equivalent ones."""
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.linalg import null_space, schur
 
 from ..kernels.loop import Loop
-from .slopes import first_size, slope
+from .slopes import Slope, first_size, slope
 
 ON_CIRCLE = 1e-7
 """Distance of |λ| from one within which a pole of a block alone neither grows nor decays."""
@@ -112,14 +112,7 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     if rest is None:
         return nothing, nothing
 
-    def image(values: np.ndarray, at: int, by: float, *, of_state: bool) -> np.ndarray:
-        changed = values.copy()
-        changed[at] += by
-        answer = loop.call(name, changed, inputs) if of_state else loop.call(name, state, changed)
-        return np.full(mine.size + rest[1].size, np.nan) if answer is None else np.append(answer[0][mine], answer[1])
-
-    by_state = [slope(partial(image, state, int(i), of_state=True), first_size(state[i])) for i in mine]
-    by_input = [slope(partial(image, inputs, i, of_state=False), first_size(inputs[i])) for i in range(inputs.size)]
+    by_state, by_input = block_slopes(loop, name, mine)
     columns = [np.where(one.without, np.inf, one.values) for one in (*by_state, *by_input)]
     whole = np.array(columns).reshape(len(columns), -1).T
     if not np.all(np.isfinite(whole[:, : mine.size])):
@@ -129,6 +122,35 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     a, b, c = whole[:n, :n], whole[:n, n:], whole[n:, :n]
     drifts = rest[0][mine] - state[mine]
     return _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+
+
+def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope], list[Slope]]:
+    """Slopes of a block's next ``fields`` of its state, then of its outputs: by each of the fields, and by each input.
+
+    The block is called alone, at the loop's present state and with what it has read last.
+    """
+    state, inputs = loop.state_of(name), loop.inputs_of(name)
+    outputs = len(loop.blocks[loop.row(name)].outputs)
+
+    def image(changed_state: np.ndarray, changed_inputs: np.ndarray) -> np.ndarray:
+        answer = loop.call(name, changed_state, changed_inputs)
+        if answer is None:
+            return np.full(fields.size + outputs, np.nan)
+        return np.append(answer[0][fields], answer[1])
+
+    def along_state(at: int, by: float) -> np.ndarray:
+        changed = state.copy()
+        changed[at] += by
+        return image(changed, inputs)
+
+    def along_input(at: int, by: float) -> np.ndarray:
+        changed = inputs.copy()
+        changed[at] += by
+        return image(state, changed)
+
+    by_state = [slope(partial(along_state, int(i)), first_size(state[i])) for i in fields]
+    by_input = [slope(partial(along_input, i), first_size(inputs[i])) for i in range(inputs.size)]
+    return by_state, by_input
 
 
 def _unreached(a: np.ndarray, b: np.ndarray, drifts: np.ndarray | None) -> np.ndarray:

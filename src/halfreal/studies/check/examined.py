@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contracts.context import OPEN_LOOP, Purpose
+from ...contracts.context import Purpose
 from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...kernels.loop import Loop
-from ...runs.build import SETTLING_TICKS, build, plant
-from ...runs.loop_stability import LoopStability, loop_stability
+from ...runs.build import build, plant
+from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import Run
 from ...stability.force_method import Forecast, recommend
@@ -84,9 +84,7 @@ class Examined:
 
     def response_to_command(self, outputs: Sequence[str]) -> StateSpace:
         """The loop, opened at the command and linearised at rest, from the command to these channels."""
-        loop = build(self.definition, OPEN_LOOP)
-        loop.run(SETTLING_TICKS)
-        return answer(loop, outputs)
+        return answer(cut_loop(self.definition, self.stability.linearisation.equivalent), outputs)
 
     def force_methods(
         self, virtual: Constrained, stiffness: np.ndarray, noise: float, amplitude: float

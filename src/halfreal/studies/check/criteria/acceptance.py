@@ -73,7 +73,7 @@ def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
         return
     ideal = None
     if asked.phase_margin is None and stability.lag is not None:
-        ideal = ideal_phase(examined.definition, margin, stability.lag)
+        ideal = ideal_phase(examined.definition, margin, stability.lag, stability.linearisation.equivalent)
     least = asked.least_phase(ideal)
     if not phase < least:
         return
