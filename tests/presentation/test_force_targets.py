@@ -102,7 +102,7 @@ def test_stages_of_the_excitation_are_not_for_people(by_force):
 def test_two_runs_are_laid_beside_each_other_in_force(by_force):
     other = replace(by_force, signals={**by_force.signals, "measured.force": by_force.signals["target"]})
     labels = [axes.get_ylabel() for axes in compare_plots.histories(by_force, other).axes]
-    assert labels[:4] == ["force [N]", "force [N]", "F − f [N]", "difference [N]"]
+    assert labels[:5] == ["force [N]", "force [N]", "displacement [mm]", "F − f [N]", "difference [N]"]
     found = {row.signal: row for row in compare.agreements(by_force, other)}
     assert found["measured force"].delay == pytest.approx(2e-3, rel=1e-3)
     assert found["virtual interface"].identical

@@ -96,7 +96,8 @@ def test_the_page_fetches_nothing(steady_page: str) -> None:
 def test_plots_are_whole_svg_with_labels_and_ids_of_their_own(two_axes: Run) -> None:
     text = html.render(two_axes)
     drawings = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
-    assert len(drawings) == 2 * 4 + 2  # history, synchronisation, loop and command for each axis; poles, excitation
+    # history, synchronisation, loop and command for each axis; forces, poles, excitation
+    assert len(drawings) == 2 * 4 + 3
     for drawing in drawings:
         root = ElementTree.fromstring(drawing)
         assert root.get("role") == "img" and root.get("aria-label") and root.get("viewBox") and not root.get("width")

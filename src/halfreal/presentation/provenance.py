@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..definition.sections import ABOUT
 from ..records.run_file import definition_hash
 from ..runs.run import Run
 from .wording import date, in_time
@@ -26,7 +25,7 @@ def rig(run: Run) -> str:
 
 def about(run: Run) -> list[tuple[str, str]]:
     """The rig, and what people said of the test: names and texts."""
-    return [("rig", rig(run)), *((key, run.about[key]) for key in ABOUT if key in run.about)]
+    return [("rig", rig(run)), *sorted(run.about.items(), key=lambda item: (item[0] == "notes", item[0] != "operator"))]
 
 
 def of_run(run: Run) -> list[tuple[str, str]]:

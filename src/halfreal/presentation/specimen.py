@@ -70,8 +70,13 @@ def value(one: Property, of_model: bool = False) -> str:
         return "not known"
     if one.name in SHARES:
         return percent(found) + (f" ± {percent(spread)}" if np.isfinite(spread) else "")
-    unit = one.unit.replace("^2", "²")
-    return f"{number(found, 4)} ± {number(spread, 2)} {unit}" if np.isfinite(spread) else f"{number(found, 4)} {unit}"
+    unit, factor = one.unit.replace("^2", "²"), 1.0
+    if unit.startswith("N"):
+        large = max(abs(found), abs(one.met), abs(one.model)) if np.isfinite([one.met, one.model]).all() else abs(found)
+        factor, prefix = (1e-6, "M") if large >= 1e7 else (1e-3, "k") if large >= 1e4 else (1.0, "")
+        unit = prefix + unit
+    known = f" ± {number(factor * spread, 2)}" if np.isfinite(spread) else ""
+    return f"{number(factor * found, 4)}{known} {unit}"
 
 
 def table(run: Run) -> list[MetRow]:

@@ -45,7 +45,7 @@ def verdict(run: Run) -> Verdict:
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
-    if run.rests_on_a_model:
+    if run.rests_on_a_model and run.stability is not None:
         loop = f"With the model of the rig: {loop[:1].lower()}{loop[1:]}"
     if run.kind != "rehearsal":
         judged = f"The test was judged {run.verdict} before it ran. " if run.verdict else ""
