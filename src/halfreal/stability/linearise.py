@@ -185,16 +185,15 @@ def linearise(loop: Loop, period: int = 1) -> Linearisation:
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:
     """The linearisation of which ``matrix`` is the transition of all states at ``indices``, memory left out."""
-    memory = memory_of(loop, matrix, indices)
+    whole = Linearisation(matrix, loop.dt, period)
+    memory = None if whole.stable else memory_of(loop, indices)
     if memory is None:
-        return Linearisation(matrix, loop.dt, period)
+        return whole
     inner, outer = memory.bases()
     return Linearisation(outer @ matrix @ inner, loop.dt, period, memory.names)
 
 
-def memory_of(loop: Loop, matrix: np.ndarray, indices: np.ndarray) -> Memory | None:
-    """The memory among states whose transition is ``matrix``; None if there is none, as where every pole decays."""
-    if Linearisation(matrix, loop.dt).stable:
-        return None
+def memory_of(loop: Loop, indices: np.ndarray) -> Memory | None:
+    """The memory among states, of which some pole does not decay; None if there is none."""
     found = find_memory(loop, indices)
     return found if found.count else None

@@ -19,7 +19,7 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import derivative, memory_of
+from .linearise import Linearisation, derivative, memory_of
 
 PROBE = "probe"
 
@@ -64,7 +64,7 @@ def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
     n = states.size
     a, b, c = by_state[:n], by_probe[:n], by_state[n:]
-    memory = memory_of(loop, a, states)
+    memory = None if Linearisation(a, loop.dt).stable else memory_of(loop, states)
     if memory is not None:
         inner, outer = memory.bases()
         a, b, c = outer @ a @ inner, outer @ b, c @ inner

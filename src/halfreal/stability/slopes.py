@@ -66,16 +66,20 @@ def slope(image: Image, size: float) -> Slope:
     """The slopes of F, first tried with perturbations of ``size``."""
     first, blurred = _difference(image, size)
     second, blur = _difference(image, size / SHRUNK)
-    if np.all(_agree(first, second, blurred + blur)):
-        return Slope(first, np.zeros(first.shape, dtype=bool))
+    values, without = first.copy(), np.zeros(first.shape, dtype=bool)
+    others = np.flatnonzero(~_agree(first, second, blurred + blur))
+    if not others.size:
+        return Slope(values, without)
     felt = np.abs(first) >= NOTHING * np.nanmax(np.abs(first), initial=0.0)
     estimates, blurs = [first, second], [blurred, blur]
     for rung in range(2, SIZES):
         estimate, blur = _difference(image, size / SHRUNK**rung)
         estimates.append(estimate)
         blurs.append(blur)
-    entries = [_settled(*one) for one in zip(np.transpose(estimates), np.transpose(blurs), strict=True)]
-    return Slope(np.array([value for value, _ in entries]), felt & np.array([without for _, without in entries]))
+    every, blurred_by = np.array(estimates), np.array(blurs)
+    for i in others:
+        values[i], without[i] = _settled(every[:, i], blurred_by[:, i])
+    return Slope(values, felt & without)
 
 
 def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[float, bool]:
