@@ -161,7 +161,7 @@ def linearise(loop: Loop, period: int = 1) -> Linearisation:
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:
     """The linearisation of which ``matrix`` is the transition of all states at ``indices``, memory left out."""
-    memory = memory_of(loop, matrix, indices)
+    memory = memory_of(loop, matrix, indices) if period == 1 else None  # of several ticks, each leaves others alone
     if memory is None:
         return Linearisation(matrix, loop.dt, period)
     inner, outer = memory.bases()

@@ -15,6 +15,8 @@ held    a combination w·s with wB = 0 that no input changes (the part of A that
 unread  a combination that no output depends on, now or later (the part of A that cannot be observed in y): a counter,
         a sum of energies.  It may go on for ever, and nobody feels it.
 
+Both must hold over many calls, as a block may act in every tenth tick only.
+
 An integrator that is fed by the loop and acts on it is neither, and its pole stays: a loop that drifts is not stable.
 The loop's own state is then restricted to where nothing of what is held differs from its value at rest, and what is
 unread is left out; both leave all other poles exactly as they are.
@@ -36,6 +38,8 @@ from .slopes import Slope, first_size, slope
 
 ON_CIRCLE = 1e-7
 """Distance of |λ| from one within which a pole of a block alone neither grows nor decays."""
+WATCHED, STILL = 200, 1e-6
+"""Calls over which memory must stay as it is, and the part of its terms up to which it may seem to change."""
 RANK = 1e-9
 """Part of a direction that is left when it counts as new, in states that are scaled to what drives them."""
 
@@ -120,7 +124,54 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     n = mine.size
     a, b, c = whole[:n, :n], whole[:n, n:], whole[n:, :n]
     drifts = rest[0][mine] - state[mine]
-    return _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+    held, unread = _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+    return (
+        held if len(held) and _stays(loop, name, mine, held) else nothing,
+        unread if len(unread) and _stays_unread(loop, name, mine, unread) else nothing,
+    )
+
+
+def _went(loop: Loop, name: str, state: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """A block's state and all its outputs after ``WATCHED`` calls with inputs that are held; None at a fault."""
+    outputs = []
+    for later in range(WATCHED):
+        answer = loop.call(name, state, inputs, later)
+        if answer is None:
+            return None
+        state = answer[0]
+        outputs.append(answer[1])
+    return state, np.array(outputs).ravel()
+
+
+def _stays(loop: Loop, name: str, mine: np.ndarray, held: np.ndarray) -> bool:
+    """Whether what one call leaves alone is left alone by many: a block may act in some of its ticks only."""
+    state, inputs = loop.state_of(name), loop.inputs_of(name)
+    for i in range(inputs.size):
+        ends = []
+        for sign in (1.0, -1.0):
+            changed = inputs.copy()
+            changed[i] += sign * first_size(inputs[i])
+            ends.append(_went(loop, name, state, changed))
+        if ends[0] is None or ends[1] is None:
+            return False
+        moved = (ends[0][0] - ends[1][0])[mine]
+        if np.any(np.abs(held @ moved) > STILL * (np.abs(held) @ np.abs(moved))):
+            return False
+    return True
+
+
+def _stays_unread(loop: Loop, name: str, mine: np.ndarray, unread: np.ndarray) -> bool:
+    """Whether no output of many calls depends on what none of one call does."""
+    state, inputs = loop.state_of(name), loop.inputs_of(name)
+    for direction in unread:
+        ends = []
+        for sign in (1.0, -1.0):
+            changed = state.copy()
+            changed[mine] += sign * first_size(float(np.abs(state[mine]).max())) * direction
+            ends.append(_went(loop, name, changed, inputs))
+        if ends[0] is None or ends[1] is None or np.any(ends[0][1] != ends[1][1]):
+            return False
+    return True
 
 
 def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope], list[Slope]]:
