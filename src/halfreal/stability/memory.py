@@ -27,7 +27,7 @@ specimen that yields does, is for the rehearsal to tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +57,7 @@ class Memory:
 
     @property
     def count(self) -> int:
-        return len(self.held) + self.unread.shape[1]
+        return len(self.held) + int(self.unread.shape[1])
 
     def bases(self) -> tuple[np.ndarray, np.ndarray]:
         """Q, P with which x⁺ = A x + B u, y = C x becomes z⁺ = P A Q z + P B u, y = C Q z, without the memory.
@@ -131,32 +131,30 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     )
 
 
-def _went(loop: Loop, name: str, state: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """A block's state and all its outputs after ``WATCHED`` calls with inputs that are held; None at a fault."""
-    outputs = []
+Side = tuple[np.ndarray, np.ndarray]
+"""State and inputs of a block."""
+
+
+def _apart(loop: Loop, name: str, sides: tuple[Side, Side]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """By how much two sides' states and outputs differ after each of ``WATCHED`` calls, until one has a fault."""
+    states = [state for state, _ in sides]
     for later in range(WATCHED):
-        answer = loop.call(name, state, inputs, later)
-        if answer is None:
-            return None
-        state = answer[0]
-        outputs.append(answer[1])
-    return state, np.array(outputs).ravel()
+        ends = [loop.call(name, state, inputs, later) for state, (_, inputs) in zip(states, sides, strict=True)]
+        if ends[0] is None or ends[1] is None:
+            return
+        states = [ends[0][0], ends[1][0]]
+        yield ends[0][0] - ends[1][0], ends[0][1] - ends[1][1]
 
 
 def _stays(loop: Loop, name: str, mine: np.ndarray, held: np.ndarray) -> bool:
     """Whether what one call leaves alone is left alone by many: a block may act in some of its ticks only."""
     state, inputs = loop.state_of(name), loop.inputs_of(name)
     for i in range(inputs.size):
-        ends = []
-        for sign in (1.0, -1.0):
-            changed = inputs.copy()
-            changed[i] += sign * first_size(inputs[i])
-            ends.append(_went(loop, name, state, changed))
-        if ends[0] is None or ends[1] is None:
-            return False
-        moved = (ends[0][0] - ends[1][0])[mine]
-        if np.any(np.abs(held @ moved) > STILL * (np.abs(held) @ np.abs(moved))):
-            return False
+        by = np.zeros(inputs.size)
+        by[i] = first_size(inputs[i])
+        for moved, _ in _apart(loop, name, ((state, inputs + by), (state, inputs - by))):
+            if np.any(np.abs(held @ moved[mine]) > STILL * (np.abs(held) @ np.abs(moved[mine]))):
+                return False
     return True
 
 
@@ -164,12 +162,9 @@ def _stays_unread(loop: Loop, name: str, mine: np.ndarray, unread: np.ndarray) -
     """Whether no output of many calls depends on what none of one call does."""
     state, inputs = loop.state_of(name), loop.inputs_of(name)
     for direction in unread:
-        ends = []
-        for sign in (1.0, -1.0):
-            changed = state.copy()
-            changed[mine] += sign * first_size(float(np.abs(state[mine]).max())) * direction
-            ends.append(_went(loop, name, changed, inputs))
-        if ends[0] is None or ends[1] is None or np.any(ends[0][1] != ends[1][1]):
+        by = np.zeros(state.size)
+        by[mine] = first_size(float(np.abs(state[mine]).max())) * direction
+        if any(np.any(out != 0.0) for _, out in _apart(loop, name, ((state + by, inputs), (state - by, inputs)))):
             return False
     return True
 
@@ -188,15 +183,16 @@ def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope]
             return np.full(fields.size + outputs, np.nan)
         return np.append(answer[0][fields], answer[1])
 
-    def along(values: np.ndarray, at: int, by: float) -> np.ndarray:
-        changed = values.copy()
-        changed[at] += by
-        return changed
+    def by(values: np.ndarray, at: int, of_state: bool) -> Slope:
+        def moved(h: float) -> np.ndarray:
+            changed = values.copy()
+            changed[at] += h
+            return image(changed, inputs) if of_state else image(state, changed)
 
-    by_state = [slope(lambda h, i=i: image(along(state, i, h), inputs), first_size(state[i])) for i in fields]
-    by_input = [
-        slope(lambda h, i=i: image(state, along(inputs, i, h)), first_size(inputs[i])) for i in range(inputs.size)
-    ]
+        return slope(moved, first_size(values[at]))
+
+    by_state = [by(state, int(i), True) for i in fields]
+    by_input = [by(inputs, i, False) for i in range(inputs.size)]
     return by_state, by_input
 
 
