@@ -217,3 +217,29 @@ def test_plant_that_is_not_stable_is_told():
     unstable = StateSpace(np.array([[1.001]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), 1e-3)
     with pytest.raises(HalfrealError, match="grows as exp"):
         time_constant(unstable)
+
+
+# --- several harmonics together ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hz", [(5.0, 12.0), (14.0, 18.0)])
+def test_rate_that_is_told_of_several_harmonics_is_that_of_a_rehearsal(hz, tmp_path):
+    """The rehearsal is the whole loop; what is told comes from the linear plant."""
+    seconds = 60.0
+    time = 1e-3 * np.arange(int(seconds / 1e-3) + 2)
+    np.savetxt(tmp_path / "tones.csv", sum(np.cos(2 * np.pi * one * time) for one in hz), fmt="%.9g")
+    record = {"kind": "record", "file": str(tmp_path / "tones.csv"), "force": 1.0, "time_step": 1e-3}
+    test = definition(
+        HarmonicRls(frequencies=list(hz), transfer="model"),
+        excitation={"virtual": record},
+        timing={"step": 1e-3, "duration": seconds},
+    )
+    reason = chosen(test).choices[0].reason
+    assert "the gap closes as" in reason
+    told = float(reason.split("exp(")[1].split()[0])
+    gap = np.abs(build(test).run(int(seconds / 1e-3) - 1, record=("gap",)).log[:, 1])
+    peaks = gap[: len(gap) // 2500 * 2500].reshape(-1, 2500).max(axis=1)
+    late = np.arange(len(peaks)) >= np.argmax(peaks) + len(peaks) // 4
+    late &= peaks > 1e-6 * peaks.max()
+    seen = np.polyfit(2.5 * np.flatnonzero(late), np.log(peaks[late]), 1)[0]
+    assert seen < 0.0 and told == pytest.approx(seen, rel=0.4)

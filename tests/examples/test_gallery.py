@@ -23,11 +23,10 @@ ALIKE = {
     "baumgarte",
 }
 """Judged by the tests of their own example, or like another of it."""
-NO_GO = {"uncompensated", "under_compensated", "adaptive"}
+NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential"}
 MARGINAL = {
     "ideal_bench",  # fidelity error of the method as published
     "lms",  # still closing its gap
-    "rls_sequential",  # what was identified wrongly remains as a gap
     "rod",  # as published: prediction by a constant time
     "square",  # nine harmonics, of which the last are not closed
     "case_1",  # the benchmark's own controller

@@ -201,8 +201,10 @@ class Loop:
             position += int(np.size(value))
         raise KeyError(f"the state of block '{name}' has no field '{field}'")
 
-    def call(self, name: str, state: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """What one block alone makes of a state and of inputs at the loop's present time: its next state and outputs.
+    def call(
+        self, name: str, state: np.ndarray, inputs: np.ndarray, later: int = 0
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """What one block alone makes of a state and of inputs, now or so many ticks later: its next state and outputs.
 
         None if it has a fault or raises.  The loop is left as it is.
         """
@@ -210,7 +212,7 @@ class Loop:
         block, address = self.blocks[row], int(self._table[row, compiled.ROW_FUNCTION])
         p = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]].copy()
         s, u, y = state.copy(), np.append(inputs, 0.0), np.zeros(len(block.outputs) + 1)
-        ended = call_native(address, p, s, float(self.vector[compiled.TICK]) * self.dt, u, y)
+        ended = call_native(address, p, s, float(self.vector[compiled.TICK] + later) * self.dt, u, y)
         return (s, y[:-1]) if ended == (0, 0) else None
 
     def state_of(self, name: str) -> np.ndarray:

@@ -186,7 +186,8 @@ def linearise(loop: Loop, period: int = 1) -> Linearisation:
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:
     """The linearisation of which ``matrix`` is the transition of all states at ``indices``, memory left out."""
     whole = Linearisation(matrix, loop.dt, period)
-    memory = None if whole.stable else memory_of(loop, indices)
+    # of several ticks, each leaves others alone
+    memory = memory_of(loop, indices) if period == 1 and not whole.stable else None
     if memory is None:
         return whole
     inner, outer = memory.bases()

@@ -15,6 +15,8 @@ held    a combination w·s with wB = 0 that no input changes (the part of A that
 unread  a combination that no output depends on, now or later (the part of A that cannot be observed in y): a counter,
         a sum of energies.  It may go on for ever, and nobody feels it.
 
+Both must hold over many calls, as a block may act in every tenth tick only.
+
 An integrator that is fed by the loop and acts on it is neither, and its pole stays: a loop that drifts is not stable.
 The loop's own state is then restricted to where nothing of what is held differs from its value at rest, and what is
 unread is left out; both leave all other poles exactly as they are.
@@ -25,9 +27,8 @@ specimen that yields does, is for the rehearsal to tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.linalg import null_space, schur
@@ -37,6 +38,8 @@ from .slopes import Slope, first_size, slope
 
 ON_CIRCLE = 1e-7
 """Distance of |λ| from one within which a pole of a block alone neither grows nor decays."""
+WATCHED, STILL = 200, 1e-6
+"""Calls over which memory must stay as it is, and the part of its terms up to which it may seem to change."""
 RANK = 1e-9
 """Part of a direction that is left when it counts as new, in states that are scaled to what drives them."""
 
@@ -54,7 +57,7 @@ class Memory:
 
     @property
     def count(self) -> int:
-        return len(self.held) + len(self.unread.T)
+        return len(self.held) + int(self.unread.shape[1])
 
     def bases(self) -> tuple[np.ndarray, np.ndarray]:
         """Q, P with which x⁺ = A x + B u, y = C x becomes z⁺ = P A Q z + P B u, y = C Q z, without the memory.
@@ -121,7 +124,49 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     n = mine.size
     a, b, c = whole[:n, :n], whole[:n, n:], whole[n:, :n]
     drifts = rest[0][mine] - state[mine]
-    return _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+    held, unread = _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+    return (
+        held if len(held) and _stays(loop, name, mine, held) else nothing,
+        unread if len(unread) and _stays_unread(loop, name, mine, unread) else nothing,
+    )
+
+
+Side = tuple[np.ndarray, np.ndarray]
+"""State and inputs of a block."""
+
+
+def _apart(loop: Loop, name: str, sides: tuple[Side, Side]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """By how much two sides' states and outputs differ after each of ``WATCHED`` calls, until one has a fault."""
+    states = [state for state, _ in sides]
+    for later in range(WATCHED):
+        ends = [loop.call(name, state, inputs, later) for state, (_, inputs) in zip(states, sides, strict=True)]
+        if ends[0] is None or ends[1] is None:
+            return
+        states = [ends[0][0], ends[1][0]]
+        yield ends[0][0] - ends[1][0], ends[0][1] - ends[1][1]
+
+
+def _stays(loop: Loop, name: str, mine: np.ndarray, held: np.ndarray) -> bool:
+    """Whether what one call leaves alone is left alone by many: a block may act in some of its ticks only."""
+    state, inputs = loop.state_of(name), loop.inputs_of(name)
+    for i in range(inputs.size):
+        by = np.zeros(inputs.size)
+        by[i] = first_size(inputs[i])
+        for moved, _ in _apart(loop, name, ((state, inputs + by), (state, inputs - by))):
+            if np.any(np.abs(held @ moved[mine]) > STILL * (np.abs(held) @ np.abs(moved[mine]))):
+                return False
+    return True
+
+
+def _stays_unread(loop: Loop, name: str, mine: np.ndarray, unread: np.ndarray) -> bool:
+    """Whether no output of many calls depends on what none of one call does."""
+    state, inputs = loop.state_of(name), loop.inputs_of(name)
+    for direction in unread:
+        by = np.zeros(state.size)
+        by[mine] = first_size(float(np.abs(state[mine]).max())) * direction
+        if any(np.any(out != 0.0) for _, out in _apart(loop, name, ((state + by, inputs), (state - by, inputs)))):
+            return False
+    return True
 
 
 def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope], list[Slope]]:
@@ -138,18 +183,16 @@ def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope]
             return np.full(fields.size + outputs, np.nan)
         return np.append(answer[0][fields], answer[1])
 
-    def along_state(at: int, by: float) -> np.ndarray:
-        changed = state.copy()
-        changed[at] += by
-        return image(changed, inputs)
+    def by(values: np.ndarray, at: int, of_state: bool) -> Slope:
+        def moved(h: float) -> np.ndarray:
+            changed = values.copy()
+            changed[at] += h
+            return image(changed, inputs) if of_state else image(state, changed)
 
-    def along_input(at: int, by: float) -> np.ndarray:
-        changed = inputs.copy()
-        changed[at] += by
-        return image(state, changed)
+        return slope(moved, first_size(values[at]))
 
-    by_state = [slope(partial(along_state, int(i)), first_size(state[i])) for i in fields]
-    by_input = [slope(partial(along_input, i), first_size(inputs[i])) for i in range(inputs.size)]
+    by_state = [by(state, int(i), True) for i in fields]
+    by_input = [by(inputs, i, False) for i in range(inputs.size)]
     return by_state, by_input
 
 

@@ -38,6 +38,8 @@ POWER, STEADY, LEAST = 5, 1.3, 0.6
 last factor they tend to zero, and that is a slope."""
 UNCHANGED = 1.05
 """Mean factor up to which such estimates are one slope and rounding."""
+CLEAR = 1e5
+"""Times what rounding of the value itself may make of an estimate, which a jump is larger than."""
 NOTHING = 1e-15
 """Part of the largest estimate below which another one, in whatever unit, is rounding."""
 DENORMAL = 1e-290
@@ -92,7 +94,9 @@ def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[float, bool]:
     known = np.flatnonzero(np.isfinite(estimates))
     if known.size and not np.any(alike < known[0] + POWER):
         window = ratios[known[0] : known[0] + POWER]  # from the first size on: further down, rounding looks like it
-        if window.size == POWER and window.min() > LEAST and window.max() <= STEADY * window.min():
+        last = min(known[0] + POWER, len(estimates) - 1)
+        clear = abs(estimates[last]) > CLEAR * blurs[last]
+        if window.size == POWER and clear and window.min() > LEAST and window.max() <= STEADY * window.min():
             changes_with_size = abs(float(np.log(window).mean())) > np.log(UNCHANGED)
             return float(estimates[known[0]]), changes_with_size
     if alike.size:

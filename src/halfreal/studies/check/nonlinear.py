@@ -14,17 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...contracts.context import Purpose
 from ...definition.definition import Definition
 from ...definition.user_code import remembered
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs.build import build
+from ...runs.equivalent import UNDISTURBED
 from ...safety.limits import Limits
 from ...stability.linearise import matrix_of, slopes, without_memory
 
-UNDISTURBED = Purpose(ideal=True, endless=True)
 POINTS = 60
 LARGEST_FACTOR = 1024.0
 GROWN = 3.0

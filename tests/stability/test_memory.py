@@ -1,0 +1,103 @@
+"""Poles at λ = 1 of what is memory are left out, and those of a loop that drifts are not."""
+
+import numpy as np
+import pytest
+
+from halfreal.kernels.block import Block, Channel
+from halfreal.kernels.loop import Loop
+from halfreal.stability.linearise import linearise
+from kernels import blocks
+
+
+def offset_step(p, s, t, u, y):
+    """An elastoplastic spring whose offset moves where it yields, and a field that nobody uses."""
+    force = 10.0 * (u[0] - s.offset)
+    if abs(force) > 1.0:
+        s.offset = u[0] - np.sign(force) * 0.1
+        force = np.sign(force)
+    y[0] = force
+    return 0
+
+
+def increments_step(p, s, t, u, y):
+    """The same spring while it is elastic, by increments of its force: f − 10 u₀ is kept."""
+    s.force += 10.0 * (u[0] - s.last)
+    s.last = u[0]
+    y[0] = s.force
+    return 0
+
+
+def counting_step(p, s, t, u, y):
+    """A spring that counts its calls, sums its path, and integrates what it does not use."""
+    s.count += 1.0
+    s.path += abs(u[0])
+    s.sum += u[0]
+    y[0] = 10.0 * u[0]
+    return 0
+
+
+def integrating_step(p, s, t, u, y):
+    """A spring beside a force that integrates the displacement, and so drifts."""
+    s.sum += 1e-3 * u[0] * p.gain
+    y[0] = 10.0 * u[0] + s.sum
+    return 0
+
+
+def seldom_step(p, s, t, u, y):
+    """The same, but it takes in the displacement in every tenth call only."""
+    s.count += 1.0
+    if s.count >= 10.0:
+        s.count = 0.0
+        s.sum += 1e-2 * u[0]
+    y[0] = 10.0 * u[0] + s.sum
+    return 0
+
+
+def drifting_step(p, s, t, u, y):
+    """A force that rises by itself for ever."""
+    s.sum += 1e-3
+    y[0] = 10.0 * u[0] + s.sum
+    return 0
+
+
+def linearised(step, state, **parameters):
+    specimen = Block("rig", step, ("command",), (Channel("force", "N"),), parameters=parameters, state=state)
+    oscillator = blocks.oscillator()
+    loop = Loop([oscillator, blocks.passing("guard", "target", "command")], outer=[specimen], dt=1e-3)
+    loop.state("virtual")["x"][:] = 0.0
+    loop.run(3)
+    return linearise(loop)
+
+
+def spring_step(p, s, t, u, y):
+    y[0] = 10.0 * u[0]
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("step", "state", "names"),
+    [
+        (offset_step, {"offset": 0.0, "unused": 3.0}, {"rig.offset", "rig.unused"}),
+        (increments_step, {"force": 0.0, "last": 0.0}, {"rig.force", "rig.last"}),
+        (counting_step, {"count": 0.0, "path": 0.0, "sum": 0.0}, {"rig.count", "rig.path", "rig.sum"}),
+    ],
+)
+def test_memory_is_no_pole_of_the_loop(step, state, names):
+    found, plain = linearised(step, state), linearised(spring_step, {})
+    assert set(found.memory) == names and not plain.memory
+    assert found.spectral_radius == pytest.approx(plain.spectral_radius, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("step", "state"),
+    [(drifting_step, {"sum": 0.0}), (seldom_step, {"count": 0.0, "sum": 0.0})],
+)
+def test_what_drifts_or_is_driven_now_and_then_is_not_taken_for_memory(step, state):
+    found = linearised(step, state)
+    assert not found.stable and "rig.sum" not in found.memory
+
+
+def test_an_integrator_that_is_fed_and_felt_keeps_its_pole():
+    """With a gain of 0 nothing feeds it; with any other its pole leaves 1, and it is not memory."""
+    assert linearised(integrating_step, {"sum": 0.0}, gain=0.0).memory == ("rig.sum",)
+    assert not linearised(integrating_step, {"sum": 0.0}, gain=1.0).memory
