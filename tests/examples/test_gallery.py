@@ -24,6 +24,17 @@ ALIKE = {
 }
 """Judged by the tests of their own example, or like another of it."""
 NO_GO = {"uncompensated", "under_compensated", "adaptive"}
+MARGINAL = {
+    "ideal_bench",  # fidelity error of the method as published
+    "lms",  # still closing its gap
+    "rls_sequential",  # what was identified wrongly remains as a gap
+    "rod",  # as published: prediction by a constant time
+    "square",  # nine harmonics, of which the last are not closed
+    "case_1",  # the benchmark's own controller
+    "case_4",
+    "stepped_bare",  # no compensation
+}
+"""Stable, and below acceptance."""
 
 
 def test_no_loop_of_the_gallery_allocates_in_a_tick():
@@ -36,8 +47,15 @@ def test_no_loop_of_the_gallery_allocates_in_a_tick():
 def test_verdicts_are_those_the_gallery_tells(path):
     definition = halfreal.load(path)
     if definition.slow is not None:  # its ticks are long, and their beginning tells
-        definition = with_values(definition, {"timing.duration": SLOW_TICKS * definition.timing.step})
-    assert halfreal.check(definition).verdict == ("NO-GO" if path.stem in NO_GO else "GO")
+        definition = with_values(
+            definition,
+            {
+                "timing.duration": SLOW_TICKS * definition.timing.step,
+                "acceptance": {"synchronisation": "none", "fidelity": "none"},  # so short a piece tells no errors
+            },
+        )
+    due = "NO-GO" if path.stem in NO_GO else "MARGINAL" if path.stem in MARGINAL else "GO"
+    assert halfreal.check(definition, remedies=False).verdict == due
 
 
 def loaded(name):

@@ -112,8 +112,8 @@ def definition(*, reference=None, **rig):
 
 
 def test_a_definition_with_it_is_rehearsed_and_checked():
-    found = halfreal.check(definition(actuator={"delay": 5e-3, "kind": "delay"}))
-    assert found.verdict == "GO"
+    found = halfreal.check(definition(actuator={"delay": 5e-3, "kind": "delay"}), remedies=False)
+    assert found.verdict == "MARGINAL"  # nothing makes up for the delay: its synchronisation error
     assert np.abs(found.rehearsal.signals["rig.place"].values).max() > 1e-4
     whole = definition()
     poles = halfreal.check(whole).linearisation

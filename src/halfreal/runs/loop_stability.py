@@ -19,11 +19,11 @@ from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from ..stability.linearise import Linearisation, linearise
 from ..stability.margins import DelayMargin, delay_margin
-from ..stability.open_loop import open_loop
+from ..stability.open_loop import open_loop, open_loop_and
 from .build import SETTLING_TICKS, build
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
-from .rig_lag import RigLag, rig_lag
+from .rig_lag import RigLag, followed, rig_lag
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
@@ -112,8 +112,9 @@ def loop_stability(definition: Definition) -> LoopStability:
     margin, critical, lag = None, None, None
     try:
         cut = cut_loop(definition)
-        lag = rig_lag(definition, cut)
-        margin = delay_margin(open_loop(cut))
+        opened, answer = open_loop_and(cut, followed(definition))
+        lag = rig_lag(definition, cut, answer)
+        margin = delay_margin(opened)
         critical = critical_delay(definition)
     except HalfrealError as error:
         caveats.append(f"margins are not known: {error}")

@@ -19,7 +19,6 @@ import numpy as np
 from ..contracts.state_space import StateSpace
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
-from ..stability.open_loop import answer
 
 POINTS = 200
 """Frequencies over which the phase is followed up to the one that is asked for."""
@@ -58,17 +57,20 @@ class RigLag:
         return float(lags[place]), self.axes[place] if len(self.axes) > 1 else ""
 
 
-def rig_lag(definition: Definition, loop: Loop) -> RigLag | None:
-    """Of the rig in a loop that is cut at its command and settled; None if it does not follow in slow motion.
+def followed(definition: Definition) -> list[str]:
+    """Channels of what is measured of what the rig is commanded in, on the axes that are commanded."""
+    names = definition.interface.channels(f"measured.{definition.commands}")
+    return [names[i] for i in definition.interface.commanded_at]
 
-    Nor is a lag known where a rig is not commanded in what is asked of it.
+
+def rig_lag(definition: Definition, loop: Loop, answer: StateSpace) -> RigLag | None:
+    """Of the rig in a loop that is cut at its command, by its ``answer`` from the probe to what is ``followed``.
+
+    None if it does not follow in slow motion, or is not commanded in what is asked of it.
     """
-    axes = definition.interface
+    axes, names, model = definition.interface, followed(definition), seen(answer)
     if definition.commands != definition.targets:
         return None
-    followed = axes.channels(f"measured.{definition.commands}")
-    names = [followed[i] for i in axes.commanded_at]
-    model = seen(answer(loop, names))
     written = next(row for row, block in enumerate(loop.blocks) if any(one.name == names[0] for one in block.outputs))
     ahead = loop.dt if written > loop.row("guard") else 0.0  # what the rig writes at the end of a tick is of the next
     try:

@@ -44,8 +44,15 @@ def probe(axes: int, unit: str) -> Block:
 
 def open_loop(loop: Loop) -> StateSpace:
     """L of a loop that was built with its rig on the probe."""
-    found = answer(loop, [name.replace(PROBE, "command", 1) for name in _probed(loop)])
-    return StateSpace(found.a, found.b, -found.c, -found.d, found.dt)
+    return open_loop_and(loop, ())[0]
+
+
+def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace, StateSpace]:
+    """L, and what ``answer`` tells of channels, measured together."""
+    commands = [name.replace(PROBE, "command", 1) for name in _probed(loop)]
+    both, n = answer(loop, [*commands, *names]), len(commands)
+    a, b, c, d, dt = both.a, both.b, both.c, both.d, both.dt
+    return StateSpace(a, b, -c[:n], -d[:n], dt), StateSpace(a, b, c[n:], d[n:], dt)
 
 
 def answer(loop: Loop, names: Sequence[str]) -> StateSpace:

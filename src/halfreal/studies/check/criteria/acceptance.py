@@ -102,7 +102,7 @@ def of_errors(examined: Examined) -> Iterable[Finding]:
     rows = measures(run, since(run))
     for name in ERRORS:
         row, most = worst(rows, name), asked.most(name)
-        if row is None or row.samples < FEWEST_SAMPLES or row.nrmse <= most or most == np.inf:
+        if row is None or row.samples < FEWEST_SAMPLES or not row.nrmse > most:
             continue
         axis = "" if len(run.interface) == 1 else f" on axis {row.axis}"
         what = (
@@ -110,7 +110,7 @@ def of_errors(examined: Examined) -> Iterable[Finding]:
             if name == "synchronisation"
             else "the target against the reference"
         )
-        size = "no number" if np.isnan(row.nrmse) else f"{100 * row.nrmse:.3g} %"
+        size = f"{100 * row.nrmse:.3g} %"
         text = f"a {name} error of {size}{axis} in the rehearsal, where {100 * most:g} % are accepted ({what}, RMS)"
         yield Finding("marginal", text, row.nrmse, most, name=f"accepted {name} error", room=0.0)
 

@@ -13,6 +13,8 @@ from ....runs.loop_stability import LoopStability, finite
 from ....stability.margins import DelayMargin
 from ..examined import Examined
 
+WORTH_TELLING = 40.0
+"""Gain margin [dB] of a loop that bears any delay, up to which it is told."""
 ALIKE = 0.02
 """Part by which the lag at the critical crossover may differ from that in slow motion to be told once."""
 
@@ -25,9 +27,9 @@ def margins(examined: Examined) -> Iterable[Finding]:
     further = finite(margin.critical_delay)
     name, room = least_room(stability, margin)
     if further is None:
-        told = margin.as_text() if np.isfinite(margin.gain_margin_db) else ""
-        text = "bears any further delay: the loop gain never reaches 1"
-        yield Finding("note", f"{text}; {told}" if told else text, name=name, room=room)
+        text, gain = "bears any further delay: the loop gain never reaches 1", margin.gain_margin_db
+        told = f"; gain margin {gain:.3g} dB" if gain < WORTH_TELLING else ""
+        yield Finding("note", text + told, name=name, room=room)
         return
     share = stability.delay_share
     beside = "" if share is None else f", {100 * share:.0f} % of {lag_text(stability)}"
