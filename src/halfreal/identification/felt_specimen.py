@@ -89,7 +89,7 @@ def felt(
     look at; with the ``window`` of a record to be compared with they are taken as they are.  ``inertia`` is False where
     time stands still between samples.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit  # far lighter than scipy.stats: a run is waited for by its operator
 
     displacement, force = displacement - displacement.mean(axis=0), force - force.mean(axis=0)
     moving = np.arange(displacement.shape[1]) if axes is None else np.array(axes, dtype=int)
@@ -135,7 +135,7 @@ def felt(
         freedom = counted / (PARZEN * lags)
         if freedom < 1.0:
             return None
-        quantile = student.ppf(0.975, freedom)
+        quantile = float(stdtrit(freedom, 0.975))
         error = np.empty_like(found)
         for i in range(len(moving)):
             covariance = inverse @ long_run(with_these * left[:, i : i + 1], lags) @ inverse.T
@@ -178,7 +178,7 @@ def above_noise(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def weigh(signals: np.ndarray, step: float, width: float, every: int) -> list[np.ndarray]:
     """g ∗ s, g' ∗ s and g'' ∗ s at places so many samples apart, where g lies wholly within the record."""
-    from scipy.signal import fftconvolve
+    from scipy.fft import irfft, next_fast_len, rfft
 
     reach = int(np.ceil(REACH * width / step))
     t = np.arange(-reach, reach + 1) * step
@@ -186,7 +186,10 @@ def weigh(signals: np.ndarray, step: float, width: float, every: int) -> list[np
     g /= g.sum()
     kernels = (g, -t / width**2 * g, (t**2 / width**2 - 1.0) / width**2 * g)
     # a convolution turns the kernel round, so that the derivative of g ∗ s is g' ∗ s
-    return [fftconvolve(signals, kernel[:, None], mode="valid", axes=0)[::every] for kernel in kernels]
+    length = next_fast_len(len(signals), real=True)
+    transformed = rfft(signals, length, axis=0)
+    whole = (irfft(transformed * rfft(kernel, length)[:, None], length, axis=0) for kernel in kernels)
+    return [one[2 * reach : len(signals)][::every] for one in whole]
 
 
 def long_run(scores: np.ndarray, lags: float) -> np.ndarray:

@@ -34,10 +34,10 @@ class RigRecord(Record):
     """
 
     def __init__(
-        self, definition: Definition, channels: Sequence[Channel], output: Path, rig: Mapping[str, str]
+        self, definition: Definition, channels: Sequence[Channel], output: Path, rig: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(output, len(channels), definition.period)
-        self._definition, self._channels, self._rig = definition, channels, rig
+        self._definition, self._channels, self._rig = definition, channels, rig or {}
         self._said: list[str] = []
         self._thread = threading.Thread(target=self._record, name="halfreal rig's record", daemon=True)
 
