@@ -101,3 +101,24 @@ def test_an_integrator_that_is_fed_and_felt_keeps_its_pole():
     """With a gain of 0 nothing feeds it; with any other its pole leaves 1, and it is not memory."""
     assert linearised(integrating_step, {"sum": 0.0}, gain=0.0).memory == ("rig.sum",)
     assert not linearised(integrating_step, {"sum": 0.0}, gain=1.0).memory
+
+
+def alternating_step(p, s, t, u, y):
+    """A spring with a sum of alternating signs that is neither driven nor read, one pole at λ = −1 for both."""
+    s.x = -s.x
+    y[0] = 10.0 * u[0]
+    return 0
+
+
+def rough_step(p, s, t, u, y):
+    """A sum of alternating signs that takes in the displacement, and that nothing reads."""
+    s.x = 2.0 * u[0] - s.x
+    y[0] = 10.0 * u[0]
+    return 0
+
+
+@pytest.mark.parametrize("step", [alternating_step, rough_step])
+def test_a_pole_that_is_held_and_unread_takes_one_state_with_it(step):
+    found, plain = linearised(step, {"x": 1.0}), linearised(spring_step, {})
+    assert found.memory == ("rig.x",)
+    np.testing.assert_allclose(found.eigenvalues, plain.eigenvalues, rtol=1e-9, atol=1e-12)

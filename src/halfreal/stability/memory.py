@@ -73,7 +73,11 @@ class Memory:
                 follow = others.T.copy()
                 follow[pivot] = -np.delete(now, pivot) / now[pivot]
                 inner, outer = inner @ follow, others @ outer
-        for column in self.unread.T:
+        # what is held is gone already: of a pole that is both, one state is taken out, and not two
+        left = self.unread
+        if len(self.held) and left.size:
+            left = left @ null_space(self.held @ left, rcond=RANK)
+        for column in left.T:
             now = outer @ column
             pivot = int(np.argmax(np.abs(now))) if now.size else 0
             if now.size and abs(now[pivot]) > RANK:  # all states that differ by it are one
