@@ -28,7 +28,8 @@ demo: $(BIN)/.halfreal
 	@echo 'halfreal rehearse $(DEMO)'
 	@$(BIN)/halfreal rehearse $(DEMO) --force --output results/demo.h5
 	@echo 'halfreal run $(DEMO) --with-rig --start'
-	@$(BIN)/halfreal run $(DEMO) --with-rig --start --force --output results/demo.run.h5
+	@# 1: not accepted, as on a busy machine without a real-time kernel; the page tells why
+	@$(BIN)/halfreal run $(DEMO) --with-rig --start --force --output results/demo.run.h5 || [ $$? -eq 1 ]
 	@echo 'halfreal report results/demo.run.h5 --compare results/demo.h5'
 	@$(BIN)/halfreal report results/demo.run.h5 --compare results/demo.h5 --force --output results/demo.html
 

@@ -148,7 +148,7 @@ def inverse_remedy(definition: Definition) -> list[str]:
 
 def so(definition: Definition, coupling: Coupling) -> str:
     """What the test is with a coupling that makes its loop stable, for people."""
-    return {"GO": ": a GO", "MARGINAL": ": stable, and below acceptance"}.get(trial(definition, coupling), "")
+    return {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}.get(trial(definition, coupling), "")
 
 
 def prediction_remedy(definition: Definition, delay: float | None) -> list[str]:
