@@ -148,7 +148,8 @@ def inverse_remedy(definition: Definition) -> list[str]:
 
 def so(definition: Definition, coupling: Coupling) -> str:
     """What the test is with a coupling that makes its loop stable, for people."""
-    return {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}.get(trial(definition, coupling), "")
+    words = {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}
+    return words.get(trial(definition, coupling), "")
 
 
 def prediction_remedy(definition: Definition, delay: float | None) -> list[str]:
