@@ -25,11 +25,13 @@ from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from . import floquet
 from .carry_over import carried_over
-from .shooting import FEWEST_TICKS, DivergedError, End, Shooting, shooting_of, unresolved_text
+from .shooting import FEWEST_TICKS, PART, DivergedError, End, Shooting, shooting_of, unresolved_text
 
 CONVERGED, ACCEPTED = 1e-9, 1e-6
 """Residual, as a part of the motion, at which Newton's method ends, and that is accepted where it gets no better."""
-MOST = 30
+KEEPS = 0.1
+"""Factor by which an iteration must shrink the residual for its Jacobian to be used again."""
+MOST = 20
 """Iterations."""
 LARGEST_STEP, LARGEST_STRETCH = 0.3, 0.1
 """Of one iteration: part of the motion, and of the period."""
@@ -154,7 +156,9 @@ def refine(
     x, n = shooting.start, shooting.start.size
     end = shooting.run(x, ticks)
     scale, first = shooting.scale, amplitude_of(end, channel)
-    reference, best, phase = x, np.inf, _phase(end, scale)
+    reference, best, last, phase = x, np.inf, np.inf, _phase(end, scale)
+    slopes: _Slopes | None = None
+    part = PART
     for _ in range(MOST):
         residual = [(end.state - x) / scale]
         if free:
@@ -166,8 +170,12 @@ def refine(
         size = float(np.linalg.norm(wrong) / np.sqrt(n))
         if size < CONVERGED or (size < ACCEPTED and size > 0.5 * best):
             break
-        best = min(best, size)
-        step = _solved(_Slopes(shooting, x, ticks, end, phase, free, channel, number, pin, loop_at), wrong)
+        if slopes is None or size > KEEPS * last:
+            # a law with a corner is met at ticks only: where small slopes do not lead on, those over a tick's motion may
+            part = PART if size < 0.5 * last or part > PART else 3.0 / ticks
+            slopes = _Slopes(shooting, x, ticks, end, phase, free, channel, number, pin, loop_at, part)
+        best, last = min(best, size), size
+        step = slopes.solved(wrong)
         by_state, rest = step[:n], step[n:]
         stretch = float(rest[0]) if free else 0.0
         factor = min(
@@ -185,7 +193,7 @@ def refine(
             if shooting.entries.size != before.entries.size:  # other states: the phase is counted from here
                 x = reference = shooting.start
                 scale, n = shooting.scale, x.size
-                phase = _phase(shooting.run(x, ticks), scale)
+                phase, slopes = _phase(shooting.run(x, ticks), scale), None
         if ticks < FEWEST_TICKS:
             raise NoCycleError(unresolved_text(ticks))
         end = shooting.run(x, ticks)
@@ -239,7 +247,9 @@ class _Slopes:
         number: float | None,
         pin: Pin | None,
         loop_at: Callable[[float], Loop] | None,
+        part: float,
     ) -> None:
+        self.part = part
         self.shooting, self.x, self.ticks, self.end, self.phase = shooting, x, ticks, end, phase
         self.free, self.channel, self.pin = free, channel, pin
         self.n = x.size
@@ -263,12 +273,24 @@ class _Slopes:
                 return state, (amplitude_of(other, self.channel) - self.amplitude) / by
         raise NoCycleError("the loop has another number of states on both sides of this value")
 
+    @cached_property
+    def _whole(self) -> np.ndarray:
+        return np.array([self(unit) for unit in np.eye(self.size)]).T
+
+    def solved(self, wrong: np.ndarray) -> np.ndarray:
+        """Newton's step."""
+        if self.n <= floquet.DENSE:
+            return np.asarray(np.linalg.lstsq(self._whole, -wrong, rcond=1e-13)[0])
+        operator = LinearOperator((self.size, self.size), matvec=lambda v: self(np.ravel(v)), dtype=float)
+        step, _ = gmres(operator, -wrong, rtol=1e-4, restart=80, maxiter=2)
+        return np.asarray(step)
+
     def __call__(self, v: np.ndarray) -> np.ndarray:
         n, scale = self.n, self.shooting.scale
         state, amplitude = np.zeros(n), 0.0
         if np.any(v[:n]):
             size = float(np.abs(v[:n]).max())
-            moved = self.shooting.along(self.x, self.ticks, v[:n] / size * scale)
+            moved = self.shooting.along(self.x, self.ticks, v[:n] / size * scale, self.part)
             state = size * moved.state / scale - v[:n]
             amplitude = size * float(self.by_signal @ moved.signals[:, self.channel])
         answer = [state]
@@ -281,16 +303,6 @@ class _Slopes:
             along = self.pin.along_number * v[-1] + self.pin.along_amplitude * amplitude / self.pin.amplitude_scale
             answer.append(np.array([along]))
         return np.concatenate(answer)
-
-
-def _solved(slopes: _Slopes, wrong: np.ndarray) -> np.ndarray:
-    """Newton's step."""
-    if slopes.n <= floquet.DENSE:
-        matrix = np.array([slopes(unit) for unit in np.eye(slopes.size)]).T
-        return np.asarray(np.linalg.lstsq(matrix, -wrong, rcond=1e-13)[0])
-    operator = LinearOperator((slopes.size, slopes.size), matvec=lambda v: slopes(np.ravel(v)), dtype=float)
-    step, _ = gmres(operator, -wrong, rtol=1e-6, restart=80, maxiter=3)
-    return np.asarray(step)
 
 
 def cycle_near(loop: Loop, ticks: float, channels: tuple[str, ...], step: int = 1, channel: int = 0) -> Cycle:
