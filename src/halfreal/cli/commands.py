@@ -32,6 +32,7 @@ COMMANDS = (
     "running:resume",
     "running:rig",
     "charts:chart",
+    "continuation:continue_",
     "sweep:sweep",
     "tune:tune",
     "benchmark:benchmark",
@@ -86,7 +87,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
 
 
 for command in found(__package__, COMMANDS):
-    app.command()(told(quietly(command)))
+    app.command(command.__name__.rstrip("_"))(told(quietly(command)))  # "continue" is a word of Python
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ class Free:
 def free_motion(loop: Loop, mode: Mode, amplitude: float, channel: str, settle: bool = False) -> Free:
     """Free motion from an amplitude on, for three windows, or until it has settled."""
     loop.vector[:] = mode.rest + amplitude * mode.direction.real
-    ticks = max(int(round(WINDOW * mode.ticks)), 8)
+    ticks = max(round(WINDOW * mode.ticks), 8)
     guard = loop.index.get(GUARD_MODE, FAULT)
     sizes: list[float] = []
     found = Free(amplitude, np.inf, np.inf, mode.ticks, None)

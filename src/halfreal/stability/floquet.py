@@ -35,7 +35,9 @@ def multipliers(shooting: Shooting, start: np.ndarray, ticks: float, part: float
     """
     n = start.size
     if n > DENSE:
-        operator = LinearOperator((n, n), lambda v: shooting.image(start, ticks, np.real(np.ravel(v)), part), dtype=float)
+        operator = LinearOperator(
+            (n, n), lambda v: shooting.image(start, ticks, np.real(np.ravel(v)), part), dtype=float
+        )
         try:
             return ordered(eigs(operator, k=SOME, v0=np.ones(n), return_eigenvectors=False, tol=1e-8))
         except ArpackError:  # which happens where few multipliers are not nothing

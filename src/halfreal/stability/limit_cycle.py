@@ -85,12 +85,13 @@ class Cycle:
     def amplitudes(self) -> np.ndarray:
         """Half the way between the extremes of each channel."""
         high, low = (extreme(sign * self.end.signals) for sign in (1.0, -1.0))
-        return 0.5 * (high + low)
+        return np.asarray(0.5 * (high + low))
 
     @property
     def peaks(self) -> np.ndarray:
         """Largest absolute values of each channel."""
-        return np.maximum(*(extreme(sign * self.end.signals) for sign in (1.0, -1.0)))
+        high, low = (extreme(sign * self.end.signals) for sign in (1.0, -1.0))
+        return np.asarray(np.maximum(high, low))
 
     @cached_property
     def _multipliers(self) -> tuple[np.ndarray, float]:
@@ -171,7 +172,7 @@ def refine(
         if size < CONVERGED or (size < ACCEPTED and size > 0.5 * best):
             break
         if slopes is None or size > KEEPS * last:
-            # a law with a corner is met at ticks only: where small slopes do not lead on, those over a tick's motion may
+            # a law with a corner is met at ticks only: where small slopes lead nowhere, those over a tick's motion may
             part = PART if size < 0.5 * last or part > PART else 3.0 / ticks
             slopes = _Slopes(shooting, x, ticks, end, phase, free, channel, number, pin, loop_at, part)
         best, last = min(best, size), size
@@ -227,9 +228,10 @@ def _failed(shooting: Shooting, end: End, x: np.ndarray) -> str:
 
 
 def _off(pin: Pin, number: float, amplitude: float) -> float:
-    return pin.along_number * (number - pin.number) / pin.number_scale + pin.along_amplitude * (
-        amplitude - pin.amplitude
-    ) / pin.amplitude_scale
+    return (
+        pin.along_number * (number - pin.number) / pin.number_scale
+        + pin.along_amplitude * (amplitude - pin.amplitude) / pin.amplitude_scale
+    )
 
 
 class _Slopes:

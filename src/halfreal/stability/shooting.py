@@ -1,4 +1,4 @@
-"""Periodic motion of a compiled loop as the zero of a function: shooting over a period that is no whole number of ticks.
+"""Periodic motion of a compiled loop by shooting over a period that need be no whole number of ticks.
 
 A limit cycle of a sampled loop is a closed curve x(φ) that its tick carries along, F(x(φ)) = x(φ + ω Δt).  Its period
 T = (N + θ) Δt seldom ends at a tick, so the state there is that of the polynomial through the six ticks around it,
@@ -6,8 +6,8 @@ T = (N + θ) Δt seldom ends at a tick, so the state there is that of the polyno
     x(T) = Σ_j w_j(θ) F^{N−2+j}(x),   j = 0 … 5
 
 whose error is of the sixth order in 2π/N; the difference to the polynomial through the four middle ticks is told as
-``unresolved``.  The slopes of x(T) by the state are measured on the loop that runs, each at a size that suits the state:
-a part of how far it moves along the motion.
+``unresolved``.  The slopes of x(T) by the state are measured on the loop that runs, each at a size that suits the
+state: a part of how far it moves along the motion.
 
 Which entries of the loop's vector count is found out by experiment.  All that move are tried: those that the loop's
 linearisation leaves out (held adaptions, a permanent set, room for intermediate results) count if what they are makes a
@@ -74,7 +74,7 @@ class Shooting:
     @property
     def start(self) -> np.ndarray:
         """The entries at the beginning."""
-        return self.base[self.entries]
+        return np.asarray(self.base[self.entries])
 
     def on(self, loop: Loop) -> Shooting:
         """The same motion of another loop with the same layout, such as one with another number."""
@@ -192,4 +192,4 @@ def is_read(loop: Loop, entry: int, size: float, ticks: int, channels: Sequence[
         loop.vector[entry] += by
         logs.append(loop.run(ticks, record=channels, event_room=0).log[:, 1:])
     loop.vector[:] = base
-    return logs[0].shape != logs[1].shape or not np.array_equal(*logs)
+    return logs[0].shape != logs[1].shape or not np.array_equal(logs[0], logs[1])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,36 +23,25 @@ from ...definition.uncertainty import quantity_at
 from ...errors import HalfrealError
 from ...figures import new_figure, styled
 from ...stability.arclength import Frame, followed, pinned
-from ...stability.floquet import crossing
 from ...stability.limit_cycle import Cycle
-from ...stability.shooting import Shooting
+from ...stability.shooting import shooting_of
+from ..check.nonlinear import is_nonlinear
 from .family import Family
 from .hopf import Hopf, hopf_points
 from .limit_cycles import expected_motion, limit_cycles
 from .periodic_motion import PeriodicMotion, kept
+from .specials import NEUTRAL, Special, specials_of, stability_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NEUTRAL = 1e-3
-"""Distance of |μ| from 1 within which a cycle counts as neither stable nor unstable."""
 SMALLEST = 5e-3
 """Amplitude, as a part of the largest on the diagram, at which families begin at a Hopf point."""
 REACH = 3.0
-"""Largest amplitude on the diagram, in those of the largest motion expected and of the cycles at the operating point."""
+"""Largest amplitude on the diagram, in those of the motion expected and of the cycles at the operating point."""
 MOST_CYCLES = 400
 """Of one family."""
-Kind = Literal["fold", "period doubling", "Neimark–Sacker", "branch point"]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Special:
-    """Where a family changes: a number, an amplitude, and how."""
-
-    kind: Kind
-    number: float
-    amplitude: float
 
 
 @dataclass(frozen=True)
@@ -77,7 +66,7 @@ class Branch:
     @property
     def sizes(self) -> np.ndarray:
         """Largest |μ| of each."""
-        return np.array([abs(one.multipliers[0]) if one.multipliers.size else 0.0 for one in self.cycles])
+        return np.array([one.largest_multiplier for one in self.cycles])
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class Continuation:
     def summary(self) -> str:
         """A line for each thing that was found."""
         lines = [f"{self.place} from {self.text(self.low)} to {self.text(self.high)}"]
-        lines += [f"{one.text(self.text(one.number))}" for one in self.hopf]
+        lines += [one.text(self.text(one.number), self.amplitude_unit) for one in self.hopf]
         for branch in self.branches:
             lines.append(self._of_branch(branch))
             for one in branch.specials:
@@ -132,11 +121,6 @@ class Continuation:
         return figure
 
 
-def stability_of(size: float) -> str:
-    """Of a cycle with this largest |μ|."""
-    return "neutral" if abs(size - 1.0) < NEUTRAL else "stable" if size < 1.0 else "unstable"
-
-
 def continuation(
     definition: Definition,
     place: str,
@@ -151,6 +135,12 @@ def continuation(
     Left out, the range is from zero to twice the number's value.  ``largest`` is the amplitude [m or rad] up to which
     cycles are followed.
     """
+    value_at(definition, place)
+    if not is_nonlinear(definition):
+        raise HalfrealError(
+            "nothing in this loop is nonlinear: its motion grows or decays alike at every amplitude, and it has no "
+            "limit cycles; halfreal chart shows where it is stable"
+        )
     family = Family(definition, place)
     low, high, unit = checked_range(definition, family, place, low, high)
     value, expected = value_at(definition, place), expected_motion(definition)
@@ -158,7 +148,9 @@ def continuation(
     tell(0, 100)
     hopf, growth = hopf_points(family, low, high)
     tell(20, 100)
-    seeds = [one for number in dict.fromkeys((value, low, high)) for one in found_at(family, number, low, high, expected)]
+    seeds = [
+        one for number in dict.fromkeys((value, low, high)) for one in found_at(family, number, low, high, expected)
+    ]
     axis = hopf[0].axis if hopf else seeds[0][1].axis if seeds else 0
     if largest is None:
         largest = REACH * max([expected, *(one.amplitude for number, one in seeds if number == value)])
@@ -194,9 +186,7 @@ def continuation(
         behind = taken(frame, family, cycle, np.array([-1.0, 0.0]))
         branches.append(wrapped([*reversed(behind), cycle, *ahead]))
     tell(100, 100)
-    return Continuation(
-        place, unit, low, high, value, of[axis], tuple(judged), tuple(branches), largest, growth
-    )
+    return Continuation(place, unit, low, high, value, of[axis], tuple(judged), tuple(branches), largest, growth)
 
 
 def checked_range(
@@ -216,11 +206,15 @@ def checked_range(
         try:
             family.loop_at(end)
         except DefinitionError as error:
-            raise HalfrealError(f"the range of '{place}' leaves what is valid: {error}; give a narrower range") from error
+            raise HalfrealError(
+                f"the range of '{place}' leaves what is valid: {error}; give a narrower range"
+            ) from error
     return low, high, "1" if quantity is None else quantity.number.unit
 
 
-def found_at(family: Family, number: float, low: float, high: float, expected: float) -> list[tuple[float, PeriodicMotion]]:
+def found_at(
+    family: Family, number: float, low: float, high: float, expected: float
+) -> list[tuple[float, PeriodicMotion]]:
     """Cycles of the loop at a number, if it is in the range."""
     if not low <= number <= high:
         return []
@@ -229,13 +223,11 @@ def found_at(family: Family, number: float, low: float, high: float, expected: f
 
 def from_hopf(frame: Frame, family: Family, point: Hopf, channels: tuple[str, ...]) -> Cycle | None:
     """The smallest cycle of the family that begins at a Hopf point; None if there is none to be found."""
-    from ...stability.shooting import shooting_of
-
     loop, amplitude, step = family.loop_at(point.number), SMALLEST * frame.largest, family.step
     loop.vector[:] = loop.vector + amplitude * point.mode.direction.real
     ticks = point.mode.ticks / step
     try:
-        shooting: Shooting = shooting_of(loop, ticks, channels, step)
+        shooting = shooting_of(loop, ticks, channels, step)
         at = np.array([point.number / (frame.high - frame.low), SMALLEST])
         return pinned(frame, shooting, ticks, point.number, at, np.array([0.0, 1.0]))
     except HalfrealError:
@@ -267,43 +259,3 @@ def near(frame: Frame, branch: Branch, cycle: Cycle) -> bool:
     begin, way = places[:-1], np.diff(places, axis=0)
     share = np.clip(np.sum((at - begin) * way, axis=1) / np.maximum(np.sum(way**2, axis=1), 1e-30), 0.0, 1.0)
     return bool(np.linalg.norm(begin + share[:, None] * way - at, axis=1).min() < 3e-3)
-
-
-def specials_of(cycles: tuple[PeriodicMotion, ...]) -> tuple[Special, ...]:
-    """Folds, period doublings and tori between neighbours of a family."""
-    number = np.array([float(one.cycle.number or 0.0) for one in cycles])
-    amplitude = np.array([one.amplitude for one in cycles])
-    found: list[Special] = []
-    slope = np.diff(number)
-    for i in range(1, len(cycles) - 1):
-        if slope[i - 1] * slope[i] < 0.0 and not neutral_around(cycles, i):
-            found.append(Special("fold", *vertex(amplitude[i - 1 : i + 2], number[i - 1 : i + 2])))
-    for i in range(len(cycles) - 1):
-        sizes = [abs(one.multipliers[0]) if one.multipliers.size else 0.0 for one in cycles[i : i + 2]]
-        if (sizes[0] - 1.0) * (sizes[1] - 1.0) >= 0.0 or any(stability_of(size) == "neutral" for size in sizes):
-            continue
-        share = (1.0 - sizes[0]) / (sizes[1] - sizes[0])
-        at = [float(values[i] + share * (values[i + 1] - values[i])) for values in (number, amplitude)]
-        kind = crossing(complex(cycles[i if sizes[0] > 1.0 else i + 1].multipliers[0]))
-        turned = any(one.kind == "fold" and min(slope_around(number, i)) <= 0.0 for one in found)
-        if kind == "fold" and turned:
-            continue
-        found.append(Special("branch point" if kind == "fold" else kind, at[0], at[1]))  # type: ignore[arg-type]
-    return tuple(found)
-
-
-def slope_around(number: np.ndarray, i: int) -> list[float]:
-    """Products of neighbouring steps of the number about a place: negative where it turns."""
-    steps = np.diff(number)[max(i - 1, 0) : i + 2]
-    return [float(one * other) for one, other in zip(steps[:-1], steps[1:], strict=True)] or [1.0]
-
-
-def neutral_around(cycles: tuple[PeriodicMotion, ...], i: int) -> bool:
-    return all(stability_of(abs(one.multipliers[0])) == "neutral" for one in cycles[i - 1 : i + 2] if one.multipliers.size)
-
-
-def vertex(amplitude: np.ndarray, number: np.ndarray) -> tuple[float, float]:
-    """Number and amplitude where the parabola through three cycles turns."""
-    c2, c1, c0 = np.polyfit(amplitude - amplitude[1], number, 2)
-    by = -c1 / (2.0 * c2)
-    return float(c0 + by * (c1 + by * c2)), float(amplitude[1] + by)

@@ -65,5 +65,7 @@ def period_of(definition: Definition) -> float:
         periods.add(1.0 / dwells.frequencies[0])
     longest = max(periods)
     if any(abs(longest / one - round(longest / one)) > 1e-9 for one in periods):
-        raise HalfrealError("the excitations of virtual part and specimen have no common period; give them one frequency")
+        raise HalfrealError(
+            "the excitations of virtual part and specimen have no common period; give them one frequency"
+        )
     return float(longest)

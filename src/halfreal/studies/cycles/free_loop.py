@@ -1,4 +1,4 @@
-"""The loop of a definition left to itself: without excitation, noise and limits, at rest, and the modes it starts in."""
+"""The loop of a definition left to itself, without excitation, noise and limits; its modes at rest."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
+from ... import units
 from ...runs.loop_stability import linearised
 from ...stability.amplitude_sweep import Mode
 from .family import Family
@@ -34,7 +35,9 @@ class Hopf:
     linear_up_to: float = 0.0
     """Amplitude up to which the loop is linear, and all cycles are at this number."""
 
-    def judged(self, numbers: np.ndarray, amplitudes: np.ndarray, sizes: np.ndarray, width: float, neutral: float) -> Hopf:
+    def judged(
+        self, numbers: np.ndarray, amplitudes: np.ndarray, sizes: np.ndarray, width: float, neutral: float
+    ) -> Hopf:
         """With its criticality, by the first cycles of the family that begins at it that are not neutral."""
         from_here = np.argsort(amplitudes)
         straight = np.abs(numbers - self.number) < STRAIGHT * width
@@ -45,10 +48,10 @@ class Hopf:
                 return replace(self, criticality=kind, linear_up_to=linear)
         return replace(self, linear_up_to=linear)
 
-    def text(self, number: str) -> str:
-        """For people; ``number`` with its unit."""
+    def text(self, number: str, unit: str) -> str:
+        """For people; ``number`` with its unit, and the unit of amplitudes."""
         kind = "" if self.criticality == "unknown" else f"{self.criticality} "
-        linear = f"; linear up to {1e3 * self.linear_up_to:.3g} mm or mrad" if self.linear_up_to > 0.0 else ""
+        linear = f"; linear up to at least {units.text(self.linear_up_to, unit, 2)}" if self.linear_up_to > 0.0 else ""
         return f"{kind}Hopf point at {number}, {self.frequency_hz:.4g} Hz{linear}"
 
 

@@ -18,6 +18,7 @@ from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
 from ...stability.amplitude_sweep import Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
+from ..check.nonlinear import is_nonlinear
 from .free_loop import check_rest, free_loop, modes
 from .periodic_motion import PeriodicMotion, kept
 
@@ -37,6 +38,8 @@ def limit_cycles(
     ``expected`` is the motion [m or rad] to which ``lowest`` and ``highest`` are relative: the peak of the target in
     the test's own rehearsal, if it is left out.
     """
+    if not is_nonlinear(definition):
+        return ()
     loop = free_loop(definition)
     size = expected_motion(definition) if expected is None else expected
     check_rest(definition, loop, size)

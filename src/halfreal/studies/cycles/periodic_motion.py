@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,6 +60,11 @@ class PeriodicMotion:
         return self.cycle.multipliers
 
     @property
+    def largest_multiplier(self) -> float:
+        """Largest |μ|: the factor on deviations in a period."""
+        return float(abs(self.multipliers[0])) if self.multipliers.size else 0.0
+
+    @property
     def stable(self) -> bool:
         return self.cycle.stable
 
@@ -79,11 +83,10 @@ class PeriodicMotion:
     def summary(self) -> str:
         """One sentence for people."""
         kind = "stable" if self.stable else "unstable"
-        largest = abs(self.multipliers[0]) if self.multipliers.size else 0.0
         what = "limit cycle" if self.cycle.free else "periodic response"
         return (
             f"{kind} {what} of {self.amplitude_text()} at {self.frequency_hz:.4g} Hz on {self.channels[self.axis]}"
-            f"; deviations {'decay' if self.stable else 'grow'} by a factor of {largest:.3g} in a period"
+            f"; deviations {'decay' if self.stable else 'grow'} by a factor of {self.largest_multiplier:.3g} a period"
         )
 
     @styled
@@ -102,17 +105,3 @@ def kept(definition: Definition) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = [name for signal in SIGNALS for name in axes.channels(signal)]
     of: list[str] = [*axes.units("m"), *axes.units("m"), *axes.units("N")]
     return tuple(names), tuple(of)
-
-
-def as_json(cycle: PeriodicMotion) -> dict[str, object]:
-    """What programs are told of a cycle."""
-    pairs: Sequence[complex] = cycle.multipliers[:6].tolist()
-    return {
-        "amplitude": cycle.amplitude,
-        "unit": cycle.units[cycle.axis],
-        "channel": cycle.channels[cycle.axis],
-        "frequency_hz": cycle.frequency_hz,
-        "stable": cycle.stable,
-        "multipliers": [{"real": one.real, "imaginary": one.imag} for one in pairs],
-        "peaks": cycle.peaks,
-    }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...figures import BAD, GOOD, MEASURED, QUIET, TARGET
 from ..charts.chart import units_of_axis
+from .specials import stability_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +47,7 @@ def draw_diagram(figure: Figure, found: Continuation) -> None:
     labelled: set[str] = set()
     rest = np.where(found.growth[:, 1] < 0.0, 0.5, 1.5)
     borders = [found.low, *(one.number for one in found.hopf), found.high]
-    for begin, end in zip(borders[:-1], borders[1:], strict=True):
+    for begin, end in pairwise(borders):
         inside = (found.growth[:, 0] >= begin) & (found.growth[:, 0] <= end)
         kind = "stable" if not inside.any() or np.median(rest[inside]) < 1.0 else "unstable"
         line(axes, fx * np.array([begin, end]), np.zeros(2), kind, labelled, 2.4)
@@ -80,8 +82,6 @@ def draw_diagram(figure: Figure, found: Continuation) -> None:
 
 def draw_branch(axes: Any, branch: Branch, fx: float, fy: float, labelled: set[str]) -> None:
     """A family, in pieces of one kind of stability each."""
-    from .continuation import stability_of
-
     kinds = [stability_of(size) for size in branch.sizes]
     begin = 0
     for i in range(1, len(kinds) + 1):
