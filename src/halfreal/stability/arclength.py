@@ -22,8 +22,9 @@ from .shooting import Shooting
 FIRST, SHORTEST, LONGEST = 0.02, 1e-4, 0.05
 """Lengths of a step, in the scales of number and amplitude."""
 LONGER, SHORTER = 1.4, 0.5
-TURN = np.cos(np.deg2rad(75.0))
-"""Cosine of the largest turn between two steps."""
+TURN, SOFT_TURN = np.cos(np.deg2rad(75.0)), np.cos(np.deg2rad(30.0))
+"""Cosines of the largest turn between two steps, and between two that are no shorter than ``FINE``."""
+FINE = 4e-3
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def followed(frame: Frame, first: Cycle, direction: np.ndarray, rest: Callable[[
             found = _next(frame, last, before, aim, along, rest)
             there = frame.place(found)
             way = there - here
-            if way @ along < TURN * np.linalg.norm(way) or np.linalg.norm(way) < 0.2 * length:
+            least = SOFT_TURN if length > FINE else TURN
+            if way @ along < least * np.linalg.norm(way):
                 raise NoCycleError("the family turns too sharply for this step")
         except HalfrealError:
             length *= SHORTER

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from ... import units
 from ...definition.definition import Definition
@@ -23,6 +24,7 @@ from ...definition.uncertainty import quantity_at
 from ...errors import HalfrealError
 from ...figures import new_figure, styled
 from ...stability.arclength import Frame, followed, pinned
+from ...stability.carry_over import carried_over
 from ...stability.limit_cycle import Cycle
 from ...stability.shooting import shooting_of
 from ..check.nonlinear import is_nonlinear
@@ -30,7 +32,7 @@ from .family import Family
 from .hopf import Hopf, hopf_points
 from .limit_cycles import expected_motion, limit_cycles
 from .periodic_motion import PeriodicMotion, kept
-from .specials import NEUTRAL, Special, specials_of, stability_of
+from .specials import NEUTRAL, Special, folds_of, specials_of, stability_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -164,8 +166,11 @@ def continuation(
         return any(near(frame, branch, cycle) for branch in branches)
 
     def wrapped(cycles: list[Cycle]) -> Branch:
-        listed = tuple(PeriodicMotion(one, axis, names, of, step) for one in cycles)
-        return Branch(listed, specials_of(listed))
+        listed = [PeriodicMotion(one, axis, names, of, step) for one in cycles]
+        for i in folds_of(listed):
+            extra = PeriodicMotion(at_fold(frame, cycles[i - 1 : i + 2]), axis, names, of, step)
+            listed[i] = extra if folds_of([listed[i - 1], extra, listed[i + 1]]) else listed[i]
+        return Branch(tuple(listed), specials_of(listed))
 
     for i, point in enumerate(hopf):
         tell(20 + 60 * i // len(hopf), 100)
@@ -242,6 +247,28 @@ def taken(frame: Frame, family: Family, first: Cycle, direction: np.ndarray) -> 
         if len(found) >= MOST_CYCLES or (len(found) > 10 and closes(frame, first, found)):
             break
     return found
+
+
+def at_fold(frame: Frame, cycles: list[Cycle]) -> Cycle:
+    """The cycle at which the number turns, of three of which it turns at the middle one."""
+    places = np.array([frame.place(one) for one in cycles])
+    turns = np.sign(places[1, 0] - 0.5 * (places[0, 0] + places[2, 0]))
+    tried = {float(places[1, 1]): cycles[1]}
+
+    def beyond(amplitude: float) -> float:
+        near = min(tried.values(), key=lambda one: abs(frame.place(one)[1] - amplitude))
+        shooting = carried_over(near.shooting, near.start, near.ticks, near.shooting.loop)
+        at = np.array([frame.place(near)[0], amplitude])
+        try:
+            found = pinned(frame, shooting, near.ticks, float(near.number or 0.0), at, np.array([0.0, 1.0]))
+        except HalfrealError:
+            return np.inf
+        tried[amplitude] = found
+        return float(-turns * frame.place(found)[0])
+
+    low, high = sorted((float(places[0, 1]), float(places[2, 1])))
+    minimize_scalar(beyond, bounds=(low, high), method="bounded", options={"maxiter": 12, "xatol": 1e-4 * high})
+    return max(tried.values(), key=lambda one: turns * frame.place(one)[0])
 
 
 def closes(frame: Frame, first: Cycle, found: list[Cycle]) -> bool:

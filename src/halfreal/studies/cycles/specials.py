@@ -31,15 +31,21 @@ def stability_of(size: float) -> str:
     return "neutral" if abs(size - 1.0) < NEUTRAL else "stable" if size < 1.0 else "unstable"
 
 
+def folds_of(cycles: Sequence[PeriodicMotion]) -> list[int]:
+    """Cycles of a family at which the number turns."""
+    steps = np.diff([float(one.cycle.number or 0.0) for one in cycles])
+    settled = [abs(one.largest_multiplier - 1.0) >= NEUTRAL for one in cycles]
+    return [i for i in range(1, len(cycles) - 1) if steps[i - 1] * steps[i] < 0.0 and any(settled[i - 1 : i + 2])]
+
+
 def specials_of(cycles: Sequence[PeriodicMotion]) -> tuple[Special, ...]:
-    """What lies between neighbours of a family."""
+    """What lies at the cycles of a family and between neighbours."""
     number = np.array([float(one.cycle.number or 0.0) for one in cycles])
     amplitude = np.array([one.amplitude for one in cycles])
     size = np.array([one.largest_multiplier for one in cycles])
     settled = np.abs(size - 1.0) >= NEUTRAL
-    steps = np.diff(number)
-    folds = [i for i in range(1, len(cycles) - 1) if steps[i - 1] * steps[i] < 0.0 and settled[i - 1 : i + 2].any()]
-    found = [Special("fold", *vertex(amplitude[i - 1 : i + 2], number[i - 1 : i + 2])) for i in folds]
+    folds = folds_of(cycles)
+    found = [Special("fold", float(number[i]), float(amplitude[i])) for i in folds]
     for i in range(len(cycles) - 1):
         if not settled[i : i + 2].all() or (size[i] - 1.0) * (size[i + 1] - 1.0) > 0.0:
             continue
@@ -50,10 +56,3 @@ def specials_of(cycles: Sequence[PeriodicMotion]) -> tuple[Special, ...]:
         at = (float(values[i] + share * (values[i + 1] - values[i])) for values in (number, amplitude))
         found.append(Special("branch point" if kind == "fold" else kind, *at))
     return tuple(found)
-
-
-def vertex(amplitude: np.ndarray, number: np.ndarray) -> tuple[float, float]:
-    """Number and amplitude where the parabola through three cycles turns."""
-    c2, c1, c0 = np.polyfit(amplitude - amplitude[1], number, 2)
-    by = -c1 / (2.0 * c2)
-    return float(c0 + by * (c1 + by * c2)), float(amplitude[1] + by)
