@@ -15,7 +15,7 @@ Phys. 193 (2004) 357–397), which takes few of them as most deviations die out 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,7 @@ from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from . import floquet
 from .carry_over import carried_over
-from .shooting import FEWEST_TICKS, PART, DivergedError, End, Shooting, shooting_of, unresolved_text
+from .shooting import FEWEST_TICKS, PART, DivergedError, End, Shooting, shooting_of, unresolved_text, weights
 
 CONVERGED, ACCEPTED = 1e-9, 1e-6
 """Residual, as a part of the motion, at which Newton's method ends, and that is accepted where it gets no better."""
@@ -33,10 +33,10 @@ KEEPS = 0.1
 """Factor by which an iteration must shrink the residual for its Jacobian to be used again."""
 MOST = 20
 """Iterations."""
-LARGEST_STEP, LARGEST_STRETCH = 0.3, 0.1
-"""Of one iteration: part of the motion, and of the period."""
-COARSE = 1e-2
-"""Error of the interpolation between ticks, as a part of the motion, beyond which a cycle is not resolved."""
+LARGEST_STEP, LARGEST_STRETCH, LARGEST_CHANGE = 0.3, 0.1, 0.1
+"""Of one iteration: part of the motion, of the period, and of the number's scale."""
+COARSE = 5e-3
+"""Error of interpolation between ticks, as a part of a signal's motion, beyond which a cycle is not resolved."""
 VANISHED = 1e-2
 """Part of the guessed amplitude below which Newton's method has gone to rest."""
 NUDGE = 1e-6
@@ -125,6 +125,15 @@ def extreme(values: np.ndarray) -> np.ndarray:
         return np.asarray(here - np.where(inside, (after - before) ** 2 / (8.0 * bend), 0.0))
 
 
+def between_ticks(values: np.ndarray) -> float:
+    """How well signals are known in the middle between samples, as a part of how far each moves: by what polynomials of
+    the fifth and of the third degree differ there, at the worst place."""
+    fifth = weights(np.arange(6), 2.5)[0] - np.pad(weights(np.arange(4), 1.5)[0], 1)
+    apart = np.abs(np.lib.stride_tricks.sliding_window_view(values, 6, axis=0) @ fifth)
+    moved = 0.5 * np.ptp(values, axis=0)
+    return float((apart.max(axis=0) / np.maximum(moved, 1e-300)).max(where=moved > 0.0, initial=0.0))
+
+
 def amplitude_of(end: End, channel: int = 0) -> float:
     """√2 times the root mean square of a signal about its mean, over the period."""
     values = end.signals[:, channel]
@@ -183,6 +192,7 @@ def refine(
             1.0,
             LARGEST_STEP * np.sqrt(n) / max(float(np.linalg.norm(by_state)), 1e-300),
             LARGEST_STRETCH / max(abs(stretch), 1e-300),
+            LARGEST_CHANGE / max(abs(float(rest[-1])), 1e-300) if pin is not None else 1.0,
         )
         x = x + factor * by_state * scale
         ticks *= 1.0 + factor * stretch
@@ -202,10 +212,11 @@ def refine(
             raise NoCycleError("Newton's method goes to rest: there is no cycle near this amplitude")
     else:
         raise NoCycleError(_failed(shooting, end, x))
-    if end.unresolved > COARSE:
+    unsure = between_ticks(end.signals)
+    if unsure > COARSE:
         raise NoCycleError(
-            f"the step cannot resolve this cycle: between {ticks:.3g} ticks of a period the motion is known to "
-            f"{100 * end.unresolved:.2g} % only; give a shorter timing.step"
+            f"the step cannot resolve this cycle: between its {ticks:.3g} ticks in a period the motion is known to "
+            f"{100 * unsure:.2g} % only; give a shorter timing.step"
         )
     shooting.base[shooting.entries] = x
     return Cycle(shooting, x, ticks, end, number, free)
@@ -260,6 +271,8 @@ class _Slopes:
         w = sample_weights(values.size, end.part)
         self.amplitude = amplitude_of(end, channel)
         self.by_signal = 2.0 * w * (values - w @ values) / max(self.amplitude, 1e-300)
+        longer, shorter = (amplitude_of(replace(end, part=end.part + by), channel) for by in (PART, -PART))
+        self.by_tick = (longer - shorter) / (2.0 * PART)
         self.by_number: tuple[np.ndarray, float] | None = None
         if pin is not None:
             assert number is not None and loop_at is not None
@@ -298,6 +311,7 @@ class _Slopes:
         answer = [state]
         if self.free:
             state = state + v[n] * self.ticks * self.end.rate / scale
+            amplitude += v[n] * self.ticks * self.by_tick
             answer = [state, np.array([self.phase @ v[:n]])]
         if self.pin is not None and self.by_number is not None:
             answer[0] = state + v[-1] * self.by_number[0]

@@ -5,8 +5,7 @@ T = (N + θ) Δt seldom ends at a tick, so the state there is that of the polyno
 
     x(T) = Σ_j w_j(θ) F^{N−2+j}(x),   j = 0 … 5
 
-whose error is of the sixth order in 2π/N; the difference to the polynomial through the four middle ticks is told as
-``unresolved``.  The slopes of x(T) by the state are measured on the loop that runs, each at a size that suits the
+whose error is of the sixth order in 2π/N.  The slopes of x(T) by the state are measured on the loop that runs, each at a size that suits the
 state: a part of how far it moves along the motion.
 
 Which entries of the loop's vector count is found out by experiment.  All that move are tried: those that the loop's
@@ -37,6 +36,8 @@ MOVES = 1e-9
 DRIFTS = 0.2
 """Part of its way along a period that is left at the end, from which on a state may be a counter."""
 
+DIVERGES = "the motion grows until the loop cannot go on, or a block has a fault"
+
 
 class DivergedError(HalfrealError):
     """A motion that the loop could not go on with: it trips, has a fault or is no number."""
@@ -54,8 +55,6 @@ class End:
     """Of all ticks up to the last whole one, (ticks + 1, channels)."""
     part: float
     """Of a tick that the motion ends after the last whole one."""
-    unresolved: float
-    """Error of the state at the end, as a part of how far each state moves, root mean square."""
 
 
 class Shooting:
@@ -97,26 +96,16 @@ class Shooting:
             nodes.append(self.loop.vector[self.entries])
         at = ticks - (whole - BEFORE)
         values, rates = weights(np.arange(NODES), at)
-        rough, _ = weights(np.arange(1, NODES - 1), at)
         states = np.array(nodes)
-        state = values @ states
-        with np.errstate(all="ignore"):
-            apart = (state - rough @ states[1:-1]) / self.scale
-        return End(
-            state,
-            rates @ states,
-            np.concatenate(logs)[: whole + 1],
-            ticks - whole,
-            float(np.sqrt(np.mean(apart**2))) if apart.size else 0.0,
-        )
+        return End(values @ states, rates @ states, np.concatenate(logs)[: whole + 1], ticks - whole)
 
     def _go(self, steps: int) -> np.ndarray:
         """So many steps on; the recorded channels at each of them."""
         log = self.loop.run(steps * self.step, record=self.channels, event_room=0).log[:: self.step, 1:]
         vector = self.loop.vector
         well = vector[self._mode] == self.base[self._mode] and vector[FAULT] == 0.0
-        if not well or not np.all(np.isfinite(vector[self.entries])):
-            raise DivergedError("the motion grows until the loop cannot go on, or a block has a fault")
+        if not well or not np.all(np.isfinite(vector[self.entries])) or not np.all(np.isfinite(log)):
+            raise DivergedError(DIVERGES)
         return log
 
     def along(self, start: np.ndarray, ticks: float, direction: np.ndarray, part: float = PART) -> End:
@@ -137,7 +126,6 @@ def difference(ahead: End, behind: End, by: float) -> End:
         (ahead.rate - behind.rate) / by,
         (ahead.signals - behind.signals) / by,
         ahead.part,
-        ahead.unresolved,
     )
 
 
@@ -168,6 +156,8 @@ def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1
         visited.append(loop.vector.copy())
     loop.vector[:] = base
     way = np.array(visited)
+    if not np.all(np.isfinite(way)):
+        raise DivergedError(DIVERGES)
     low, high = way.min(axis=0), way.max(axis=0)
     moved, size = high - low, np.maximum(np.abs(low), np.abs(high))
     end = base.size - len(loop.watched)
