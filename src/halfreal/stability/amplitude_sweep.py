@@ -21,12 +21,15 @@ from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import FAULT
 
 WINDOW = 4
-"""Periods over which an amplitude is taken; growth is that between the last two of three."""
-SLOW = 0.02
-"""Growth over a period at which a motion is close enough to its cycle for Newton's method."""
+"""Periods over which an amplitude is taken; growth is that between the last two of four."""
+LONGER = 16.0
+"""Times the period of small motion that one may have."""
+SLOW = 0.002
+"""Growth over a period at which a motion has settled."""
 LONGEST = 120
 """Further windows until a motion has settled, at most."""
 BISECTIONS = 12
+"""After them, motion stays near an unstable cycle for as long as its growth is measured."""
 
 
 @dataclass(frozen=True)
@@ -54,38 +57,39 @@ class Free:
 
 
 def free_motion(loop: Loop, mode: Mode, amplitude: float, channel: str, settle: bool = False) -> Free:
-    """Free motion from an amplitude on, for three windows, or until it has settled."""
+    """Free motion from an amplitude on, for four windows, or until it has settled."""
     loop.vector[:] = mode.rest + amplitude * mode.direction.real
-    ticks = max(round(WINDOW * mode.ticks), 8)
     guard = loop.index.get(GUARD_MODE, FAULT)
-    sizes: list[float] = []
-    found = Free(amplitude, np.inf, np.inf, mode.ticks, None)
-    for turn in range(3 + (LONGEST if settle else 0)):
-        stretch = loop.run(ticks, record=(channel,), event_room=0)
-        values = stretch.log[:, 1]
+    lost = Free(amplitude, np.inf, np.inf, mode.ticks, None)
+    period, windows, found = mode.ticks, list[tuple[float, float]](), lost
+    for turn in range(4 + (LONGEST if settle else 0)):
+        ticks = max(round(WINDOW * period), 8)
+        values = loop.run(ticks, record=(channel,), event_room=0).log[:, 1]
         well = loop.vector[guard] == mode.rest[guard] and loop.vector[FAULT] == 0.0
         if not well or not np.all(np.isfinite(values)) or not np.all(np.isfinite(loop.vector)):
-            return Free(amplitude, np.inf, np.inf, mode.ticks, None)
-        size, period = size_of(values, mode.ticks)
-        sizes.append(size)
-        if turn < 2:
+            return lost
+        size, seen = size_of(values)
+        period = min(seen or 2.0 * period, LONGER * mode.ticks)  # large motion may be much slower than small motion
+        windows.append((size, float(ticks)))
+        if turn < 3:
             continue
-        if sizes[-1] <= 0.0:
+        if size <= 0.0:
             return Free(amplitude, 0.0, -np.inf, mode.ticks, None)
-        growth = float(np.log(sizes[-1] / sizes[-2])) / WINDOW
+        (before, first), (after, second) = windows[-2:]
+        growth = float(np.log(after / before)) / (0.5 * (first + second)) * period
         found = Free(amplitude, size, growth, period, loop.vector.copy())
-        if turn >= 3 and abs(growth) < SLOW / 10.0:
+        if turn >= 4 and abs(growth) < SLOW:
             break
     return found
 
 
-def size_of(values: np.ndarray, ticks: float) -> tuple[float, float]:
-    """Amplitude of a window of samples, weighted so that its ends do not matter, and its period in ticks."""
+def size_of(values: np.ndarray) -> tuple[float, float | None]:
+    """Amplitude of a window of samples, weighted so that its ends do not matter; its period in ticks, if it shows."""
     w = np.hanning(values.size)
     w /= w.sum()
     away = values - w @ values
     up = np.flatnonzero((away[:-1] < 0.0) & (away[1:] >= 0.0))
-    period = ticks
+    period = None
     if up.size >= 2:
         exact = up - away[up] / (away[up + 1] - away[up])
         period = float((exact[-1] - exact[0]) / (up.size - 1))
@@ -109,12 +113,7 @@ def guesses(loop: Loop, mode: Mode, amplitudes: np.ndarray, channel: str) -> lis
 
 def edge(loop: Loop, mode: Mode, decays: Free, grows: Free, channel: str) -> Free:
     """A free motion that neither grows nor decays, between one that does and one that does not."""
-    best = decays
     for _ in range(BISECTIONS):
         middle = free_motion(loop, mode, float(np.sqrt(decays.started * grows.started)), channel)
-        if abs(middle.growth) < abs(best.growth):
-            best = middle
-        if abs(middle.growth) < SLOW:
-            break
         decays, grows = (middle, grows) if middle.growth < 0.0 else (decays, middle)
-    return best
+    return min(decays, grows, key=lambda one: abs(one.growth))

@@ -110,7 +110,7 @@ class Cycle:
 
     @property
     def stable(self) -> bool:
-        return not self.multipliers.size or abs(self.multipliers[0]) < 1.0
+        return bool(not self.multipliers.size or abs(self.multipliers[0]) < 1.0)
 
 
 def extreme(values: np.ndarray) -> np.ndarray:

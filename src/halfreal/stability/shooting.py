@@ -5,8 +5,8 @@ T = (N + θ) Δt seldom ends at a tick, so the state there is that of the polyno
 
     x(T) = Σ_j w_j(θ) F^{N−2+j}(x),   j = 0 … 5
 
-whose error is of the sixth order in 2π/N.  The slopes of x(T) by the state are measured on the loop that runs, each at a size that suits the
-state: a part of how far it moves along the motion.
+whose error is of the sixth order in 2π/N.  The slopes of x(T) by the state are measured on the loop that runs, each at
+a size that suits the state: a part of how far it moves along the motion.
 
 Which entries of the loop's vector count is found out by experiment.  All that move are tried: those that the loop's
 linearisation leaves out (held adaptions, a permanent set, room for intermediate results) count if what they are makes a

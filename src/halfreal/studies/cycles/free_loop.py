@@ -16,7 +16,7 @@ from ...stability.linearise import NoSlopeError, derivative, linearise
 from ...stability.shooting import FEWEST_TICKS
 
 MODES = 2
-"""The slowest oscillating modes, in which motion is begun."""
+"""The slowest modes, of those that oscillate if there are any, in which motion is begun."""
 FADED = 0.9
 """Size of an eigenvalue below which a mode is none to begin in: it dies out within a few ticks."""
 RESTS = 1e-6
@@ -50,7 +50,7 @@ def check_rest(definition: Definition, loop: Loop, expected: float) -> None:
 
 
 def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
-    """The slowest oscillating modes of a loop at rest, each with the axis that moves most in it, of which an
+    """The slowest modes of a loop at rest, each with the axis that moves most in it, of which an
     amplitude of one is.
 
     A law without a slope at rest is replaced by its equivalent at the amplitudes of the rehearsal.
@@ -69,9 +69,10 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
     place = {loop.name_of(int(i)): int(i) for i in loop.dynamic_indices()}
     here = [place.get(linear.name_of(int(i))) for i in indices]
     loop.vector[:] = base
-    found: list[tuple[Mode, int]] = []
+    swings, creeps = list[tuple[Mode, int]](), list[tuple[Mode, int]]()
     for i in np.argsort(-np.abs(values)):
-        angle = float(np.angle(values[i]))
+        # what only creeps, as friction makes a structure do in small motion, may swing in large motion
+        angle = float(np.angle(values[i])) or float(abs(np.log(abs(values[i]) + 1e-300)))
         axis = int(np.argmax(np.abs(shown[:, i])))
         if angle <= 0.0 or abs(values[i]) < FADED or 2 * np.pi / angle < FEWEST_TICKS or shown[axis, i] == 0.0:
             continue
@@ -79,5 +80,6 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
         for k, to in enumerate(here):
             if to is not None:
                 direction[to] = vectors[k, i] / shown[axis, i]
-        found.append((Mode(base, direction, 2 * np.pi / angle), axis))
-    return found[:MODES]
+        kind = swings if np.iscomplex(values[i]) else creeps
+        kind.append((Mode(base, direction, 2 * np.pi / angle), axis))
+    return (swings or creeps)[:MODES]
