@@ -60,6 +60,11 @@ def rehearsed(test: halfreal.Definition, cycle: PeriodicMotion, factor: float) -
     return np.array([values[i : i + period].max() for i in range(0, values.size - period, period)])
 
 
+def said(peak: float) -> str:
+    """A peak [m] of free motion after a long time, for people."""
+    return "at rest" if peak < 1e-9 else "diverged" if peak > 1.0 else f"{1e3 * peak:.3g} mm"
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
@@ -71,13 +76,14 @@ def main(folder: Path) -> None:
             known = described(name, test.rig.actuator.delay)
             if known is not None:
                 print(f"    describing function: {1e3 * known[0]:.3g} mm, {known[1]:.4g} Hz")
-            below, above = (rehearsed(test, cycle, factor)[-1] for factor in (0.97, 1.03))
-            print(f"    after {PERIODS} periods from 0.97 and 1.03 times: {1e3 * below:.3g} mm, {1e3 * above:.3g} mm")
+            below, above = (said(rehearsed(test, cycle, factor)[-1]) for factor in (0.97, 1.03))
+            print(f"    after {PERIODS} periods from 0.97 times: {below}; from 1.03 times: {above}")
         response = halfreal.forced_response(test)
         print(f"  {response.summary()}")
         found = halfreal.continuation(test, DELAY, 3e-3, 15e-3, largest=30e-3)
         print("  " + found.summary().replace("\n", "\n  "))
         found.plot().savefig(folder / f"{name}.png")
+        halfreal.limit_cycles(test)[0].plot().savefig(folder / f"{name}_cycle.png")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import units
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...kernels.loop import GUARD_MODE, Loop
@@ -36,14 +37,14 @@ def limit_cycles(
     """The limit cycles of a definition's loop between two amplitudes, smallest first; none of a linear one.
 
     ``expected`` is the motion [m or rad] to which ``lowest`` and ``highest`` are relative: the peak of the target in
-    the test's own rehearsal, if it is left out.
+    the test's own rehearsal, if it is left out.  ``NoCycleError`` if motion seems to keep up, and no cycle is found.
     """
     if not is_nonlinear(definition):
         return ()
     loop = free_loop(definition)
     size = expected_motion(definition) if expected is None else expected
     check_rest(definition, loop, size)
-    found: list[PeriodicMotion] = []
+    found, failed, of = list[PeriodicMotion](), "", definition.interface.units("m")
     count = round(A_DECADE * np.log10(highest / lowest)) + 1
     amplitudes = size * np.geomspace(lowest, highest, count)
     for mode, axis in modes(definition, loop):
@@ -53,10 +54,16 @@ def limit_cycles(
             loop.vector[:] = guess.vector
             try:
                 one = found_near(definition, loop, guess.ticks, axis)
-            except NoCycleError:
+            except NoCycleError as error:
+                failed = failed or (
+                    f"free motion neither grows nor decays at about {units.text(guess.amplitude, of[axis], 2)} and "
+                    f"{1.0 / (guess.ticks * definition.timing.step):.3g} Hz, but no cycle was found there: {error}"
+                )
                 continue
             if not any(same(one, other) for other in found):
                 found.append(one)
+    if failed and not found:
+        raise NoCycleError(failed)
     return tuple(sorted(found, key=lambda one: one.amplitude))
 
 

@@ -34,7 +34,7 @@ def draw_cycle(figure: Figure, cycle: PeriodicMotion) -> None:
     left.plot(time, factor * cycle.signal(target), color=TARGET, label=target)
     left.plot(time, moved, color=MEASURED, label=measured)
     left.set(xlabel="time [ms]", ylabel=f"displacement [{unit}]", title=f"limit cycle, {cycle.frequency_hz:.4g} Hz")
-    left.legend(loc="upper right")
+    left.legend(loc="lower left")
     right.plot(factor * cycle.signal(target), newton * cycle.signal(force), color=INK)
     right.set(xlabel=f"{target} [{unit}]", ylabel=f"{force} [{of_force}]", title="force against target")
 

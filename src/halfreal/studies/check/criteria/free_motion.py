@@ -26,7 +26,7 @@ def free_motion(examined: Examined) -> Iterable[Finding]:
     if found is None:
         return
     if found.untold:
-        yield note(f"limit cycles were not looked for: {found.untold}")
+        yield note(f"limit cycles are not known: {found.untold}")
     elif not examined.stable:
         yield note(unstable_at_rest(examined, found))
     elif found.border is not None:
