@@ -168,6 +168,10 @@ def _eigenvalues(response: Response, omega: np.ndarray) -> np.ndarray:
     return np.asarray(np.take_along_axis(values, np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1))
 
 
+def _imaginary(response: Response, omega: float) -> float:
+    return float(_eigenvalues(response, np.array([omega]))[0, 0].imag)
+
+
 def _log_moduli(response: Response, omega: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.maximum(np.abs(_eigenvalues(response, np.atleast_1d(omega))), 1e-300)))
 
@@ -210,9 +214,9 @@ def gain_crossings(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarra
         sine = values.imag / np.maximum(np.abs(values), 1e-300)
         for a, b in pairwise(np.flatnonzero(np.abs(sine) > 1e-9)):
             if sine[a] * sine[b] < 0:
-                root = _root(lambda w: float(model.response(np.array([w]))[0, 0, 0].imag), points[a], points[b])
+                root = _root(partial(_imaginary, model.response), points[a], points[b])
                 # real as the sign of its sine says, whatever rounding leaves of that
-                found.append((complex(model.response(np.array([root]))[0, 0, 0].real), root))
+                found.append((complex(_eigenvalues(model.response, np.array([root]))[0, 0].real), root))
     else:
         for start in frequencies[(frequencies > 0) & (frequencies < top)]:
             for value in _eigenvalues(model.response, np.array([start]))[0]:
