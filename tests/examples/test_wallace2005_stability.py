@@ -25,7 +25,7 @@ from halfreal.stability.dde import DelaySystem, abscissa
 from halfreal.stability.dde_sweep import limit
 from halfreal.stability.linearise import linearise
 from halfreal.stability.margins import delay_margin
-from halfreal.studies.charts.continuous import continuous_loop
+from halfreal.runs.continuous import continuous_loop
 
 
 def residual(delay):
