@@ -25,10 +25,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..contracts.state_space import StateSpace
+from ..contracts.state_space import Delayed, StateSpace
 from ..definition.definition import Definition
+from ..errors import HalfrealError
 from ..stability.bare_loop import ContinuousLimitError
+from ..stability.dde import roots
 from ..stability.dde_system import DelaySystem
+from ..stability.late_predictor import with_predictor
+from ..stability.margins import delay_margin
+from .run import DelayEquation
+
+MOST_STATES = 200
+"""Of a loop whose delay equation is solved in every check."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,22 @@ def delay_system(definition: Definition) -> DelaySystem:
     goes to zero.  ``ContinuousLimitError`` if a part of the definition has no known linear model.
     """
     return continuous_loop(definition).delay_system()
+
+
+def delay_equation(definition: Definition) -> DelayEquation | None:
+    """Rightmost root and delay margin of the delay equation; None if the definition has none that is known."""
+    try:
+        loop = continuous_loop(definition)
+        if loop.open_loop.states > MOST_STATES:
+            return None
+        spectrum = roots(loop.delay_system(), most=2)
+        opened = with_predictor(loop.open_loop, loop.weights, loop.step)
+        margin = delay_margin(Delayed(opened, np.full(opened.channels, loop.delay))).critical_delay
+    except HalfrealError:
+        return None
+    root = complex(spectrum.roots[0]) if spectrum.roots.size else complex(np.nan, np.nan)
+    text = "; ".join((spectrum.summary(), *loop.caveats))
+    return DelayEquation(text, root, float(margin) if 0.0 < margin < np.inf else None)
 
 
 def _unknown(what: str) -> ContinuousLimitError:

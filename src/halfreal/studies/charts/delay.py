@@ -23,10 +23,10 @@ from ...contracts.state_space import StateSpace
 from ...runs.build import SETTLING_TICKS, build
 from ...runs.continuous import continuous_loop
 from ...runs.rehearse import Progress
+from ...stability.late_predictor import with_predictor
 from ...stability.open_loop import open_loop
 from ..uncertainty.variation import Variation
 from .batch_crossings import Crossings, crossings_of
-from .predictor import with_predictor
 
 MOST_MATCHED = 12
 """Crossings up to which every way of matching two rows is tried."""
@@ -108,7 +108,8 @@ class DelayTrace:
         return found
 
     def _continuous(self, other: float) -> tuple[StateSpace, float]:
-        return with_predictor(continuous_loop(self.variation.unchecked([0.0, other]))), 0.0
+        loop = continuous_loop(self.variation.unchecked([0.0, other]))
+        return with_predictor(loop.open_loop, loop.weights, loop.step), 0.0
 
     def _running(self, other: float) -> tuple[StateSpace, float]:
         variant = self.variation.unchecked([0.0, other])

@@ -1,4 +1,4 @@
-"""A continuous loop with its forward predictor as a model with finitely many states, for charts against the delay.
+"""A continuous loop with its forward predictor as a model with finitely many states.
 
     L₀(s) P(s),        P(s) = Σ_j w_j e^{−s j Δ}
 
@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...contracts.state_space import StateSpace, transport
-from ...errors import HalfrealError
-from ...runs.continuous import ContinuousLoop
-from ...stability.dde_pseudospectral import lagrange
+from ..contracts.state_space import StateSpace, transport
+from ..errors import HalfrealError
+from .dde_pseudospectral import lagrange
 
 MORE = 16
 """Points beyond those that a frequency needs: the error is then that of rounding."""
@@ -26,15 +25,14 @@ MOST = 400
 """States of the predictor on all axes together."""
 
 
-def with_predictor(loop: ContinuousLoop) -> StateSpace:
+def with_predictor(bare: StateSpace, weights: np.ndarray, step: float) -> StateSpace:
     """L₀ P; with a direct term of at least one if the loop is unstable with any delay."""
-    bare, weights = loop.open_loop, loop.weights
     if len(weights) == 1:
         return StateSpace(bare.a, bare.b * weights[0], bare.c, bare.d * weights[0])
     largest = float(np.abs(weights).sum())
     if np.abs(np.linalg.eigvals(bare.d)).max(initial=0.0) * largest >= 1.0:
         return StateSpace(bare.a, bare.b, bare.c, bare.d * largest)
-    span = loop.step * (len(weights) - 1)
+    span = step * (len(weights) - 1)
     order = int(np.ceil(0.5 * _highest(bare, largest) * span)) + MORE
     if order * bare.channels > MOST:
         raise HalfrealError(
@@ -44,9 +42,7 @@ def with_predictor(loop: ContinuousLoop) -> StateSpace:
     one = transport(span, order)
     rows = weights @ lagrange(order, 1.0 - 2.0 * np.arange(len(weights)) / (len(weights) - 1))
     eye = np.eye(bare.channels)
-    return bare.after(
-        StateSpace(np.kron(eye, one.a), np.kron(eye, one.b), np.kron(eye, rows[None, 1:]), rows[0] * eye)
-    )
+    return bare.after(StateSpace(np.kron(eye, one.a), np.kron(eye, one.b), np.kron(eye, rows[None, 1:]), rows[0] * eye))
 
 
 def _highest(bare: StateSpace, gain: float) -> float:
