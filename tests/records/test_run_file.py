@@ -45,7 +45,7 @@ def small_run(samples: int = 200) -> Run:
             7e-3,
             40.0,
             continuous=DelayEquation("stable", complex(-3.4, 45.0), 6.9e-3),
-        ),  # fmt: skip
+        ),
         references=("newmark1959",),
         versions={"numpy": "2.4.0", "python": "3.11"},
         host={"system": "Linux"},

@@ -12,7 +12,6 @@ from ..lazy import lazy
 
 if TYPE_CHECKING:
     from .bare_loop import ContinuousLimitError as ContinuousLimitError
-    from .bare_loop import bare_loop as bare_loop
     from .dde import Spectrum as Spectrum
     from .dde import abscissa as abscissa
     from .dde import roots as roots
@@ -74,7 +73,7 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
-            "bare_loop": "ContinuousLimitError bare_loop",
+            "bare_loop": "ContinuousLimitError",
             "dde": "Spectrum abscissa roots",
             "dde_sweep": "Sweep limit sweep",
             "dde_system": "DelayError DelaySystem",
