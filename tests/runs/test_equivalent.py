@@ -9,6 +9,7 @@ import halfreal
 from examples.wallace2005 import C, K, M, definition
 from halfreal.runs.equivalent import unstable_below
 from halfreal.runs.loop_stability import linearised, loop_stability
+from halfreal.studies.tuning.plant import rig_response
 
 CODE = """
 def power(p, s, t, u, y):
@@ -88,3 +89,10 @@ def test_offset_of_a_users_law_is_memory_and_the_answer_that_of_the_built_in_law
     assert theirs.linearisation.spectral_radius == pytest.approx(own.linearisation.spectral_radius, rel=1e-9)
     assert theirs.margin is not None and own.margin is not None
     assert theirs.margin.critical_delay == pytest.approx(own.margin.critical_delay, rel=1e-6)
+
+
+def test_a_rig_with_friction_has_a_response_that_couplings_can_be_fitted_to(test_of):
+    """A delay of one step, of which a coupling knows half: remedies of a check and ``tune`` invert that."""
+    test = test_of("power", {"k": 100.0, "c": 2.0, "a": 0.0})
+    motion = np.sin(2 * np.pi * 3.0 * np.arange(8000) * 1e-3)
+    assert rig_response(test, motion).lag == pytest.approx(0.5e-3, rel=1e-3)
