@@ -97,7 +97,7 @@ def test_a_structure_of_little_damping_is_asked_for_half_of_what_an_ideal_rig_wo
     omega = np.sqrt((2250.0 + stiff) / M)
     due = np.degrees(np.arctan2(damper * omega, stiff))
     assert due < 5.0
-    assert ideal_phase(test, found.margin, found.lag) == pytest.approx(due, rel=0.05)
+    assert ideal_phase(test, found.margin, found.lag, smooth=False) == pytest.approx(due, rel=0.05)
     assert found.margin.phase_margin_deg == pytest.approx(due, rel=0.15)
     assert "accepted phase margin" not in below(halfreal.check(test, remedies=False))
     absolute = test.model_copy(update={"acceptance": {"phase_margin": 5.0}})
@@ -113,7 +113,7 @@ def test_an_unstable_loop_on_any_rig_gets_a_coupling_that_was_tried():
     assert coefficients[1] == pytest.approx(1e-3 + 1.6 / (2 * np.pi * 20.0), rel=0.1)
     cured = {"kind": "model inverse", "coefficients": coefficients}
     tried = halfreal.check(definition(rig=answer_rig(actuator), timing=SHORT, coupling=cured), remedies=False)
-    assert tried.linearisation.stable and (tried.verdict == "GO") == inverse.endswith(": a GO")
+    assert tried.linearisation.stable and (tried.verdict == "GO") == inverse.endswith(": the test is a GO with it")
     assert answer.remedies[-1].startswith("halfreal tune")
 
 
