@@ -23,6 +23,7 @@ from ..examined import Examined
 from ..remedies import accepting
 from .gain import calmer
 from .margins import lag_text
+from .truncation import high_frequency_gain_of
 
 ERRORS = ("synchronisation", "fidelity")
 
@@ -44,6 +45,7 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
     margin = examined.stability.margin
     if margin is not None:
         yield from of_gain(examined, margin)
+        yield from of_high_frequency(examined)
         yield from of_phase(examined, margin)
         yield from of_delay(examined, margin)
 
@@ -64,6 +66,23 @@ def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
             f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
         )
         yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
+
+
+def of_high_frequency(examined: Examined) -> Iterable[Finding]:
+    """The gain margin of a pure delay at high frequency, which the step hides (``truncation.py``)."""
+    asked = examined.definition.acceptance
+    gain, least = high_frequency_gain_of(examined.definition), asked.least("gain_margin")
+    up = -20.0 * float(np.log10(max(gain, np.finfo(float).tiny)))
+    if asked.gain_margin == OFF or not up < least:
+        return
+    left = f"a gain margin of {below(up, least)} dB" if np.isfinite(gain) else "no gain margin"
+    text = (
+        f"{left} at high frequency, where {least:g} dB are asked for: a rig that is a pure delay passes on all that is "
+        f"fast, and there the loop gain is {gain:.3g}, the specimen's mass over the virtual part's; only the step "
+        "smooths it; a lighter specimen, or more mass of the virtual part at the interface, helps"
+    )
+    value = up if np.isfinite(up) else None
+    yield Finding("marginal", text, value, least, "dB", name="accepted gain margin", room=0.0)
 
 
 def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
