@@ -18,6 +18,10 @@ def power(p, s, t, u, y):
         y[0] += p.c * abs(u[1]) ** p.a * (1.0 if u[1] > 0.0 else -1.0)
     return 0
 
+def slide(p, s, t, u, y):
+    y[0] = p.k * u[0] + (p.c if u[1] >= 0.0 else -p.c)
+    return 0
+
 def slip(p, s, t, u, y):
     force = p.k * (u[0] - s.offset)
     if abs(force) > p.c:
@@ -72,6 +76,14 @@ def test_small_amplitudes_of_a_steep_damper_are_told_where_they_do_not_come_to_r
     free = halfreal.rehearse(test_of("power", {"k": 100.0, "c": 2.0, "a": 0.0}, excitation={}, virtual=kicked()))
     kept = np.abs(free.signals["rig.velocity"].values[-1000:]).max()
     assert 0.1 * below * steady(test) < kept < 10.0 * below * steady(test)
+
+
+def test_friction_that_pushes_at_rest_is_judged_as_that_which_does_not(test_of):
+    """It moves the closed loop, which has slopes there, and stands in the cut one, which has none."""
+    one, other = (loop_stability(test_of(name, {"k": 100.0, "c": 1.0, "a": 0.0})) for name in ("slide", "power"))
+    assert one.linearisation.equivalent and one.margin is not None and not one.margin_unknown
+    assert one.linearisation.spectral_radius == pytest.approx(other.linearisation.spectral_radius, rel=1e-3)
+    assert one.margin.gain_margin_db == pytest.approx(other.margin.gain_margin_db, rel=0.1)
 
 
 def kicked():

@@ -11,8 +11,12 @@ import pytest
 import halfreal
 from examples.wallace2005 import DELAY, KS, M, definition
 from halfreal.contracts.finding import Finding, binding, verdict
+from halfreal.definition.paths import with_values
+from halfreal.errors import HalfrealError
 from halfreal.runs.ideal_phase import ideal_phase
 from halfreal.runs.loop_stability import loop_stability
+from halfreal.studies.check.criteria.rehearsal import rehearsal, remedies
+from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.excitation_factor import largest_factor
 from halfreal.studies.check.nonlinear import scaled
 
@@ -140,12 +144,24 @@ def test_the_factor_of_a_curved_answer_is_bisected_and_one_that_never_passes_is_
 
 def test_a_fault_in_a_block_is_what_binds():
     answer = halfreal.check(definition(coupling=PREDICTED, timing=SHORT), remedies=False)
-    from halfreal.studies.check.criteria.rehearsal import rehearsal
-    from halfreal.studies.check.examined import Examined
-
     examined = Examined(definition(coupling=PREDICTED, timing=SHORT), tries_remedies=False)
     broken = replace(answer.rehearsal, outcome="tripped", reason="block 'coupling': fault 3")
     examined.__dict__["rehearsal"] = broken
     (found,) = rehearsal(examined)
     assert found.name == "the fault that ended the rehearsal" and found.room == 0.0
     assert binding([*answer.findings, found]).startswith("the fault that ended the rehearsal")
+    (told,) = remedies(examined)
+    assert told.startswith("the faulty block")
+
+
+def test_margins_that_are_asked_for_and_not_known_are_no_go_ahead(monkeypatch):
+    def unknown(*_):
+        raise HalfrealError("too many crossings")
+
+    monkeypatch.setattr("halfreal.runs.loop_stability.delay_margin", unknown)
+    asked = definition(coupling=PREDICTED, timing=SHORT)
+    answer = halfreal.check(asked, remedies=False)
+    assert answer.verdict == "MARGINAL" and answer.binding.startswith("accepted margins")
+    assert "margins are not known: too many crossings" in answer.reasons
+    none = dict.fromkeys(("gain_margin", "phase_margin", "delay_margin"), "none")
+    assert halfreal.check(with_values(asked, {"acceptance": none}), remedies=False).verdict == "GO"

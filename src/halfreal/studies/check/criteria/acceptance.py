@@ -25,6 +25,8 @@ from .gain import calmer
 from .margins import lag_text
 from .truncation import high_frequency_gain_of
 
+MARGINS = ("gain_margin", "phase_margin", "delay_margin")
+UNKNOWN = "the margins that are asked for are not known, so that only the rehearsal speaks for this test"
 ERRORS = ("synchronisation", "fidelity")
 
 
@@ -42,7 +44,9 @@ def acceptance(examined: Examined) -> Iterable[Finding]:
 
 def of_margins(examined: Examined) -> Iterable[Finding]:
     """Margins of gain, phase and delay that are below what is accepted."""
-    margin = examined.stability.margin
+    margin, asked = examined.stability.margin, examined.definition.acceptance
+    if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
+        yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
     if margin is not None:
         yield from of_gain(examined, margin)
         yield from of_high_frequency(examined)
@@ -56,7 +60,7 @@ def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     if up < least:
         text = (
             f"a gain margin of {below(up, least)} dB, where {least:g} dB are asked for: a specimen "
-            f"{100 * (10.0 ** (up / 20.0) - 1.0):.2g} % stiffer or heavier makes the loop unstable; "
+            f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
             f"{calmer(examined.definition)}"
         )
         yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
@@ -151,6 +155,11 @@ def judged_against(examined: Examined) -> str:
     ]
     kept = [text for name, text in told if getattr(asked, name) != OFF]
     return f"accepted are: {', '.join(kept)} (section [acceptance])" if kept else "nothing is asked in [acceptance]"
+
+
+def more(factor: float) -> str:
+    """A larger specimen, for people."""
+    return f"{100 * (factor - 1.0):.2g} % stiffer or heavier" if factor < 2 else f"{factor:.2g} times as stiff or heavy"
 
 
 def below(value: float, least: float) -> str:
