@@ -41,14 +41,16 @@ def tripped_at(run: Run) -> float:
 
 
 def by_limit(run: Run) -> bool:
-    """Whether a limit ended it, and not a fault of a block, which tells its own remedy."""
+    """Whether a limit ended it, and not a fault of a block."""
     return run.outcome == "tripped" and "beyond its limit" in run.reason
 
 
 def remedies(examined: Examined) -> list[str]:
     """How much smaller the excitation must be for the limits, where nothing else is wrong."""
-    if not (examined.sound and by_limit(examined.rehearsal)):
+    if not examined.sound:
         return []
+    if not by_limit(examined.rehearsal):
+        return ["the faulty block corrected; or a smaller excitation, if it refuses large motion on purpose"]
     found = within_limits(examined.definition, examined.stability)
     if found is None:
         return ["a smaller excitation, or a wider limit if rig and specimen bear it"]
