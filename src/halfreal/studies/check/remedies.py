@@ -19,6 +19,7 @@ from ...runs.loop_stability import LoopStability, linearised
 from ...runs.pure_delay import with_pure_delay
 from ...runs.reference import EmulationError, emulate
 from .examined import Examined
+from .nonlinear import keeps_stability
 
 WORST_CASE = "a narrower uncertainty, or a coupling that bears the worst case"
 """For a loop that is stable at rest as it is defined, and not for all it may be."""
@@ -87,7 +88,8 @@ def trial(definition: Definition, coupling: Coupling) -> str:
         if not variant.sound:
             return "NO-GO"
         found: list[Finding] = [*of_margins(variant)]
-        return verdict(found or [*rehearsal(variant), *of_errors(variant)])
+        told = verdict(found or [*rehearsal(variant), *of_errors(variant)])
+        return told if told != "GO" or keeps_stability(variant.definition) else "MARGINAL"
     except HalfrealError:
         return ""
 
