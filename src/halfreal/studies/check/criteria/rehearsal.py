@@ -53,7 +53,10 @@ def remedies(examined: Examined) -> list[str]:
         return ["the faulty block corrected; or a smaller excitation, if it refuses large motion on purpose"]
     found = within_limits(examined.definition, examined.stability)
     if found is None:
-        return ["a smaller excitation, or a wider limit if rig and specimen bear it"]
+        excitation = examined.definition.excitation
+        excited = (excitation.virtual or excitation.specimen) is not None
+        what = "a smaller excitation" if excited else "a start from less displacement or velocity"
+        return [f"{what}, or a wider limit if rig and specimen bear it"]
     factor, closest = found
     return [
         f"a smaller excitation: {factor:g} times this one stays within the limits in a rehearsal, and {closest} comes "
