@@ -145,13 +145,17 @@ def test_the_factor_of_a_curved_answer_is_bisected_and_one_that_never_passes_is_
 def test_a_fault_in_a_block_is_what_binds():
     answer = halfreal.check(definition(coupling=PREDICTED, timing=SHORT), remedies=False)
     examined = Examined(definition(coupling=PREDICTED, timing=SHORT), tries_remedies=False)
-    broken = replace(answer.rehearsal, outcome="tripped", reason="block 'coupling': fault 3")
+    broken = replace(
+        answer.rehearsal,
+        outcome="tripped",
+        reason="block 'coupling': 'mine' (mine.py, line 3) returned 3, a fault of its own",
+    )
     examined.__dict__["rehearsal"] = broken
     (found,) = rehearsal(examined)
     assert found.name == "the fault that ended the rehearsal" and found.room == 0.0
     assert binding([*answer.findings, found]).startswith("the fault that ended the rehearsal")
     (told,) = remedies(examined)
-    assert told.startswith("the faulty block")
+    assert told.startswith("the function that is at fault")
 
 
 def test_margins_that_are_asked_for_and_not_known_are_no_go_ahead(monkeypatch):

@@ -10,6 +10,10 @@ from ....runs.run import Run
 from ..examined import Examined
 from ..excitation_factor import within_limits
 
+OF_USERS = (" raised ", "a fault of its own", "not a finite number")
+"""Words for what ends a rehearsal where a user's function is wrong."""
+CORRECTED = "the function that is at fault corrected; or a smaller excitation, if it refuses large motion on purpose"
+
 
 def rehearsal(examined: Examined) -> Iterable[Finding]:
     run = examined.rehearsal
@@ -50,7 +54,8 @@ def remedies(examined: Examined) -> list[str]:
     if not examined.sound:
         return []
     if not by_limit(examined.rehearsal):
-        return ["the faulty block corrected; or a smaller excitation, if it refuses large motion on purpose"]
+        own = any(words in examined.rehearsal.reason for words in OF_USERS)
+        return [CORRECTED] if own else []  # faults of other blocks tell their own
     found = within_limits(examined.definition, examined.stability)
     if found is None:
         excitation = examined.definition.excitation
