@@ -6,6 +6,7 @@ import pytest
 import halfreal
 from halfreal.definition.paths import with_values
 from halfreal.runs.loop_stability import linearised
+from halfreal.studies.check.criteria.borne_delay import borne_delay
 from halfreal.studies.check.criteria.truncation import truncation
 from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.remedies import step_remedy
@@ -99,3 +100,11 @@ def test_no_shorter_step_is_proposed_where_a_still_shorter_one_is_unstable_again
     assert not linearised(heavy).stable and not linearised(with_values(heavy, {"timing.step": 1e-4})).stable
     assert linearised(with_values(heavy, {"timing.step": 5e-4})).stable
     assert step_remedy(heavy, 1e-3) == []
+
+
+def test_a_loop_that_bears_its_rigs_delay_and_not_a_single_step_is_told_so():
+    """A mass on the last of the commands, from which its acceleration comes, is felt more in fast motion."""
+    ahead = {"kind": "forward prediction", "prediction": 2e-3, "order": 1, "points": 2}
+    (found,) = borne_delay(Examined(on_a_mass(8.0, coupling=ahead)))
+    assert "a pure delay like the rig's is borne, and one of a single step is not; the rig lags by 2 ms" in found.text
+    assert linearised(on_a_mass(8.0)).stable and not linearised(on_a_mass(8.0, step=2e-3)).stable
