@@ -9,7 +9,7 @@ each per axis.  How c and its rates are reconstructed from the commands, which c
 time as the displacement.  The others are integrated exactly for what the command does over h: the cubic with its
 values and rates at both ends, a straight line, or a step that is held.  Straight lines and steps have corners, whose
 accelerations have died out at the end of the step if the actuator is fast: a specimen's mass is then not felt
-(``felt_specimen.py`` among the criteria of a check).
+(``felt_specimen.py``).
 
 ``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do; by default an actuator has
 neither.
