@@ -15,7 +15,7 @@ from halfreal.presentation import html
 from halfreal.presentation.wording import in_time
 from halfreal.rigs.table_check import limits_beyond_strokes
 from halfreal.studies.check.criteria.acceptance import of_gain
-from halfreal.studies.check.criteria.reach import out_of_reach
+from halfreal.studies.check.criteria.reach import out_of_reach, shares
 from halfreal.studies.check.criteria.sampling import sampling
 from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.nonlinear import scaled
@@ -249,3 +249,16 @@ def test_a_motion_that_the_rig_cannot_make_is_no_go():
     (told,) = (remedy for remedy in answer.remedies if "within the rig's reach" in remedy)
     factor = float(re.search(r"([\d.]+) times this one", told)[1])
     assert out_of_reach(scaled(small, factor)) == [] != out_of_reach(scaled(small, 1.02 * factor))
+
+
+def test_a_motion_that_the_rig_cannot_make_is_no_go_without_a_reference_too():
+    gallery = halfreal.load(GALLERY / "forward_prediction.toml")
+    nothing = {"limits": {}, "reference": None, "acceptance": {"synchronisation": "none"}}
+    small = with_values(gallery, {"rig.actuator.stroke": 3e-3, **nothing})
+    answer = halfreal.check(small)
+    assert answer.verdict == "NO-GO"
+    needed = 1e3 * np.abs(answer.rehearsal.signals["target"].values).max()
+    assert f"the actuator's stroke is 3 mm, and the rehearsal asks for {needed:.4g} mm" in " ".join(answer.reasons)
+    (told,) = (remedy for remedy in answer.remedies if "within the rig's reach" in remedy)
+    factor = float(re.search(r"([\d.]+) times this one", told)[1])
+    assert shares(scaled(small, factor)) <= [1.0] < shares(scaled(small, 1.02 * factor))

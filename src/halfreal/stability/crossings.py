@@ -44,6 +44,8 @@ NEAR_AXIS = 0.05
 """|Re s|/|s| up to which an eigenvalue splits the axis; far more than any rounding moves it."""
 TINY = 1e-10
 """Modulus up to which a loop gain counts as none."""
+POLE = 1e9
+"""Modulus from which on it is that of a pole on the axis, where L turns by half a circle and crosses nothing."""
 
 Response = Callable[[np.ndarray], np.ndarray]
 
@@ -215,8 +217,9 @@ def gain_crossings(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarra
         for a, b in pairwise(np.flatnonzero(np.abs(sine) > 1e-9)):
             if sine[a] * sine[b] < 0:
                 root = _root(partial(_imaginary, model.response), points[a], points[b])
-                # real as the sign of its sine says, whatever rounding leaves of that
-                found.append((complex(_eigenvalues(model.response, np.array([root]))[0, 0].real), root))
+                value = complex(_eigenvalues(model.response, np.array([root]))[0, 0])
+                if abs(value) < POLE:  # real as the sign of its sine says, whatever rounding leaves of that
+                    found.append((complex(value.real), root))
     else:
         for start in frequencies[(frequencies > 0) & (frequencies < top)]:
             for value in _eigenvalues(model.response, np.array([start]))[0]:
