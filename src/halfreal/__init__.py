@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .records.run_file import load_run as load_run
     from .records.run_file import save as save
     from .runs.build import build as build
+    from .runs.continuous import delay_system as delay_system
     from .runs.rehearse import rehearse as rehearse
     from .runs.run import Run as Run
     from .stability.linearise import linearise as linearise
@@ -86,6 +87,7 @@ else:
             "records.export": "export",
             "records.run_file": "load_run save",
             "runs.build": "build",
+            "runs.continuous": "delay_system",
             "runs.rehearse": "rehearse",
             "runs.run": "Run",
             "stability.linearise": "linearise",

@@ -21,11 +21,11 @@ from examples.wallace2005 import (
 )
 from halfreal.contracts.context import AT_REST
 from halfreal.couplings.forward_prediction import weights
+from halfreal.runs.continuous import continuous_loop
 from halfreal.stability.dde import DelaySystem, abscissa
 from halfreal.stability.dde_sweep import limit
 from halfreal.stability.linearise import linearise
 from halfreal.stability.margins import delay_margin
-from halfreal.studies.charts.continuous import continuous_loop
 
 
 def residual(delay):

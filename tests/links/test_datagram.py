@@ -107,8 +107,8 @@ def test_no_part_of_a_datagram_nor_one_with_more_behind_it_passes_for_one(channe
 def test_what_is_whole_and_of_another_kind_of_link_is_no_datagram():
     for strange in (by_hand.Datagram(5, magic=0x4C524649), by_hand.Datagram(5, version=1)):
         assert decode(strange.packed()) is None
-    assert decode(by_hand.Datagram(5, channels=(0.0,) * 321).packed()) is None
-    assert decode(by_hand.Datagram(5, channels=(0.0,) * 320).packed()) is not None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 334).packed()) is None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 333).packed()) is not None
 
 
 def test_commands_of_the_loop_are_those_of_the_page():

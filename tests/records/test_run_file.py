@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halfreal.contracts.axes import Axes
 from halfreal.records import RunFileError, definition_hash, load_run, save
-from halfreal.runs.run import Accepted, Event, Property, Run, Signal, SpecimenMet, Stability
+from halfreal.runs.run import Accepted, DelayEquation, Event, Property, Run, Signal, SpecimenMet, Stability
 
 
 def small_run(samples: int = 200) -> Run:
@@ -35,7 +35,16 @@ def small_run(samples: int = 200) -> Run:
         seed=2**100 + 1,
         started="2026-11-15T12:00:00+00:00",
         stability=Stability(
-            0.999, True, "Stable.", np.array([5.1, 5.1]), np.array([0.1, 0.1]), np.array([0.99, 0.99]), 1e-3, 7e-3, 40.0
+            0.999,
+            True,
+            "Stable.",
+            np.array([5.1, 5.1]),
+            np.array([0.1, 0.1]),
+            np.array([0.99, 0.99]),
+            1e-3,
+            7e-3,
+            40.0,
+            continuous=DelayEquation("stable", complex(-3.4, 45.0), 6.9e-3),
         ),
         references=("newmark1959",),
         versions={"numpy": "2.4.0", "python": "3.11"},

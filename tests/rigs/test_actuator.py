@@ -86,6 +86,11 @@ def test_stroke_and_speed_saturate(actuator):
     log = respond(actuator)
     assert np.abs(log[:, 1]).max() == pytest.approx(0.005)
     assert np.abs(np.diff(log[:, 1])).max() == pytest.approx(0.2 * H)
+    # a specimen's mass is not pressed against a stop: it stands still there
+    at_stop = np.abs(log[:, 1]) > 0.005 * (1 - 1e-9)
+    standing = at_stop[2:] & at_stop[1:-1] & at_stop[:-2]
+    assert standing.sum() > 5
+    assert np.abs(log[2:, 2:][standing]).max() < 1e-9
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,17 @@ import halfreal
 from examples.wallace2005 import C, K, M, definition
 from halfreal.runs.equivalent import unstable_below
 from halfreal.runs.loop_stability import linearised, loop_stability
+from halfreal.studies.tuning.plant import rig_response
 
 CODE = """
 def power(p, s, t, u, y):
     y[0] = p.k * u[0]
     if u[1] != 0.0:
         y[0] += p.c * abs(u[1]) ** p.a * (1.0 if u[1] > 0.0 else -1.0)
+    return 0
+
+def slide(p, s, t, u, y):
+    y[0] = p.k * u[0] + (p.c if u[1] >= 0.0 else -p.c)
     return 0
 
 def slip(p, s, t, u, y):
@@ -73,6 +78,14 @@ def test_small_amplitudes_of_a_steep_damper_are_told_where_they_do_not_come_to_r
     assert 0.1 * below * steady(test) < kept < 10.0 * below * steady(test)
 
 
+def test_friction_that_pushes_at_rest_is_judged_as_that_which_does_not(test_of):
+    """It moves the closed loop, which has slopes there, and stands in the cut one, which has none."""
+    one, other = (loop_stability(test_of(name, {"k": 100.0, "c": 1.0, "a": 0.0})) for name in ("slide", "power"))
+    assert one.linearisation.equivalent and one.margin is not None and not one.margin_unknown
+    assert one.linearisation.spectral_radius == pytest.approx(other.linearisation.spectral_radius, rel=1e-3)
+    assert one.margin.gain_margin_db == pytest.approx(other.margin.gain_margin_db, rel=0.1)
+
+
 def kicked():
     """The virtual part, which starts with a velocity."""
     support = {"stiffness": K, "damping": C}
@@ -88,3 +101,10 @@ def test_offset_of_a_users_law_is_memory_and_the_answer_that_of_the_built_in_law
     assert theirs.linearisation.spectral_radius == pytest.approx(own.linearisation.spectral_radius, rel=1e-9)
     assert theirs.margin is not None and own.margin is not None
     assert theirs.margin.critical_delay == pytest.approx(own.margin.critical_delay, rel=1e-6)
+
+
+def test_a_rig_with_friction_has_a_response_that_couplings_can_be_fitted_to(test_of):
+    """A delay of one step, of which a coupling knows half: remedies of a check and ``tune`` invert that."""
+    test = test_of("power", {"k": 100.0, "c": 2.0, "a": 0.0})
+    motion = np.sin(2 * np.pi * 3.0 * np.arange(8000) * 1e-3)
+    assert rig_response(test, motion).lag == pytest.approx(0.5e-3, rel=1e-3)

@@ -28,6 +28,10 @@ def specimen(p, s, t, u, y):
 def index(p, s, t, u, y):
     y[int(t / p.when)] = u[0]
     return 0
+
+def status(p, s, t, u, y):
+    y[0] = u[0]
+    return -3 if t >= p.when else 0
 """
 SHORT = {"timing": {"step": 1e-3, "duration": 0.3}, "reference": None}
 
@@ -49,8 +53,13 @@ def mine(tmp_path):
         ("coupling", "block 'coupling': its loops did not end within 100,000,000 passes in one call"),
         (
             "index",
-            "block 'coupling': it raised an exception: 'index' (mine.py, line 18) raised IndexError: index 1 is out of "
+            "block 'coupling': 'index' (mine.py, line 18) raised IndexError: index 1 is out of "
             "bounds for axis 0 with size 1 at mine.py, line 19",
+        ),
+        (
+            "status",
+            "block 'coupling': 'status' (mine.py, line 22) returned -3; return 0 if all is well, or a whole number "
+            "from 1 to 997 as a fault",
         ),
     ],
 )

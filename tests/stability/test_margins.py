@@ -398,3 +398,25 @@ def test_channel_and_delay_asked_for_must_exist():
 def test_import_does_not_wait_for_matplotlib():
     code = "import sys, halfreal.stability.margins, halfreal.stability.nyquist; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("others", [0, 40])
+@pytest.mark.parametrize("at", [1.0, 1.25, 3.0])
+def test_a_pole_on_the_axis_is_no_gain_margin(at, others):
+    """L = 0.1 s/(s² + ω²) + 1/(s + 1)³ turns by half a circle at ω, where it is infinite and not real: harmonic
+    couplings have a pole at each of their frequencies."""
+    a, b, c = np.zeros((5 + others,) * 2), np.zeros((5 + others, 1)), np.zeros((1, 5 + others))
+    a[:2, :2], b[1], c[0, 1] = [[0.0, at], [-at, 0.0]], 1.0, 0.1
+    a[2:5, 2:5] = -np.eye(3) + np.diag(np.ones(2), 1)
+    b[4], c[0, 2] = 1.0, 1.0
+    a[5:, 5:] = -np.diag(np.arange(1.0, others + 1.0))  # states that nothing reaches
+    loop = StateSpace(a, b, c, np.zeros((1, 1)))
+    gains, omega = gain_crossings(loop, np.inf)
+    dense = np.linspace(0.01, 20.0, 2_000_001)
+    dense = dense[np.abs(dense - at) > 1e-3]
+    values = 0.1j * dense / (at**2 - dense**2) + 1.0 / (1.0 + 1j * dense) ** 3
+    crossed = np.flatnonzero(
+        (values.imag[:-1] * values.imag[1:] < 0) & (values.real[:-1] < 0) & (np.diff(dense) < 1e-4)
+    )
+    np.testing.assert_allclose(np.sort(omega), dense[crossed], rtol=1e-4)
+    np.testing.assert_allclose(np.sort(gains), np.sort(-1.0 / values.real[crossed]), rtol=1e-3)

@@ -53,6 +53,14 @@ def seldom_step(p, s, t, u, y):
     return 0
 
 
+def ring_step(p, s, t, u, y):
+    """A spring of the displacement of four calls ago, kept in a ring."""
+    s.kept[int(s.count) % 5] = u[0]
+    s.count += 1.0
+    y[0] = 10.0 * s.kept[int(s.count) % 5]
+    return 0
+
+
 def drifting_step(p, s, t, u, y):
     """A force that rises by itself for ever."""
     s.sum += 1e-3
@@ -95,6 +103,16 @@ def test_memory_is_no_pole_of_the_loop(step, state, names):
 def test_what_drifts_or_is_driven_now_and_then_is_not_taken_for_memory(step, state):
     found = linearised(step, state)
     assert not found.stable and "rig.sum" not in found.memory
+
+
+@pytest.mark.parametrize(
+    ("step", "state"),
+    [(ring_step, {"count": 0.0, "kept": np.zeros(5)}), (seldom_step, {"count": 0.0, "sum": 0.0})],
+)
+def test_a_block_that_one_tick_does_not_tell_all_of_is_named(step, state):
+    found = linearised(step, state)
+    assert found.changing == ("rig",)
+    assert "'rig' treats its state otherwise from tick to tick" in found.summary()
 
 
 def test_an_integrator_that_is_fed_and_felt_keeps_its_pole():

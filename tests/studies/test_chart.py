@@ -5,13 +5,15 @@ import pytest
 from scipy.optimize import brentq
 from scipy.signal import cont2discrete
 
+import halfreal
 from examples.wallace2005 import KS, C, K, M, critical_delay, definition
 from halfreal.contracts.state_space import StateSpace
 from halfreal.errors import HalfrealError
+from halfreal.runs.continuous import continuous_loop
+from halfreal.stability.dde import roots
 from halfreal.stability.margins import delay_margin
 from halfreal.studies.charts.batch_crossings import crossings_of
 from halfreal.studies.charts.chart import chart
-from halfreal.studies.charts.continuous import continuous_loop
 from halfreal.studies.charts.gain_phase import gain_phase_chart
 from halfreal.studies.charts.grid import zero_line
 from halfreal.studies.uncertainty.variation import Variation, growth_rate
@@ -210,10 +212,31 @@ def test_what_cannot_be_drawn_is_told(wanted, told):
         chart(definition(), *wanted, continuous=True)
 
 
-def test_continuous_chart_with_a_predictor_is_refused():
-    coupling = {"kind": "forward prediction", "prediction": 5e-3}
-    with pytest.raises(HalfrealError, match="continuous=False"):
-        chart(definition(coupling=coupling), DELAY, STIFFNESS, continuous=True)
+@pytest.mark.parametrize("prediction", [4e-3, 9.4e-3])
+def test_continuous_chart_with_a_predictor_is_that_of_its_delay_equation(prediction):
+    """Stability at points of the chart, and where it changes, from the roots of the delay equation."""
+    coupling = {"kind": "forward prediction", "prediction": prediction, "order": 3}
+    test = definition(coupling=coupling)
+    found = chart(test, (DELAY, 1e-3, 30e-3), (STIFFNESS, 500.0, 4000.0), (15, 8), continuous=True)
+
+    def abscissa(delay, stiffness):
+        changed = test.with_values({DELAY: delay, STIFFNESS: stiffness})
+        return roots(halfreal.delay_system(changed), most=2).abscissa
+
+    told = [[found.margin[j, i] > 0.0 for i in range(0, 15, 2)] for j in range(0, 8, 3)]
+    seen = [[abscissa(x, y) < 0.0 for x in found.x.values[::2]] for y in found.y.values[::3]]
+    assert told == seen
+    assert np.any(told) and not np.all(told)
+    for delay, stiffness in np.vstack(found.boundary)[::5]:
+        assert abs(abscissa(delay, stiffness)) < 1e-6
+
+
+def test_continuous_chart_of_a_predictor_that_no_delay_bears():
+    """0.9 kg on 2.2 kg, and a gain of 3 at high frequencies."""
+    coupling = {"kind": "forward prediction", "prediction": 1e-3, "order": 1, "points": 2}
+    rig = {"actuator": {"delay": 5e-3}, "specimen": {"mass": 0.9, "stiffness": KS}}
+    found = chart(definition(coupling=coupling, rig=rig), DELAY, STIFFNESS, (5, 5), continuous=True)
+    assert not np.any(found.margin > 0.0)
 
 
 # --- gain and phase ---------------------------------------------------------------------------------------------------

@@ -11,12 +11,15 @@ import halfreal
 from examples.shaking_table_rod import study
 from examples.wallace2005 import DELAY, GALLERY, KS, M, critical_delay, definition, linearised
 from halfreal.definition.paths import with_values
+from halfreal.presentation import html
+from halfreal.presentation.wording import in_time
 from halfreal.rigs.table_check import limits_beyond_strokes
 from halfreal.studies.check.criteria.acceptance import of_gain
-from halfreal.studies.check.criteria.reach import out_of_reach
+from halfreal.studies.check.criteria.reach import out_of_reach, shares
 from halfreal.studies.check.criteria.sampling import sampling
 from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.nonlinear import scaled
+from presentation.pages import Page
 
 ROD = study.HERE / "rod.toml"
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
@@ -41,6 +44,24 @@ def test_delay_margin_of_a_compensated_loop_is_the_delay_at_which_it_loses_stabi
     # the rig's reconstruction is not an ideal delay at 1 ms: that is its share
     assert linearised(definition(coupling=PREDICTED, delay=critical - 2e-5)).stable
     assert not linearised(definition(coupling=PREDICTED, delay=critical + 2e-5)).stable
+
+
+def test_the_delay_equation_and_the_loop_that_runs_agree():
+    answer = halfreal.check(definition(coupling=PREDICTED))
+    equation = answer.rehearsal.stability.continuous
+    assert equation.text.startswith("stable")
+    assert np.abs(answer.linearisation.continuous / equation.root - 1.0).min() < 1e-4
+    assert equation.delay_margin == pytest.approx(answer.stability.margin.critical_delay, rel=1e-3)
+    page = Page(html.render(answer.rehearsal)).text
+    assert "delay equation" in page and page.count(in_time(equation.delay_margin)) > 1
+    assert halfreal.check(definition()).rehearsal.stability.continuous.delay_margin is None  # it is unstable
+
+
+def test_a_step_that_decides_on_stability_is_told():
+    """A delay between that of the equation, 6.7696 ms, and that of the loop at a step of 1 ms, 6.7707 ms."""
+    test = definition(delay=6.7701e-3)
+    assert linearised(test).stable
+    assert any("delay equation in continuous time is unstable" in reason for reason in halfreal.check(test).reasons)
 
 
 def test_gain_margin_is_the_factor_on_the_specimens_stiffness():
@@ -228,3 +249,16 @@ def test_a_motion_that_the_rig_cannot_make_is_no_go():
     (told,) = (remedy for remedy in answer.remedies if "within the rig's reach" in remedy)
     factor = float(re.search(r"([\d.]+) times this one", told)[1])
     assert out_of_reach(scaled(small, factor)) == [] != out_of_reach(scaled(small, 1.02 * factor))
+
+
+def test_a_motion_that_the_rig_cannot_make_is_no_go_without_a_reference_too():
+    gallery = halfreal.load(GALLERY / "forward_prediction.toml")
+    nothing = {"limits": {}, "reference": None, "acceptance": {"synchronisation": "none"}}
+    small = with_values(gallery, {"rig.actuator.stroke": 3e-3, **nothing})
+    answer = halfreal.check(small)
+    assert answer.verdict == "NO-GO"
+    needed = 1e3 * np.abs(answer.rehearsal.signals["target"].values).max()
+    assert f"the actuator's stroke is 3 mm, and the rehearsal asks for {needed:.4g} mm" in " ".join(answer.reasons)
+    (told,) = (remedy for remedy in answer.remedies if "within the rig's reach" in remedy)
+    factor = float(re.search(r"([\d.]+) times this one", told)[1])
+    assert shares(scaled(small, factor)) <= [1.0] < shares(scaled(small, 1.02 * factor))

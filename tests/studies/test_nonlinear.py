@@ -5,7 +5,9 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
-from halfreal.studies.check.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear, onset
+from halfreal.studies.check.criteria.nonlinear import nonlinear
+from halfreal.studies.check.examined import Examined
+from halfreal.studies.check.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear, keeps_stability, onset
 
 HARDENING = {"elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": KS, "cubic": 2e8}}]}
 
@@ -115,3 +117,14 @@ def test_a_radius_beyond_one_on_the_way_is_not_told_as_an_instability_of_the_tes
     text = Nonlinear(np.array([0.1, 0.2]), radius, factor=None).summary()
     assert "1.040000 at 0.2 s, where small deviations grow for the ticks that the loop spends there" in text
     assert "small deviations" not in Nonlinear(np.array([0.1, 0.2]), radius, factor=3.0).summary()
+
+
+@pytest.mark.parametrize(("asked", "severity"), [("3 dB", "marginal"), ("1 dB", "note"), ("none", "note")])
+def test_an_excitation_close_to_where_stability_is_lost_is_below_acceptance(asked, severity):
+    """It is lost at 1.2 times, which are 1.6 dB."""
+    close = 10.0 * critical_factor(hardening(excitation=driven(10.0))) / 1.2
+    test = hardening(excitation=driven(close), acceptance={"gain_margin": asked, "synchronisation": "none"})
+    (found,) = nonlinear(Examined(test))
+    assert found.severity == severity and found.value == pytest.approx(1.2, rel=0.02)
+    assert keeps_stability(test) == (severity == "note")
+    assert (found.remedies != ()) == (severity == "marginal")

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 import halfreal
+from halfreal.definition.paths import with_values
+from halfreal.runs.loop_stability import linearised
+from halfreal.studies.check.criteria.borne_delay import borne_delay
 from halfreal.studies.check.criteria.truncation import truncation
 from halfreal.studies.check.examined import Examined
+from halfreal.studies.check.remedies import step_remedy
 from stability.delay_cases import MASS, rod_modes
 
 
@@ -58,3 +62,49 @@ def test_a_specimen_on_a_spring_weighs_nothing_at_high_frequency():
 
 def test_a_single_mode_that_is_too_light_has_no_modes_to_leave_out():
     assert warned(rod(1, {"mass": [[60.0]]}))[0].endswith("give the virtual part mass at the interface")
+
+
+def on_a_mass(specimen, step=1e-3, **more):
+    """10 kg on a spring, and a mass on a rig that is late by two steps."""
+    return halfreal.Definition.model_validate(
+        {
+            "title": "mass on a mass",
+            "timing": {"step": step, "duration": 0.5},
+            "virtual": {"mass": 10.0, "stiffness": 8e3, "damping": 40.0, "force_dof": 1},
+            "excitation": {"virtual": {"kind": "sine", "force": 10.0, "frequency": 2.0}},
+            "rig": {"actuator": {"delay": 2e-3}, "specimen": {"mass": specimen}},
+            "acceptance": {"synchronisation": "none"},
+            **more,
+        }
+    )
+
+
+@pytest.mark.parametrize(("specimen", "verdict"), [(6.9, "GO"), (7.2, "MARGINAL"), (9.0, "MARGINAL")])
+def test_a_pure_delay_has_no_more_gain_margin_than_the_masses_leave(specimen, verdict):
+    """3 dB are asked for: 0.708 of the virtual mass, whatever the step makes of what is faster than it."""
+    found = halfreal.check(on_a_mass(specimen), remedies=False)
+    assert found.verdict == verdict
+    told = [one for one in found.findings if "dB at high frequency" in one.text]
+    assert [one.value for one in told] == ([] if verdict == "GO" else [pytest.approx(20 * np.log10(10 / specimen))])
+
+
+def test_what_the_masses_leave_is_not_asked_of_an_actuator_that_smooths_or_where_no_margin_is():
+    second = {"actuator": {"kind": "second order", "frequency": 20.0, "damping": 0.8}, "specimen": {"mass": 9.0}}
+    for more in ({"rig": second}, {"acceptance": {"synchronisation": "none", "gain_margin": "none"}}):
+        assert not any("dB at high frequency" in one for one in halfreal.check(on_a_mass(9.0, **more)).reasons)
+
+
+def test_no_shorter_step_is_proposed_where_a_still_shorter_one_is_unstable_again():
+    """Of a specimen that is heavier than the virtual part: with half the step, and none below, its loop is stable."""
+    heavy = on_a_mass(11.0, rig={"actuator": {"delay": 1e-3}, "specimen": {"mass": 11.0}})
+    assert not linearised(heavy).stable and not linearised(with_values(heavy, {"timing.step": 1e-4})).stable
+    assert linearised(with_values(heavy, {"timing.step": 5e-4})).stable
+    assert step_remedy(heavy, 1e-3) == []
+
+
+def test_a_loop_that_bears_its_rigs_delay_and_not_a_single_step_is_told_so():
+    """A mass on the last of the commands, from which its acceleration comes, is felt more in fast motion."""
+    ahead = {"kind": "forward prediction", "prediction": 2e-3, "order": 1, "points": 2}
+    (found,) = borne_delay(Examined(on_a_mass(8.0, coupling=ahead)))
+    assert "a pure delay like the rig's is borne, and one of a single step is not; the rig lags by 2 ms" in found.text
+    assert linearised(on_a_mass(8.0)).stable and not linearised(on_a_mass(8.0, step=2e-3)).stable

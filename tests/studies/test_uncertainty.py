@@ -169,7 +169,7 @@ def test_samples_that_are_no_valid_definitions_are_counted_apart():
     negative = study.samples[:, 0] < 0
     assert 0 < negative.sum() == len(study.refused) == 200 - study.judged
     np.testing.assert_array_equal(np.isnan(study.growth), negative)
-    assert "not positive definite" in study.refused[0][1]
+    assert "not positive semidefinite" in study.refused[0][1]
     assert 0 < study.worst_values["virtual.mass"] <= 6.2
     assert "no valid definitions" in study.summary()
 

@@ -13,7 +13,8 @@ Contract for implementers
    A rig that measures passive axes, or is commanded in strokes of actuators, says so in ``check_served``.
 4. ``rest_command`` is the command under which it stands still at a displacement.
 5. ``linear_model`` and ``pure_delay`` describe how it follows a command, ``follower`` how the specimen pushes it back,
-   ``known_specimen`` what it moves and ``known_sensors`` what it measures with.  What a rig leaves out is taken from
+   ``loop_with`` and ``delay_in_loop`` its part in the delay equation of the loop, ``known_specimen`` what it moves and
+   ``known_sensors`` what it measures with.  What a rig leaves out is taken from
    the code that runs, or the study that needs it says that it is not known.  How late it follows is always measured
    on the code that runs.
 """
@@ -148,6 +149,10 @@ class Rig(Settings):
         """Of a command on its way to what ``linear_model`` describes [s]."""
         return 0.0
 
+    def delay_in_loop(self, step: float) -> float:
+        """Of a command until it acts in the loop that runs [s], where it is held with half the step of the hold."""
+        return self.pure_delay
+
     def delay_within(self, delay: float, step: float) -> float:
         """The longest delay that it can have up to this one [s]."""
         return delay
@@ -176,6 +181,11 @@ class Rig(Settings):
 
     def linear_model(self, axes: int) -> StateSpace | None:
         """From the command, after any pure delay, to the displacement, continuous; None if it is not known."""
+        return None
+
+    def loop_with(self, virtual: StateSpace) -> StateSpace | None:
+        """L₀ (``halfreal.stability.bare_loop``) with a virtual substructure, from measured force to target; continuous,
+        without pure delay and coupling; None if it is not known."""
         return None
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..settings import Settings
 from .axes import Axes
+from .state_space import StateSpace
 from .system import System
 
 
@@ -51,6 +52,11 @@ class KnownSpecimen(Protocol):
     def matrices_at_rest(self, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """M, C, K between the axes of the interface, elements at their initial stiffness; None if it has degrees of
         freedom besides."""
+        ...
+
+    def motion_to_force(self, axes: int) -> StateSpace:
+        """From displacements, velocities and accelerations of the interface to its forces, continuous, elements at
+        their initial stiffness."""
         ...
 
     def fast_mass(self, axes: int) -> np.ndarray:

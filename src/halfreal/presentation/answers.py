@@ -85,6 +85,7 @@ def check_json(answer: Check) -> dict[str, Any]:
         "delay_margin_s": None if margin is None else margin.critical_delay,
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,
+        "delay_equation": _delay_equation(answer.rehearsal),
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
         "limits_used": dict(answer.rehearsal.limits_used),
         "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
@@ -95,6 +96,18 @@ def check_json(answer: Check) -> dict[str, Any]:
             {"frequency_hz": frequency, "damping": damping, "real_per_s": pole.real, "imaginary_per_s": pole.imag}
             for frequency, damping, pole in poles
         ],
+    }
+
+
+def _delay_equation(run: Run) -> dict[str, Any] | None:
+    known = None if run.stability is None else run.stability.continuous
+    if known is None:
+        return None
+    return {
+        "summary": known.text,
+        "root_real_per_s": known.root.real,
+        "root_imaginary_per_s": known.root.imag,
+        "delay_margin_s": known.delay_margin,
     }
 
 

@@ -80,6 +80,7 @@ def render(run: Run, from_time: float = 0.0) -> str:
         slow=slow.slow_test(run),
         poles=poles[:POLES_SHOWN],
         margins=margins(run),
+        two_ways=two_ways(run),
         poles_in_all=len(poles),
         definition=definition_sections(with_units(run.definition)),
         channels=[channel_row(name, signal.unit, signal.values) for name, signal in run.signals.items()],
@@ -146,6 +147,23 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     if not learning.learns(run):
         made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
     return made
+
+
+def two_ways(run: Run) -> list[tuple[str, series.Pole, str]]:
+    """The rightmost root of the delay equation and the pole of the loop that runs next to it, with delay margins."""
+    known = run.stability
+    if known is None or known.continuous is None or not np.isfinite(known.continuous.root):
+        return []
+    equation = known.continuous
+    root = complex(equation.root.real, abs(equation.root.imag))
+    found = series.poles(known, run.step)
+    if not found:
+        return []
+    rows = (
+        ("loop that runs, linearised", min(found, key=lambda pole: abs(pole.s - root)), known.delay_margin),
+        ("delay equation", series.pole_of(root, run.step), equation.delay_margin),
+    )
+    return [(name, pole, NONE if margin is None else in_time(margin)) for name, pole, margin in rows]
 
 
 def margins(run: Run) -> list[tuple[str, str, str]]:

@@ -173,6 +173,12 @@ class Pole:
         return -1 / self.s.real if self.s.real else float("inf")
 
 
+def pole_of(s: complex, step: float) -> Pole:
+    """A root in continuous time as a pole."""
+    size = abs(s)
+    return Pole(s, size / (2 * np.pi), -s.real / size if size else np.nan, float(np.exp(s.real * step)))
+
+
 def poles(stability: Stability, step: float) -> list[Pole]:
     """The loop's poles, slowest decay first, each pair once.
 

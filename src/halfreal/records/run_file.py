@@ -24,6 +24,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
                           where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
     /stability/frequency_hz, damping, magnitude      (p,)
+    /stability/continuous                            where the delay equation of the loop is known: attributes text,
+                          root_real, root_imaginary [1/s], and delay_margin [s] if it has one
 
 ``h5py.File(path)["channels/target"][:]`` is the target.  In the name of a channel's dataset ``/`` is written ``%2F``
 and ``%`` is written ``%25``, a name of dots only ends in ``%2E``, and no name is ``%``; the attribute ``name`` is the
@@ -55,7 +57,7 @@ import numpy as np
 
 from ..contracts.axes import Axes
 from ..errors import HalfrealError
-from ..runs.run import Event, Run, Signal, Stability
+from ..runs.run import DelayEquation, Event, Run, Signal, Stability
 from . import after_run, live_layout, superblock
 from .whole_file import whole_file
 
@@ -227,6 +229,13 @@ def write_header(run: Run, file: Any) -> None:
                 group.attrs[key] = float(getattr(run.stability, key))
         for key in ("frequency_hz", "damping", "magnitude"):
             _array(group, key, getattr(run.stability, key))
+        equation = run.stability.continuous
+        if equation is not None:
+            inside = group.create_group("continuous")
+            inside.attrs["text"] = _text(equation.text, "stability")
+            inside.attrs["root_real"], inside.attrs["root_imaginary"] = equation.root.real, equation.root.imag
+            if equation.delay_margin is not None:
+                inside.attrs["delay_margin"] = float(equation.delay_margin)
 
     for place, found in ((SPECIMEN, run.specimen_met), (ACCEPTED, run.accepted)):
         if found is not None:
@@ -383,9 +392,15 @@ def _stability(group: Any) -> Stability:
         spectral_radius=float(group.attrs["spectral_radius"]),
         stable=bool(group.attrs["stable"]),
         text=group.attrs["text"],
+        continuous=_delay_equation(group["continuous"].attrs) if "continuous" in group else None,
         **arrays,
         **margins,
     )
+
+
+def _delay_equation(facts: Any) -> DelayEquation:
+    margin = float(facts["delay_margin"]) if "delay_margin" in facts else None
+    return DelayEquation(facts["text"], complex(facts["root_real"], facts["root_imaginary"]), margin)
 
 
 def _one_of(field: str, value: str) -> Any:

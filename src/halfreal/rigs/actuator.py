@@ -9,7 +9,7 @@ each per axis.  How c and its rates are reconstructed from the commands, which c
 time as the displacement.  The others are integrated exactly for what the command does over h: the cubic with its
 values and rates at both ends, a straight line, or a step that is held.  Straight lines and steps have corners, whose
 accelerations have died out at the end of the step if the actuator is fast: a specimen's mass is then not felt
-(``felt_specimen.py`` among the criteria of a check).
+(``felt_specimen.py``).
 
 ``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do; by default an actuator has
 neither.
@@ -216,10 +216,11 @@ def second_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             wanted += p.map[0, k] * before[k]
             speed += p.map[1, k] * before[k]
         x = within_reach(p.stroke, p.travel, s.x[i], wanted)
-        if x != wanted:
+        a = p.omega * (p.omega * (c - x) - 2.0 * p.damping * speed)
+        if x != wanted:  # at its limit it does not follow its own equation
             speed = (x - s.x[i]) / p.h
-        y[i], y[n + i], y[2 * n + i] = c, x, speed
-        y[3 * n + i] = p.omega * (p.omega * (c - x) - 2.0 * p.damping * speed)
+            a = (speed - s.v[i]) / p.h
+        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, speed, a
         s.x[i], s.v[i], s.c[i], s.d[i] = x, speed, c, d
     return 0
 

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ..contracts.specimen import KnownSpecimen, RigSpecimen
+from ..contracts.state_space import StateSpace
 from ..contracts.system import Elements, System
 from ..kernels.block import Block, Channel, channels
 from ..models.schemes.exact import exact_method
@@ -144,6 +145,11 @@ class FlexibleSpecimen(RigSpecimen):
     def matrices_at_rest(self, axes: int) -> None:
         """None: it has degrees of freedom of its own."""
         return None
+
+    def motion_to_force(self, axes: int) -> StateSpace:
+        """Its free degrees of freedom, moved by velocity and acceleration of the interface."""
+        a, b, c, d = self.base_excited().first_order(self.simplification)
+        return StateSpace(a, np.hstack([np.zeros((len(a), axes)), b]), c, np.hstack([np.zeros((axes, axes)), d]))
 
     def fast_mass(self, axes: int) -> np.ndarray:
         """What does not stay behind in a fast motion."""

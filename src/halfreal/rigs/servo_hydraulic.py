@@ -33,6 +33,7 @@ from ..contracts.axes import Axes
 from ..contracts.context import Context
 from ..contracts.reach import Bound, peaks
 from ..contracts.rig import RigBlocks
+from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
 from ..models.schemes.exact import discretise
@@ -155,8 +156,18 @@ class ServoHydraulic(SensedRig):
             denominator=np.polyadd(a.interaction * np.polymul([1.0, 0.0], valve), [a.valve_gain]),
             by_command=np.array([a.valve_gain * a.command_gain]),
             by_force=np.polymul([1.0, a.leakage], valve),
-            delay=0.5 * step,
+            delay=self.delay_in_loop(step),
         )
+
+    def delay_in_loop(self, step: float) -> float:
+        """Half the step over which its command is held."""
+        return 0.5 * step
+
+    def loop_with(self, virtual: StateSpace) -> StateSpace:
+        a, b, c = self.matrices(virtual.channels)
+        n = virtual.channels
+        loop = virtual.after(StateSpace(a, b[:, :n], c[n:], np.zeros((n, n))))
+        return StateSpace(loop.a, loop.b, -loop.c, -loop.d)
 
     def stability_remedy(self, test: Definition) -> str:
         """How far to lower the gain of the actuators' inner loop."""

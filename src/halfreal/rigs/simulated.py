@@ -21,6 +21,7 @@ from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..models.shaker import Shaker
 from ..settings import default_kind, fault
+from ..stability.bare_loop import bare_loop
 from ..stability.ideal_compensator import Follower
 from .actuator import Actuator, Delay
 from .any_specimen import AnySpecimen
@@ -152,12 +153,18 @@ class SimulatedRig(SensedRig):
 
     def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
         self.check_shaker(shaker)
-        # the shortest way into the rig: a command is held until the next one
-        delay = max(self.actuator.delay, step)
+        return Follower(self.actuator.denominator(), np.ones(1), np.zeros(1), self.delay_in_loop(step))
+
+    def delay_in_loop(self, step: float) -> float:
+        """At least a step: the shortest way into the rig."""
         if self.actuator.holds:  # a staircase: late by whole steps, and by half of one on average
-            delay = step * float(np.ceil(self.actuator.delay / step - 1e-9)) + 0.5 * step
-        return Follower(self.actuator.denominator(), np.ones(1), np.zeros(1), delay)
+            return step * float(np.ceil(self.actuator.delay / step - 1e-9)) + 0.5 * step
+        return max(self.actuator.delay, step)
 
     def linear_model(self, axes: int) -> StateSpace:
         one, eye = self.actuator.linear_model(), np.eye(axes)
         return StateSpace(np.kron(eye, one.a), np.kron(eye, one.b), np.kron(eye, one.c), np.kron(eye, one.d))
+
+    def loop_with(self, virtual: StateSpace) -> StateSpace | None:
+        axes, known = virtual.channels, self.known_specimen
+        return None if known is None else bare_loop(virtual, self.linear_model(axes), known.motion_to_force(axes))

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from ..contracts.axes import Axes
 from ..contracts.context import Context
 from ..contracts.specimen import KnownSpecimen, RigSpecimen
+from ..contracts.state_space import StateSpace
 from ..contracts.system import Elements, System
 from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import multiply_add, stored
@@ -123,6 +124,12 @@ class Specimen(RigSpecimen):
         """M, C, and K with the elements at their initial stiffness, (axes, axes) each."""
         mass, damping, _ = self.matrices(axes)
         return mass, damping, self.stiffness_at_rest(axes)
+
+    def motion_to_force(self, axes: int) -> StateSpace:
+        """K, C and M side by side; it has no state."""
+        mass, damping, stiffness = self.matrices_at_rest(axes)
+        direct = np.hstack([stiffness, damping, mass])
+        return StateSpace(np.zeros((0, 0)), np.zeros((0, 3 * axes)), np.zeros((axes, 0)), direct)
 
     def fast_mass(self, axes: int) -> np.ndarray:
         """Its mass, (axes, axes)."""

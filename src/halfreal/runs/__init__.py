@@ -9,6 +9,9 @@ from ..lazy import lazy
 if TYPE_CHECKING:
     from .build import SETTLING_TICKS as SETTLING_TICKS
     from .build import plant as plant
+    from .continuous import ContinuousLoop as ContinuousLoop
+    from .continuous import continuous_loop as continuous_loop
+    from .continuous import delay_system as delay_system
     from .loop_stability import LoopStability as LoopStability
     from .loop_stability import linearised as linearised
     from .loop_stability import margin_of as margin_of
@@ -24,6 +27,7 @@ else:
         __name__,
         {
             "build": "SETTLING_TICKS plant",
+            "continuous": "ContinuousLoop continuous_loop delay_system",
             "loop_stability": "LoopStability linearised margin_of",
             "reference": "EmulationError emulate",
             "rehearse": "reference_signals",

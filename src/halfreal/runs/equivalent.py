@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..contracts.context import AT_REST, Purpose
+from ..contracts.context import AT_REST, OPEN_LOOP, Purpose
 from ..definition.definition import Definition
 from ..definition.user_code import remembered
 from ..kernels.loop import Loop
@@ -52,13 +52,9 @@ def smoothed(definition: Definition, loop: Loop, factor: float = 1.0) -> Loop:
 @remembered(maxsize=16)
 def steep_of(definition: Definition) -> list[tuple[Steep, np.ndarray]]:
     """Blocks of a definition's loop without slopes at rest, and their motion in its rehearsal away from rest."""
-    loop = build(definition, AT_REST)
-    loop.run(SETTLING_TICKS * definition.virtual.ticks_per_step)
-    try:
-        linearise(loop, definition.virtual.ticks_per_step)
+    steep = steep_in(definition, AT_REST) or steep_in(definition, OPEN_LOOP)
+    if not steep:
         return []
-    except NoSlopeError:
-        steep = steep_blocks(loop)
     moving = build(definition, UNDISTURBED)
     between = max(definition.timing.ticks // SAMPLES, 1)
     samples: dict[str, list[np.ndarray]] = {one.name: [] for one in steep}
@@ -73,6 +69,18 @@ def steep_of(definition: Definition) -> list[tuple[Steep, np.ndarray]]:
         for one in steep:
             samples[one.name].append(now[one.name] - np.append(one.state[one.fields], one.inputs))
     return [(one, np.array(samples[one.name]).reshape(-1, one.without.size)) for one in steep]
+
+
+def steep_in(definition: Definition, purpose: Purpose) -> list[Steep]:
+    """Such blocks of the loop that is built for a purpose: one that moves in the closed loop may stand in the cut one,
+    as friction that has a force at rest does."""
+    loop, ticks = build(definition, purpose), definition.virtual.ticks_per_step
+    loop.run(SETTLING_TICKS * ticks)
+    try:
+        linearise(loop, ticks)
+        return []
+    except NoSlopeError:
+        return steep_blocks(loop)
 
 
 def told(definition: Definition, stable: bool) -> str:

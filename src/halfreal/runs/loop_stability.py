@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contracts.context import AT_REST, OPEN_LOOP
+from ..contracts.state_space import StateSpace
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
@@ -50,6 +51,8 @@ class LoopStability:
     """How late the rig follows its command; None if it is not known."""
     rig_fault: RigFault | None = None
     """Why the rig is unstable on its own, if it is."""
+    margin_unknown: bool = False
+    """Whether margins have a meaning, and could not be computed."""
 
     @property
     def rig_lag(self) -> float | None:
@@ -107,7 +110,16 @@ def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, AT_REST)
-    linearisation = linearised(definition, loop)
+    linearisation, virtual = linearised(definition, loop), definition.virtual
+    margin, critical, lag, unknown = None, None, None, None
+    if definition.slow is None and virtual.ticks_per_step == 1:
+        try:
+            linearisation, cut, opened, answer = cut_and_measured(definition, linearisation)
+            lag = rig_lag(definition, cut, answer)
+            margin = delay_margin(opened)
+            critical = critical_delay(definition)
+        except HalfrealError as error:
+            unknown = f"margins are not known: {error}"
     caveats = [block.held for block in loop.blocks if block.held] + ([tuned] if tuned else [])
     if linearisation.equivalent:
         caveats.append(equivalent.told(definition, linearisation.stable))
@@ -116,25 +128,29 @@ def loop_stability(definition: Definition) -> LoopStability:
             f"memory, which small motion does not change and which is no pole of the loop: "
             f"{', '.join(linearisation.memory)}"
         )
-    if definition.rig.caveat is not None:
-        caveats.append(definition.rig.caveat)
-    fault = rig_fault(definition, loop) if definition.slow is None else None
-    virtual = definition.virtual
-    if virtual.caveat is not None:
-        caveats.append(virtual.caveat)
+    caveats += [part.caveat for part in (definition.rig, virtual) if part.caveat is not None]
     if definition.slow is not None or virtual.ticks_per_step > 1:
         caveats.append(SLOW if definition.slow is not None else SEVERAL)
-        return LoopStability(linearisation, None, None, tuple(caveats), None, fault)
-    margin, critical, lag = None, None, None
+    if unknown is not None:
+        caveats.append(unknown)
+    fault = rig_fault(definition, loop) if definition.slow is None else None
+    blind = unknown is not None and margin is None
+    return LoopStability(linearisation, margin, critical, tuple(caveats), lag, fault, blind)
+
+
+def cut_and_measured(
+    definition: Definition, linearisation: Linearisation
+) -> tuple[Linearisation, Loop, StateSpace, StateSpace]:
+    """The cut loop, what was measured on it, and the linearisation of the closed one that goes with it.
+
+    A block that moves in the closed loop may stand in the cut one, and have no slope there.
+    """
     try:
         cut = cut_loop(definition, linearisation.equivalent)
-        opened, answer = open_loop_and(cut, followed(definition))
-        lag = rig_lag(definition, cut, answer)
-        margin = delay_margin(opened)
-        critical = critical_delay(definition)
-    except HalfrealError as error:
-        caveats.append(f"margins are not known: {error}")
-    return LoopStability(linearisation, margin, critical, tuple(caveats), lag, fault)
+        return linearisation, cut, *open_loop_and(cut, followed(definition))
+    except NoSlopeError:
+        cut = cut_loop(definition, smooth=True)
+        return equivalent.at(definition, 1.0), cut, *open_loop_and(cut, followed(definition))
 
 
 def critical_delay(definition: Definition) -> float | None:

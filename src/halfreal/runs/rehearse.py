@@ -127,8 +127,7 @@ def rehearse(
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
     outcome, reason = how_it_ended(definition, loop, ended)
-    more = raised_by_user(definition, loop) if outcome == "tripped" else ""
-    reason += f": {more}" if more else ""
+    reason = (raised_by_user(definition, loop) if outcome == "tripped" else "") or reason
     found = stability_of(definition, loop, stability or loop_stability(definition))
     return Run(
         title=definition.title,

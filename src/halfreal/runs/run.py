@@ -33,6 +33,18 @@ class Event:
 
 
 @dataclass(frozen=True)
+class DelayEquation:
+    """The loop in continuous time, a delay differential equation: what the loop that runs tends to."""
+
+    text: str
+    """One sentence for people."""
+    root: complex
+    """Its rightmost characteristic root [1/s]; NaN if none was found."""
+    delay_margin: float | None = None
+    """Further delay [s] at which it loses stability; None if there is none, or it is unstable."""
+
+
+@dataclass(frozen=True)
 class Stability:
     """Verdict of the linearised loop: the code that ran, perturbed."""
 
@@ -51,6 +63,7 @@ class Stability:
     """Pure delay in place of the rig [s] at which the loop without coupling loses stability."""
     phase_margin_deg: float | None = None
     gain_margin_db: float | None = None
+    continuous: DelayEquation | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from .build import build
 
 
 def raised_by_user(definition: Definition, ran: Loop) -> str:
-    """What a user's block raised that ended a rehearsal, with its line; empty if none did, or it cannot be told.
+    """Which user's block ended a rehearsal, and what it raised, with its line; empty if none did, or it cannot be told.
 
     The rehearsal is run once more up to the tick before, as compiled code does not say where it raised.
     """
@@ -34,4 +34,5 @@ def raised_by_user(definition: Definition, ran: Loop) -> str:
     state = before[begin : begin + loop.state_of(name).size]
     t, inputs = float(before[TICK]) * loop.dt, loop.inputs_of(name)
     found = in_plain_python(block, state, [(t, inputs), *[(t + loop.dt, inputs)] * loop.substeps])
-    return f"{place_of(step)} raised {found}" if found and not found.startswith("returned") else found
+    did = "" if found.startswith("returned") else "raised "
+    return f"block '{name}': {place_of(step)} {did}{found}" if found else ""

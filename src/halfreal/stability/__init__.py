@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
+    from .bare_loop import ContinuousLimitError as ContinuousLimitError
     from .dde import Spectrum as Spectrum
     from .dde import abscissa as abscissa
     from .dde import roots as roots
@@ -72,6 +73,7 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
+            "bare_loop": "ContinuousLimitError",
             "dde": "Spectrum abscissa roots",
             "dde_sweep": "Sweep limit sweep",
             "dde_system": "DelayError DelaySystem",

@@ -44,6 +44,8 @@ NEAR_AXIS = 0.05
 """|Re s|/|s| up to which an eigenvalue splits the axis; far more than any rounding moves it."""
 TINY = 1e-10
 """Modulus up to which a loop gain counts as none."""
+POLE = 1e9
+"""Modulus from which on it is that of a pole on the axis, where L turns by half a circle and crosses nothing."""
 
 Response = Callable[[np.ndarray], np.ndarray]
 
@@ -168,6 +170,10 @@ def _eigenvalues(response: Response, omega: np.ndarray) -> np.ndarray:
     return np.asarray(np.take_along_axis(values, np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1))
 
 
+def _imaginary(response: Response, omega: float) -> float:
+    return float(_eigenvalues(response, np.array([omega]))[0, 0].imag)
+
+
 def _log_moduli(response: Response, omega: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.maximum(np.abs(_eigenvalues(response, np.atleast_1d(omega))), 1e-300)))
 
@@ -210,9 +216,10 @@ def gain_crossings(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarra
         sine = values.imag / np.maximum(np.abs(values), 1e-300)
         for a, b in pairwise(np.flatnonzero(np.abs(sine) > 1e-9)):
             if sine[a] * sine[b] < 0:
-                root = _root(lambda w: float(model.response(np.array([w]))[0, 0, 0].imag), points[a], points[b])
-                # real as the sign of its sine says, whatever rounding leaves of that
-                found.append((complex(model.response(np.array([root]))[0, 0, 0].real), root))
+                root = _root(partial(_imaginary, model.response), points[a], points[b])
+                value = complex(_eigenvalues(model.response, np.array([root]))[0, 0])
+                if abs(value) < POLE:  # real as the sign of its sine says, whatever rounding leaves of that
+                    found.append((complex(value.real), root))
     else:
         for start in frequencies[(frequencies > 0) & (frequencies < top)]:
             for value in _eigenvalues(model.response, np.array([start]))[0]:

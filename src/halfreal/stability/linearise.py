@@ -23,7 +23,7 @@ from scipy.linalg import eigvals
 from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import FAULT
-from .memory import Memory, find_memory
+from .memory import find_memory
 from .slopes import SHRUNK, SIZES, Slope, first_size, slope
 
 MARGINAL = 1e-9
@@ -32,6 +32,11 @@ HALF_RATE = 0.95
 ALTERNATING = (
     "it comes of a degree of freedom too stiff for its mass and the step (one without mass is better given none), or "
     "of a loop gain near 1 there"
+)
+
+CHANGING = (
+    "treats its state otherwise from tick to tick, as with a ring buffer or a slower rate of its own, and one tick "
+    "does not tell its poles: let it act alike in every tick, such as by shifting its entries"
 )
 
 
@@ -48,6 +53,8 @@ class Linearisation:
     period: int = 1
     memory: tuple[str, ...] = ()
     """Fields of states that are memory, whose poles are left out."""
+    changing: tuple[str, ...] = ()
+    """Blocks that act otherwise in other ticks, so that one tick does not tell their poles."""
     equivalent: bool = False
     """Whether blocks without a slope at rest are replaced by equivalent ones."""
 
@@ -97,6 +104,7 @@ class Linearisation:
         rate, hz = worst.real, abs(worst.imag) / (2 * np.pi)
         besides = f", which is half the sampling rate: {ALTERNATING}" if np.any(alternating[:1]) else ""
         if abs(radius - 1.0) <= MARGINAL:
+            besides += f"; {' and '.join(map(repr, self.changing))} {CHANGING}" if self.changing else ""
             return (
                 f"on the limit: spectral radius {radius:.9f}, a pole at {hz:.3g} Hz neither grows nor decays{besides}"
             )
@@ -187,14 +195,8 @@ def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: 
     """The linearisation of which ``matrix`` is the transition of all states at ``indices``, memory left out."""
     whole = Linearisation(matrix, loop.dt, period)
     # of several ticks, each leaves others alone
-    memory = memory_of(loop, indices) if period == 1 and not whole.stable else None
-    if memory is None:
+    if period > 1 or whole.stable:
         return whole
+    memory = find_memory(loop, indices)
     inner, outer = memory.bases()
-    return Linearisation(outer @ matrix @ inner, loop.dt, period, memory.names)
-
-
-def memory_of(loop: Loop, indices: np.ndarray) -> Memory | None:
-    """The memory among states, of which some pole does not decay; None if there is none."""
-    found = find_memory(loop, indices)
-    return found if found.count else None
+    return Linearisation(outer @ matrix @ inner, loop.dt, period, memory.names, memory.changing)

@@ -54,10 +54,8 @@ class Memory:
     """Columns over the states: combinations that nothing depends on, (states, unread)."""
     names: tuple[str, ...] = ()
     """The fields that are memory, for people."""
-
-    @property
-    def count(self) -> int:
-        return len(self.held) + int(self.unread.shape[1])
+    changing: tuple[str, ...] = ()
+    """Blocks that leave alone in one call what they change in others, as one with a ring buffer does."""
 
     def bases(self) -> tuple[np.ndarray, np.ndarray]:
         """Q, P with which x⁺ = A x + B u, y = C x becomes z⁺ = P A Q z + P B u, y = C Q z, without the memory.
@@ -94,11 +92,14 @@ def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
     held: list[np.ndarray] = []
     unread: list[np.ndarray] = []
     names: list[str] = []
+    changing: list[str] = []
     for block in loop.blocks:
         fields = [i for key in block.state for i in loop.state_indices(block.name, key) if int(i) in place]
         if not fields:
             continue
-        for kind, found in zip((held, unread), _of_block(loop, block.name, np.array(fields)), strict=True):
+        *both, changes = _of_block(loop, block.name, np.array(fields))
+        changing += [block.name] if changes else []
+        for kind, found in zip((held, unread), both, strict=True):
             for direction in found:
                 whole = np.zeros(indices.size)
                 whole[[place[int(i)] for i in fields]] = direction
@@ -107,31 +108,34 @@ def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
                 names += [loop.name_of(int(i)).split("[")[0] for i, one in zip(fields, large, strict=True) if one]
     rows = np.array(held).reshape(-1, indices.size)
     columns = np.array(unread).reshape(-1, indices.size).T
-    return Memory(rows, columns, tuple(dict.fromkeys(names)))
+    return Memory(rows, columns, tuple(dict.fromkeys(names)), tuple(changing))
 
 
-def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Combinations of a block's fields, a row each, that are held, and that are unread."""
+def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Combinations of a block's fields, a row each, that are held, and that are unread; and whether what one call
+    leaves alone is changed by others."""
     nothing = np.zeros((0, fields.size))
     state, inputs = loop.state_of(name), loop.inputs_of(name)
     mine = fields - loop.state_begin(name)
     rest = loop.call(name, state, inputs)
     if rest is None:
-        return nothing, nothing
+        return nothing, nothing, False
 
     by_state, by_input = block_slopes(loop, name, mine)
     columns = [np.where(one.without, np.inf, one.values) for one in (*by_state, *by_input)]
     whole = np.array(columns).reshape(len(columns), -1).T
     if not np.all(np.isfinite(whole[:, : mine.size])):
-        return nothing, nothing
+        return nothing, nothing, False
     whole = np.where(np.isfinite(whole), whole, 1.0)  # an input that acts in whatever way does act
     n = mine.size
     a, b, c = whole[:n, :n], whole[:n, n:], whole[n:, :n]
     drifts = rest[0][mine] - state[mine]
     held, unread = _unreached(a, b, drifts), _unreached(a.T, c.T, None)
+    changes = len(held) > 0 and not _stays(loop, name, mine, held)
     return (
-        held if len(held) and _stays(loop, name, mine, held) else nothing,
+        nothing if changes else held,
         unread if len(unread) and _stays_unread(loop, name, mine, unread) else nothing,
+        changes,
     )
 
 

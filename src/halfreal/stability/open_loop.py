@@ -19,7 +19,8 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import Linearisation, derivative, memory_of
+from .linearise import Linearisation, derivative
+from .memory import find_memory
 
 PROBE = "probe"
 
@@ -64,9 +65,8 @@ def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
     n = states.size
     a, b, c = by_state[:n], by_probe[:n], by_state[n:]
-    memory = None if Linearisation(a, loop.dt).stable else memory_of(loop, states)
-    if memory is not None:
-        inner, outer = memory.bases()
+    if not Linearisation(a, loop.dt).stable:
+        inner, outer = find_memory(loop, states).bases()
         a, b, c = outer @ a @ inner, outer @ b, c @ inner
     return StateSpace(a=a, b=b, c=c, d=by_probe[n:], dt=loop.dt)
 

@@ -9,9 +9,6 @@ from ..lazy import lazy
 if TYPE_CHECKING:
     from .charts.chart import Axis as Axis
     from .charts.chart import Chart as Chart
-    from .charts.continuous import ContinuousLimitError as ContinuousLimitError
-    from .charts.continuous import ContinuousLoop as ContinuousLoop
-    from .charts.continuous import continuous_loop as continuous_loop
     from .charts.gain_phase import GainPhaseChart as GainPhaseChart
     from .charts.gain_phase import gain_phase_chart as gain_phase_chart
     from .check.check import Check as Check
@@ -38,7 +35,6 @@ else:
         __name__,
         {
             "charts.chart": "Axis Chart",
-            "charts.continuous": "ContinuousLimitError ContinuousLoop continuous_loop",
             "charts.gain_phase": "GainPhaseChart gain_phase_chart",
             "check.check": "Check",
             "check.nonlinear": "Nonlinear",

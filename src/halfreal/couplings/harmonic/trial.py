@@ -7,7 +7,8 @@ of the coupling runs with the excitation's twin and the linear plant,
 
     x⁺ = A x + B u,    y_e − y_v = C x − twin
 
-which is the whole test, if it is linear and its sensors are ideal.  What is told as a rate is that of this run.
+which is the whole test, if it is linear and its sensors are ideal.  What is told as a rate is that of this run.  The
+gap is looked at where the coupling has harmonics: what an excitation has besides them it cannot close.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 STRETCHES = 24
 CLOSED = 0.02
-"""Of its peak, which the gap has come below when it has closed."""
+"""Of its largest size, which the gap has come below when it has closed."""
 CLOSING, ENDED = 0.5, 1e-6
 """The same where the excitation ends before, below this part of its peak."""
 REBOUND = 0.5
-"""Of the peak in the second third, above which that of the last third means that it does not stay closed."""
+"""Of the largest in the second third, above which that of the last third means that it does not stay closed."""
 DONE = 1e-6
-"""Of its peak: what is below is not looked at."""
+"""Of its largest size: what is below is not looked at."""
 
 
 @dataclass(frozen=True)
@@ -88,32 +89,40 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
         outer=[plant_block(plant, drive)],
         dt=step,
     )
-    peaks: list[float] = []
+    sizes: list[float] = []
     loudest, closed = 0.0, CLOSED
+    waves = np.linalg.pinv(harmonic_waves(coupling.hz, ticks, step))
     for _ in range(STRETCHES):
         log = loop.run(ticks, record=("excitation.virtual", *answers, *twins)).log[:, 1:]
-        gap = float(np.abs(log[:, 1 : 1 + len(twins)] - log[:, 1 + len(twins) :]).max())
-        if not np.isfinite(gap):
+        gap = log[:, 1 : 1 + len(twins)] - log[:, 1 + len(twins) :]
+        if not np.all(np.isfinite(gap)):
             return Trial(False, np.inf)
+        size = float(np.linalg.norm(waves @ gap))
         loudest = max(loudest, float(np.abs(log[:, 0]).max()))
         if np.abs(log[-max(ticks // 10, 1) :, 0]).max() < ENDED * loudest:
             closed = CLOSING
             break
-        peaks.append(gap)
-        if gap < DONE * max(peaks):
+        sizes.append(size)
+        if size < DONE * max(sizes):
             break
-    return judged(np.array(peaks), ticks * step, closed)
+    return judged(np.array(sizes), ticks * step, closed)
 
 
-def judged(peaks: np.ndarray, stretch: float, closed: float = CLOSED) -> Trial | None:
-    """What peaks of the gap in stretches of time say; None if they are too few."""
-    if len(peaks) < 3:
+def harmonic_waves(hz: np.ndarray, ticks: int, step: float) -> np.ndarray:
+    """Cosine and sine of each harmonic, (ticks, 2 harmonics)."""
+    phase = 2.0 * np.pi * np.outer(np.arange(ticks) * step, hz)
+    return np.hstack([np.cos(phase), np.sin(phase)])
+
+
+def judged(sizes: np.ndarray, stretch: float, closed: float = CLOSED) -> Trial | None:
+    """What the gap's sizes in stretches of time say; None if they are too few."""
+    if len(sizes) < 3:
         return None
-    largest = int(np.argmax(peaks))
-    falling = peaks[largest + (len(peaks) - largest) // 3 :]  # past what is still building up
-    third = len(peaks) // 3
-    stays = peaks[-third:].max() <= REBOUND * peaks[-2 * third : -third].max()
-    closes = bool(stays and peaks[-1] < closed * peaks[largest])
+    largest = int(np.argmax(sizes))
+    falling = sizes[largest + (len(sizes) - largest) // 3 :]  # past what is still building up
+    third = len(sizes) // 3
+    stays = sizes[-third:].max() <= REBOUND * sizes[-2 * third : -third].max()
+    closes = bool(stays and sizes[-1] < closed * sizes[largest])
     if len(falling) < 2:
         return Trial(False, 0.0)
     rate = float(np.polyfit(np.arange(len(falling)) * stretch, np.log(falling), 1)[0])

@@ -49,9 +49,9 @@ class Crossings:
 
 
 def crossings_of(loops: Sequence[StateSpace]) -> list[Crossings]:
-    """Crossings of every loop; the loops have as many states and channels each."""
+    """Crossings of every loop; the loops have as many channels each."""
     if loops and loops[0].dt is None and loops[0].channels == 1:
-        return _single_channel(loops)
+        return _in_batches(loops)
     found = []
     for loop in loops:
         margin = delay_margin(loop)
@@ -67,6 +67,15 @@ def crossings_of(loops: Sequence[StateSpace]) -> list[Crossings]:
             )
         )
     return found
+
+
+def _in_batches(loops: Sequence[StateSpace]) -> list[Crossings]:
+    """Those with as many states at once."""
+    found: dict[int, Crossings] = {}
+    for states in {loop.states for loop in loops}:
+        which = [i for i, loop in enumerate(loops) if loop.states == states]
+        found |= zip(which, _single_channel([loops[i] for i in which]), strict=True)
+    return [found[i] for i in range(len(loops))]
 
 
 def _single_channel(loops: Sequence[StateSpace]) -> list[Crossings]:

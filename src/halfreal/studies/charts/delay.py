@@ -20,13 +20,13 @@ import numpy as np
 
 from ...contracts.context import OPEN_LOOP
 from ...contracts.state_space import StateSpace
-from ...errors import HalfrealError
 from ...runs.build import SETTLING_TICKS, build
+from ...runs.continuous import continuous_loop
 from ...runs.rehearse import Progress
+from ...stability.late_predictor import with_predictor
 from ...stability.open_loop import open_loop
 from ..uncertainty.variation import Variation
 from .batch_crossings import Crossings, crossings_of
-from .continuous import continuous_loop
 
 MOST_MATCHED = 12
 """Crossings up to which every way of matching two rows is tried."""
@@ -109,12 +109,7 @@ class DelayTrace:
 
     def _continuous(self, other: float) -> tuple[StateSpace, float]:
         loop = continuous_loop(self.variation.unchecked([0.0, other]))
-        if len(loop.weights) > 1:
-            raise HalfrealError(
-                f"the continuous chart has no room for a predictor of {len(loop.weights)} samples; take "
-                "continuous=False, the loop that runs"
-            )
-        return loop.open_loop, 0.0
+        return with_predictor(loop.open_loop, loop.weights, loop.step), 0.0
 
     def _running(self, other: float) -> tuple[StateSpace, float]:
         variant = self.variation.unchecked([0.0, other])

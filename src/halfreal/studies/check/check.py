@@ -73,14 +73,17 @@ def check(
     """
     examined = Examined(definition, text, progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
-    run = judged(examined.rehearsal, findings)
+    run = judged(examined, findings)
     return Check(findings, examined.stability, run, examined.nonlinear, examined.uncertainty, examined.cycles)
 
 
-def judged(run: Run, findings: tuple[Finding, ...]) -> Run:
-    """A rehearsal with the verdict on its test."""
+def judged(examined: Examined, findings: tuple[Finding, ...]) -> Run:
+    """The rehearsal with the verdict on its test."""
+    run = examined.rehearsal
+    stability = None if run.stability is None else replace(run.stability, continuous=examined.continuous)
     return replace(
         run,
+        stability=stability,
         verdict=finding.verdict(findings),
         reasons=finding.reasons(findings),
         remedies=finding.remedies(findings),

@@ -14,9 +14,10 @@ from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...kernels.loop import Loop
 from ...runs.build import build, plant
+from ...runs.continuous import delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
 from ...runs.rehearse import Progress, rehearse
-from ...runs.run import Run
+from ...runs.run import DelayEquation, Run
 from ...stability.force_method import Forecast, recommend
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
@@ -59,6 +60,13 @@ class Examined:
     def rehearsal(self) -> Run:
         """The whole test against its simulated rig; not judged yet."""
         return rehearse(self.definition, text=self.text, stability=self.stability, progress=self.progress)
+
+    @cached_property
+    def continuous(self) -> DelayEquation | None:
+        """The loop in continuous time, a delay equation; None where it is not known."""
+        definition = self.definition
+        serves = definition.slow is None and definition.virtual.ticks_per_step == 1
+        return delay_equation(definition) if serves and definition.targets == "displacement" else None
 
     @cached_property
     def nonlinear(self) -> Nonlinear | None:

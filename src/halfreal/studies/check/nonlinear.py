@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...definition.acceptance import OFF
 from ...definition.definition import Definition
 from ...definition.user_code import remembered
 from ...errors import HalfrealError
@@ -114,6 +115,21 @@ def moving_radius(loop: Loop) -> float:
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
     return float(np.abs(np.delete(values, resting)).max())
+
+
+def least_factor(definition: Definition) -> float:
+    """Factor on the excitation up to which a test is asked to keep its stability; 0 if it is not."""
+    asked = definition.acceptance
+    return 0.0 if asked.gain_margin == OFF else float(10.0 ** (asked.least("gain_margin") / 20.0))
+
+
+def keeps_stability(definition: Definition) -> bool:
+    """Whether the rehearsal of a loop, if that is nonlinear, keeps its stability at that factor."""
+    factor, excitation = least_factor(definition), definition.excitation
+    judged = is_nonlinear(definition) and definition.targets == "displacement" and factor > 0.0
+    if not judged or (excitation.virtual or excitation.specimen) is None or scaled(definition, 1.0) is None:
+        return True
+    return not diverges(definition, factor)
 
 
 def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR) -> float | None:

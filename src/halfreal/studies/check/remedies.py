@@ -19,6 +19,7 @@ from ...runs.loop_stability import LoopStability, linearised
 from ...runs.pure_delay import with_pure_delay
 from ...runs.reference import EmulationError, emulate
 from .examined import Examined
+from .nonlinear import keeps_stability
 
 WORST_CASE = "a narrower uncertainty, or a coupling that bears the worst case"
 """For a loop that is stable at rest as it is defined, and not for all it may be."""
@@ -87,7 +88,8 @@ def trial(definition: Definition, coupling: Coupling) -> str:
         if not variant.sound:
             return "NO-GO"
         found: list[Finding] = [*of_margins(variant)]
-        return verdict(found or [*rehearsal(variant), *of_errors(variant)])
+        told = verdict(found or [*rehearsal(variant), *of_errors(variant)])
+        return told if told != "GO" or keeps_stability(variant.definition) else "MARGINAL"
     except HalfrealError:
         return ""
 
@@ -185,14 +187,16 @@ def step_remedy(definition: Definition, has: float | None) -> list[str]:
     step = definition.timing.step
     if has is not None and has > 1.01 * step:
         return []  # the lag is not the step's
-    for divisor in (2, 5, 10):
+    longest = None
+    for divisor in (10, 5, 2):  # from the shortest on: a light virtual part is unstable again with shorter ones
         try:
             shorter = with_values(definition, {"timing.step": step / divisor})
         except HalfrealError:
             return []
-        if linearised(shorter).stable:
-            return [f"a step of {units.text(step / divisor, 's')} or shorter"]
-    return []
+        if not linearised(shorter).stable:
+            break
+        longest = step / divisor
+    return [] if longest is None else [f"a step of {units.text(longest, 's')} or shorter"]
 
 
 def coupling_remedy(definition: Definition) -> list[str]:
@@ -236,10 +240,15 @@ def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
 
 def smaller_specimen(definition: Definition, stability: LoopStability) -> list[str]:
     """The share of the specimen with which the gain margin is what is asked for, where the test is a GO with it."""
-    margin, least = stability.margin, definition.acceptance.least("gain_margin")
-    if margin is None or not margin.gain_margin_db < least:
+    from .criteria.truncation import high_frequency_gain_of
+
+    margin, most = stability.margin, 10.0 ** (-definition.acceptance.least("gain_margin") / 20.0)
+    if margin is None:
         return []
-    share = float(f"{0.995 * 10.0 ** ((margin.gain_margin_db - least) / 20.0):.2g}")
+    gain = max(10.0 ** (-margin.gain_margin_db / 20.0), high_frequency_gain_of(definition))
+    if not most < gain < np.inf:
+        return []
+    share = float(f"{0.995 * most / gain:.2g}")
     rig = definition.rig.with_share_of_specimen(share)
     if rig is None or trial(definition.unchecked_copy({"rig": rig}), definition.coupling) != "GO":
         return []

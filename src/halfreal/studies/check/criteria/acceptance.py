@@ -23,7 +23,10 @@ from ..examined import Examined
 from ..remedies import accepting
 from .gain import calmer
 from .margins import lag_text
+from .truncation import high_frequency_gain_of
 
+MARGINS = ("gain_margin", "phase_margin", "delay_margin")
+UNKNOWN = "the margins that are asked for are not known, so that only the rehearsal speaks for this test"
 ERRORS = ("synchronisation", "fidelity")
 
 
@@ -41,9 +44,12 @@ def acceptance(examined: Examined) -> Iterable[Finding]:
 
 def of_margins(examined: Examined) -> Iterable[Finding]:
     """Margins of gain, phase and delay that are below what is accepted."""
-    margin = examined.stability.margin
+    margin, asked = examined.stability.margin, examined.definition.acceptance
+    if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
+        yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
     if margin is not None:
         yield from of_gain(examined, margin)
+        yield from of_high_frequency(examined)
         yield from of_phase(examined, margin)
         yield from of_delay(examined, margin)
 
@@ -54,7 +60,7 @@ def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     if up < least:
         text = (
             f"a gain margin of {below(up, least)} dB, where {least:g} dB are asked for: a specimen "
-            f"{100 * (10.0 ** (up / 20.0) - 1.0):.2g} % stiffer or heavier makes the loop unstable; "
+            f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
             f"{calmer(examined.definition)}"
         )
         yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
@@ -64,6 +70,23 @@ def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
             f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
         )
         yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
+
+
+def of_high_frequency(examined: Examined) -> Iterable[Finding]:
+    """The gain margin of a pure delay at high frequency, which the step hides (``truncation.py``)."""
+    asked = examined.definition.acceptance
+    gain, least = high_frequency_gain_of(examined.definition), asked.least("gain_margin")
+    up = -20.0 * float(np.log10(max(gain, np.finfo(float).tiny)))
+    if asked.gain_margin == OFF or not up < least:
+        return
+    left = f"a gain margin of {below(up, least)} dB" if np.isfinite(gain) else "no gain margin"
+    text = (
+        f"{left} at high frequency, where {least:g} dB are asked for: a rig that is a pure delay passes on all that is "
+        f"fast, and there the loop gain is {gain:.3g}, the specimen's mass over the virtual part's; only the step "
+        "smooths it; a lighter specimen, or more mass of the virtual part at the interface, helps"
+    )
+    value = up if np.isfinite(up) else None
+    yield Finding("marginal", text, value, least, "dB", name="accepted gain margin", room=0.0)
 
 
 def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
@@ -139,6 +162,11 @@ def judged_against(examined: Examined) -> str:
         )
     kept = [text for name, text in told if getattr(asked, name) != OFF]
     return f"accepted are: {', '.join(kept)} (section [acceptance])" if kept else "nothing is asked in [acceptance]"
+
+
+def more(factor: float) -> str:
+    """A larger specimen, for people."""
+    return f"{100 * (factor - 1.0):.2g} % stiffer or heavier" if factor < 2 else f"{factor:.2g} times as stiff or heavy"
 
 
 def below(value: float, least: float) -> str:

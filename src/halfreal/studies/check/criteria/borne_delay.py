@@ -32,5 +32,7 @@ def borne_delay(examined: Examined) -> Iterable[Finding]:
         yield Finding("note", text + (why if faster else ""), has, critical, "s")
     elif linearised(with_pure_delay(definition, definition.timing.step)).stable:
         yield note(f"without coupling, any pure delay in place of the rig is borne; {lags}")
+    elif linearised(with_pure_delay(definition, max(has, definition.timing.step))).stable:
+        yield note(f"without coupling, a pure delay like the rig's is borne, and one of a single step is not; {lags}")
     else:
         yield note(f"without coupling it is unstable with a delay of one step in place of the rig too; {lags}")

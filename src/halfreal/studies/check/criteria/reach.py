@@ -1,4 +1,7 @@
-"""Whether the rig can make the motion at all: what the emulated system asks of it against stroke, speed and limits."""
+"""Whether the rig can make the motion at all: what the emulated system asks of it against stroke, speed and limits.
+
+Where that system is not known, it is the motion that the rehearsal asks for.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from .... import units
 from ....contracts.finding import Finding
 from ....contracts.reach import Bound, peaks
 from ....definition.definition import Definition
-from ....runs.reference import EmulationError, emulate
+from ....runs.reference import EmulationError, emulate, reference_specimen
+from ....runs.rehearse import rehearse
 from ....runs.run import Run
 from ..examined import Examined
 from ..excitation_factor import largest_factor
@@ -19,9 +23,13 @@ from ..nonlinear import scaled
 
 
 def reach(examined: Examined) -> Iterable[Finding]:
-    found = out_of_reach(examined.definition, whole_reference(examined.definition, examined.rehearsal))
+    definition, run = examined.definition, examined.rehearsal
+    if reference_specimen(definition) is None:
+        found = out_of_reach(definition, asked_for(definition, run), "the rehearsal asks for")
+    else:
+        found = out_of_reach(definition, whole_reference(definition, run))
     if found:
-        found[0] = replace(found[0], remedies=examined.remedies(lambda: remedies(examined.definition)))
+        found[0] = replace(found[0], remedies=examined.remedies(lambda: remedies(definition)))
     return found
 
 
@@ -41,24 +49,30 @@ def remedies(definition: Definition) -> Iterable[str]:
 
 
 def shares(definition: Definition) -> list[float]:
-    """What the motion of the emulated system needs of each bound, as a share of it."""
-    try:
-        due = emulate(definition, definition.timing.ticks, 1)
-    except EmulationError:
-        return []
+    """What the motion of the emulated system, or of a rehearsal, needs of each bound, as a share of it."""
+    if reference_specimen(definition) is None:
+        due = asked_for(definition, rehearse(definition))
+    else:
+        due = emulated(definition)
     return [] if due is None else [float(np.max(bound.needed / bound.most)) for bound in bounds(definition, due)]
 
 
-def out_of_reach(definition: Definition, due: np.ndarray | None = None) -> list[Finding]:
+def emulated(definition: Definition) -> np.ndarray | None:
+    """The emulated system's motion; None if it is not known, or cannot be integrated."""
+    try:
+        return emulate(definition, definition.timing.ticks, 1)
+    except EmulationError:
+        return None
+
+
+def out_of_reach(
+    definition: Definition, due: np.ndarray | None = None, needs: str = "the emulated system needs"
+) -> list[Finding]:
     """Each bound that the true motion itself exceeds, with both numbers; ``due`` is that motion (ticks, axes) if known.
 
     No coupling and no compensation helps there: the excitation is too large, or the rig too small.
     """
-    if due is None:
-        try:
-            due = emulate(definition, definition.timing.ticks, 1)
-        except EmulationError:
-            return []
+    due = emulated(definition) if due is None else due
     if due is None or len(due) < 2:
         return []
     found = []
@@ -67,8 +81,8 @@ def out_of_reach(definition: Definition, due: np.ndarray | None = None) -> list[
         needed, most, unit = float(bound.needed[place]), float(bound.most[place]), bound.units[place]
         if needed > most:
             text = (
-                f"the rig cannot make the motion: {bound.names[place]} is {units.text(most, unit)}, and the emulated "
-                f"system needs {units.text(needed, unit)}"
+                f"the rig cannot make the motion: {bound.names[place]} is {units.text(most, unit)}, and {needs} "
+                f"{units.text(needed, unit)}"
             )
             found.append(Finding("no-go", text, needed, most, unit, name="reach of the rig", room=0.0))
     return found
@@ -94,3 +108,11 @@ def whole_reference(definition: Definition, run: Run) -> np.ndarray | None:
     if found is None or definition.record.every != 1 or run.outcome != "completed":
         return None
     return found[np.all(np.isfinite(found), axis=1)]
+
+
+def asked_for(definition: Definition, run: Run) -> np.ndarray | None:
+    """The target as a rehearsal has recorded it; None if that is not all of it, or no motion."""
+    found = run.vector("target")
+    if found is None or definition.record.every != 1 or definition.targets != "displacement":
+        return None
+    return found if run.outcome == "completed" and found.shape[1] == definition.virtual.axes else None

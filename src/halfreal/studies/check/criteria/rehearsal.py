@@ -10,6 +10,10 @@ from ....runs.run import Run
 from ..examined import Examined
 from ..excitation_factor import within_limits
 
+OF_USERS = (" raised ", "a fault of its own", "not a finite number")
+"""Words for what ends a rehearsal where a user's function is wrong."""
+CORRECTED = "the function that is at fault corrected; or a smaller excitation, if it refuses large motion on purpose"
+
 
 def rehearsal(examined: Examined) -> Iterable[Finding]:
     run = examined.rehearsal
@@ -41,17 +45,23 @@ def tripped_at(run: Run) -> float:
 
 
 def by_limit(run: Run) -> bool:
-    """Whether a limit ended it, and not a fault of a block, which tells its own remedy."""
+    """Whether a limit ended it, and not a fault of a block."""
     return run.outcome == "tripped" and "beyond its limit" in run.reason
 
 
 def remedies(examined: Examined) -> list[str]:
     """How much smaller the excitation must be for the limits, where nothing else is wrong."""
-    if not (examined.sound and by_limit(examined.rehearsal)):
+    if not examined.sound:
         return []
+    if not by_limit(examined.rehearsal):
+        own = any(words in examined.rehearsal.reason for words in OF_USERS)
+        return [CORRECTED] if own else []  # faults of other blocks tell their own
     found = within_limits(examined.definition, examined.stability)
     if found is None:
-        return ["a smaller excitation, or a wider limit if rig and specimen bear it"]
+        excitation = examined.definition.excitation
+        excited = (excitation.virtual or excitation.specimen) is not None
+        what = "a smaller excitation" if excited else "a start from less displacement or velocity"
+        return [f"{what}, or a wider limit if rig and specimen bear it"]
     factor, closest = found
     return [
         f"a smaller excitation: {factor:g} times this one stays within the limits in a rehearsal, and {closest} comes "

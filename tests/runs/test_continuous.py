@@ -7,8 +7,9 @@ import halfreal
 from examples.wallace2005 import GALLERY, KS, C, K, M, definition
 from halfreal.contracts.context import OPEN_LOOP
 from halfreal.couplings.forward_prediction import weights
+from halfreal.runs.continuous import continuous_loop
+from halfreal.stability.bare_loop import ContinuousLimitError
 from halfreal.stability.open_loop import open_loop
-from halfreal.studies.charts.continuous import ContinuousLimitError, continuous_loop
 
 OMEGA = 2 * np.pi * np.array([1.0, 5.0, 7.0, 20.0])
 SPRING = {"stiffness": KS}

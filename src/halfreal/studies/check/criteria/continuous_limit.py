@@ -1,0 +1,23 @@
+"""Whether the loop that runs and its continuous limit, a delay equation, agree on stability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .... import units
+from ....contracts.finding import Finding
+from ..examined import Examined
+
+
+def continuous_limit(examined: Examined) -> Iterable[Finding]:
+    equation, step = examined.continuous, examined.definition.timing.step
+    if equation is None or not equation.text.startswith("unstable" if examined.stable else "stable"):
+        return
+    words = ("stable", "unstable") if examined.stable else ("unstable", "stable")
+    yield Finding(
+        "warning",
+        f"the loop that runs is {words[0]}, and its delay equation in continuous time is {words[1]}: the step of "
+        f"{units.text(step, 's')} decides; try a shorter timing.step",
+        step,
+        unit="s",
+    )
