@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 import halfreal
-from halfreal.contracts.context import AT_REST
+from halfreal.contracts import AT_REST
 from halfreal.studies import PeriodicMotion
 
 HERE = Path(__file__).parent

@@ -8,6 +8,7 @@ from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ..cycles.limit_cycles import expected_motion, limit_cycles
 from ..cycles.periodic_motion import PeriodicMotion
+from .nonlinear import scaled, tried
 
 WHERE_STABLE, WHERE_UNSTABLE = (0.05, 100.0), (1e-3, 1e3)
 """Amplitudes that are searched, in those of the largest motion expected: from where it matters to where it does not."""
@@ -46,9 +47,18 @@ class FreeMotion:
         return next((one for one in self.cycles if border and one.stable and one.amplitude > border.amplitude), None)
 
 
+def rehearsed_motion(definition: Definition) -> float:
+    """The largest motion expected of a test that is stable at rest, from the rehearsal that it has had already."""
+    run = tried(definition, 1.0) if scaled(definition, 1.0) is not None else None
+    if run is None or not run.peaks:
+        return expected_motion(definition)
+    largest = max(float(one[len(definition.interface.commanded) :].max()) for one in run.peaks)
+    return largest if largest > 0.0 else expected_motion(definition)
+
+
 def free_motion(definition: Definition, stable_at_rest: bool) -> FreeMotion:
     """Look for the limit cycles of a definition's loop."""
-    expected = expected_motion(definition)
+    expected = rehearsed_motion(definition) if stable_at_rest else expected_motion(definition)
     lowest, highest = WHERE_STABLE if stable_at_rest else WHERE_UNSTABLE
     try:
         found = limit_cycles(definition, expected=expected, lowest=lowest, highest=highest)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...contracts.context import AT_REST
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
+from ...kernels.tick import FAULT
 from ...runs import equivalent
 from ...runs.build import SETTLING_TICKS, build
 from ...safety.limits import Limits
 from ...stability.amplitude_sweep import Mode
-from ...stability.linearise import NoSlopeError, derivative, linearise
+from ...stability.linearise import NoSlopeError, derivative
 from ...stability.shooting import FEWEST_TICKS
 
 MODES = 2
@@ -37,16 +40,24 @@ def free_loop(definition: Definition) -> Loop:
 def check_rest(definition: Definition, loop: Loop, expected: float) -> None:
     """Raise an error if a loop does not rest, or is driven by its own clock; it is left as it was."""
     base = loop.vector.copy()
-    channels = definition.interface.channels("target")
-    log = loop.run(WATCHED, record=channels, event_room=0).log[:, 1:]
+    log = targets_of(definition, loop, WATCHED)
     loop.vector[:] = base
-    moved = np.abs(log - log[0]).max() if log.size else 0.0
-    if not np.all(np.isfinite(log)) or moved > RESTS * expected:
+    moved = np.abs(log - log[0]).max()
+    if moved > RESTS * expected:
         raise HalfrealError(
             f"the loop has no steady state: without excitation its target moves by {moved:.3g} m or rad in "
             f"{WATCHED} ticks; give the virtual part a state of rest (stiffness to the ground, no steady load or "
             "drift), and cycles can be looked for about it"
         )
+
+
+def targets_of(definition: Definition, loop: Loop, ticks: int) -> np.ndarray:
+    """The target over some ticks; an error that says why if the loop cannot go on for so long."""
+    log = loop.run(ticks, record=definition.interface.channels("target"), event_room=0).log[:, 1:]
+    if len(log) < ticks or loop.vector[FAULT] != 0.0 or not np.all(np.isfinite(log)):
+        fault = loop.describe(float(loop.vector[FAULT])) or "its motion is no number"
+        raise HalfrealError(f"the loop left to itself does not go on: {fault}")
+    return log
 
 
 def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
@@ -55,15 +66,14 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
 
     A law without a slope at rest is replaced by its equivalent at the amplitudes of the rehearsal.
     """
-    step, linear = definition.virtual.ticks_per_step, loop
+    targets, step = definition.interface.channels("target"), definition.virtual.ticks_per_step
     base = loop.vector.copy()
     try:
-        linearise(loop, step)
+        linear, both = loop, moved_by_states(loop, targets, step)
     except NoSlopeError:
         linear = equivalent.settled(definition, AT_REST)
+        both = moved_by_states(linear, targets, step)
     indices = linear.dynamic_indices()
-    rows = np.array([linear.index[name] for name in definition.interface.channels("target")])
-    both = derivative(linear, indices, np.concatenate([indices, rows]), step)
     values, vectors = np.linalg.eig(both[: indices.size])
     shown = both[indices.size :] @ vectors
     place = {loop.name_of(int(i)): int(i) for i in loop.dynamic_indices()}
@@ -83,3 +93,10 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
         kind = swings if np.iscomplex(values[i]) else creeps
         kind.append((Mode(base, direction, 2 * np.pi / angle), axis))
     return (swings or creeps)[:MODES]
+
+
+def moved_by_states(loop: Loop, channels: Sequence[str], step: int) -> np.ndarray:
+    """Derivative of a loop's states, and of channels below them, after a step by its states."""
+    indices = loop.dynamic_indices()
+    rows = np.array([loop.index[name] for name in channels], dtype=int)
+    return derivative(loop, indices, np.concatenate([indices, rows]), step)
