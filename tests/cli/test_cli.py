@@ -227,6 +227,9 @@ def test_worst_case_of_an_uncertain_test_is_written_as_a_definition(folder):
     assert run("check", GOOD, "--worst", "worst.toml").exit_code == 2  # nothing is uncertain in it
     text = GOOD.read_text() + '\n# of the rig\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
     Path("uncertain.toml").write_text(text)
+    answer = run("check", "uncertain.toml", "--worst", "missing/worst.toml")
+    assert answer.exit_code == 2
+    assert answer.output.split() == "the folder 'missing' does not exist; make it first".split()  # before it is judged
     answer = run("check", "uncertain.toml", "--worst", "worst.toml")
     assert answer.exit_code == 1
     assert "20 ms" in answer.output

@@ -80,7 +80,7 @@ def info(
             console().print(verdict_table(run))
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
             for key, text in about(run):
-                typer.echo(f"{key}: {text}")
+                typer.echo(f"{key}: " + text.replace("\n", "\n" + " " * len(f"{key}: ")))
             judged = run.accepted
             for reason in () if judged is None else judged.reasons:
                 typer.echo(f"{'' if judged is None else judged.word}: {reason}")
