@@ -134,7 +134,7 @@ def test_nothing_is_overwritten_unless_asked(folder):
     said = ("--operator", "A. Tester", "--specimen", "spring 7", "--note", "windy", "--note", "cold")
     assert run("rehearse", GOOD, "-o", "run.h5", "--force", *said).exit_code == 0
     told = run("info", "run.h5").output
-    assert "operator: A. Tester" in told and "specimen: spring 7" in told and "notes: windy\ncold" in told
+    assert "operator: A. Tester" in told and "specimen: spring 7" in told and "notes: windy\n       cold" in told
     assert "rig: simulated (halfreal" in told
     assert json.loads(run("info", "run.h5", "--json").output)["about"]["operator"] == "A. Tester"
     odd = run("rehearse", GOOD, "-o", "odd.h5", "--operator", "A.\x1bTester")
