@@ -72,7 +72,7 @@ def _put(holder: Any, key: Any, old: Any, new: Any, brief: Any, unit: str = "") 
     if isinstance(new, Inline | Quantity) and isinstance(standing, dict) and "values" in standing:
         old, new = (_quantities(one) for one in (old, new))
         _put(standing, "values", old, new, new, standing.get("unit", "1"))
-    elif isinstance(new, Inline):
+    elif isinstance(new, Inline) and isinstance(standing, list):
         old, new = (_quantities(one) for one in (old, new))
         _put(holder, key, old, new, new)
     elif isinstance(new, Quantity) and isinstance(standing, list) and len(standing) == 1:
@@ -84,8 +84,8 @@ def _put(holder: Any, key: Any, old: Any, new: Any, brief: Any, unit: str = "") 
         change(standing, old, new, brief)
     elif isinstance(new, Quantity) and isinstance(standing, str):
         holder[key] = tomlkit.value(value_text(_in_unit_of(standing, new)))
-    elif isinstance(new, Quantity) and unit:
-        holder[key] = tomlkit.value(_number(new, unit))
+    elif unit:
+        holder[key] = tomlkit.value(_numbers(new, unit))
     else:
         holder[key] = tomlkit.value(value_text(brief, len(str(key)) + 3))
 
@@ -176,6 +176,11 @@ def _number(new: Quantity, unit: str) -> str:
         if math.isclose(units.parse(f"{told} {unit}", new.unit), new.number, rel_tol=SAME if digits > 15 else 0.0):
             break
     return told
+
+
+def _numbers(new: Any, unit: str) -> str:
+    """The same of lists of quantities."""
+    return f"[{', '.join(_numbers(one, unit) for one in new)}]" if isinstance(new, list) else _number(new, unit)
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -56,7 +56,7 @@ def _synchronisation(run: Run, most: float) -> list[Finding]:
     missing = [name for name in needed if run.vector(name) is None]
     if missing:
         may = f"{_percent(most)} (acceptance.synchronisation)"
-        text = f"the synchronisation error is not known, and may be {may}: record {' and '.join(missing)} too"
+        text = f"the synchronisation error is not known, and may be at most {may}: record {' and '.join(missing)} too"
         return [Finding(text, False)]
     found = worst(measures(run, since(run)), "synchronisation")
     if found is None:
