@@ -168,11 +168,13 @@ def test_verdicts_are_counted_whatever_their_words_and_told_with_their_reasons()
     assert found.verdicts == {"GO": 20, "MARGINAL": 6, "NO-GO": 4}
     assert "29 completed, 1 tripped; 20 GO, 6 MARGINAL, 4 NO-GO." in campaign.render(found)
     told = command.as_text(found)
-    assert "  6 MARGINAL, first point 21" in "\n".join(told) and "phase margin of 0° where" in "\n".join(told)
+    assert "  6 completed but MARGINAL, first point 21" in "\n".join(told) and "phase margin of 0° where" in "\n".join(
+        told
+    )
     numbers = command.summary(found)
     assert numbers["verdicts"]["NO-GO"] == 4
     assert [(one["status"], one["count"]) for one in numbers["reasons"]] == [
-        ("MARGINAL", 6),
-        ("NO-GO", 3),
+        ("completed but MARGINAL", 6),
+        ("completed but NO-GO", 3),
         ("tripped", 1),
     ]

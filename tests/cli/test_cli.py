@@ -134,7 +134,7 @@ def test_nothing_is_overwritten_unless_asked(folder):
     said = ("--operator", "A. Tester", "--specimen", "spring 7", "--note", "windy", "--note", "cold")
     assert run("rehearse", GOOD, "-o", "run.h5", "--force", *said).exit_code == 0
     told = run("info", "run.h5").output
-    assert "operator: A. Tester" in told and "specimen: spring 7" in told and "notes: windy\ncold" in told
+    assert "operator: A. Tester" in told and "specimen: spring 7" in told and "notes: windy\n       cold" in told
     assert "rig: simulated (halfreal" in told
     assert json.loads(run("info", "run.h5", "--json").output)["about"]["operator"] == "A. Tester"
     odd = run("rehearse", GOOD, "-o", "odd.h5", "--operator", "A.\x1bTester")
@@ -227,6 +227,9 @@ def test_worst_case_of_an_uncertain_test_is_written_as_a_definition(folder):
     assert run("check", GOOD, "--worst", "worst.toml").exit_code == 2  # nothing is uncertain in it
     text = GOOD.read_text() + '\n# of the rig\n[uncertainty]\n"rig.actuator.delay" = { low = "8 ms", high = "20 ms" }\n'
     Path("uncertain.toml").write_text(text)
+    answer = run("check", "uncertain.toml", "--worst", "missing/worst.toml")
+    assert answer.exit_code == 2
+    assert "the folder 'missing' does not exist" in answer.output and "GO" not in answer.output  # before it is judged
     answer = run("check", "uncertain.toml", "--worst", "worst.toml")
     assert answer.exit_code == 1
     assert "20 ms" in answer.output

@@ -1,19 +1,24 @@
 """Definitions changed in the text that a person wrote: what is not changed stays to the letter."""
 
+import copy
+import tomllib
 from pathlib import Path
 
 import pytest
+import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfreal.couplings.direct import Direct
 from halfreal.couplings.forward_prediction import ForwardPrediction
 from halfreal.definition.definition import Definition, load, read_definition
-from halfreal.definition.edit import edited
+from halfreal.definition.edit import change, edited
 from halfreal.definition.load import from_toml
-from halfreal.definition.locate import lines_of, spans_of
+from halfreal.definition.locate import lines_of
 from halfreal.definition.paths import keys_of, numbers, with_values
 from halfreal.errors import HalfrealError
+
+from .stand_in import UNHURRIED, Writer, toml_data
 
 HERE = Path(__file__).parent
 TEXT = """\
@@ -60,7 +65,7 @@ BEFORE = from_toml(TEXT, Definition, folder=HERE)
 PLACES = sorted(
     place
     for place in numbers(BEFORE)
-    if tuple(keys_of(place)) in spans_of(TEXT).values or place.startswith(("virtual.mass", "virtual.stiffness"))
+    if tuple(keys_of(place)) in lines_of(TEXT) or place.startswith(("virtual.mass", "virtual.stiffness"))
 )
 
 
@@ -157,11 +162,72 @@ def test_files_are_named_from_the_folder_that_is_written_to(tmp_path):
     )
 
 
-def test_what_cannot_be_changed_in_place_is_written_anew_and_told():
-    """An element more: where it would stand is not known."""
+def test_a_section_that_goes_leaves_what_stands_before_the_next_one():
+    text = TEXT.partition("[limits]")[0] + (
+        '[uncertainty]\n# of the rig\n"rig.actuator.delay" = { low = "11 ms", high = "13 ms" }\n'
+        '\n# as agreed with the owner\n[limits]\ncommand = { warn = "60 mm", trip = "80 mm" }\n'
+    )
+    before = from_toml(text, Definition, folder=HERE)
+    found = changed(text, before.unchecked_copy({"uncertainty": {}}), before=before)
+    gone = text[text.index("[uncertainty]") : text.index("\n# as agreed")]
+    assert found == text.replace(gone, "")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['"3000 N/mm"', '[["3000 N/mm"]]', '{ unit = "N/mm", values = [[3000]] }'],
+)
+def test_a_lone_number_is_changed_where_it_stands(written):
+    """However many brackets are around it."""
+    text = TEXT.replace('interface = [1]\nresponses.roof = { dof = 2, quantity = "displacement" }\n', "")
+    text = text[: text.index("mass = {")] + f'mass = "2 t"\nstiffness = {written} # k\n' + text[text.index("modal_d") :]
+    before = from_toml(text, Definition, folder=HERE)
+    found = changed(text, with_values(before, {"virtual.stiffness": 2.5e6}), before=before)
+    assert found == text.replace(written, written.replace("3000", "2500"))
+
+
+def test_a_list_with_other_entries_is_written_anew_and_only_that():
     one = BEFORE.rig.specimen.elements[0]
     specimen = BEFORE.rig.specimen.unchecked_copy({"elements": (one, one)})
     after = BEFORE.unchecked_copy({"rig": BEFORE.rig.unchecked_copy({"specimen": specimen})})
-    found, kept = edited(TEXT, BEFORE, after, HERE, HERE)
+    found = changed(TEXT, after)
+    assert from_toml(found, Definition, folder=HERE) == after
+    kept = TEXT.replace(TEXT[TEXT.index("[[rig") : TEXT.index("[rig.sensors]")], "")
+    assert not set(kept.splitlines()) - set(found.splitlines())
+
+
+def test_a_text_that_would_not_be_what_is_meant_is_written_anew_and_told():
+    """Here because it is not the text of the definition that is changed."""
+    after = with_values(BEFORE, {"timing.step": 0.002})
+    found, kept = edited(TEXT.replace("0.5 min", "0.6 min"), BEFORE, after, HERE, HERE)
     assert not kept
     assert from_toml(found, Definition, folder=HERE) == after
+
+
+@settings(UNHURRIED, max_examples=200)
+@given(st.data(), toml_data(), st.integers(100, 999) | st.floats(1e3, 1e9))
+def test_a_number_in_any_text_is_changed_and_no_other_line(data, document, new):
+    """Of any form that TOML has: dotted keys, inline tables, arrays over several lines, arrays of tables."""
+    text = Writer(data.draw).document(document)
+    found = [place for place, value in _leaves(document) if isinstance(value, int | float) and value is not bool(value)]
+    if not found:
+        return
+    place = data.draw(st.sampled_from(found))
+    after = copy.deepcopy(document)
+    holder = after
+    for step in place[:-1]:
+        holder = holder[step]
+    holder[place[-1]] = new
+    parsed = tomlkit.parse(text)
+    if parsed.as_string() != text:
+        return  # one name in several spellings, for which tomlkit has one
+    change(parsed, document, after, after)
+    assert tomllib.loads(parsed.as_string()) == after
+    old, changed_lines = text.splitlines(), parsed.as_string().splitlines()
+    differ = [i for i, (one, other) in enumerate(zip(old, changed_lines, strict=True), start=1) if one != other]
+    assert differ == [lines_of(text)[place]]
+
+
+def _leaves(value, place=()):
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    return [(place, value)] if items is None else [one for key, item in items for one in _leaves(item, (*place, key))]

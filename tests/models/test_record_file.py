@@ -76,6 +76,8 @@ def test_one_column_is_read_though_it_rises_evenly_and_needs_a_step(tmp_path):
     path = written(tmp_path / "ramp.txt", "", (times(),))
     found = read_history(path)
     assert found.step is None and found.column == 1
+    named = written(tmp_path / "named.txt", "Time series of acceleration\n", (times(),))
+    np.testing.assert_array_equal(read_history(named).values, found.values)
     assert Record(file=path, time_step=0.1, displacement=1.0).step == 0.1
     with pytest.raises(ValidationError, match="has no times; give the time between its samples"):
         Record(file=path, displacement=1.0)
@@ -114,6 +116,9 @@ def test_columns_are_chosen_by_name_and_listed_where_any_may_be_meant(tmp_path):
         ("0.0 1\n0.1 1 2\n0.2 3\n", r"line 2 of .* has 3 column\(s\), and others 2"),
         ("0,005\n0,007\n-0,010\n", "decimals with a comma, or two columns"),
         ("time,acc\n", "holds 0 number"),
+        ("time,acc\n0.0,1\n", r"holds 1 number\(s\) where at least 2"),
+        ("time [s]\n0.0\n0.1\n0.2\n", r"a time and no history; .* 1 'time \[s\]' \(time\)"),
+        ("0.0 0\n0.1 2\n0.3 1\n0.7 0\n", "which column is meant"),
         ("", "holds 0 number"),
     ],
 )

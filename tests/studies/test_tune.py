@@ -33,7 +33,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def uncompensated():
-    return tune(halfreal.load(GALLERY / "uncompensated.toml"))
+    return tune(halfreal.load(GALLERY / "uncompensated.toml").with_values({"title": "A test, tuned: with another"}))
 
 
 # --- the rig ----------------------------------------------------------------------------------------------------------
@@ -70,6 +70,7 @@ def test_an_unstable_test_gets_a_coupling_that_checks_go(uncompensated, tmp_path
     best = uncompensated.best
     assert best is not None and best.coupling.kind == "forward prediction"
     assert best.coupling.prediction == pytest.approx(DELAY, rel=0.02)
+    assert best.title == "A test, tuned: forward prediction"
     assert 'prediction = "9.4 ms"' in to_toml(best)
     again = from_toml(to_toml(best), halfreal.Definition, folder=tmp_path)
     assert again == best

@@ -163,7 +163,7 @@ def reasons(results: Results) -> list[Reason]:
     verdict = results.columns.get("verdict", np.full(len(results), "", dtype=object))
     for row in np.flatnonzero(~completed | ((verdict != "GO") & (verdict != ""))):
         if completed[row]:
-            status = str(verdict[row])
+            status = f"completed but {verdict[row]}"
         else:
             status = str(results["status" if results["status"][row] == "failed" else "outcome"][row])
         kind = re.sub(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?( [nµmkM]?(m|s|N)\b)?", "…", str(results["reason"][row]))

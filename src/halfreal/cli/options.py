@@ -91,7 +91,9 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def free(target: Path, force: bool, option: str = "--output") -> Path:
-    """A file that may be written; ``option`` is how its name is given."""
+    """A file that can be written, as found before any long work; ``option`` is how its name is given."""
+    if not target.parent.is_dir():
+        stop(f"the folder '{target.parent}' does not exist; make it first")
     if target.exists() and not force:
         stop(f"'{target}' exists; choose another name with {option}, or --force to overwrite it")
     return target

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..presentation.answers import console, run_json, verdict_table
 from .options import AsJson, Force, RunFile, as_toml, free, open_run, read, stop
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
 
 
 def report(
@@ -80,12 +83,19 @@ def info(
             console().print(verdict_table(run))
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
             for key, text in about(run):
-                typer.echo(f"{key}: {text}")
-            judged = run.accepted
-            for reason in () if judged is None else judged.reasons:
-                typer.echo(f"{'' if judged is None else judged.word}: {reason}")
-            for reason in run.reasons if run.verdict in ("NO-GO", "MARGINAL") else ():
-                typer.echo(f"{run.verdict}: {reason}")
+                typer.echo(f"{key}: " + text.replace("\n", "\n" + " " * len(f"{key}: ")))
+            for word, reasons in _verdicts(run):
+                typer.echo("\n  - ".join([word, *reasons]))
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))
             for event in run.events:
                 typer.echo(f"  {event.time:10.4f} s  {event.text}")
+
+
+def _verdicts(run: Run) -> list[tuple[str, tuple[str, ...]]]:
+    """What was judged of a run after its end, and of its test before, with the reasons."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    if run.accepted is not None:
+        found.append((run.accepted.word, run.accepted.reasons))
+    if run.verdict in ("NO-GO", "MARGINAL"):
+        found.append((f"{run.verdict}{', before it ran' if run.kind == 'run' else ''}", run.reasons))
+    return found

@@ -24,7 +24,6 @@ from .options import (
     open_run,
     read,
     said_of,
-    stop,
 )
 
 if TYPE_CHECKING:
@@ -181,8 +180,8 @@ def rig(
     from ..live.rig import serve
     from ..live.terminal import Terminal
 
-    if output is not None and not free(output, force).absolute().parent.is_dir():
-        stop(f"the folder '{output.parent}' does not exist; make it first")
+    if output is not None:
+        free(output, force)
     stands = definition.interface.read(at, "m") if at else None
     with Terminal() as terminal:  # one that is blocked, or gone, must not keep the rig from making itself safe
         serve(definition, in_step=in_step, at=stands, once=once, output=output, say=terminal.say)

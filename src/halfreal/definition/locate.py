@@ -1,8 +1,7 @@
-"""Where in a TOML text its keys and values stand.
+"""Lines of a TOML text at which its keys stand.
 
 ``tomllib`` gives values without places.  This scanner walks over a text that ``tomllib`` has accepted and notes the
-line of every key and of every entry of an array, and from where to where they go; it checks nothing and keeps no
-values.
+line of every key and of every entry of an array; it checks nothing and keeps no values.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from dataclasses import dataclass
 
 Place = tuple[str | int, ...]
 """Keys, and 0-based positions in arrays, that lead to a value."""
@@ -48,37 +46,9 @@ def lines_of(text: str) -> dict[Place, int]:
     return _Scanner(text).run()
 
 
-@dataclass(frozen=True)
-class Spans:
-    """From where to where things go in a text."""
-
-    keys: dict[Place, int]
-    """Where each key, or entry of an array, begins."""
-    values: dict[Place, tuple[int, int]]
-    """Where each value begins and ends."""
-    ends: dict[Place, int]
-    """Where the last key of each table ends that has a header, or the header if it has none; () is the whole text."""
-    headers: dict[Place, int]
-    """Where the header of each table begins that has one."""
-    inline: frozenset[Place]
-    """Tables and arrays that are written as values."""
-
-
-def spans_of(text: str) -> Spans:
-    """The same for every key and array entry, from where to where they go."""
-    scanner = _Scanner(text)
-    scanner.run()
-    return Spans(scanner.keys, scanner.values, scanner.ends, scanner.headers, frozenset(scanner.inline))
-
-
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text, self.position = text, 0
-        self.keys: dict[Place, int] = {}
-        self.values: dict[Place, tuple[int, int]] = {}
-        self.ends: dict[Place, int] = {(): 0}
-        self.headers: dict[Place, int] = {}
-        self.inline: set[Place] = set()
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.lines: dict[Place, int] = {}
         self.tables: dict[Place, int] = {}
@@ -92,12 +62,11 @@ class _Scanner:
                 table = self.header()
             else:
                 self.key_and_value(table)
-                self.ends[table] = self.position
             self.skip(_SKIP)
         return self.lines
 
     def header(self) -> Place:
-        line, start = self.line(), self.position
+        line = self.line()
         several = self.text.startswith("[[", self.position)
         self.position += 2 if several else 1
         keys = self.key()
@@ -111,7 +80,6 @@ class _Scanner:
         else:
             place = self.inside(keys[-1:], line, place)
         self.lines[place] = line
-        self.ends[place], self.headers[place] = self.position, start
         return place
 
     def inside(self, keys: list[str], line: int, place: Place = ()) -> Place:
@@ -124,7 +92,7 @@ class _Scanner:
         return place
 
     def key_and_value(self, table: Place) -> None:
-        line, start = self.line(), self.position
+        line = self.line()
         keys = self.key()
         place = table
         for key in keys:
@@ -132,7 +100,6 @@ class _Scanner:
             self.lines.setdefault(place, line)
         self.position += 1  # the equals sign
         self.skip(_SPACE)
-        self.keys[place] = start
         self.value(place)
 
     def key(self) -> list[str]:
@@ -149,15 +116,15 @@ class _Scanner:
             self.position += 1
 
     def value(self, place: Place) -> None:
-        first, start = self.text[self.position], self.position
+        first = self.text[self.position]
         if first in "\"'":
             self.take(_STRING)
-        elif first in "[{":
-            self.inline.add(place)
-            self.entries("]" if first == "[" else "}", place)
+        elif first == "[":
+            self.entries("]", place)
+        elif first == "{":
+            self.entries("}", place)
         else:
-            self.position = start + len(self.take(_SCALAR).rstrip())
-        self.values[place] = (start, self.position)
+            self.take(_SCALAR)
 
     def entries(self, end: str, place: Place) -> None:
         """The entries of an array or of an inline table."""
@@ -175,7 +142,6 @@ class _Scanner:
             else:
                 entry = (*place, count)
                 self.lines[entry] = self.line()
-                self.keys[entry] = self.position
                 self.value(entry)
                 count += 1
 

@@ -43,10 +43,13 @@ def to_toml(instance: BaseModel) -> str:
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def plain(value: Any, quantities: tuple[Number, ...] = ()) -> Any:
-    """A value as TOML knows it: tables, lists, texts and numbers; quantities are texts with their unit."""
+def plain(value: Any, quantities: tuple[Number, ...] = (), brief: bool = False) -> Any:
+    """A value as TOML knows it: tables, lists, texts and numbers; quantities are texts with their unit.
+
+    ``brief`` leaves out what has the value that it has when it is left out.
+    """
     if isinstance(value, BaseModel):
-        return _fields(value)
+        return _fields(value, brief)
     if isinstance(value, np.ndarray):
         return _array(value, _unit(quantities))
     if isinstance(value, Enum):
@@ -54,9 +57,9 @@ def plain(value: Any, quantities: tuple[Number, ...] = ()) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, dict):
-        return {str(key): plain(item, quantities) for key, item in value.items()}
+        return {str(key): plain(item, quantities, brief) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, quantities) for item in value]
+        return [plain(item, quantities, brief) for item in value]
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int | float | np.number):
@@ -67,12 +70,16 @@ def plain(value: Any, quantities: tuple[Number, ...] = ()) -> Any:
     raise TypeError(f"{value!r} has no form in TOML; give tables, lists, texts and numbers")
 
 
-def _fields(instance: BaseModel) -> dict[str, Any]:
+def _fields(instance: BaseModel, brief: bool) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for name, field in type(instance).model_fields.items():
-        value = getattr(instance, name)
+        value, quantities = getattr(instance, name), quantities_in((field.annotation, *field.metadata))
+        if brief and name != "kind" and not field.is_required():
+            default = field.get_default(call_default_factory=True, validated_data={})
+            if default is not None and value is not None and plain(default, quantities) == plain(value, quantities):
+                continue
         if value is not None:
-            table[name] = plain(value, quantities_in((field.annotation, *field.metadata)))
+            table[name] = plain(value, quantities, brief)
         elif field.is_required() or field.default is not None:
             raise ValueError(f"{name} is None, for which TOML has no word; give it a value")
     return table

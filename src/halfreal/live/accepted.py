@@ -52,18 +52,18 @@ def _outcome(run: Run) -> Finding:
 def _synchronisation(run: Run, most: float) -> list[Finding]:
     if most == np.inf:
         return []
-    allowed = f"{_percent(most)} (acceptance.synchronisation)"
     needed = ("target", compared(run).followed)
     missing = [name for name in needed if run.vector(name) is None]
     if missing:
-        text = f"the synchronisation error is not known, and may be {allowed}: record {' and '.join(missing)} too"
+        may = f"{_percent(most)} (acceptance.synchronisation)"
+        text = f"the synchronisation error is not known, and may be at most {may}: record {' and '.join(missing)} too"
         return [Finding(text, False)]
     found = worst(measures(run, since(run)), "synchronisation")
     if found is None:
         return [Finding("nothing was asked to move", True)]
     axis = "" if len(run.interface) == 1 else f" on axis {found.axis}"
     well = bool(found.nrmse <= most)
-    beside = f"at most {allowed}" if well else f"more than the {allowed} that are allowed"
+    beside = _beside(well, most, "synchronisation")
     return [Finding(f"synchronisation error {_percent(found.nrmse)}{axis}, {beside}", well)]
 
 
@@ -81,10 +81,13 @@ def _in_test(run: Run, channel: str) -> tuple[float, float] | None:
 def _share(number: float, ticks: float, name: str, what: str, most: float) -> Finding:
     share = number / max(ticks, 1.0)
     well = share <= most
-    allowed = (
-        "" if most == np.inf else f", {'at most' if well else 'more than the'} {_percent(most)} (acceptance.{name})"
-    )
-    return Finding(f"{number:.0f} of {ticks:.0f} ticks {what}: {_percent(share)}{allowed}", well)
+    beside = "" if most == np.inf else f", {_beside(well, most, name)}"
+    return Finding(f"{number:.0f} of {ticks:.0f} ticks {what}: {_percent(share)}{beside}", well)
+
+
+def _beside(well: bool, most: float, name: str) -> str:
+    allowed = f"{_percent(most)} (acceptance.{name})"
+    return f"at most {allowed}" if well else f"more than the {allowed} that are allowed"
 
 
 def _percent(share: float) -> str:

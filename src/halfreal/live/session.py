@@ -111,7 +111,7 @@ class Session(SlowOperator):
             raise RefusedError(f"the folder '{self.output.parent}' does not exist; make it first")
         if self.output.exists() and not overwrite:
             raise RefusedError(f"'{self.output}' exists; choose another name, or let it be overwritten")
-        self._definition, self._without_go, self._after = definition, without_go, after
+        self._definition, self._without_go, self._after = definition, without_go.strip(), after
         self.resumption = None if after is None else resume(definition, after)
         self._stands_elsewhere = stands_elsewhere.strip()
         self._about = also_said(definition.record.about() if after is None else after.about, about or {})

@@ -94,10 +94,12 @@ def figures(first: Run, second: Run, from_time: float = 0.0) -> list[ComparedRow
         comparison, dof = key
         names = max(first.interface.names, second.interface.names, key=len)
         axis = "" if len(names) == 1 else f" {names[dof - 1]}"
+        modelled = comparison == "fidelity" and (first.rests_on_a_model or second.rests_on_a_model)
+        what = f"{comparison.capitalize()}{' (model)' if modelled else ''}{axis}"
         for name, attribute, shown, change in MEASURES:
             values = [getattr(one[key], attribute) if key in one else np.nan for one in of]
             if np.isfinite(values).any():
-                rows.append(_row(f"{comparison.capitalize()}{axis}: {name}", values, shown, change))
+                rows.append(_row(f"{what}: {name}", values, shown, change))
     return rows
 
 

@@ -37,6 +37,7 @@ NOTES = {
     "Remaining delay": "of measured behind target, by the FEI",
     "Amplitude error": "of measured against target, by the FEI",
     "Fidelity error": "NRMSE of the virtual part against the emulated system",
+    errors.MODELLED: "NRMSE of the virtual part against the emulated system with the model of the specimen",
     **learning.NOTES,
 }
 """What the key figures mean."""

@@ -17,6 +17,9 @@ from .wording import in_time, in_unit, percent
 REFERENCES = ("guo2014", "mosqueda2007")
 """Papers of the measures, for the report."""
 
+MODELLED = "Fidelity error (model)"
+"""On a rig whose specimen need not be that of the reference."""
+
 
 def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
     """The few numbers to read first, in words; of several axes that move, those of the worst, which is named."""
@@ -34,8 +37,9 @@ def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
         axis = "" if len(run.interface) == 1 else f" (axis {found.axis})"
         if comparison == "fidelity" and run.specimen_met is not None:
             figures.append(("Specimen met", headline(run)))  # before what rests on its model
-        against = ", against the model" if comparison == "fidelity" and run.rests_on_a_model else ""
-        figures.append((name, percent(found.nrmse) + axis + against))
+        if comparison == "fidelity" and run.rests_on_a_model:
+            name = MODELLED
+        figures.append((name, percent(found.nrmse) + axis))
         if comparison == "synchronisation":
             if np.isfinite(found.delay) or run.definition.get("slow") is None:
                 figures.append(("Remaining delay", in_time(found.delay) + axis))

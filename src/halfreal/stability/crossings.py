@@ -170,10 +170,6 @@ def _eigenvalues(response: Response, omega: np.ndarray) -> np.ndarray:
     return np.asarray(np.take_along_axis(values, np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1))
 
 
-def _imaginary(response: Response, omega: float) -> float:
-    return float(_eigenvalues(response, np.array([omega]))[0, 0].imag)
-
-
 def _log_moduli(response: Response, omega: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.maximum(np.abs(_eigenvalues(response, np.atleast_1d(omega))), 1e-300)))
 
@@ -216,8 +212,11 @@ def gain_crossings(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarra
         sine = values.imag / np.maximum(np.abs(values), 1e-300)
         for a, b in pairwise(np.flatnonzero(np.abs(sine) > 1e-9)):
             if sine[a] * sine[b] < 0:
-                root = _root(partial(_imaginary, model.response), points[a], points[b])
-                value = complex(_eigenvalues(model.response, np.array([root]))[0, 0])
+                try:
+                    root = _root(lambda w: float(model.response(np.array([w]))[0, 0, 0].imag), points[a], points[b])
+                    value = complex(model.response(np.array([root]))[0, 0, 0])
+                except np.linalg.LinAlgError:  # exactly on a pole
+                    continue
                 if abs(value) < POLE:  # real as the sign of its sine says, whatever rounding leaves of that
                     found.append((complex(value.real), root))
     else:

@@ -4,7 +4,7 @@ Responses to the virtual excitation (``identification/assembled_frf.py``), poles
 complex frequency (``complex_frequency.py``), and, beside each mode, what speaks for or against it:
 
 - the 95 % intervals of its frequency and damping, of least squares with the noise that it leaves, which all responses
-  may share (``refined_poles.py``); what is told are these refined poles;
+  may share (``refined_poles.py``); what is told are these refined poles; a pole of noise is often lost on the way;
 - whether it is in the models of all high orders, and in those that leave out one response after another, if there are
   three or more: a pole of noise is missing from some (``stabilisation.py``);
 - the coherence within its half-power bandwidth, where several periods were recorded;
@@ -17,6 +17,7 @@ complex frequency (``complex_frequency.py``), and, beside each mode, what speaks
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -64,8 +65,8 @@ class Mode:
 
     @property
     def stays(self) -> bool:
-        """In all models: those of the highest orders, and those that leave a response out."""
-        return self.orders >= 1.0 and self.others >= 1.0
+        """In all models: those of the highest orders, those that leave a response out, and that of least squares."""
+        return self.orders >= 1.0 and self.others >= 1.0 and math.isfinite(self.frequency_interval_hz)
 
     @property
     def doubtful(self) -> bool:

@@ -38,6 +38,8 @@ HEADINGS = (
 VELOCITY = rf"(?<!\d)(?<!\d )(?<![a-z])[cm]?m(?!{SQUARED})(?:\s*/\s*s|_per_s|ps\b)"
 """A unit of velocity; not behind a number, as in a site's 760 m/s."""
 TIME = re.compile(r"\W*(?:t|times?|zeit|temps|tiempo|tempo)(?![a-z])", re.IGNORECASE)
+ONLY_TIME = re.compile(TIME.pattern + r"[\W_]*(?:m?s|sec|seconds?|sek)?\W*", re.IGNORECASE)
+"""Names that say nothing but time."""
 MILLISECONDS = re.compile(r"[\[(_\s]ms\b")
 MOTION = re.compile(r"acc|disp|vel|force|load|weg|kraft|[\[(_](?:g|k?n|[cm]?m)\b", re.IGNORECASE)
 """Names of what is no time, though it may rise evenly."""
@@ -117,8 +119,8 @@ def _table(path: Path, lines: list[str], column: int | str | None) -> History:
     begin = next((i for i, line in enumerate(lines) if _is_data(line)), len(lines))
     rows = [(i + 1, line.strip()) for i, line in enumerate(lines[begin:], start=begin)]
     rows = [(number, line) for number, line in rows if line and not line.startswith(COMMENTS)]
-    if not rows:
-        return History(np.zeros(0), None, "", 1)
+    if len(rows) < 2:
+        return History(np.zeros(len(rows)), None, "", 1)
     table, decimals, separator = _numbers(path, rows)
     above = [line.strip().lstrip("#%!/ \t").strip() for line in lines[:begin] if line.strip()]
     names = _names(above, table.shape[1], separator)
@@ -224,7 +226,7 @@ def _names(above: list[str], columns: int, separator: str) -> tuple[str, ...]:
 def _times(table: np.ndarray, names: tuple[str, ...]) -> list[int]:
     """Columns of time, from 0."""
     if table.shape[1] == 1:
-        return []
+        return [0] if names and ONLY_TIME.fullmatch(names[0]) else []
     named = [i for i, name in enumerate(names) if TIME.match(name)]
     if named or (names and MOTION.search(names[0])):
         return named
@@ -283,11 +285,13 @@ def _chosen(
         index = column - 1
     elif len(others) == 1:
         index = others[0]
-    elif not names and not times and not counts:
-        index = 0  # as it has always been
+    elif not names and not times and not counts and not np.all(np.diff(table[:, 0]) > 0.0):
+        index = 0  # one that only rises may be uneven times
+    elif not others:
+        raise RecordFileError(f"{path} has a time and no history; its columns are {listed}")
     else:
         raise RecordFileError(f"{path}: which column is meant? Give its number or name (column); they are {listed}")
-    if index in times and count > 1:
+    if index in times:
         raise RecordFileError(
             f"{path}: column {index + 1} is the time, and is not taken for the history; its columns are {listed}"
         )

@@ -25,6 +25,8 @@ from .parts import Parts, parts
 from .search import Found, applies, search
 
 SAMPLES = 20
+TUNED = ", tuned: "
+"""In a title, before the coupling; of a test that is tuned once more, the last."""
 ALIKE = 5e-4
 """Difference of errors, as parts of the motion, that nobody will see."""
 
@@ -88,7 +90,7 @@ def tune(
         if ranked and math.isfinite(ranked[0].worst):
             said("where the error comes from")
             ranked = [replace(row, parts=told_apart(bench, row)) for row in ranked]
-            title = f"{definition.title}, tuned: {ranked[0].name}"
+            title = f"{definition.title.partition(TUNED)[0]}{TUNED}{ranked[0].name}"
             best = definition.unchecked_copy({"coupling": ranked[0].coupling, "title": title})
         told = tuple(notes(definition, bench))
         return Tuning(tuple(ranked), best, len(bench.drawn) - 1, bench.rehearsals, told, definition.commands)
