@@ -17,6 +17,7 @@ from ...kernels.loop import GUARD_MODE, Loop
 from ...kernels.tick import TICK
 from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
+from ...runs.reference import EmulationError, emulate
 from ...stability.amplitude_sweep import Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ..check.nonlinear import is_nonlinear
@@ -48,7 +49,7 @@ def limit_cycles(
     count = round(A_DECADE * np.log10(highest / lowest)) + 1
     amplitudes = size * np.geomspace(lowest, highest, count)
     for mode, axis in modes(definition, loop):
-        check_clock(definition, loop, mode, size)
+        check_clock(definition, loop, mode, float(amplitudes[0]))
         for guess in guesses(loop, mode, amplitudes, definition.interface.channels("target")[axis]):
             assert guess.vector is not None
             loop.vector[:] = guess.vector
@@ -68,12 +69,19 @@ def limit_cycles(
 
 
 def expected_motion(definition: Definition) -> float:
-    """Peak of the target in a rehearsal up to a trip, from where it rests [m or rad]; a millimetre if nothing moves."""
-    loop = build(definition, UNDISTURBED)
-    record = (*definition.interface.channels("target"), GUARD_MODE)
-    log = loop.run(definition.timing.ticks, record=record, event_room=0).log[:, 1:]
-    log = log[log[:, -1] == 0.0, :-1]
-    largest = float(np.abs(log - log[:1]).max()) if log.size else 0.0
+    """Peak of the target in a rehearsal, from where it rests [m or rad].
+
+    Where that does not come to its end, the peak of the emulated structure; a millimetre if neither tells anything.
+    """
+    loop, targets = build(definition, UNDISTURBED), definition.interface.channels("target")
+    log = loop.run(definition.timing.ticks, record=(*targets, GUARD_MODE), event_room=0).log[:, 1:]
+    motion: np.ndarray | None = log[:, :-1]
+    if len(log) < definition.timing.ticks or np.any(log[:, -1] != 0.0) or not np.all(np.isfinite(log)):
+        try:
+            motion = emulate(definition, definition.timing.ticks, 1)
+        except EmulationError:
+            motion = None
+    largest = 0.0 if motion is None or not motion.size else float(np.abs(motion - motion[:1]).max())
     return largest if np.isfinite(largest) and largest > 0.0 else EXPECTED
 
 
