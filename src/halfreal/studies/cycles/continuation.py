@@ -25,7 +25,7 @@ from ...errors import HalfrealError
 from ...figures import new_figure, styled
 from ...stability.arclength import Frame, followed, pinned
 from ...stability.carry_over import carried_over
-from ...stability.limit_cycle import Cycle
+from ...stability.limit_cycle import Cycle, NoCycleError
 from ...stability.shooting import shooting_of
 from ..check.nonlinear import is_nonlinear
 from .family import Family
@@ -223,7 +223,10 @@ def found_at(
     """Cycles of the loop at a number, if it is in the range."""
     if not low <= number <= high:
         return []
-    return [(number, one) for one in limit_cycles(family.at(number), expected=expected, lowest=1e-2, highest=1e2)]
+    try:
+        return [(number, one) for one in limit_cycles(family.at(number), expected=expected, lowest=1e-2, highest=1e2)]
+    except NoCycleError:  # others may be found elsewhere on the range
+        return []
 
 
 def from_hopf(frame: Frame, family: Family, point: Hopf, channels: tuple[str, ...]) -> Cycle | None:

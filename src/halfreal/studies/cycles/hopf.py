@@ -64,7 +64,9 @@ def hopf_points(family: Family, low: float, high: float) -> tuple[list[Hopf], np
 
     numbers = np.linspace(low, high, SCAN)
     rates = np.array([growth(float(one)) for one in numbers])
-    found = []
+    found: list[Hopf] = []
+    if linearised(family.at(low)).equivalent:  # a law without a slope at rest: no cycle branches off there
+        return found, np.column_stack([numbers, rates])
     for i in np.flatnonzero(rates[:-1] * rates[1:] < 0.0):
         number = float(brentq(growth, numbers[i], numbers[i + 1], xtol=1e-12 * max(abs(low), abs(high)), rtol=1e-12))
         loop = family.loop_at(number)
