@@ -13,7 +13,7 @@ FOLDER = GALLERY / "limit_cycles"
     [
         ("saturating_late", [(6.61, 6.567, True)]),
         ("hardening", [(6.00, 7.033, False)]),
-        ("hardening_yielding", [(6.00, 7.033, False), (12.7, 7.042, True)]),
+        ("hardening_yielding", [(6.00, 7.033, False), (12.74, 7.042, True)]),
         ("friction_late", [(5.10, 7.118, False)]),
     ],
 )
