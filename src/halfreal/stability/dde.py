@@ -28,6 +28,9 @@ __all__ = ["DelayError", "DelaySystem", "Spectrum", "abscissa", "roots"]
 Verdict = Literal["stable", "unstable", "not certified"]
 
 FIRST_DEGREE = 8
+"""Of the first discretisation, more for many roots, and half as much if it would have more rows than ``FIRST_SIZE``."""
+FIRST_SIZE = 75
+"""Eigenvalues of larger matrices take much longer: LAPACK then goes by blocks."""
 LARGEST = 600
 """Rows of the largest matrix whose eigenvalues are taken as guesses, if the first discretisation is smaller."""
 CLEAR = 0.05
@@ -182,6 +185,7 @@ class Search:
         self.centres, self.radii = np.empty(4000, complex), np.empty(4000)
         self.times, self.found = np.empty(4000, np.int64), 0
         self.degree, self.reason = 0, ""
+        self.enough = min(self.most, 1e9)
         self.growing: int | None = None
 
     def run(self) -> float:
@@ -200,9 +204,13 @@ class Search:
                         self.growing = self.function.count(0.0, self.widest).number
                     return sigma
                 self.reason = count.reason or f"{count.number} roots lie right of {sigma:.4g} 1/s, {known} were found"
+                if self.system.gains[0] >= 1.0:
+                    return np.inf  # unstable anyway
                 if count.number is None and not self.system.neutral and self.found and not count.seeds.size:
                     break
                 before = self.found
+                self.enough = 1e9 if count.number is None else max(self.enough, count.number)
+                self.add(self.guesses)
                 self.add(count.seeds)
                 if self.found == before and not self.more(sigma, top):
                     break
@@ -223,7 +231,8 @@ class Search:
         """Guesses from the next finer discretisation, if there is one."""
         loop = self.function.loop
         first = not self.degree
-        degree = 2 * self.degree or FIRST_DEGREE + int(1.5 * min(self.most, 40))
+        fine = FIRST_DEGREE + int(1.5 * min(self.most, 40))
+        degree = 2 * self.degree or min(fine, max((FIRST_SIZE - len(loop.a)) // max(len(loop.c), 1), FIRST_DEGREE // 2))
         if not first and (len(loop.a) + degree * len(loop.c) > LARGEST or not len(loop.c)):
             return False
         self.degree = degree
@@ -234,15 +243,15 @@ class Search:
             raw = raw[raw.real > self.least - self.unit - 0.1 * np.abs(raw)]
         if self.most < np.inf:
             raw = raw[: 2 * int(self.most) + 6]
+        self.guesses = raw
         self.add(raw, 1 if first else 2)
         return True
 
     def add(self, guesses: np.ndarray, ways: int = 1) -> None:
         """Take guesses to roots."""
-        enough = self.most + 2 if self.most < np.inf else 1e9
         store = self.centres, self.radii, self.times
         for data in self.function.ways[:ways]:
-            self.found = settle(data, guesses.astype(complex), self.unit, self.least, enough, *store, self.found)
+            self.found = settle(data, guesses.astype(complex), self.unit, self.enough, *store, self.found)
 
     def line(self, wanted: float) -> tuple[float, float]:
         """A line Re s = σ left of the roots wanted, and one at Im s = top above them, both clear of roots."""
@@ -257,9 +266,11 @@ class Search:
         reach = np.cumsum((np.where(s.imag > 0.0, 2, 1) * times)[order])
         last = int(np.searchsorted(reach, wanted))
         if last >= len(x):  # not as many are known
-            low = float(x[-1]) - 0.5 * self.unit if len(x) else 0.0
-            sigma = self.least if self.least > -np.inf else low
+            low = max(float(x[-1]) - 0.5 * self.unit if len(x) else 0.0, self.least)
+            sigma = self.least if self.least > -np.inf and wanted == self.most else low
         else:
+            further = self.guesses.real[self.guesses.real < x[-1] - 1e-6 * self.unit][:1]  # next to be expected
+            x, errors = np.append(x, further), np.append(errors, np.zeros(len(further)))
             sigma = max(_gap(x, errors, last, self.unit), self.least)
         if sigma == self.least:
             sigma = _clear_of(sigma, s.real, radii, self.unit, up=bool(self.system.neutral and self.widest == np.inf))
@@ -310,7 +321,7 @@ def _gap(x: np.ndarray, errors: np.ndarray, last: int, unit: float) -> float:
         width = high - low
         if width > widest:
             best, widest = high - min(0.5 * width, 0.5 * unit), width
-        if width > 1e-3 * unit:
+        if width > 1e-6 * unit + 1e-3 * abs(x[j]):
             break
     return float(best)
 

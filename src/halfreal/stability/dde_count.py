@@ -2,7 +2,7 @@
 
 Roots of a delay system right of Re s = σ have |s| ≤ R, where R follows from Perron's and Frobenius' bound of the
 spectral radius (``dde_far``).  From the real axis up to |s| = R the argument of the characteristic determinant is
-followed (``dde_walk``); what it gains less than on the way round through infinity, in half turns, is the number of roots,
+followed (``dde_walk``); what it gains less than on the way round through infinity, in half turns, is their number,
 as those of the lower half plane are mirror images.  For steps that are proven to miss no turn compare X. Ying,
 I. N. Katz, "A reliable argument principle algorithm to find the number of zeros of an analytic function in a bounded
 domain", Numer. Math. 53 (1988) 143–163.
@@ -23,14 +23,15 @@ from typing import Any
 import numpy as np
 
 from .dde_far import radius, unwound
-from .dde_normal import Loop, loop_form
 from .dde_system import DelaySystem
 from .dde_walk import CLOSE, EPS, FINE, LONG, value, walk
 
 STEPS = 200_000
 """Steps of one walk at most; a quarter of a second for a small system."""
-WORK = 2e10
+WORK = 2e9
 """Of a walk: steps times the cube of the number of variables, at most."""
+LARGE = 64
+"""States of the largest system that is also tried as it is where its modal form fails."""
 SEEDS = 400
 NO_END = "the delayed accelerations are not shown to die out right of {sigma:.4g} 1/s"
 REASONS = {
@@ -53,30 +54,30 @@ class Characteristic:
 
     def __init__(self, system: DelaySystem) -> None:
         self.system = system
-        self.rank, self.A = system.normal
+        self.loop = system.loop
         self.unit = 1.0 / (system.longest or 1.0)
 
     @cached_property
-    def loop(self) -> Loop:
-        return loop_form(self.rank, self.A)
-
-    @cached_property
     def dense(self) -> tuple[Any, ...]:
-        """``data`` of dde_walk for the system as it is."""
-        none, two, three = np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0, 0), complex)
-        A = np.ascontiguousarray(self.A, dtype=complex)
+        """``data`` of dde_walk for the system as it is, late variables solved for unless they come back at once."""
+        loop, n = self.loop, len(self.loop.a)
+        if loop.d.any():
+            A = np.zeros((1 + len(loop.b), n + len(loop.c), n + len(loop.c)), complex)
+            A[0, :n, :n], A[0, n:, :n], A[0, n:, n:] = loop.a, loop.c, -np.eye(len(loop.c))
+            A[1:, :n, n:], A[1:, n:, n:] = loop.b, loop.d
+        else:
+            A = np.empty((1 + len(loop.b), n, n), complex)
+            A[0], A[1:] = loop.a, loop.b @ loop.c
         sizes = np.sqrt((np.abs(A) ** 2).sum(axis=(1, 2)))
-        return False, self.rank, A, self.system.delays, sizes, none, two, three, np.zeros((0, 0)), 0.0
+        none, two, three = np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0, 0), complex)
+        return False, n, A, self.system.delays, sizes, none, two, three, np.zeros((0, 0)), 0.0
 
     @cached_property
     def modal(self) -> tuple[Any, ...] | None:
-        """The same in late variables and modes; None if it is no less work or if the modes are too uncertain."""
-        n = self.A.shape[-1]
-        if n < 3:
-            return None
+        """The same in late variables and modes; None if it is no less work, or if the modes are too uncertain."""
         loop, late = self.loop, len(self.system.delays)
-        m = len(loop.c)
-        if not m or late * len(loop.a) * m**2 + m**3 > 0.5 * n**3:
+        n, m = len(loop.a), len(loop.c)
+        if n < 3 or not m or late * n * m**2 + m**3 > 0.5 * n**3:
             return None
         lam, V = np.linalg.eig(loop.a)
         try:
@@ -97,7 +98,9 @@ class Characteristic:
     @property
     def ways(self) -> tuple[tuple[Any, ...], ...]:
         """``data`` of both forms, the one that is less work first."""
-        return (self.dense,) if self.modal is None else (self.modal, self.dense)
+        if self.modal is None:
+            return (self.dense,)
+        return (self.modal,) if len(self.loop.a) > LARGE else (self.modal, self.dense)
 
     def count(self, sigma: float, top: float = np.inf) -> Count:
         """Number of roots with Re s > σ and |Im s| < top."""
@@ -108,14 +111,14 @@ class Characteristic:
         return found
 
     def _count(self, data: tuple[Any, ...], sigma: float, top: float) -> Count:
-        most = int(min(STEPS, max(4000.0, WORK / data[2].shape[-1] ** 3)))
+        most = int(min(STEPS, max(100.0, WORK / data[2].shape[-1] ** 3)))
         seeds = np.empty(SEEDS, complex)
         corners = self._corners(data, sigma, top)
         if corners is None:
             return Count(None, seeds[:0], NO_END.format(sigma=sigma))
         total, marks, at = 0.0, 0, complex(sigma)
         for corner in corners:
-            gained, ended, steps, more = walk(data, at, corner, most, False, seeds[marks:])
+            gained, ended, steps, more = walk(data, at, corner, most, seeds[marks:])
             total, marks, most, at = total + gained, marks + more, most - steps, corner
             if ended != FINE:
                 return Count(None, seeds[:marks], REASONS[ended].format(sigma=sigma, steps=STEPS))

@@ -6,9 +6,9 @@ is at most max (W v)_i / v_i for any v > 0 (L. Collatz, "Einschließungssatz fü
 Matrizen", Math. Z. 48 (1942) 221–226).  If that is below 1, there are no roots, and all that the argument of det Y
 gains there on the way to infinity is what det(I − t M) gains on the way from t = 0.
 
-In the dense form W has the rows [(|A_0¹¹| + Σ|A_k¹¹|e_k)/R, Σ|A_k¹²|e_k/R] and [|A_0²¹| + Σ|A_k²¹|e_k, Σ|A_k²²|e_k]
-with e_k = e^{−x τ_k}; its spectral radius is below 1 if that of W²² is and R is above that of
-R W¹¹ + R W¹²(I − W²²)⁻¹W²¹.
+In the dense form, the late variables last, W has the rows [(|A_0¹¹| + Σ|A_k¹¹|e_k)/R, Σ|A_k¹²|e_k/R] and
+[|A_0²¹| + Σ|A_k²¹|e_k, Σ|A_k²²|e_k] with e_k = e^{−x τ_k}; its spectral radius is below 1 if that of W²² is and R is
+above that of R W¹¹ + R W¹²(I − W²²)⁻¹W²¹.
 """
 
 from __future__ import annotations

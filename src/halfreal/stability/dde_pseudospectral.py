@@ -4,7 +4,7 @@ D. Breda, S. Maset, R. Vermiglio, "Pseudospectral differencing methods for chara
 equations", SIAM J. Sci. Comput. 27 (2005) 482–495; for algebraic and neutral equations E. Jarlebring, K. Meerbergen,
 W. Michiels, "A Krylov method for the delay eigenvalue problem", SIAM J. Sci. Comput. 32 (2010) 3278–3300.
 
-The history of what comes back late (``dde_normal.Loop``) over the longest delay is a polynomial through the points
+The history of what comes back late (``dde_loop.Loop``) over the longest delay is a polynomial through the points
 
     θ_j = (cos(jπ/N) − 1) τ/2,   j = 0 … N
 
@@ -31,7 +31,7 @@ from functools import cache
 
 import numpy as np
 
-from .dde_normal import Loop
+from .dde_loop import Loop
 
 
 @cache
@@ -68,10 +68,10 @@ def generator(loop: Loop, delays: np.ndarray, degree: int) -> np.ndarray:
     half = 0.5 * float(delays.max())
     values = lagrange(degree, 1.0 - delays / half)
     derivative = chebyshev(degree)[2] / half
-    whole = np.zeros((n + degree * m, n + degree * m), dtype=loop.a.dtype)
+    whole = np.zeros((n + degree * m, n + degree * m), dtype=loop.d.dtype)
     # what the points θ_0 … θ_N give the states, and w_0 from the states and the other points
     states = np.einsum("kj,kpq->jpq", values, loop.b)
-    first = np.empty((m, n + degree * m), dtype=loop.a.dtype)
+    first = np.empty((m, n + degree * m), dtype=loop.d.dtype)
     first[:, :n] = loop.c
     first[:, n:] = np.einsum("kj,kpq->pjq", values[:, 1:], loop.d).reshape(m, -1)
     if loop.d.any():

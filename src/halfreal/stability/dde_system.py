@@ -40,7 +40,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..errors import HalfrealError
-from .dde_normal import SINGULAR, UnderdeterminedError, normal_form
+from .dde_loop import SINGULAR, Loop, UnderdeterminedError, loop_form
 
 
 class DelayError(HalfrealError):
@@ -129,21 +129,20 @@ class DelaySystem:
         return np.asarray(self.E + np.tensordot(late, self.A[1:], axes=1))
 
     @cached_property
-    def normal(self) -> tuple[int, np.ndarray]:
-        """Number of states and A of the normal form (``dde_normal``)."""
+    def loop(self) -> Loop:
+        """The loop form (``dde_loop``)."""
         try:
-            return normal_form(self.E, self.A, self.longest)
+            return loop_form(self.E, self.A, self.longest)
         except UnderdeterminedError as fault:
             raise DelayError(
                 f"{fault.args[0]} row(s) have no derivative and do not determine as many variables at time t; "
                 f"condense variables without mass or damping out of the equations"
             ) from None
 
-    @cached_property
+    @property
     def difference(self) -> np.ndarray:
-        """−D_k of the difference operator, (delays, m, m), in some basis; m = 0 if no variable is algebraic."""
-        rank, A = self.normal
-        return np.asarray(A[1:, rank:, rank:])
+        """−D_k of the difference operator but for zero eigenvalues, (delays, m, m)."""
+        return self.loop.d
 
     @cached_property
     def neutral(self) -> bool:

@@ -1,8 +1,8 @@
 """Turns of a characteristic determinant along a path, each step proven: the compiled kernels of ``dde_count``.
 
-A delay system in normal form (``dde_normal``) is walked in one of two matrices Y(s) that is singular at its roots:
+A delay system in loop form (``dde_loop``) is walked in one of two matrices Y(s) that are singular at its roots:
 
-    dense   Y = diag(s I, I) − A_0' − Σ A_k e^{−s τ_k}            A_0' without the identity of the algebraic rows
+    dense   Y = diag(s I, 0) − A_0 − Σ A_k e^{−s τ_k}             A_0 = [a, 0; c, −I], A_k = [0, b_k; 0, d_k], if d ≠ 0
     modal   Y = I − Σ e^{−s τ_k} (D_k + Σ_i c_i b_kiᵀ/(s − λ_i))   det Y = det Δ / Π (s − λ_i)
 
 A step from s to z = s + h u is allowed if q = ‖X‖_F ≤ 3/4 on all of it, where Y(z) = Y(s)(I + X).  det Y has then no
@@ -33,7 +33,7 @@ FINE, CLOSE, LONG = 0, 1, 2
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Kernels call nothing from other files: what is kept on disk would not follow a change there."""
-    return njit(cache=True, nogil=True, error_model="numpy")(function)
+    return njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})(function)
 
 
 @compiled
@@ -200,10 +200,22 @@ def value(data: Any, s: Any) -> Any:
 
 
 @compiled
-def walk(data: Any, start: Any, end: Any, most: Any, falling: Any, seeds: Any) -> Any:
+def gain(held: Any, before: Any, y: Any, turn: Any, now: Any) -> Any:
+    """Argument gained by a step: as Im tr X lets expect, up to whole turns."""
+    expected = 0.0
+    for p in range(len(y)):
+        for q in range(len(y)):
+            v = held[p, q] * (y[q, p] - before[q, p])
+            expected += v.imag
+    gained = now - turn - expected
+    return expected + gained - 2.0 * np.pi * np.round(gained / (2.0 * np.pi))
+
+
+@compiled
+def walk(data: Any, start: Any, end: Any, most: Any, seeds: Any) -> Any:
     """Argument of det Y gained from start to end, how the walk ended, its steps; where it went slowly, in ``seeds``.
 
-    ``falling`` if the real part falls somewhere: steps are then short against the delays, and bounds 1.65 times as big.
+    The real part must not fall on the way.
     """
     n = data[2].shape[-1]
     y, inverse, slope = np.empty((3, n, n), np.complex128)
@@ -213,10 +225,6 @@ def walk(data: Any, start: Any, end: Any, most: Any, falling: Any, seeds: Any) -
     if whole == 0.0:
         return 0.0, FINE, 0, 0
     u = (end - start) / whole
-    limit = np.inf
-    if falling:
-        for tau in data[3]:
-            limit = min(limit, 0.5 / tau)
     gone, total, steps, marks = 0.0, 0.0, 0, 0
     s = start
     last, previous = np.inf, np.inf
@@ -224,11 +232,8 @@ def walk(data: Any, start: Any, end: Any, most: Any, falling: Any, seeds: Any) -
     while True:
         if not noise <= NOISE:
             return total, CLOSE, steps, marks
-        if falling:
-            bend *= 1.65
-            safe = 0.0
         h = 2.0 * QUOTIENT / (first + np.sqrt(first * first + 2.0 * QUOTIENT * bend) + 1e-300)
-        h = min(max(min(h, longest), safe), limit)
+        h = max(min(h, longest), safe)
         if last <= previous and last < h and marks < len(seeds):  # a step shorter than both its neighbours
             seeds[marks] = s - last * u
             marks += 1
@@ -246,13 +251,7 @@ def walk(data: Any, start: Any, end: Any, most: Any, falling: Any, seeds: Any) -
         steps += 1
         if np.isnan(now):
             return total, CLOSE, steps, marks
-        expected = 0.0
-        for p in range(n):
-            for q in range(n):
-                v = held[p, q] * (y[q, p] - before[q, p])
-                expected += v.imag
-        gained = now - turn - expected
-        total += expected + gained - 2.0 * np.pi * np.round(gained / (2.0 * np.pi))
+        total += gain(held, before, y, turn, now)
         turn = now
         if arrived:
             return total, FINE if noise <= NOISE else CLOSE, steps, marks
@@ -261,29 +260,40 @@ def walk(data: Any, start: Any, end: Any, most: Any, falling: Any, seeds: Any) -
 
 
 @compiled
-def around(data: Any, centre: Any, radius: Any, corners: Any, most: Any) -> Any:
-    """Roots inside a polygon of this radius, −1 if they cannot be counted."""
-    none = np.empty(0, np.complex128)
-    total = 0.0
-    z = centre + radius
-    lam = data[5]
-    for j in range(corners):
-        nxt = centre + radius * np.exp(2j * np.pi * (j + 1) / corners)
-        if j == corners - 1:
-            nxt = centre + radius
-        gained, ended, _, _ = walk(data, z, nxt, most, True, none)
-        if ended != FINE:
+def around(data: Any, centre: Any, radius: Any, most: Any) -> Any:
+    """Roots inside a polygon whose corners lie on a circle, −1 if they cannot be counted.
+
+    The real part falls on half of it: steps are short against the delays, by which the bounds grow 1.65 times at most.
+    """
+    n, lam = data[2].shape[-1], data[5]
+    y, inverse, slope = np.empty((3, n, n), np.complex128)
+    before, held = np.empty((2, n, n), np.complex128)
+    order = np.empty(n, np.int64)
+    longest = radius
+    for tau in data[3]:
+        longest = min(longest, 0.5 / tau)
+    z, angle, total = centre + radius, 0.0, 0.0
+    turn, first, bend, limit, _, noise, _ = look(data, z, y, inverse, slope, order)
+    for _ in range(most):
+        if not noise <= NOISE:
             return -1
-        total += gained
+        h = 2.0 * QUOTIENT / (first + np.sqrt(first * first + 3.3 * QUOTIENT * bend) + 1e-300)
+        angle += 2.0 * np.arcsin(0.5 * min(h, longest, limit) / radius)
+        last = angle >= 2.0 * np.pi
+        corner = centre + radius if last else centre + radius * np.exp(1j * angle)
+        before[:] = y
+        held[:] = inverse
+        now, first, bend, limit, _, noise, _ = look(data, corner, y, inverse, slope, order)
+        total += gain(held, before, y, turn, now)
         for i in range(len(lam)):
             if abs(lam[i] - centre) < 2.0 * radius and z != lam[i]:
-                ratio = (nxt - lam[i]) / (z - lam[i])
+                ratio = (corner - lam[i]) / (z - lam[i])
                 total += np.arctan2(ratio.imag, ratio.real)
-        z = nxt
-    turns = total / (2.0 * np.pi)
-    if abs(turns - np.round(turns)) > 0.05:
-        return -1
-    return int(np.round(turns))
+        z, turn = corner, now
+        if last:
+            turns = total / (2.0 * np.pi)
+            return int(np.round(turns)) if noise <= NOISE and abs(turns - np.round(turns)) < 0.05 else -1
+    return -1
 
 
 @compiled
@@ -336,22 +346,20 @@ def mean(data: Any, centre: Any, radius: Any, multiplicity: Any) -> Any:
 
 
 @compiled
-def settle(
-    data: Any, guesses: Any, unit: Any, least: Any, enough: Any, centres: Any, radii: Any, times: Any, count: Any
-) -> Any:
+def settle(data: Any, guesses: Any, unit: Any, enough: Any, centres: Any, radii: Any, times: Any, count: Any) -> Any:
     """Roots that Newton's method reaches from the guesses, each enclosed in a circle in which their number is counted.
 
     Those of the upper half plane; a pair that cannot be told from a double real root is one.  They are put behind the
-    ``count`` that are known already; ends when ``enough`` lie right of ``least``.  Returns how many there are then.
+    ``count`` that are known already, until ``enough`` lie right of the next guess.  Returns how many there are then.
     """
     for start in guesses:
         if count >= len(centres):
             break
         right = 0
         for j in range(count):
-            if centres[j].real > least:
+            if centres[j].real > start.real + 0.02 * unit:
                 right += times[j] * (2 if centres[j].imag > 0.0 else 1)
-        if right >= enough and start.real < least + 0.5 * unit:
+        if right >= enough:
             break
         s, last = newton(data, start, unit)
         if not (np.isfinite(s.real) and np.isfinite(s.imag)):
@@ -378,7 +386,7 @@ def settle(
                 break
             if met >= 0:
                 both = abs(s - centres[met]) + radii[met] + size
-                if around(data, centres[met], both, 8, 4000) == times[met]:
+                if around(data, centres[met], both, 4000) == times[met]:
                     break  # the same root again
                 s = 0.5 * (s + centres[met])
                 size = both
@@ -389,9 +397,9 @@ def settle(
                 size += s.imag
                 s = complex(s.real, 0.0)
                 continue
-            number = around(data, s, size, 8, 4000)
+            number = around(data, s, size, 4000)
             if number > 0:
-                while around(data, s, 0.7 * size, 8, 4000) == number and size > 1e-8 * scale:
+                while around(data, s, 0.7 * size, 4000) == number and size > 1e-8 * scale:
                     size *= 0.7
                 radii[count], times[count] = size, number
                 if number > 1:
