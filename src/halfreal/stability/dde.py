@@ -72,13 +72,14 @@ class Spectrum:
 
     @property
     def abscissa(self) -> float:
-        """Largest real part [1/s], that of the essential spectrum included; NaN if a root may lie right of it."""
-        value = float(max(self.roots.real.max(initial=-np.inf), self.essential))
-        return value if self.complete_right_of <= max(value, self._clear) else np.nan
+        """Largest real part [1/s], that of the essential spectrum included; NaN if it is not certified.
 
-    @property
-    def _clear(self) -> float:
-        return self.complete_right_of if np.isfinite(self.essential) and not self.roots.size else -np.inf
+        Where the rightmost of very many roots cannot be told, the real part right of which there are none.
+        """
+        value = float(max(self.roots.real.max(initial=-np.inf), self.essential))
+        if self.complete_right_of <= value or (value == self.essential and self.complete_right_of < np.inf):
+            return value
+        return self.complete_right_of if 0.0 < self.complete_right_of * np.sign(value) < np.inf else np.nan
 
     @property
     def verdict(self) -> Verdict:
@@ -112,6 +113,8 @@ class Spectrum:
                 where += f" of those below {self.below_hz:.4g} Hz"
             change = f"{'grows' if lead.real > 0.0 else 'decays'} as exp({lead.real:.3g} t/s)"
             return f"{verdict}: {where} {change}"
+        if verdict == "unstable" and not (self.roots.real > self.errors).any():
+            return f"unstable: {self.growing} roots grow, but where they lie is not certified ({self.reason})"
         if verdict == "unstable":
             lead = self.roots[0]
             return (
@@ -120,6 +123,11 @@ class Spectrum:
             )
         if verdict == "stable":
             return f"stable: all roots decay at least as exp({self.complete_right_of:.3g} t/s)"
+        if self.essential >= 0.0:
+            return (
+                f"not certified: the gain at high frequencies lies between {self.least_gain:.3g} and "
+                f"{self.high_frequency_gain:.3g}, and at 1 and above the system is unstable for any delay"
+            )
         return f"not certified: {self.reason or 'only roots of some frequencies or real parts were asked for'}"
 
     @styled
@@ -216,9 +224,13 @@ class Search:
                     break
             if self.most == 1:
                 break
-        if self.function.count(0.0, self.widest).number == 0 == self.known(0.0, self.widest):
-            return 0.0
-        return np.inf
+        if self.found:  # the leading roots may be too close to each other for a line between them
+            lead = self.lead()
+            for away in self.unit * 10.0 ** np.arange(-6, 0):
+                if self.function.count(lead + away, self.widest).number == 0 and abs(lead) > away:
+                    return lead + float(away)
+        self.growing = self.function.count(0.0, self.widest).number
+        return 0.0 if self.growing == 0 == self.known(0.0, self.widest) else np.inf
 
     def more(self, sigma: float, top: float) -> bool:
         """Whether roots could be sought on: on lines further right, and by a finer discretisation."""
@@ -276,6 +288,10 @@ class Search:
             sigma = _clear_of(sigma, s.real, radii, self.unit, up=bool(self.system.neutral and self.widest == np.inf))
         return sigma, top
 
+    def lead(self) -> float:
+        s = self.centres[: self.found]
+        return float(s.real[s.imag <= self.widest].max(initial=-np.inf))
+
     def known(self, sigma: float, top: float) -> int:
         s = self.centres[: self.found]
         inside = (s.real > sigma) & (s.imag < top)
@@ -284,7 +300,8 @@ class Search:
     def spectrum(self, line: float) -> Spectrum:
         """All roots asked for, both of a pair."""
         s, errors, times = self.centres[: self.found], self.radii[: self.found], self.times[: self.found]
-        chosen = (s.real > (max(self.least, line) if line < np.inf else self.least)) & (s.imag <= self.widest)
+        left = max(self.least, min(line, self.lead() - 1e-9 * self.unit)) if line < np.inf else self.least
+        chosen = (s.real > left) & (s.imag <= self.widest)
         s, errors, times = s[chosen], errors[chosen], times[chosen]
         order = np.lexsort((s.imag, -s.real))
         s, errors, times = s[order], errors[order], times[order]
