@@ -306,7 +306,10 @@ def newton(data: Any, start: Any, unit: Any) -> Any:
     for _ in range(40):
         found = look(data, s, y, inverse, slope, order)
         if np.isnan(found[0]):
-            return s, 0.0
+            if not data[0]:
+                return s, 0.0
+            s += 1e-6 * (abs(s) + unit)  # on an eigenvalue of the states alone
+            continue
         if found[6] == 0.0:
             return s, np.inf
         step = -times / found[6]
@@ -365,7 +368,7 @@ def settle(data: Any, guesses: Any, unit: Any, enough: Any, centres: Any, radii:
         if not (np.isfinite(s.real) and np.isfinite(s.imag)):
             continue
         scale = abs(s) + unit
-        if not last < 1e-3 * scale:
+        if not last < 0.02 * unit:
             continue
         if s.imag < 0.0:
             s = s.conjugate()
@@ -373,7 +376,7 @@ def settle(data: Any, guesses: Any, unit: Any, enough: Any, centres: Any, radii:
             s = complex(s.real, 0.0)
         size = max(1e-9 * scale, 4.0 * last)
         for _ in range(20):
-            if size > 0.5 * scale:
+            if size > 0.5 * unit:
                 break
             # one circle with those that it would meet, and with its own mirror image
             known, met = False, -1
