@@ -74,10 +74,11 @@ class Spectrum:
     def abscissa(self) -> float:
         """Largest real part [1/s], that of the essential spectrum included; NaN if it is not certified.
 
-        Where the rightmost of very many roots cannot be told, the real part right of which there are none.
+        Where the rightmost of very many roots cannot be told, as next to the essential spectrum, the real part right of
+        which there are none.
         """
         value = float(max(self.roots.real.max(initial=-np.inf), self.essential))
-        if self.complete_right_of <= value or (value == self.essential and self.complete_right_of < np.inf):
+        if self.complete_right_of <= value:
             return value
         return self.complete_right_of if 0.0 < self.complete_right_of * np.sign(value) < np.inf else np.nan
 
@@ -199,12 +200,15 @@ class Search:
     def run(self) -> float:
         """The line Re s = … right of which all roots are known, +∞ if there is none."""
         self.refine()
-        while self.least == -np.inf and self.known(-np.inf, self.widest) < self.most < np.inf:
-            if not self.refine():
-                break
+        for _ in range(2):
+            if self.least == -np.inf and self.known(-np.inf, self.widest) < self.most < np.inf:
+                self.refine()
         for wanted in (self.most, 1):
+            failed = np.nan
             for _ in range(ROUNDS):
                 sigma, top = self.line(wanted)
+                if sigma == failed:
+                    break
                 count = self.function.count(sigma, top)
                 known = self.known(sigma, top)
                 if count.number == known:
@@ -214,8 +218,8 @@ class Search:
                 self.reason = count.reason or f"{count.number} roots lie right of {sigma:.4g} 1/s, {known} were found"
                 if self.system.gains[0] >= 1.0:
                     return np.inf  # unstable anyway
-                if count.number is None and not self.system.neutral and self.found and not count.seeds.size:
-                    break
+                if count.number is None:
+                    failed = sigma
                 before = self.found
                 self.enough = 1e9 if count.number is None else max(self.enough, count.number)
                 self.add(self.guesses)

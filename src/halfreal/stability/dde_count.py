@@ -77,7 +77,7 @@ class Characteristic:
         """The same in late variables and modes; None if it is no less work, or if the modes are too uncertain."""
         loop, late = self.loop, len(self.system.delays)
         n, m = len(loop.a), len(loop.c)
-        if n < 3 or not m or late * n * m**2 + m**3 > 0.5 * n**3:
+        if n < 2 or not m or (m > 1 and late * n * m**2 + m**3 > 0.5 * n**3):
             return None
         lam, V = np.linalg.eig(loop.a)
         try:
