@@ -55,7 +55,7 @@ def count_inside(system: DelaySystem, left: float, right: float, top: float, poi
     side = np.linspace(0.0, 1.0, points, endpoint=False)
     corners = np.array([left - 1j * top, right - 1j * top, right + 1j * top, left + 1j * top])
     contour = np.concatenate([a + (b - a) * side for a, b in zip(corners, np.roll(corners, -1), strict=True)])
-    values = np.linalg.det(system.scaled.matrix(contour))
+    values, _ = np.linalg.slogdet(system.matrix(contour))
     turns = np.angle(np.roll(values, -1) / values)
     assert np.abs(turns).max() < 2.0, "contour too coarse, or a root on it"
     return round(float(turns.sum()) / (2 * np.pi))

@@ -16,10 +16,9 @@ from stability.delay_cases import MASS, count_inside, growth_rate, predicted, ro
 
 def residual(system: DelaySystem, s: np.ndarray) -> np.ndarray:
     """Smallest singular value of Δ over what rounding and cancellation may leave of it."""
-    scaled = system.scaled
-    size = np.abs(s) * np.linalg.norm(scaled.E) + np.linalg.norm(scaled.A[0])
-    size = size + np.exp(-s.real[:, None] * scaled.delays) @ np.linalg.norm(scaled.A[1:], axis=(1, 2))
-    return np.linalg.svd(scaled.matrix(s), compute_uv=False)[:, -1] / size
+    size = np.abs(s) * np.linalg.norm(system.E) + np.linalg.norm(system.A[0])
+    size = size + np.exp(-s.real[:, None] * system.delays) @ np.linalg.norm(system.A[1:], axis=(1, 2))
+    return np.linalg.svd(system.matrix(s), compute_uv=False)[:, -1] / size
 
 
 def assert_same(found: np.ndarray, exact: np.ndarray, relative: float) -> None:

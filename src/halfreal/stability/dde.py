@@ -1,52 +1,64 @@
-"""Characteristic roots of delay systems: the rightmost ones, each corrected by Newton's method and with its error.
+"""Characteristic roots of delay systems: the rightmost ones, each with its error, and the proof that none is missed.
 
-The roots of E x˙(t) = A_0 x(t) + Σ A_k x(t − τ_k) are those s at which Δ(s) is singular (``dde_system``).  They are
-approximated by the eigenvalues of a discretised generator (``dde_pseudospectral``), corrected on Δ itself
-(``dde_newton``), and the discretisation is refined until it resolves all roots that are asked for and two sizes agree
-on them.
+The roots of E x˙(t) = A_0 x(t) + Σ A_k x(t − τ_k) are those s at which Δ(s) is singular (``dde_system``).  First
+guesses are the eigenvalues of a coarsely discretised generator (``dde_pseudospectral``).  Newton's method takes them to
+roots, and the turns of det Δ round a small circle tell how many it encloses (``dde_walk``).  How many there are at
+all right of a line is counted likewise (``dde_count``).  If that is more than were found, they are sought where the
+count passed close to one, and by finer discretisations.  What the count does not confirm is not certified.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..figures import BAD, GOOD, QUIET, new_figure, styled
-from .dde_newton import correct
-from .dde_pseudospectral import generator, late_variables, needed_degree
+from .dde_count import Characteristic
+from .dde_pseudospectral import generator
 from .dde_system import DelayError, DelaySystem
+from .dde_walk import settle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["DelayError", "DelaySystem", "Spectrum", "abscissa", "roots"]
 
-FIRST_DEGREE = 14
-LARGEST = 1500
-"""Rows of the largest matrix whose eigenvalues are taken: some seconds."""
-SAME = 1e-8
-"""Two roots closer than this, measured by |s| + 1/τ, are one root found twice."""
-RESOLVED = 1e-6
-"""Eigenvalues closer than this to a root, measured likewise, are resolved: as many as the root's multiplicity."""
+Verdict = Literal["stable", "unstable", "not certified"]
+
+FIRST_DEGREE = 8
+"""Of the first discretisation, more for many roots, and half as much if it would have more rows than ``FIRST_SIZE``."""
+FIRST_SIZE = 75
+"""Eigenvalues of larger matrices take much longer: LAPACK then goes by blocks."""
+LARGEST = 600
+"""Rows of the largest matrix whose eigenvalues are taken as guesses, if the first discretisation is smaller."""
 CLEAR = 0.05
-"""Roots are sought this far, measured by 1/τ, to the right of where infinitely many gather."""
+"""Roots are sought this far, measured by 1/τ, to the right of where infinitely many gather, or half-way to 0."""
+ROUNDS = 16
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Roots s [1/s], rightmost first and both of a conjugate pair, with the errors |δs| that they may have.
+    """Roots s [1/s], rightmost first, both of a conjugate pair and as often as they are; errors: |δs| of each at most.
 
-    ``essential`` is the real part to which infinitely many roots of a neutral system tend (−∞ otherwise), and
-    ``high_frequency_gain`` the gain of which this comes: 1 and above is unstable for any delay.
+    All roots right of the real part ``complete_right_of`` are among them (below the frequency asked for, if one was);
+    where that could not be shown it is +∞, with the ``reason``.  If the errors leave open on which side of the axis
+    some of them lie, ``growing`` may still tell how many lie right of it.  ``essential`` is the real part to which
+    infinitely many roots of a neutral system tend (−∞ otherwise), and ``high_frequency_gain`` the gain of which this
+    comes: 1 and above is unstable for any delay.  Of some systems with several delays both are upper bounds; the gain
+    is then at least ``least_gain``.
     """
 
     roots: np.ndarray
     errors: np.ndarray
     essential: float
     high_frequency_gain: float
-    degree: int
+    least_gain: float
+    complete_right_of: float
+    below_hz: float
+    growing: int | None
+    reason: str
 
     @property
     def frequency_hz(self) -> np.ndarray:
@@ -60,29 +72,64 @@ class Spectrum:
 
     @property
     def abscissa(self) -> float:
-        """Largest real part [1/s], that of the essential spectrum included."""
-        return float(max(self.roots.real.max(initial=-np.inf), self.essential))
+        """Largest real part [1/s], that of the essential spectrum included; NaN if it is not certified.
+
+        Where the rightmost of very many roots cannot be told, as next to the essential spectrum, the real part right of
+        which there are none.
+        """
+        value = float(max(self.roots.real.max(initial=-np.inf), self.essential))
+        if self.complete_right_of <= value:
+            return value
+        return self.complete_right_of if 0.0 < self.complete_right_of * np.sign(value) < np.inf else np.nan
+
+    @property
+    def verdict(self) -> Verdict:
+        """Stable and unstable are proven; a root that cannot be told from one on the limit proves neither."""
+        if self.least_gain >= 1.0 or (self.roots.real > self.errors).any() or self.growing:
+            return "unstable"
+        proven = self.complete_right_of <= 0.0 and self.below_hz == np.inf and self.essential < 0.0
+        decaying = self.growing == 0 or bool((self.roots.real < -self.errors).all())
+        return "stable" if proven and decaying else "not certified"
 
     @property
     def stable(self) -> bool:
-        return self.abscissa < 0.0
+        """Whether the verdict is stable: False also if it is not certified."""
+        return self.verdict == "stable"
 
     def summary(self) -> str:
         """One sentence for people."""
-        if self.high_frequency_gain >= 1.0:
+        verdict = self.verdict
+        if self.least_gain >= 1.0:
             return (
-                f"unstable for any delay: the gain at high frequencies is {self.high_frequency_gain:.3g}, not below 1, "
+                f"unstable for any delay: the gain at high frequencies is {self.least_gain:.3g}, not below 1, "
                 f"and infinitely many roots tend to the real part {self.essential:.3g} 1/s"
             )
-        if not self.roots.size:
-            return f"{'stable' if self.stable else 'undecided'}: no roots where they were sought"
-        lead = self.roots[0]
-        hz = abs(lead.imag) / (2 * np.pi)
-        if abs(lead.real) <= self.errors[0]:
-            return f"on the limit: the rightmost root at {hz:.4g} Hz neither grows nor decays"
-        if lead.real > 0.0:
-            return f"unstable: the rightmost root at {hz:.4g} Hz grows as exp({lead.real:.3g} t/s)"
-        return f"stable: the rightmost root at {hz:.4g} Hz decays as exp({lead.real:.3g} t/s)"
+        if self.roots.size and self.complete_right_of < np.inf:
+            lead, error = self.roots[0], self.errors[0]
+            hz = abs(lead.imag) / (2 * np.pi)
+            if abs(lead.real) <= error and self.growing is None:
+                return f"on the limit: the rightmost root at {hz:.4g} Hz neither grows nor decays"
+            where = f"the rightmost root at {hz:.4g} Hz"
+            if self.below_hz < np.inf:
+                where += f" of those below {self.below_hz:.4g} Hz"
+            change = f"{'grows' if lead.real > 0.0 else 'decays'} as exp({lead.real:.3g} t/s)"
+            return f"{verdict}: {where} {change}"
+        if verdict == "unstable" and not (self.roots.real > self.errors).any():
+            return f"unstable: {self.growing} roots grow, but where they lie is not certified ({self.reason})"
+        if verdict == "unstable":
+            lead = self.roots[0]
+            return (
+                f"unstable: a root at {abs(lead.imag) / (2 * np.pi):.4g} Hz grows as exp({lead.real:.3g} t/s); "
+                f"others may grow faster ({self.reason})"
+            )
+        if verdict == "stable":
+            return f"stable: all roots decay at least as exp({self.complete_right_of:.3g} t/s)"
+        if self.essential >= 0.0:
+            return (
+                f"not certified: the gain at high frequencies lies between {self.least_gain:.3g} and "
+                f"{self.high_frequency_gain:.3g}, and at 1 and above the system is unstable for any delay"
+            )
+        return f"not certified: {self.reason or 'only roots of some frequencies or real parts were asked for'}"
 
     @styled
     def plot(self) -> Figure:
@@ -97,19 +144,16 @@ class Spectrum:
         axes.axvline(0.0, color=QUIET, linewidth=0.9)
         if np.isfinite(self.essential):
             axes.axvline(self.essential, color=QUIET, linestyle="--", label="infinitely many tend here")
-        axes.set(xlabel="real part [1/s]", ylabel="frequency [Hz]", title="Characteristic roots")
+        title = "Characteristic roots" if self.complete_right_of < np.inf else "Characteristic roots (not certified)"
+        axes.set(xlabel="real part [1/s]", ylabel="frequency [Hz]", title=title)
         if axes.get_legend_handles_labels()[0]:
             axes.legend()
         return figure
 
 
-def abscissa(system: DelaySystem, degree: int = FIRST_DEGREE) -> float:
-    """Largest real part of the roots [1/s] from one discretisation of fixed size, neither corrected nor checked.
-
-    Good to many digits if the rightmost root has |s| τ < degree/2, and fast enough for charts of many thousand points.
-    """
-    value = float(np.linalg.eigvals(generator(system.scaled, degree)).real.max())
-    return max(value, system.essential) if system.neutral else value
+def abscissa(system: DelaySystem) -> float:
+    """Largest real part of the roots [1/s]; NaN if it could not be certified (``roots(system).reason`` says why)."""
+    return roots(system, most=1).abscissa
 
 
 def roots(
@@ -119,107 +163,195 @@ def roots(
 
     Without any of these the ten rightmost are sought.  Of a conjugate pair never one alone is given.  A neutral system
     has infinitely many roots next to the real part ``system.essential``: unless ``below_hz`` is given, the roots sought
-    are those clear of it on the right.
+    are those clear of it on the right.  Fewer roots than asked for are given where only they can be certified.
     """
     if right_of is None and most is None:
         most = 10
-    system = system.scaled
-    least = -np.inf if right_of is None else right_of
-    widest = np.inf if below_hz is None else 2 * np.pi * below_hz
-    if system.neutral and below_hz is None:
-        clear = system.essential + CLEAR / system.longest
-        if right_of is not None and right_of < clear:
-            raise DelayError(
-                f"infinitely many roots lie right of {right_of:g} 1/s, as the delayed accelerations let them gather at "
-                f"the real part {system.essential:.4g} 1/s; ask for roots right of {clear:.4g} 1/s or give below_hz"
-            )
-        least = max(least, clear)
-    if not system.delays.size:
-        found, errors, _ = _attempt(system, 1, least, most, widest)
-        return _spectrum(system, found, errors, 1)
-    late = len(late_variables(system.A[1:])[1])
-    degree, before = FIRST_DEGREE, None
-    while len(system.E) + late * degree <= LARGEST:
-        found, errors, leftmost = _attempt(system, degree, least, most, widest)
-        needed = _needed(system, leftmost, widest)
-        if before is not None and degree >= needed and _agree(before, found, system.longest):
-            return _spectrum(system, found, errors, degree)
-        before = found if degree >= needed else None
-        degree = max(needed, degree + degree // 3)
-    raise DelayError(
-        f"the roots asked for need more than {degree} points of the last {system.longest:g} s, "
-        f"{len(system.E) + late * degree} unknowns where {LARGEST} are the most; ask for fewer of them (most), "
-        f"for those further to the right (right_of) or of lower frequency (below_hz)"
-    )
+    search = Search(system, most, right_of, np.inf if below_hz is None else 2 * np.pi * below_hz)
+    line = search.run()
+    return search.spectrum(line)
 
 
-def _needed(system: DelaySystem, leftmost: float, widest: float) -> int:
-    """Degree that resolves the roots right of the leftmost one found, up to the widest frequency."""
-    by_frequency = 0.5 * np.hypot(widest, leftmost) * system.longest + 12.0
-    if by_frequency < np.inf and system.neutral:
-        return int(np.ceil(by_frequency))
-    return int(min(needed_degree(system, leftmost), np.ceil(min(by_frequency, 1e9))))
+class Search:
+    """Roots found so far, and the count that confirms them."""
+
+    def __init__(self, system: DelaySystem, most: int | None, right_of: float | None, widest: float) -> None:
+        self.system, self.widest = system, widest
+        self.function = Characteristic(system)
+        self.unit = self.function.unit
+        self.most = np.inf if most is None else most
+        self.least = -np.inf if right_of is None else right_of
+        self.floor = self.least
+        if system.neutral and widest == np.inf:
+            c = system.essential
+            if right_of is not None and right_of <= c:
+                raise DelayError(
+                    f"infinitely many roots lie right of {right_of:g} 1/s, as the delayed accelerations let them "
+                    f"gather at the real part {c:.4g} 1/s; ask for roots right of a larger value or give below_hz"
+                )
+            clear = c + CLEAR * self.unit
+            self.floor = self.least = max(self.least, min(clear, 0.5 * c) if c < 0.0 else clear)
+        self.centres, self.radii = np.empty(4000, complex), np.empty(4000)
+        self.times, self.found = np.empty(4000, np.int64), 0
+        self.degree, self.reason = 0, ""
+        self.enough = min(self.most, 1e9)
+        self.growing: int | None = None
+
+    def run(self) -> float:
+        """The line Re s = … right of which all roots are known, +∞ if there is none."""
+        self.refine()
+        for _ in range(2):
+            if self.least == -np.inf and self.known(-np.inf, self.widest) < self.most < np.inf:
+                self.refine()
+        for wanted in (self.most, 1):
+            failed = np.nan
+            for _ in range(ROUNDS):
+                sigma, top = self.line(wanted)
+                if sigma == failed:
+                    break
+                count = self.function.count(sigma, top)
+                known = self.known(sigma, top)
+                if count.number == known:
+                    if (np.abs(self.centres[: self.found].real) <= self.radii[: self.found]).any():
+                        self.growing = self.function.count(0.0, self.widest).number
+                    return sigma
+                self.reason = count.reason or f"{count.number} roots lie right of {sigma:.4g} 1/s, {known} were found"
+                if self.system.gains[0] >= 1.0:
+                    return np.inf  # unstable anyway
+                if count.number is None:
+                    failed = sigma
+                before = self.found
+                self.enough = 1e9 if count.number is None else max(self.enough, count.number)
+                self.add(self.guesses)
+                self.add(count.seeds)
+                if self.found == before and not self.more(sigma, top):
+                    break
+            if self.most == 1:
+                break
+        if self.found:  # the leading roots may be too close to each other for a line between them
+            lead = self.lead()
+            for away in self.unit * 10.0 ** np.arange(-6, 0):
+                if self.function.count(lead + away, self.widest).number == 0 and abs(lead) > away:
+                    return lead + float(away)
+        self.growing = self.function.count(0.0, self.widest).number
+        return 0.0 if self.growing == 0 == self.known(0.0, self.widest) else np.inf
+
+    def more(self, sigma: float, top: float) -> bool:
+        """Whether roots could be sought on: on lines further right, and by a finer discretisation."""
+        before = self.found
+        for away in (0.3, 1.0, 3.0):
+            self.add(self.function.count(sigma + away * self.unit, top).seeds)
+        return self.found > before or self.refine()
+
+    def refine(self) -> bool:
+        """Guesses from the next finer discretisation, if there is one."""
+        loop = self.function.loop
+        first = not self.degree
+        fine = FIRST_DEGREE + int(1.5 * min(self.most, 40))
+        degree = 2 * self.degree or min(fine, max((FIRST_SIZE - len(loop.a)) // max(len(loop.c), 1), FIRST_DEGREE // 2))
+        if not first and (len(loop.a) + degree * len(loop.c) > LARGEST or not len(loop.c)):
+            return False
+        self.degree = degree
+        raw = np.linalg.eigvals(generator(loop, self.system.delays, degree))
+        raw = raw[(raw.imag >= 0.0) & (raw.imag <= 1.5 * self.widest + self.unit) & (raw.real > -100.0 * self.unit)]
+        raw = raw[np.argsort(-raw.real, kind="stable")]
+        if self.least > -np.inf:  # a poor approximation may lie left of its root
+            raw = raw[raw.real > self.least - self.unit - 0.1 * np.abs(raw)]
+        if self.most < np.inf:
+            raw = raw[: 2 * int(self.most) + 6]
+        self.guesses = raw
+        self.add(raw, 1 if first else 2)
+        return True
+
+    def add(self, guesses: np.ndarray, ways: int = 1) -> None:
+        """Take guesses to roots."""
+        store = self.centres, self.radii, self.times
+        for data in self.function.ways[:ways]:
+            self.found = settle(data, guesses.astype(complex), self.unit, self.enough, *store, self.found)
+
+    def line(self, wanted: float) -> tuple[float, float]:
+        """A line Re s = σ left of the roots wanted, and one at Im s = top above them, both clear of roots."""
+        s, radii, times = self.centres[: self.found], self.radii[: self.found], self.times[: self.found]
+        top = self.widest
+        if top < np.inf:
+            top = _clear_of(top, s.imag, radii, self.unit, up=True)
+            inside = s.imag < top
+            s, radii, times = s[inside], radii[inside], times[inside]
+        order = np.argsort(-s.real, kind="stable")
+        x, errors = s.real[order], radii[order]
+        reach = np.cumsum((np.where(s.imag > 0.0, 2, 1) * times)[order])
+        last = int(np.searchsorted(reach, wanted))
+        if last >= len(x):  # not as many are known
+            low = max(float(x[-1]) - 0.5 * self.unit if len(x) else 0.0, self.least)
+            sigma = self.least if self.least > -np.inf and wanted == self.most else low
+        else:
+            further = self.guesses.real[self.guesses.real < x[-1] - 1e-6 * self.unit][:1]  # next to be expected
+            x, errors = np.append(x, further), np.append(errors, np.zeros(len(further)))
+            sigma = max(_gap(x, errors, last, self.unit), self.least)
+        if sigma == self.least:
+            sigma = _clear_of(sigma, s.real, radii, self.unit, up=bool(self.system.neutral and self.widest == np.inf))
+        return sigma, top
+
+    def lead(self) -> float:
+        s = self.centres[: self.found]
+        return float(s.real[s.imag <= self.widest].max(initial=-np.inf))
+
+    def known(self, sigma: float, top: float) -> int:
+        s = self.centres[: self.found]
+        inside = (s.real > sigma) & (s.imag < top)
+        return int((self.times[: self.found] * np.where(s.imag > 0.0, 2, 1))[inside].sum())
+
+    def spectrum(self, line: float) -> Spectrum:
+        """All roots asked for, both of a pair."""
+        s, errors, times = self.centres[: self.found], self.radii[: self.found], self.times[: self.found]
+        left = max(self.least, min(line, self.lead() - 1e-9 * self.unit)) if line < np.inf else self.least
+        chosen = (s.real > left) & (s.imag <= self.widest)
+        s, errors, times = s[chosen], errors[chosen], times[chosen]
+        order = np.lexsort((s.imag, -s.real))
+        s, errors, times = s[order], errors[order], times[order]
+        pair = np.where(s.imag > 0.0, 2, 1)
+        if self.most < np.inf and len(s):
+            last = int(np.searchsorted(np.cumsum(pair * times), self.most)) + 1
+            if last < len(s):
+                line = max(line, float(s.real[last]))
+            s, errors, times, pair = s[:last], errors[:last], times[:last], pair[:last]
+        s, errors, pair = np.repeat(s, times), np.repeat(errors, times), np.repeat(pair, times)
+        s, errors = np.repeat(s, pair), np.repeat(errors, pair)
+        second = np.zeros(len(s), dtype=bool)
+        second[np.cumsum(pair)[pair == 2] - 1] = True
+        system = self.system
+        return Spectrum(
+            np.where(second, s.conj(), s),
+            errors,
+            system.essential,
+            system.gains[1],
+            system.gains[0],
+            line,
+            self.widest / (2 * np.pi),
+            self.growing,
+            "" if line < np.inf else self.reason,
+        )
 
 
-def _attempt(
-    system: DelaySystem, degree: int, least: float, most: int | None, widest: float
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Roots of the upper half plane from one discretisation, their errors, and how far left it had to be looked."""
-    raw = np.linalg.eigvals(generator(system, degree))
-    unit = 1.0 / (system.longest or 1.0)
-    raw = raw[(raw.imag >= 0.0) & (raw.imag <= 1.5 * widest + unit)]
-    raw = raw[np.argsort(-raw.real, kind="stable")]
-    if system.delays.size:
-        raw = raw[raw.real > -200.0 * unit]
-        if least > -np.inf:  # a poor approximation may lie left of its root
-            raw = raw[raw.real > least - unit - 0.1 * np.abs(raw)]
-        elif most is not None:
-            raw = raw[: 2 * most + 10]
-    s, errors = correct(system, raw)
-    s = np.where(s.imag < 0.0, s.conj(), s)
-    scale = np.abs(s) + unit
-    s = np.where(s.imag <= np.maximum(SAME * scale, errors), s.real, s)
-    good = errors < RESOLVED * scale
-    s, errors = _distinct(raw, s[good], errors[good], unit)
-    chosen = (s.real > least) & (s.imag <= widest)
-    s, errors = s[chosen], errors[chosen]
-    if most is not None:
-        taken = np.cumsum(np.where(s.imag > 0.0, 2, 1))
-        last = int(np.searchsorted(taken, most)) + 1
-        s, errors = s[:last], errors[:last]
-    leftmost = least if most is None or not s.size else max(least, float(s.real.min()))
-    return s, errors, leftmost
+def _gap(x: np.ndarray, errors: np.ndarray, last: int, unit: float) -> float:
+    """A real part left of x[last] in the next gap wide enough, or in the widest of the next few."""
+    best, widest = 0.0, -1.0
+    for j in range(last, min(last + 8, len(x))):
+        low = x[j + 1] + 2.0 * errors[j + 1] if j + 1 < len(x) else x[j] - unit
+        high = x[j] - 2.0 * errors[j]
+        width = high - low
+        if width > widest:
+            best, widest = high - min(0.5 * width, 0.5 * unit), width
+        if width > 1e-6 * unit + 1e-3 * abs(x[j]):
+            break
+    return float(best)
 
 
-def _distinct(raw: np.ndarray, s: np.ndarray, errors: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
-    """Every root as often as eigenvalues of the discretisation lie at it, but once at least; rightmost first."""
-    kept: list[int] = []
-    seen = np.zeros(len(s), dtype=bool)
-    for i in np.argsort(errors, kind="stable"):
-        if seen[i]:
-            continue
-        scale = abs(s[i]) + unit
-        same = ~seen & (np.abs(s - s[i]) <= SAME * scale + 3 * (errors + errors[i]))
-        seen |= same
-        multiplicity = int((np.abs(raw - s[i]) <= RESOLVED * scale).sum())
-        if s[i].imag == 0.0:  # the lower half of a pair that rounding split off the real axis counts too
-            multiplicity += int(((np.abs(raw - s[i]) <= RESOLVED * scale) & (raw.imag > 0.0)).sum())
-        kept += [int(i)] * max(1, multiplicity)
-    order = sorted(kept, key=lambda i: (-s[i].real, s[i].imag))
-    return s[order], errors[order]
-
-
-def _agree(before: np.ndarray, now: np.ndarray, longest: float) -> bool:
-    if len(before) != len(now) or not len(now):
-        return len(before) == len(now)
-    apart = np.abs(before[:, None] - now) / (np.abs(now) + 1.0 / longest)
-    return bool(max(apart.min(axis=0).max(), apart.min(axis=1).max()) <= 100.0 * SAME)
-
-
-def _spectrum(system: DelaySystem, upper: np.ndarray, errors: np.ndarray, degree: int) -> Spectrum:
-    """All roots from those of the upper half plane."""
-    repeats = np.where(upper.imag > 0.0, 2, 1)
-    s, errors = np.repeat(upper, repeats), np.repeat(errors, repeats)
-    second = np.zeros(len(s), dtype=bool)
-    second[np.cumsum(repeats)[repeats == 2] - 1] = True
-    return Spectrum(np.where(second, s.conj(), s), errors, system.essential, system.high_frequency_gain, degree)
+def _clear_of(value: float, places: np.ndarray, radii: np.ndarray, unit: float, *, up: bool) -> float:
+    """The value, moved up or down to where it is clear of all places."""
+    sign = 1.0 if up else -1.0
+    for away in (0.0, *(1e-6 * 4.0 ** np.arange(10))):
+        tried = value + sign * away * unit
+        if not (np.abs(places - tried) <= 3.0 * radii + 0.3 * away * unit + 1e-9 * unit).any():
+            return float(tried)
+    return value

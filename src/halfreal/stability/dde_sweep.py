@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..figures import BAD, QUIET, REFERENCE, new_figure, styled
-from .dde import DelaySystem, roots
+from .dde import DelayError, DelaySystem, roots
 from .matching import extrapolated, matched
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ JUMP = 0.4
 
 @dataclass(frozen=True)
 class Sweep:
-    """Roots (values, tracks) [1/s], NaN where a track was not followed, and the abscissa [1/s] at each value."""
+    """Roots (values, tracks) [1/s], NaN where a track was not followed, and the abscissa [1/s] at each value.
+
+    The abscissa is NaN where it could not be certified.
+    """
 
     values: np.ndarray
     roots: np.ndarray
@@ -37,15 +40,18 @@ class Sweep:
     def limits(self) -> np.ndarray:
         """Values at which the abscissa changes sign, interpolated linearly; ``limit`` gives one exactly."""
         a, v = self.abscissa, self.values
-        at = np.flatnonzero((a[:-1] < 0.0) != (a[1:] < 0.0))
+        at = np.flatnonzero(a[:-1] * a[1:] < 0.0)
         return np.asarray(v[at] - a[at] * (v[at + 1] - v[at]) / (a[at + 1] - a[at]))
 
     def summary(self) -> str:
         """One sentence for people."""
         first, last = f"{self.values[0]:.4g}", f"{self.values[-1]:.4g}"
-        if not self.limits.size:
-            return f"{'stable' if self.abscissa[0] < 0.0 else 'unstable'} from {first} to {last}"
+        unknown = int(np.isnan(self.abscissa).sum())
+        if unknown:
+            return f"not certified at {unknown} of {len(self.values)} values from {first} to {last}"
         begins = "stable" if self.abscissa[0] < 0.0 else "unstable"
+        if not self.limits.size:
+            return f"{begins} from {first} to {last}"
         return f"{begins} at {first}, stability changes at {', '.join(f'{v:.4g}' for v in self.limits)} (until {last})"
 
     @styled
@@ -60,7 +66,7 @@ class Sweep:
         for value in self.limits:
             axes.axvline(value, color=BAD, linestyle="--", linewidth=0.9)
         # roots that the delay brings in come from far left: what matters is near the axis
-        ends = np.append(self.abscissa, 0.0)
+        ends = np.append(self.abscissa[np.isfinite(self.abscissa)], 0.0)
         axes.set_ylim(ends.min() - 2 * np.ptp(ends), ends.max() + 0.2 * np.ptp(ends))
         axes.set(xlabel=label, ylabel="real part [1/s]", title="Leading characteristic roots")
         axes.legend()
@@ -99,4 +105,14 @@ def limit(family: Callable[[float], DelaySystem], low: float, high: float) -> fl
     """The value between ``low`` and ``high`` at which the rightmost root of ``family(value)`` crosses the axis."""
     from scipy.optimize import brentq
 
-    return float(brentq(lambda value: roots(family(value), most=4).abscissa, low, high, xtol=1e-12 * abs(high)))
+    def rate(value: float) -> float:
+        found = roots(family(value), most=1)
+        if np.isnan(found.abscissa):
+            raise DelayError(f"no limit can be given, as at {value:.6g} the rightmost root is {found.summary()}")
+        return found.abscissa
+
+    ends = rate(low), rate(high)
+    if np.sign(ends[0]) == np.sign(ends[1]):
+        words = "stable" if ends[0] < 0.0 else "unstable"
+        raise DelayError(f"both at {low:g} and at {high:g} it is {words}; give two values between which that changes")
+    return float(brentq(rate, low, high, xtol=1e-12 * abs(high)))

@@ -37,11 +37,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..errors import HalfrealError
-
-SINGULAR = 1e-12
-"""Relative size below which a singular value of scaled matrices counts as zero."""
+from .dde_loop import SINGULAR, Loop, UnderdeterminedError, loop_form
 
 
 class DelayError(HalfrealError):
@@ -130,59 +129,68 @@ class DelaySystem:
         return np.asarray(self.E + np.tensordot(late, self.A[1:], axes=1))
 
     @cached_property
-    def scaled(self) -> DelaySystem:
-        """The same roots from matrices whose rows and columns are of like size: variables in fitting units."""
-        size = np.abs(self.A).sum(axis=0) + np.abs(self.E) / (self.longest or 1.0)
-        rows, columns = np.ones(len(size)), np.ones(len(size))
-        for _ in range(3):
-            now = rows[:, None] * size * columns
-            rows /= np.sqrt(np.maximum(now.max(axis=1), 1e-300))
-            columns /= np.sqrt(np.maximum(now.max(axis=0), 1e-300))
-        both = rows[:, None] * columns
-        return DelaySystem(self.E * both, self.A * both, self.delays)
+    def loop(self) -> Loop:
+        """The loop form (``dde_loop``)."""
+        try:
+            return loop_form(self.E, self.A, self.longest)
+        except UnderdeterminedError as fault:
+            raise DelayError(
+                f"{fault.args[0]} row(s) have no derivative and do not determine as many variables at time t; "
+                f"condense variables without mass or damping out of the equations"
+            ) from None
 
-    @cached_property
-    def parts(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Orthogonal U, V and r with UᵀEV = diag(e_1, …, e_r, 0, …): the last variables of Vᵀx are algebraic."""
-        U, e, Vt = np.linalg.svd(self.E)
-        rank = int((e > SINGULAR * max(e.max(), 1e-300)).sum()) if e.size else 0
-        if rank < len(e):
-            inner = np.linalg.svd(U[:, rank:].T @ self.A[0] @ Vt[rank:].T, compute_uv=False)
-            if inner.min() <= SINGULAR * np.linalg.norm(self.A[0]):
-                raise DelayError(
-                    f"{len(e) - rank} row(s) have no derivative and do not determine as many variables at time t; "
-                    f"condense variables without mass or damping out of the equations"
-                )
-        return U, Vt.T, rank
-
-    @cached_property
+    @property
     def difference(self) -> np.ndarray:
-        """D_k of the difference operator, (delays, m, m); m = 0 if no variable is algebraic."""
-        U, V, rank = self.parts
-        inner = U[:, rank:].T @ self.A @ V[:, rank:]
-        return np.asarray(np.linalg.solve(inner[0], inner[1:]))
+        """−D_k of the difference operator but for zero eigenvalues, (delays, m, m)."""
+        return self.loop.d
 
     @cached_property
     def neutral(self) -> bool:
         """Whether a variable comes back late as undiminished at high frequencies as it is."""
-        return bool(self.delays.size and self.difference.size and self._high_frequency_gain(0.0) > SINGULAR)
+        return bool(self.difference.size and self.difference.any() and self._most(0.0) > SINGULAR)
 
-    def _high_frequency_gain(self, c: float) -> float:
-        """γ(c): exact if the D_k are multiples of one matrix (one delay; one channel; a predictor), else a bound."""
+    def _most(self, c: float) -> float:
+        """An upper bound of γ(c): the entries' sizes added up; exact if the D_k are triangular in one basis."""
         late = np.exp(np.minimum(-c * self.delays, 700.0))
-        largest = self.difference[np.argmax(np.abs(self.difference).max(axis=(1, 2)))]
-        row, column = np.unravel_index(np.argmax(np.abs(largest)), largest.shape)
-        entry = largest[row, column]
-        weights = self.difference[:, row, column] / (entry or 1.0)
-        if np.allclose(self.difference, weights[:, None, None] * largest, rtol=0, atol=SINGULAR * abs(entry)):
-            return float(np.abs(np.linalg.eigvals(largest)).max() * (np.abs(weights) @ late))
-        bound = np.tensordot(late, np.abs(self.difference), axes=1)  # ρ of |entries| is the larger
+        bound = np.tensordot(late, np.abs(self.difference), axes=1)
         return float(np.abs(np.linalg.eigvals(bound)).max())
 
+    def _least(self, c: float) -> float:
+        """A lower bound of γ(c): ρ at the worst angles found."""
+        late = np.exp(np.minimum(-c * self.delays, 700.0))[:, None, None] * self.difference
+        values = np.linalg.eigvals(np.tensordot(np.exp(1j * self._angles), late, axes=1))
+        return float(np.abs(values).max())
+
     @cached_property
+    def _angles(self) -> np.ndarray:
+        """Angles θ_k at which ρ(Σ D_k e^{jθ_k}) is large, (angles, delays)."""
+        count = len(self.delays)
+        if count == 1:
+            return np.zeros((1, 1))
+        angles = 2 * np.pi * np.random.default_rng(1).random((64, count))  # the same each time
+        angles[0] = 0.0
+        late = self.difference
+        entry = late.reshape(count, -1)[:, np.argmax(np.abs(late).sum(axis=0))]
+        angles[1] = -np.angle(entry)  # in phase in the largest entry
+        for span in 1.5 * 0.6 ** np.arange(12):
+            sizes = np.abs(np.linalg.eigvals(np.tensordot(np.exp(1j * angles), late, axes=1))).max(axis=1)
+            best = angles[np.argsort(-sizes)[:8]]
+            tried = best[:, None] + span * np.random.default_rng(2).standard_normal((7, count))
+            angles = np.concatenate([best, tried.reshape(-1, count)])
+        return angles
+
+    @cached_property
+    def gains(self) -> tuple[float, float]:
+        """Bounds γ(0) lies between, the same number twice where it is known; 0 if the system is not neutral."""
+        if not self.neutral:
+            return 0.0, 0.0
+        low, high = self._least(0.0), self._most(0.0)
+        return (high, high) if low > high * (1 - 1e-6) else (low, high)
+
+    @property
     def high_frequency_gain(self) -> float:
-        """γ(0): at 1 and above the system is unstable for any delays; 0 if it is not neutral."""
-        return self._high_frequency_gain(0.0) if self.neutral else 0.0
+        """γ(0), or an upper bound of it (``gains``): at 1 and above the system is unstable for any delays."""
+        return self.gains[1]
 
     @cached_property
     def essential(self) -> float:
@@ -192,15 +200,14 @@ class DelaySystem:
         """
         if not self.neutral:
             return -np.inf
+        if len(self.delays) == 1:
+            return float(np.log(self.gains[1]) / self.longest)
         low = high = 0.0
         reach = 1.0 / self.longest
-        while self._high_frequency_gain(low) < 1.0:
+        while self._most(low) < 1.0:
             high, low, reach = low, low - reach, 2 * reach
-        while self._high_frequency_gain(high) > 1.0:
+        while self._most(high) > 1.0:
             low, high, reach = high, high + reach, 2 * reach
-        for _ in range(200):  # γ falls with c, by far too cheap to be clever
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self._high_frequency_gain(middle) > 1.0 else (low, middle)
-        return 0.5 * (low + high)
+        if low == high:
+            return 0.0
+        return float(brentq(lambda c: self._most(c) - 1.0, low, high, xtol=1e-14 * max(-low, high), rtol=1e-14))
