@@ -32,6 +32,7 @@ COMMANDS = (
     "running:resume",
     "running:rig",
     "charts:chart",
+    "poles:poles",
     "sweep:sweep",
     "tune:tune",
     "benchmark:benchmark",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def _elements_bode(size: Axes, phase: Axes, elements: Elements, limits: tuple[fl
         values = elements.values[:, i, j]
         if not np.abs(values).max() > 10.0 ** (loci_plot.FAINTEST_DB / 10.0):
             continue
-        look = {"color": QUIET, "linewidth": 0.6}
+        look: dict[str, Any] = {"color": QUIET, "linewidth": 0.6}
         if i == j:
             look = {"color": loci_plot.COLOURS[i % len(loci_plot.COLOURS)], "label": elements.names[i]}
             phase.semilogx(hz, np.degrees(np.unwrap(np.angle(values))), **look)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def _mark_gains(size: Axes, loci: Loci) -> None:
         size.annotate(f"{gain:.3g} dB\nat {hz:.3g} Hz".replace("-", "−"), (hz, -gain / 2), **_beside(size, hz, loci))
 
 
-def _beside(axes: Axes, hz: float, loci: Loci) -> dict[str, object]:
+def _beside(axes: Axes, hz: float, loci: Loci) -> dict[str, Any]:
     """Where words stand: right of a mark, or left of one near the right end."""
     low, high = np.log(loci.frequency_hz[[0, -1]].clip(1e-12))
     left = np.log(hz) > low + 0.75 * (high - low)
@@ -151,7 +151,7 @@ def reach_of(every: Sequence[Loci]) -> float:
     return 1.08 * max(1.4, *(float(np.abs(one.values).max(initial=0.0)) for one in every))
 
 
-def _look(number: int, measured: bool) -> dict[str, object]:
+def _look(number: int, measured: bool) -> dict[str, Any]:
     if measured:
         return {"color": MEASURED, "marker": ".", "markersize": 3.5, "linewidth": 0.7}
     return {"color": COLOURS[number % len(COLOURS)]}

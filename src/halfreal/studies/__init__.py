@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .check.nonlinear import Nonlinear as Nonlinear
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
+    from .poles.identified import Identified as Identified
+    from .poles.poles import LoopPoles as LoopPoles
     from .tuning.table import AxisFollowing as AxisFollowing
     from .tuning.table import TableTuning as TableTuning
     from .tuning.table import follows as follows
@@ -35,6 +37,8 @@ else:
             "check.check": "Check",
             "check.nonlinear": "Nonlinear",
             "modal_analysis": "ModalAnalysis Mode",
+            "poles.identified": "Identified",
+            "poles.poles": "LoopPoles",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",
             "uncertainty.compensator_uncertainty": "CompensatorBands compensator_bands",
