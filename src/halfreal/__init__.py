@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from .studies.check.check import Check as Check
     from .studies.check.check import check as check
     from .studies.modal_analysis import modal_analysis as modal_analysis
+    from .studies.open_loop.open_loop import bode as bode
+    from .studies.open_loop.open_loop import nyquist as nyquist
     from .studies.poles.poles import poles as poles
     from .studies.tuning.table import tune_table as tune_table
     from .studies.tuning.tune import tune as tune
@@ -92,6 +94,7 @@ else:
             "studies.charts.chart": "chart",
             "studies.check.check": "Check check",
             "studies.modal_analysis": "modal_analysis",
+            "studies.open_loop.open_loop": "bode nyquist",
             "studies.poles.poles": "poles",
             "studies.tuning.table": "tune_table",
             "studies.tuning.tune": "tune",

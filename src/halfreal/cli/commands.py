@@ -33,6 +33,8 @@ COMMANDS = (
     "running:rig",
     "charts:chart",
     "poles:poles",
+    "open_loop:bode",
+    "open_loop:nyquist",
     "sweep:sweep",
     "tune:tune",
     "benchmark:benchmark",

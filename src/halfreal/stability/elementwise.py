@@ -37,6 +37,8 @@ class ElementMargins:
 
     def summary(self) -> str:
         """Both, for people."""
+        if np.isnan(self.delays).all():
+            return f"element by element the lines cannot be read; exact, of all channels together: {self.whole}"
         i, j = np.unravel_index(np.nanargmin(self.delays), self.delays.shape)
         read = f"{1e3 * self.least:.4g} ms (output {i + 1}, input {j + 1})" if np.isfinite(self.least) else "any delay"
         wrong = ", which is too much" if self.least > self.exact * (1 + 1e-9) else ""
@@ -51,14 +53,14 @@ def element_margins(loop: StateSpace | Delayed | FRF) -> ElementMargins:
     if isinstance(loop, FRF):
         found = data_margins(loop)
         count = loop.response.shape[1]
-        rows = [[_measured(loop, i, j) for j in range(count)] for i in range(count)]
+        rows = [[measured_alone(loop, i, j) for j in range(count)] for i in range(count)]
         return ElementMargins(np.array(rows), found.critical_delay, found.summary())
     margin = delay_margin(loop)
-    rows = [[_alone(loop, i, j) for j in range(loop.channels)] for i in range(loop.channels)]
+    rows = [[alone(loop, i, j) for j in range(loop.channels)] for i in range(loop.channels)]
     return ElementMargins(np.array(rows), margin.critical_delay, margin.summary())
 
 
-def _alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
+def alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
     """The delay [s] at which one element of a model first comes to −1."""
     model = loop.model if isinstance(loop, Delayed) else loop
     one = StateSpace(model.a, model.b[:, [j]], model.c[[i]], model.d[[i]][:, [j]], model.dt)
@@ -69,7 +71,8 @@ def _alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
     return float(further.min()) if further.size else np.inf
 
 
-def _measured(loop: FRF, i: int, j: int) -> float:
+def measured_alone(loop: FRF, i: int, j: int) -> float:
+    """The same of measured lines; NaN where they are too coarse to be read."""
     values = loop.response[:, i, j]
     if not np.all(values):
         return np.inf  # channels that do not act on each other

@@ -77,7 +77,8 @@ def _elements_bode(size: Axes, phase: Axes, elements: Elements, limits: tuple[fl
     size.set_title("Its elements: axis on itself; grey: on others")
     phase.axhline(-180.0, color=BAD, linewidth=0.8, linestyle=(0, (4, 2)))
     phase.set(xlabel="frequency [Hz]", ylim=(-1000.0 if phase.get_ylim()[0] < -1000.0 else None, None))
-    size.legend(fontsize=7, ncols=2)
+    if size.get_legend_handles_labels()[0]:
+        size.legend(fontsize=7, ncols=2)
 
 
 @styled

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .check.nonlinear import Nonlinear as Nonlinear
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
+    from .open_loop.open_loop import Bode as Bode
+    from .open_loop.open_loop import Nyquist as Nyquist
     from .poles.identified import Identified as Identified
     from .poles.poles import LoopPoles as LoopPoles
     from .tuning.table import AxisFollowing as AxisFollowing
@@ -37,6 +39,7 @@ else:
             "check.check": "Check",
             "check.nonlinear": "Nonlinear",
             "modal_analysis": "ModalAnalysis Mode",
+            "open_loop.open_loop": "Bode Nyquist",
             "poles.identified": "Identified",
             "poles.poles": "LoopPoles",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",

@@ -128,7 +128,7 @@ def draw_map(figure: Figure, found: LoopPoles) -> None:
         ratio = -100 * roots.real / np.abs(roots)
         axes.plot(np.abs(roots) / (2 * np.pi), ratio, "s", color=REFERENCE, label="delay equation", **look)
     for i, one in enumerate(found.identified):
-        label = None if i else "identified from records"
+        label = "" if i else "identified from records"
         axes.plot(one.frequency_hz, 100 * one.damping, "o", color=MEASURED, label=label, **look)
     axes.axhline(0.0, color=BAD, linewidth=0.9)
     seen = damping[(hz <= found.below_hz) & np.isfinite(damping)]

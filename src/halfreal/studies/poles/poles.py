@@ -28,6 +28,7 @@ from ...runs.run import Run
 from ...runs.worst_frequency import at_worst
 from ...stability.dde import roots
 from ...stability.dde_sweep import Sweep, sweep
+from ...stability.dde_system import DelaySystem
 from ...stability.linearise import Linearisation
 from ..charts.chart import Axis, Wanted, axis_of
 from ..uncertainty.variation import Variation
@@ -239,7 +240,7 @@ def _roots(family: list[Definition], values: np.ndarray, highest: float, progres
         return Sweep(values, spectrum.roots[None, spectrum.roots.imag >= 0.0], np.array([spectrum.abscissa]))
     at = dict(zip(values.tolist(), enumerate(family), strict=True))
 
-    def system(value: float):  # type: ignore[no-untyped-def]
+    def system(value: float) -> DelaySystem:
         number, definition = at[value]
         _tell(progress, len(family) + number + 1, 2 * len(family))
         return delay_system(definition)
