@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..presentation.answers import finite
+from ..presentation.answers import finite, with_progress
 from .options import AsJson, Force, free, read, stop, write_picture
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _draw(
     if target is not None:
         free(target, force)
     measured = None if frf is None else read_response(frf, unit or None)
-    found = find(definition, measured, frf_of.value)
+    found = with_progress(lambda _: find(definition, measured, frf_of.value), quiet=as_json, doing="linearising")
     if target is not None:
         write_picture(found.plot(), target, force)
     if as_json:

@@ -6,6 +6,7 @@ A universal file holds motions for forces; its responses must be at the places o
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -30,8 +31,11 @@ def read_response(path: Path | str, unit: str | None = None) -> FRF:
         return read_frf(path, unit)
     except HalfrealError as error:
         raise HalfrealError(f"'{path.name}': {error}") from error
-    except (ValueError, KeyError, UnicodeDecodeError) as error:  # what numpy says of a file that is none
-        raise HalfrealError(f"'{path.name}' cannot be read as a frequency response: {error}") from error
+    except (ValueError, KeyError, UnicodeDecodeError, EOFError, BadZipFile) as error:  # numpy's words help nobody
+        raise HalfrealError(
+            f"'{path.name}' cannot be read as a frequency response; an NPZ file holds the arrays frequency_hz and "
+            "response, a CSV file has the heading frequency_hz,real,imag"
+        ) from error
 
 
 def _of_uff(path: Path, unit: str | None) -> FRF:

@@ -53,14 +53,14 @@ def element_margins(loop: StateSpace | Delayed | FRF) -> ElementMargins:
     if isinstance(loop, FRF):
         found = data_margins(loop)
         count = loop.response.shape[1]
-        rows = [[measured_alone(loop, i, j) for j in range(count)] for i in range(count)]
+        rows = [[_measured(loop, i, j) for j in range(count)] for i in range(count)]
         return ElementMargins(np.array(rows), found.critical_delay, found.summary())
     margin = delay_margin(loop)
-    rows = [[alone(loop, i, j) for j in range(loop.channels)] for i in range(loop.channels)]
+    rows = [[_alone(loop, i, j) for j in range(loop.channels)] for i in range(loop.channels)]
     return ElementMargins(np.array(rows), margin.critical_delay, margin.summary())
 
 
-def alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
+def _alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
     """The delay [s] at which one element of a model first comes to −1."""
     model = loop.model if isinstance(loop, Delayed) else loop
     one = StateSpace(model.a, model.b[:, [j]], model.c[[i]], model.d[[i]][:, [j]], model.dt)
@@ -71,8 +71,7 @@ def alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
     return float(further.min()) if further.size else np.inf
 
 
-def measured_alone(loop: FRF, i: int, j: int) -> float:
-    """The same of measured lines; NaN where they are too coarse to be read."""
+def _measured(loop: FRF, i: int, j: int) -> float:
     values = loop.response[:, i, j]
     if not np.all(values):
         return np.inf  # channels that do not act on each other

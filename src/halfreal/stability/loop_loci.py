@@ -26,14 +26,11 @@ def loci_of(loop: StateSpace, margin: DelayMargin) -> Loci:
     omega = _lines(loop, margin)
     values = branches(loop.response(omega))
     known = np.isfinite(margin.gains) & (margin.gains > 0.0)
-    lag = margin.phases_deg
-    if not margin.stable_without_delay:
-        lag = np.where(lag > 180.0, lag - 360.0, lag)
     return Loci(
         frequency_hz=omega / (2 * np.pi),
         values=values,
         crossing_hz=margin.frequency_hz,
-        lag_deg=lag,
+        lag_deg=_signed(margin.phases_deg, margin.stable_without_delay),
         harmful=margin.direction >= 0,
         gain_hz=np.atleast_1d(margin.gain_omega)[known] / (2 * np.pi),
         gain_db=20.0 * np.log10(margin.gains[known]),
@@ -41,19 +38,25 @@ def loci_of(loop: StateSpace, margin: DelayMargin) -> Loci:
     )
 
 
-def loci_of_data(loop: FRF, margins: DataMargins | None, text: str) -> Loci:
+def loci_of_data(loop: FRF, margins: DataMargins | None, text: str, stable: bool = True) -> Loci:
     """Of measured lines, without marks where their margins cannot be told."""
     none = np.zeros(0)
+    lag = none if margins is None else _signed(margins.phase_deg, stable)
     return Loci(
         frequency_hz=loop.frequency_hz,
         values=branches(loop.response),
         crossing_hz=none if margins is None else margins.frequency_hz,
-        lag_deg=none if margins is None else margins.phase_deg,
+        lag_deg=lag,
         harmful=np.ones(0 if margins is None else len(margins.frequency_hz), dtype=bool),
         gain_hz=none if margins is None else margins.gain_frequency_hz,
         gain_db=none if margins is None else margins.gain_db,
         text=text,
     )
+
+
+def _signed(lag_deg: np.ndarray, stable: bool) -> np.ndarray:
+    """Lags of 0 to 360°; of an unstable loop those that are nearer the other way are leads, negative."""
+    return np.asarray(lag_deg if stable else np.where(lag_deg > 180.0, lag_deg - 360.0, lag_deg))
 
 
 def _lines(loop: StateSpace, margin: DelayMargin) -> np.ndarray:
@@ -71,6 +74,7 @@ def _lines(loop: StateSpace, margin: DelayMargin) -> np.ndarray:
 
 
 def _turns(response: np.ndarray) -> np.ndarray:
-    """Functions of L that bend where its eigenvalues do, whatever their order."""
+    """Functions of L that bend where its eigenvalues do, whatever their order; of one channel L itself too."""
     eye = np.eye(response.shape[1])
-    return np.column_stack([np.linalg.det(matrix) for matrix in (response, eye + response, eye - response)])
+    columns = [np.linalg.det(eye + factor * response) for factor in (1, -1, 1j, -1j)]
+    return np.column_stack([*columns, response[:, 0, 0]] if len(eye) == 1 else columns)

@@ -12,26 +12,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.loop_stability import linearised, open_loop_of, without_margins
 from ...runs.worst_frequency import at_worst
-from ...stability.elementwise import ElementMargins, alone, element_margins, measured_alone
-from ...stability.frf import FRF, DataMargins, data_margins
+from ...stability.elementwise import ElementMargins, element_margins
+from ...stability.frf import FRF, data_margins
 from ...stability.loci import Loci
 from ...stability.loci_figures import Elements, bode_figure, nyquist_figure
 from ...stability.loop_loci import loci_of, loci_of_data
-from ...stability.margins import LARGEST_PENCIL, DelayMargin, delay_margin
+from ...stability.margins import DelayMargin, delay_margin
 from ...stability.nyquist import encirclements
 from .mixed import Measured, in_units, mixed_loop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FEW_STATES = 60
-"""Of a loop whose elements are examined exactly one by one; of larger ones the lines serve."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,8 @@ class OpenLoop:
 
     def summary(self) -> str:
         """Margins of the model and of what was measured, a line each."""
-        lines = [] if self.model is None else [f"model: {self.model.text}" if self.measured else self.model.text]
+        told = self.model is None or self.model.text in self.element_text
+        lines = [] if self.model is None or told else [f"{'model: ' if self.measured else ''}{self.model.text}"]
         lines += [] if self.measured is None else [f"measured: {self.measured.text}"]
         return "\n".join([*lines, *([self.element_text] if self.element_text else []), *self.notes])
 
@@ -90,12 +89,11 @@ def _open_loop(test: Definition | None, frf: FRF | None, frf_of: Measured) -> di
         assert frf is not None
         lines = in_units(frf, "loop")
         names = tuple(str(i + 1) for i in range(lines.response.shape[2]))
-        text = _of_lines(lines, 0)
         return {
             "title": "Measured open loop",
             "names": names,
             "model": None,
-            "measured": loci_of_data(lines, _margins(lines), text),
+            "measured": _measured(lines, 0),
             "elements": _elements(lines.frequency_hz, lines.response, names),
             "element_text": _lines_element_by_element(lines),
         }
@@ -110,14 +108,14 @@ def _open_loop(test: Definition | None, frf: FRF | None, frf_of: Measured) -> di
     if frf is None:
         omega = 2 * np.pi * model.frequency_hz
         response = loop.response(omega)
-        text = _element_by_element(loop, margin, FRF(model.frequency_hz, response))
+        text = _element_by_element(loop, margin, model.frequency_hz, response)
         elements = _elements(model.frequency_hz, response, names)
         return {**found, "measured": None, "elements": elements, "element_text": text, "notes": tuple(notes)}
     lines, note = mixed_loop(test, frf, frf_of)
     unstable = int((np.abs(loop.poles()) > 1.0 + 1e-9).sum())
     return {
         **found,
-        "measured": loci_of_data(lines, _margins(lines), _of_lines(lines, unstable)),
+        "measured": _measured(lines, unstable),
         "elements": _elements(lines.frequency_hz, lines.response, names),
         "element_text": _lines_element_by_element(lines),
         "notes": tuple([*notes, *([note] if note else [])]),
@@ -128,13 +126,22 @@ def _elements(hz: np.ndarray, response: np.ndarray, names: tuple[str, ...]) -> E
     return Elements(hz, response, names) if len(names) > 1 else None
 
 
-def _element_by_element(loop: StateSpace, margin: DelayMargin, lines: FRF) -> str:
+def _element_by_element(loop: StateSpace, margin: DelayMargin, hz: np.ndarray, values: np.ndarray) -> str:
     if loop.channels == 1:
         return ""
-    exact = loop.states <= FEW_STATES and 2 * loop.states + 1 <= LARGEST_PENCIL
     pairs = range(loop.channels)
-    rows = [[alone(loop, i, j) if exact else measured_alone(lines, i, j) for j in pairs] for i in pairs]
+    rows = [[_borne_alone(loop, hz, values[:, i, j], i, j) for j in pairs] for i in pairs]
     return ElementMargins(np.array(rows), margin.critical_delay, margin.summary()).summary()
+
+
+def _borne_alone(loop: StateSpace, hz: np.ndarray, values: np.ndarray, i: int, j: int) -> float:
+    """The delay [s] at which an element, given at lines, first comes to −1; each crossing of 1 is found exactly."""
+    size = np.abs(values)
+    delays = []
+    for k in np.flatnonzero((size[1:] >= 1.0) != (size[:-1] >= 1.0)).tolist():
+        at = brentq(lambda w: abs(loop.response(w)[0, i, j]) - 1.0, *(2 * np.pi * hz[k : k + 2]))
+        delays.append(float(np.mod(np.angle(loop.response(at)[0, i, j]) + np.pi, 2 * np.pi) / at))
+    return min(delays, default=np.inf)
 
 
 def _lines_element_by_element(lines: FRF) -> str:
@@ -146,20 +153,17 @@ def _lines_element_by_element(lines: FRF) -> str:
         return ""
 
 
-def _margins(lines: FRF) -> DataMargins | None:
+def _measured(lines: FRF, unstable: int) -> Loci:
+    """What measured lines tell: whether the loop is stable, by encirclements, and its margins."""
+    counted, margins = None, None
     try:
-        return data_margins(lines)
-    except HalfrealError:
-        return None
-
-
-def _of_lines(lines: FRF, unstable: int) -> str:
-    """What measured lines tell: margins, and whether the loop is stable."""
-    try:
-        text = data_margins(lines).summary()
+        counted = encirclements(lines, unstable)
+        text = counted.summary()
     except HalfrealError as error:
-        text = f"margins are not known: {error}"
+        text = f"whether it is stable is not known: {error}"
     try:
-        return f"{text}; {encirclements(lines, unstable).summary()}"
+        margins = data_margins(lines)
+        text += "" if counted is not None and not counted.stable else f"; {margins.summary()}"
     except HalfrealError as error:
-        return f"{text}; whether it is stable is not counted: {error}"
+        text += f"; margins are not known: {error}"
+    return loci_of_data(lines, margins, text, stable=counted is None or counted.stable)
