@@ -133,6 +133,9 @@ Measured on:
   stiffness matrices, integrated by Newmark's method.
 - **Delay margins**: [`stability.py`](stability.py), the critical delay of the spring–mass–damper loop. The exact one
   comes from an eigenvalue problem, not from a grid. DDE-BIFTOOL has a row only where Octave and it are installed.
+- **Limit cycles**: [`cycles.py`](cycles.py), all of the loop of
+  [`saturating_late.toml`](../examples/limit_cycles/saturating_late.toml): free motion at 37 amplitudes, Newton's method
+  and the Floquet multipliers; and Newton's method alone.
 - **QR-RLS coupling**: [`rls.py`](rls.py), the adaptive feed-forward of two axes and nine harmonics, identifying and
   adapting at once: three rows a tick into two triangular factors of 36 unknowns, by Givens rotations. NumPy factorises
   anew what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import c_loop
 import campaign
+import cycles
 import numpy as np
 import numpy_loop
 import processes
@@ -187,6 +188,7 @@ def main() -> None:
             *fresh.submit(whole).result(),
             *(larger(definition, dofs) for dofs in (20, 100)),
             *fresh.submit(stability.rows).result(),
+            *fresh.submit(cycles.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
             *fresh.submit(campaign.rows).result(),

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from .studies.charts.chart import chart as chart
     from .studies.check.check import Check as Check
     from .studies.check.check import check as check
+    from .studies.cycles.continuation import continuation as continuation
+    from .studies.cycles.forced import forced_response as forced_response
+    from .studies.cycles.limit_cycles import limit_cycles as limit_cycles
     from .studies.modal_analysis import modal_analysis as modal_analysis
     from .studies.open_loop.open_loop import bode as bode
     from .studies.open_loop.open_loop import nyquist as nyquist
@@ -93,6 +96,9 @@ else:
             "stability.linearise": "linearise",
             "studies.charts.chart": "chart",
             "studies.check.check": "Check check",
+            "studies.cycles.continuation": "continuation",
+            "studies.cycles.forced": "forced_response",
+            "studies.cycles.limit_cycles": "limit_cycles",
             "studies.modal_analysis": "modal_analysis",
             "studies.open_loop.open_loop": "bode nyquist",
             "studies.poles.poles": "poles",

@@ -35,6 +35,7 @@ COMMANDS = (
     "poles:poles",
     "open_loop:bode",
     "open_loop:nyquist",
+    "continuation:continue_",
     "sweep:sweep",
     "tune:tune",
     "benchmark:benchmark",
@@ -89,7 +90,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
 
 
 for command in found(__package__, COMMANDS):
-    app.command()(told(quietly(command)))
+    app.command(command.__name__.rstrip("_"))(told(quietly(command)))  # "continue" is a word of Python
 
 
 def main() -> None:

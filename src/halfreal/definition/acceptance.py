@@ -53,6 +53,8 @@ class Acceptance(Settings):
     would have with a rig that follows at once: of a structure of little damping even an ideal test has but little."""
     delay_margin: Annotated[float | Off, NumberOrNone("1", least=0)] = 0.1
     """Least further delay up to instability, as a share of the rig's lag."""
+    amplitude_margin: Annotated[float | Off, NumberOrNone("1", least=0)] = 2.0
+    """Least amplitude from which on free motion of a nonlinear loop grows, in those of the largest motion expected."""
     synchronisation: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.05
     """Largest error of the measured motion against the target: RMS of the difference over RMS of the target."""
     fidelity: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.10

@@ -61,6 +61,8 @@ def tell(answer: Check, title: str) -> None:
 
 
 def check_json(answer: Check) -> dict[str, Any]:
+    from ..studies.cycles.as_json import cycle_json
+
     linearisation, stability = answer.linearisation, answer.stability
     margin = stability.margin if linearisation.stable else None
     poles = zip(
@@ -87,6 +89,8 @@ def check_json(answer: Check) -> dict[str, Any]:
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
         "limits_used": dict(answer.rehearsal.limits_used),
         "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
+        "limit_cycles": None if answer.free_motion is None else [cycle_json(one) for one in answer.free_motion.cycles],
+        "amplitude_margin": None if answer.free_motion is None else answer.free_motion.ratio,
         "probability_of_instability": None if answer.uncertainty is None else answer.uncertainty.probability,
         "poles": [
             {"frequency_hz": frequency, "damping": damping, "real_per_s": pole.real, "imaginary_per_s": pole.imag}

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .charts.gain_phase import gain_phase_chart as gain_phase_chart
     from .check.check import Check as Check
     from .check.nonlinear import Nonlinear as Nonlinear
+    from .cycles.continuation import Branch as Branch
+    from .cycles.continuation import Continuation as Continuation
+    from .cycles.hopf import Hopf as Hopf
+    from .cycles.periodic_motion import PeriodicMotion as PeriodicMotion
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
     from .open_loop.open_loop import Bode as Bode
@@ -38,6 +42,9 @@ else:
             "charts.gain_phase": "GainPhaseChart gain_phase_chart",
             "check.check": "Check",
             "check.nonlinear": "Nonlinear",
+            "cycles.continuation": "Branch Continuation",
+            "cycles.hopf": "Hopf",
+            "cycles.periodic_motion": "PeriodicMotion",
             "modal_analysis": "ModalAnalysis Mode",
             "open_loop.open_loop": "Bode Nyquist",
             "poles.identified": "Identified",

@@ -1,13 +1,15 @@
 """The answer before a test: GO, MARGINAL or NO-GO, from the loop that will run.
 
 It is linearised at rest, its margins are computed, it is rehearsed against its limits, and if it is nonlinear it is
-linearised along the rehearsal too.  Criteria (``criteria/``) and the parts of the test make findings of that, and the
-verdict follows from them.  What would make a test pass is tried out on the same code before it is said.
+linearised along the rehearsal too, and its limit cycles are looked for.  Criteria (``criteria/``) and the parts of the
+test make findings of that, and the verdict follows from them.  What would make a test pass is tried out on the same
+code before it is said.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ...contracts import finding
 from ...contracts.finding import Finding, Verdict
@@ -21,6 +23,9 @@ from .criteria import CRITERIA
 from .examined import Examined
 from .nonlinear import Nonlinear
 
+if TYPE_CHECKING:
+    from .free_motion import FreeMotion
+
 
 @dataclass(frozen=True)
 class Check:
@@ -32,6 +37,7 @@ class Check:
     """With verdict, reasons and remedies."""
     nonlinear: Nonlinear | None = None
     uncertainty: UncertaintyStudy | None = None
+    free_motion: FreeMotion | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -68,7 +74,7 @@ def check(
     examined = Examined(definition, text, progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
     run = judged(examined, findings)
-    return Check(findings, examined.stability, run, examined.nonlinear, examined.uncertainty)
+    return Check(findings, examined.stability, run, examined.nonlinear, examined.uncertainty, examined.cycles)
 
 
 def judged(examined: Examined, findings: tuple[Finding, ...]) -> Run:

@@ -25,6 +25,7 @@ from .nonlinear import Nonlinear, examine, is_nonlinear
 
 if TYPE_CHECKING:
     from ...models.force_control.constrained import Constrained
+    from .free_motion import FreeMotion
 
 SAMPLES = 256
 """Of the uncertain numbers, if there are any."""
@@ -73,6 +74,15 @@ class Examined:
         """
         judged = is_nonlinear(self.definition) and self.definition.targets == "displacement"
         return examine(self.definition, self.stable) if judged else None
+
+    @cached_property
+    def cycles(self) -> FreeMotion | None:
+        """Limit cycles of the loop left to itself; None where a nonlinear loop is not judged either."""
+        if self.nonlinear is None or self.definition.slow is not None:
+            return None
+        from .free_motion import free_motion
+
+        return free_motion(self.definition, self.stable)
 
     @cached_property
     def uncertainty(self) -> UncertaintyStudy | None:

@@ -153,6 +153,13 @@ def judged_against(examined: Examined) -> str:
         ("synchronisation", f"synchronisation error up to {100 * asked.most('synchronisation'):g} %"),
         ("fidelity", f"fidelity error up to {100 * asked.most('fidelity'):g} %"),
     ]
+    if examined.cycles is not None:
+        told.append(
+            (
+                "amplitude_margin",
+                f"free motion bounded up to {asked.least('amplitude_margin'):g} times what is expected",
+            )
+        )
     kept = [text for name, text in told if getattr(asked, name) != OFF]
     return f"accepted are: {', '.join(kept)} (section [acceptance])" if kept else "nothing is asked in [acceptance]"
 

@@ -1,0 +1,119 @@
+"""How fast free motion of a loop grows or decays at each amplitude: where cycles are to be looked for.
+
+The loop is started in a mode of its linearisation, at one amplitude after another, and runs on its own.  Once what does
+not belong to the slow motion has died out, its amplitude changes as
+
+    da/dt = σ(a) a
+
+and σ is measured on the code that runs.  For one sine and a law without memory this is averaging after Krylov and
+Bogoliubov, whose zeros are those of the describing function (A. Gelb, W. E. Vander Velde, Multiple-Input Describing
+Functions, McGraw-Hill 1968, chapter 3), here with all harmonics, blocks and memories as they run.  A cycle is where σ
+changes its sign: stable where it falls with the amplitude, unstable where it rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.tick import FAULT
+
+WINDOW = 4
+"""Periods over which an amplitude is taken; growth is that between the last two of four."""
+LONGER = 16.0
+"""Times the period of small motion that one may have."""
+SLOW = 0.002
+"""Growth over a period at which a motion has settled."""
+LONGEST = 120
+"""Further windows until a motion has settled, at most."""
+BISECTIONS = 12
+"""After them, motion stays near an unstable cycle for as long as its growth is measured."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A motion of a loop at rest: where it begins per unit of amplitude, and its period in ticks."""
+
+    rest: np.ndarray
+    """The loop's vector."""
+    direction: np.ndarray
+    """Added to it for an amplitude of one of the channel that is looked at, complex."""
+    ticks: float
+
+
+@dataclass(frozen=True)
+class Free:
+    """A free motion: amplitude and growth over a period at its end, and the loop's vector there."""
+
+    started: float
+    amplitude: float
+    growth: float
+    """Natural logarithm of the factor in a period; ∞ if it has diverged."""
+    ticks: float
+    """Of a period."""
+    vector: np.ndarray | None
+
+
+def free_motion(loop: Loop, mode: Mode, amplitude: float, channel: str, settle: bool = False) -> Free:
+    """Free motion from an amplitude on, for four windows, or until it has settled."""
+    loop.vector[:] = mode.rest + amplitude * mode.direction.real
+    guard = loop.index.get(GUARD_MODE, FAULT)
+    lost = Free(amplitude, np.inf, np.inf, mode.ticks, None)
+    period, windows, found = mode.ticks, list[tuple[float, float]](), lost
+    for turn in range(4 + (LONGEST if settle else 0)):
+        ticks = max(round(WINDOW * period), 8)
+        values = loop.run(ticks, record=(channel,), event_room=0).log[:, 1]
+        well = loop.vector[guard] == mode.rest[guard] and loop.vector[FAULT] == 0.0
+        if not well or not np.all(np.isfinite(values)) or not np.all(np.isfinite(loop.vector)):
+            return lost
+        size, seen = size_of(values)
+        period = min(seen or 2.0 * period, LONGER * mode.ticks)  # large motion may be much slower than small motion
+        windows.append((size, float(ticks)))
+        if turn < 3:
+            continue
+        if size <= 0.0:
+            return Free(amplitude, 0.0, -np.inf, mode.ticks, None)
+        (before, first), (after, second) = windows[-2:]
+        growth = float(np.log(after / before)) / (0.5 * (first + second)) * period
+        found = Free(amplitude, size, growth, period, loop.vector.copy())
+        if turn >= 4 and abs(growth) < SLOW:
+            break
+    return found
+
+
+def size_of(values: np.ndarray) -> tuple[float, float | None]:
+    """Amplitude of a window of samples, weighted so that its ends do not matter; its period in ticks, if it shows."""
+    w = np.hanning(values.size)
+    w /= w.sum()
+    away = values - w @ values
+    up = np.flatnonzero((away[:-1] < 0.0) & (away[1:] >= 0.0))
+    period = None
+    if up.size >= 2:
+        exact = up - away[up] / (away[up + 1] - away[up])
+        period = float((exact[-1] - exact[0]) / (up.size - 1))
+    return float(np.sqrt(2.0 * (w @ away**2))), period
+
+
+def guesses(loop: Loop, mode: Mode, amplitudes: np.ndarray, channel: str) -> list[Free]:
+    """Free motions close to cycles, in the order of their amplitudes."""
+    found: list[Free] = []
+    before = free_motion(loop, mode, float(amplitudes[0]), channel)
+    for amplitude in amplitudes[1:]:
+        after = free_motion(loop, mode, float(amplitude), channel)
+        if before.growth > 0.0 >= after.growth:
+            settled = free_motion(loop, mode, after.started, channel, settle=True)
+            found.append(settled)
+        elif before.growth < 0.0 <= after.growth:
+            found.append(edge(loop, mode, before, after, channel))
+        before = after
+    return [one for one in found if one.vector is not None]
+
+
+def edge(loop: Loop, mode: Mode, decays: Free, grows: Free, channel: str) -> Free:
+    """A free motion that neither grows nor decays, between one that does and one that does not."""
+    for _ in range(BISECTIONS):
+        middle = free_motion(loop, mode, float(np.sqrt(decays.started * grows.started)), channel)
+        decays, grows = (middle, grows) if middle.growth < 0.0 else (decays, middle)
+    return min(decays, grows, key=lambda one: abs(one.growth))

@@ -1,0 +1,185 @@
+"""Periodic motion of a compiled loop by shooting over a period that need be no whole number of ticks.
+
+A limit cycle of a sampled loop is a closed curve x(φ) that its tick carries along, F(x(φ)) = x(φ + ω Δt).  Its period
+T = (N + θ) Δt seldom ends at a tick, so the state there is that of the polynomial through the six ticks around it,
+
+    x(T) = Σ_j w_j(θ) F^{N−2+j}(x),   j = 0 … 5
+
+whose error is of the sixth order in 2π/N.  The slopes of x(T) by the state are measured on the loop that runs, each at
+a size that suits the state: a part of how far it moves along the motion.
+
+Which entries of the loop's vector count is found out by experiment.  All that move are tried: those that the loop's
+linearisation leaves out (held adaptions, a permanent set, room for intermediate results) count if what they are makes a
+difference to the loop's signals, and those that go on from period to period, as counters do, if it does not are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import HalfrealError
+from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.tick import FAULT, SCRATCH, TICK
+
+BEFORE, NODES = 2, 6
+"""Ticks of the polynomial before the end of the period, and in all."""
+FEWEST_TICKS = 12
+"""In a period."""
+PART = 1e-5
+"""Of how far a state moves, by which it is moved for a slope."""
+MOVES = 1e-9
+"""Part of its size from which on a state counts as moving."""
+DRIFTS = 0.2
+"""Part of its way along a period that is left at the end, from which on a state may be a counter."""
+
+DIVERGES = "the motion grows until the loop cannot go on, or a block has a fault"
+
+
+class DivergedError(HalfrealError):
+    """A motion that the loop could not go on with: it trips, has a fault or is no number."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What a motion of so many ticks comes to."""
+
+    state: np.ndarray
+    """At its end, (entries,)."""
+    rate: np.ndarray
+    """Its change with each further tick, likewise."""
+    signals: np.ndarray
+    """Of all ticks up to the last whole one, (ticks + 1, channels)."""
+    part: float
+    """Of a tick that the motion ends after the last whole one."""
+
+
+class Shooting:
+    """A loop at a state of some motion, of which ``entries`` of its vector are looked at, every ``step`` ticks.
+
+    Time counts in steps here.  ``channels`` are the signals that are recorded; ``scale`` is how far each entry moves.
+    """
+
+    def __init__(
+        self, loop: Loop, base: np.ndarray, entries: np.ndarray, scale: np.ndarray, channels: Sequence[str], step: int
+    ) -> None:
+        self.loop, self.base, self.entries, self.scale = loop, base.copy(), entries, scale
+        self.channels, self.step = tuple(channels), step
+        self._mode = loop.index.get(GUARD_MODE, FAULT)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The entries at the beginning."""
+        return np.asarray(self.base[self.entries])
+
+    def on(self, loop: Loop) -> Shooting:
+        """The same motion of another loop with the same layout, such as one with another number."""
+        other = Shooting(loop, loop.vector, self.entries, self.scale, self.channels, self.step)
+        kept = np.concatenate([[TICK], loop.dynamic_indices(), loop.memory_indices(), self.entries])
+        other.base[kept] = self.base[kept]
+        return other
+
+    def run(self, start: np.ndarray, ticks: float) -> End:
+        """The motion from a state on, of a number of steps that need not be whole."""
+        whole = int(np.floor(ticks))
+        if whole < NODES:
+            raise DivergedError(unresolved_text(ticks))
+        self.loop.vector[:] = self.base
+        self.loop.vector[self.entries] = start
+        logs = [self._go(whole - BEFORE)]
+        nodes = [self.loop.vector[self.entries]]
+        for _ in range(NODES - 1):
+            logs.append(self._go(1))
+            nodes.append(self.loop.vector[self.entries])
+        at = ticks - (whole - BEFORE)
+        values, rates = weights(np.arange(NODES), at)
+        states = np.array(nodes)
+        return End(values @ states, rates @ states, np.concatenate(logs)[: whole + 1], ticks - whole)
+
+    def _go(self, steps: int) -> np.ndarray:
+        """So many steps on; the recorded channels at each of them."""
+        log = self.loop.run(steps * self.step, record=self.channels, event_room=0).log[:: self.step, 1:]
+        vector = self.loop.vector
+        well = vector[self._mode] == self.base[self._mode] and vector[FAULT] == 0.0
+        if not well or not np.all(np.isfinite(vector[self.entries])) or not np.all(np.isfinite(log)):
+            raise DivergedError(DIVERGES)
+        return log
+
+    def along(self, start: np.ndarray, ticks: float, direction: np.ndarray, part: float = PART) -> End:
+        """How the motion changes with its beginning along ``direction``, per unit of it."""
+        ahead, behind = (self.run(start + by * direction, ticks) for by in (part, -part))
+        return difference(ahead, behind, 2.0 * part)
+
+    def image(self, start: np.ndarray, ticks: float, v: np.ndarray, part: float = PART) -> np.ndarray:
+        """∂x(T)/∂x v, of entries as parts of their ``scale``."""
+        size = float(np.abs(v).max())
+        return size * self.along(start, ticks, v / size * self.scale, part).state / self.scale if size > 0.0 else v
+
+
+def difference(ahead: End, behind: End, by: float) -> End:
+    """(ahead − behind) / by."""
+    return End(
+        (ahead.state - behind.state) / by,
+        (ahead.rate - behind.rate) / by,
+        (ahead.signals - behind.signals) / by,
+        ahead.part,
+    )
+
+
+def weights(nodes: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights that give the polynomial through values at whole ``nodes``, and its derivative, at a place."""
+    powers = np.linalg.inv(np.vander(nodes - at, increasing=True))
+    return powers[0], powers[1]
+
+
+def unresolved_text(ticks: float) -> str:
+    return (
+        f"the step cannot resolve this motion: it has {ticks:.3g} ticks in a period where at least {FEWEST_TICKS} are "
+        "needed; give a shorter timing.step"
+    )
+
+
+def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1) -> Shooting:
+    """Shooting from the loop's present state, which moves with a period of about so many steps.
+
+    The loop is left as it was.
+    """
+    if ticks < FEWEST_TICKS:
+        raise HalfrealError(unresolved_text(ticks))
+    base, period = loop.vector.copy(), int(np.ceil(ticks))
+    visited = [base]
+    for _ in range(period):
+        loop.run(step, event_room=0)
+        visited.append(loop.vector.copy())
+    loop.vector[:] = base
+    way = np.array(visited)
+    if not np.all(np.isfinite(way)):
+        raise DivergedError(DIVERGES)
+    low, high = way.min(axis=0), way.max(axis=0)
+    moved, size = high - low, np.maximum(np.abs(low), np.abs(high))
+    end = base.size - len(loop.watched)
+    carried = np.concatenate([loop.dynamic_indices(), loop.memory_indices()])
+    moving = np.zeros(base.size, dtype=bool)
+    moving[SCRATCH:end] = moved[SCRATCH:end] > MOVES * size[SCRATCH:end]
+    sure = np.zeros(base.size, dtype=bool)
+    sure[carried] = np.abs(way[-1] - way[0])[carried] < DRIFTS * moved[carried]
+    scale = 0.5 * moved
+    asked = np.flatnonzero(moving & ~sure)
+    read = [i for i in asked if is_read(loop, int(i), scale[i], 2 * period * step, channels)]
+    entries = np.union1d(np.flatnonzero(moving & sure), np.array(read, dtype=int))
+    return Shooting(loop, base, entries, scale[entries], channels, step)
+
+
+def is_read(loop: Loop, entry: int, size: float, ticks: int, channels: Sequence[str]) -> bool:
+    """Whether the loop's channels depend on an entry of its vector."""
+    base = loop.vector.copy()
+    logs = []
+    for by in (0.0, 1e-3 * size):
+        loop.vector[:] = base
+        loop.vector[entry] += by
+        logs.append(loop.run(ticks, record=channels, event_room=0).log[:, 1:])
+    loop.vector[:] = base
+    return logs[0].shape != logs[1].shape or not np.array_equal(logs[0], logs[1])

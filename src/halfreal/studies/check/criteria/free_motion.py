@@ -1,0 +1,81 @@
+"""Whether motion of a nonlinear loop stays bounded: what becomes of it beyond rest, by the loop's limit cycles.
+
+A loop that is unstable at rest is a NO-GO, and a cycle on which it settles tells how far it goes by itself.  One that
+is stable at rest and diverges from beyond an unstable cycle needs that cycle well away from the motion that is
+expected: below ``acceptance.amplitude_margin`` times it, the test is MARGINAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .... import units
+from ....contracts.finding import Finding, note
+from ..examined import Examined
+from .acceptance import below
+
+if TYPE_CHECKING:
+    from ..free_motion import FreeMotion
+
+CONTINUE = "halfreal continue shows how its limit moves with any number of the definition"
+
+
+def free_motion(examined: Examined) -> Iterable[Finding]:
+    found = examined.cycles
+    if found is None:
+        return
+    if found.untold:
+        yield note(f"limit cycles are not known: {found.untold}")
+    elif not examined.stable:
+        yield note(unstable_at_rest(examined, found))
+    elif found.border is not None:
+        yield from of_border(examined, found)
+    elif found.bounded is not None:
+        cycle = found.bounded
+        share = 100 * cycle.amplitude / found.expected
+        yield note(
+            f"free motion does not come to rest, but settles on a limit cycle of {cycle.amplitude_text()} at "
+            f"{cycle.frequency_hz:.4g} Hz, {share:.2g} % of the largest motion expected"
+        )
+
+
+def unstable_at_rest(examined: Examined, found: FreeMotion) -> str:
+    """What motion that grows from rest comes to."""
+    cycle, unit = found.bounded, examined.definition.interface.units("m")[0]
+    if cycle is None:
+        most = units.text(found.searched_to, unit, 3)
+        return f"motion that grows from rest settles on no limit cycle: none was found up to {most}"
+    return (
+        f"motion that grows from rest stays bounded: it settles on a limit cycle of {cycle.amplitude_text()} at "
+        f"{cycle.frequency_hz:.4g} Hz"
+    )
+
+
+def of_border(examined: Examined, found: FreeMotion) -> Iterable[Finding]:
+    """A loop that is stable at rest, and not beyond some amplitude."""
+    cycle, after, ratio = found.border, found.beyond, found.ratio
+    assert cycle is not None and ratio is not None
+    least = examined.definition.acceptance.least("amplitude_margin")
+    ends = (
+        "diverges"
+        if after is None
+        else f"settles on a limit cycle of {after.amplitude_text()} at {after.frequency_hz:.4g} Hz"
+    )
+    text = (
+        f"free motion beyond {cycle.amplitude_text()} at {cycle.frequency_hz:.4g} Hz {ends}: "
+        f"{below(ratio, least)} times the largest motion expected, "
+        f"{units.text(found.expected, cycle.units[cycle.axis], 3)}"
+    )
+    room = max(1.0 - 1.0 / ratio, 0.0)
+    if ratio >= least:
+        yield Finding("note", text, ratio, least, name="amplitude of free motion", room=room)
+        return
+    mend = examined.remedies(lambda: remedies(ratio, least))
+    text += f", where {least:g} times are asked for"
+    yield Finding("marginal", text, ratio, least, name="accepted amplitude margin", room=0.0, remedies=mend)
+
+
+def remedies(ratio: float, least: float) -> Iterable[str]:
+    yield f"a smaller excitation: about {ratio / least:.2g} times this one keeps that far from where motion grows"
+    yield f"less lag of the rig, or a coupling that makes up for it; {CONTINUE}"

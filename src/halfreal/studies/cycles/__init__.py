@@ -1,0 +1,1 @@
+"""Motion that a nonlinear loop keeps up: limit cycles, their families over a number, periodic responses."""

@@ -1,0 +1,116 @@
+"""Limit cycles of a test: motion that its loop keeps up by itself, without excitation.
+
+A loop that is unstable at rest may settle on one and stay bounded; one that is stable at rest may diverge from beyond
+one that is unstable.  They are looked for by free motion at one amplitude after another (``stability/amplitude_sweep``)
+and found by Newton's method on the loop that runs (``stability/limit_cycle``), with the law, the coupling and the rig
+as they are; noise, resolution and range of sensors are left out, and limits lifted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import units
+from ...definition.definition import Definition
+from ...errors import HalfrealError
+from ...kernels.loop import GUARD_MODE, Loop
+from ...kernels.tick import TICK
+from ...runs.build import build
+from ...runs.equivalent import UNDISTURBED
+from ...runs.reference import EmulationError, emulate
+from ...stability.amplitude_sweep import Mode, guesses
+from ...stability.limit_cycle import NoCycleError, cycle_near
+from ..check.nonlinear import is_nonlinear
+from .free_loop import check_rest, free_loop, modes, targets_of
+from .periodic_motion import PeriodicMotion, kept
+
+LOWEST, HIGHEST, A_DECADE = 1e-3, 1e3, 6
+"""Amplitudes of the search, in parts of the motion expected, and how many there are in a decade."""
+EXPECTED = 1e-3
+"""Motion expected [m or rad] of a test that says nothing of it."""
+SAME = 1e-3
+"""Difference in amplitude and period within which two cycles are the same one."""
+
+
+def limit_cycles(
+    definition: Definition, *, expected: float | None = None, lowest: float = LOWEST, highest: float = HIGHEST
+) -> tuple[PeriodicMotion, ...]:
+    """The limit cycles of a definition's loop between two amplitudes, smallest first; none of a linear one.
+
+    ``expected`` is the motion [m or rad] to which ``lowest`` and ``highest`` are relative: the peak of the target in
+    the test's own rehearsal, if it is left out.  ``NoCycleError`` if motion seems to keep up, and no cycle is found.
+    """
+    if not is_nonlinear(definition):
+        return ()
+    loop = free_loop(definition)
+    size = expected_motion(definition) if expected is None else expected
+    check_rest(definition, loop, size)
+    found, failed, of = list[PeriodicMotion](), "", definition.interface.units("m")
+    count = round(A_DECADE * np.log10(highest / lowest)) + 1
+    amplitudes = size * np.geomspace(lowest, highest, count)
+    for mode, axis in modes(definition, loop):
+        check_clock(definition, loop, mode, float(amplitudes[0]))
+        for guess in guesses(loop, mode, amplitudes, definition.interface.channels("target")[axis]):
+            assert guess.vector is not None
+            loop.vector[:] = guess.vector
+            try:
+                one = found_near(definition, loop, guess.ticks, axis)
+            except NoCycleError as error:
+                failed = failed or (
+                    f"free motion neither grows nor decays at about {units.text(guess.amplitude, of[axis], 2)} and "
+                    f"{1.0 / (guess.ticks * definition.timing.step):.3g} Hz, but no cycle was found there: {error}"
+                )
+                continue
+            if not any(same(one, other) for other in found):
+                found.append(one)
+    if failed and not found:
+        raise NoCycleError(failed)
+    return tuple(sorted(found, key=lambda one: one.amplitude))
+
+
+def expected_motion(definition: Definition) -> float:
+    """Peak of the target in a rehearsal, from where it rests [m or rad].
+
+    Where that does not come to its end, the peak of the emulated structure; a millimetre if neither tells anything.
+    """
+    loop, targets = build(definition, UNDISTURBED), definition.interface.channels("target")
+    log = loop.run(definition.timing.ticks, record=(*targets, GUARD_MODE), event_room=0).log[:, 1:]
+    motion: np.ndarray | None = log[:, :-1]
+    if len(log) < definition.timing.ticks or np.any(log[:, -1] != 0.0) or not np.all(np.isfinite(log)):
+        try:
+            motion = emulate(definition, definition.timing.ticks, 1)
+        except EmulationError:
+            motion = None
+    largest = 0.0 if motion is None or not motion.size else float(np.abs(motion - motion[:1]).max())
+    return largest if np.isfinite(largest) and largest > 0.0 else EXPECTED
+
+
+def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> PeriodicMotion:
+    """The cycle near the present motion of a loop, of about so many ticks in a period."""
+    every = definition.virtual.ticks_per_step
+    channels, of = kept(definition)
+    return PeriodicMotion(
+        cycle_near(loop, ticks / every, channels, every, axis), axis, channels, of, every * definition.timing.step
+    )
+
+
+def check_clock(definition: Definition, loop: Loop, mode: Mode, amplitude: float) -> None:
+    """Raise an error if the motion of a loop left to itself depends on the time that it begins at."""
+    ends = []
+    for later in (0.0, 1000.0 * definition.virtual.ticks_per_step):
+        loop.vector[:] = mode.rest + amplitude * mode.direction.real
+        loop.vector[TICK] += later
+        ends.append(targets_of(definition, loop, int(mode.ticks)))
+    loop.vector[:] = mode.rest
+    if not np.allclose(ends[0], ends[1], rtol=1e-9, atol=1e-12 * amplitude):
+        raise HalfrealError(
+            "the loop is driven by its own clock also without excitation, as by a coupling with harmonics of given "
+            "frequencies: it has no limit cycles; look at its forced response, or take another coupling"
+        )
+
+
+def same(one: PeriodicMotion, other: PeriodicMotion) -> bool:
+    return (
+        abs(one.amplitude - other.amplitude) < SAME * other.amplitude
+        and abs(one.period - other.period) < SAME * other.period
+    )
