@@ -9,6 +9,8 @@ from halfreal.definition.faults import DefinitionError
 from halfreal.errors import HalfrealError
 from halfreal.stability.linearise import Linearisation
 from halfreal.studies.poles.follow import GONE, follow, upper
+from halfreal.studies.poles.identified import identified
+from two_modes import FREQUENCY, recorded
 
 DELAY = "rig.actuator.delay"
 PUSHED = {
@@ -119,3 +121,10 @@ def test_tracks_begin_and_end_and_are_not_swapped():
     np.testing.assert_allclose(np.angle(crossing), 0.3 + 0.2 * values)
     (gone,) = [track for track in tracks.T if np.isnan(track[-1])]
     assert np.isnan(gone[9:]).all() and not np.isnan(gone[:9]).any()
+
+
+def test_modes_of_a_random_test_are_identified():
+    pytest.importorskip("sdypy.EMA")
+    run = recorded()
+    found = identified(run, np.nan, definition(), 4, 18.0)
+    assert found.frequency_hz == pytest.approx(FREQUENCY, rel=1e-3) and not found.why_none
