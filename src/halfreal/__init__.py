@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from .studies.cycles.forced import forced_response as forced_response
     from .studies.cycles.limit_cycles import limit_cycles as limit_cycles
     from .studies.modal_analysis import modal_analysis as modal_analysis
+    from .studies.open_loop.open_loop import bode as bode
+    from .studies.open_loop.open_loop import nyquist as nyquist
+    from .studies.poles.poles import poles as poles
     from .studies.tuning.table import tune_table as tune_table
     from .studies.tuning.tune import tune as tune
     from .studies.uncertainty.uncertainty import study_uncertainty as study_uncertainty
@@ -97,6 +100,8 @@ else:
             "studies.cycles.forced": "forced_response",
             "studies.cycles.limit_cycles": "limit_cycles",
             "studies.modal_analysis": "modal_analysis",
+            "studies.open_loop.open_loop": "bode nyquist",
+            "studies.poles.poles": "poles",
             "studies.tuning.table": "tune_table",
             "studies.tuning.tune": "tune",
             "studies.uncertainty.uncertainty": "study_uncertainty",

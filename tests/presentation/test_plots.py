@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfreal.presentation import plots, series
+from halfreal.presentation import html, plots, series
 from halfreal.presentation.style import PURE_DELAY, as_png, as_svg
 from halfreal.runs.run import Run, Signal, Stability
+from halfreal.stability.loci import Loci
 
 EACH = [
     plots.time_history,
@@ -179,3 +180,22 @@ def test_plots_open_no_window_and_leave_matplotlib_as_it_was(steady: Run) -> Non
     code = "import sys, halfreal.presentation.html; print('matplotlib.pyplot' in sys.modules, 'numba' in sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == ["False", "False"]
+
+
+def test_the_open_loop_of_a_record_is_drawn_with_its_margins(steady: Run) -> None:
+    hz = np.geomspace(0.1, 500.0, 300)
+    values = 2.0 / (1.0 - (hz / 5.0) ** 2 + 0.2j * hz / 5.0)
+    arrays = [np.array(one) for one in ([8.7], [11.0], [True], [30.0], [12.0])]
+    assert steady.stability is not None
+    known = replace(steady.stability, open_loop=Loci(hz, values[:, None], *arrays, text="stable"))
+    run = replace(steady, stability=known)
+    size, phase = plots.bode(run).axes
+    np.testing.assert_allclose(size.lines[0].get_ydata(), 20 * np.log10(np.abs(values)))
+    assert [text.get_text() for text in phase.texts] == ["11°, 3.51 ms\nat 8.7 Hz"]
+    assert [text.get_text() for text in size.texts] == ["12 dB\nat 30 Hz"]
+    whole, near = plots.nyquist(run).axes
+    assert whole.get_xlim()[1] > np.abs(values).max() > near.get_xlim()[1]
+    page = html.render(run)
+    assert page.count("Open loop of the code that ran") == 4  # caption and label of two plots
+    with pytest.raises(plots.NothingToPlotError, match="no open loop"):
+        plots.bode(steady)

@@ -16,6 +16,15 @@ from hypothesis import strategies as st
 from halfreal.contracts.axes import Axes
 from halfreal.records import RunFileError, definition_hash, load_run, save
 from halfreal.runs.run import Accepted, DelayEquation, Event, Property, Run, Signal, SpecimenMet, Stability
+from halfreal.stability.loci import Loci
+
+LINES = np.geomspace(0.1, 500.0, 70)
+LOCI = Loci(
+    LINES,
+    np.exp(-0.01j * LINES)[:, None] * [1.0, 0.2],
+    *(np.array(one) for one in ([7.1], [17.6], [True], [42.0, 116.0], [18.7, -3.0])),
+    text="stable up to a delay of 6.9 ms",
+)
 
 
 def small_run(samples: int = 200) -> Run:
@@ -45,6 +54,7 @@ def small_run(samples: int = 200) -> Run:
             7e-3,
             40.0,
             continuous=DelayEquation("stable", complex(-3.4, 45.0), 6.9e-3),
+            open_loop=LOCI,
         ),
         references=("newmark1959",),
         versions={"numpy": "2.4.0", "python": "3.11"},
@@ -54,6 +64,10 @@ def small_run(samples: int = 200) -> Run:
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def assert_equal(x: object, y: object) -> None:
+    assert same_bits(x, y) if isinstance(x, np.ndarray) else x == y
 
 
 def assert_same(a: Run, b: Run) -> None:
@@ -67,7 +81,11 @@ def assert_same(a: Run, b: Run) -> None:
         elif field.name == "stability" and one is not None:
             for part in fields(Stability):
                 x, y = getattr(one, part.name), getattr(other, part.name)
-                assert same_bits(x, y) if isinstance(x, np.ndarray) else x == y
+                if isinstance(x, Loci):
+                    for inner in fields(Loci):
+                        assert_equal(getattr(x, inner.name), getattr(y, inner.name))
+                else:
+                    assert_equal(x, y)
         else:
             assert one == other, field.name
 

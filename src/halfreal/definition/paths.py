@@ -28,6 +28,11 @@ class PlaceError(HalfrealError):
 
 def numbers(definition: Definition) -> dict[str, float]:
     """Every number of a definition by its place, in SI units, and so every parameter that can be varied."""
+    return numbers_in(definition.model_dump(mode="json"))
+
+
+def numbers_in(data: Mapping[str, Any]) -> dict[str, float]:
+    """The same of a definition as JSON, such as a run file holds."""
     found: dict[str, float] = {}
 
     def walk(value: Any, place: str) -> None:
@@ -43,7 +48,7 @@ def numbers(definition: Definition) -> dict[str, float]:
         elif isinstance(value, int | float) and not isinstance(value, bool):
             found[place] = float(value)
 
-    walk(definition.model_dump(mode="json"), "")
+    walk(data, "")
     return found
 
 

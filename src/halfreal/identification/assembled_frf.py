@@ -167,7 +167,7 @@ def frf_of_run(
     if kind == "random":
         found = _random(x, y, step, excitation)
     elif kind == "pulse":
-        found = _pulse(x, y, step, excitation, names, _delay(run))
+        found = _pulse(x, y, step, excitation, names, known_delay(run))
     else:
         found = _stepped(time, x, y, excitation, settle)
     told = tuple(f"{run.signals[name].unit}/{run.signals[input].unit}" for name in names)
@@ -335,7 +335,7 @@ def _left_out(names: Sequence[str]) -> tuple[str, ...]:
     return (f"left out, as below {FAINT:g} of the largest of the same unit: {told}; --channels keeps what it names",)
 
 
-def _delay(run: Run) -> float:
+def known_delay(run: Run) -> float:
     """Of rig, actuators and the slowest sensor, as far as the definition tells them [s].
 
     So long is what the pulse did still on its way through the loop.

@@ -22,7 +22,7 @@ def console(error: bool = False) -> Any:
     return Console(stderr=error, markup=False, emoji=False)
 
 
-def with_progress(work: Any, *, quiet: bool) -> Any:
+def with_progress(work: Any, *, quiet: bool, doing: str = "rehearsing") -> Any:
     """Show a bar for long work on a terminal; nothing anywhere else."""
     screen = console(error=True)
     if quiet or not screen.is_terminal:
@@ -30,7 +30,7 @@ def with_progress(work: Any, *, quiet: bool) -> Any:
     from rich.progress import Progress
 
     with Progress(console=screen, transient=True) as bar:
-        task = bar.add_task("rehearsing", total=None)
+        task = bar.add_task(doing, total=None)
         return work(lambda done, total: bar.update(task, completed=done, total=total))
 
 

@@ -143,6 +143,10 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     made.add("slow", "How long ticks took, and settling in them.", partial(slow.motion, run))
     made.add("pace", PACE, partial(realtime_plots.pace, run))
     made.add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
+    cut = "Open loop of the code that ran, cut at its command"
+    several = ": eigenvalues, which decide on stability" if len(run.interface.actuators) > 1 else ""
+    made.add("poles", f"{cut}{several}; red and green: margins of phase and gain.", partial(plots.bode, run))
+    made.add("poles", f"{cut}{several}; where L itself is stable it must not encircle −1.", partial(plots.nyquist, run))
     made.add("excitation", "What drives the test.", partial(plots.excitation, run))
     inside = [name for name in run.signals if name.startswith("coupling.")]
     if not learning.learns(run):

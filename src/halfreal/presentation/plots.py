@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..runs.run import Run
+from ..stability.loci import Loci
+from ..stability.loci_figures import bode_figure, nyquist_figure
 from . import series
 from .phases import dress
 from .series import Display, closer_look, display, drawable, envelope, peak
@@ -343,6 +345,22 @@ def poles(run: Run) -> Figure:
     z_plane.set(xlabel="Re λ", ylabel="Im λ", xticks=(-1, -0.5, 0, 0.5, 1), yticks=(-1, -0.5, 0, 0.5, 1))
     _draw_s_plane(s_plane, found)
     return figure
+
+
+def bode(run: Run) -> Figure:
+    """Magnitude and phase of the open loop, with its margins."""
+    return bode_figure(_open_loop(run))
+
+
+def nyquist(run: Run) -> Figure:
+    """The open loop in the plane, with its margins."""
+    return nyquist_figure(_open_loop(run))
+
+
+def _open_loop(run: Run) -> Loci:
+    if run.stability is None or run.stability.open_loop is None:
+        raise NothingToPlotError("the run has no open loop; margins were not known, or halfreal was older")
+    return run.stability.open_loop
 
 
 def _pole_colour(magnitude: float) -> str:

@@ -26,6 +26,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /stability/frequency_hz, damping, magnitude      (p,)
     /stability/continuous                            where the delay equation of the loop is known: attributes text,
                           root_real, root_imaginary [1/s], and delay_margin [s] if it has one
+    /stability/open_loop  where margins are known: frequency_hz (f,), values (f, c) complex (r, i), the eigenvalues of
+                          the loop cut at its command; crossing_hz, lag_deg, harmful; gain_hz, gain_db; attribute text
 
 ``h5py.File(path)["channels/target"][:]`` is the target.  In the name of a channel's dataset ``/`` is written ``%2F``
 and ``%`` is written ``%25``, a name of dots only ends in ``%2E``, and no name is ``%``; the attribute ``name`` is the
@@ -57,16 +59,13 @@ import numpy as np
 
 from ..contracts.axes import Axes
 from ..errors import HalfrealError
-from ..runs.run import DelayEquation, Event, Run, Signal, Stability
-from . import after_run, live_layout, superblock
+from ..runs.run import Event, Run, Signal
+from . import after_run, live_layout, stability_group, superblock
+from .datasets import array, text_of
 from .whole_file import whole_file
 
 FORMAT = "halfreal run"
 FORMAT_VERSION = 2
-
-
-MARGINS = ("delay_margin", "critical_delay", "phase_margin_deg", "gain_margin_db")
-"""Of the stability: written where they are known."""
 
 
 SPECIMEN, ACCEPTED = "after/specimen_met", "after/accepted"
@@ -188,7 +187,7 @@ def write_header(run: Run, file: Any) -> None:
     head = file.attrs
     head["format"], head["format_version"] = FORMAT, FORMAT_VERSION
     for key in ("title", "kind", "outcome", "reason", "started"):
-        head[key] = _text(getattr(run, key), key)
+        head[key] = text_of(getattr(run, key), key)
     head["step"], head["seed"] = float(run.step), str(int(run.seed))
     head["axes"], head["drives"] = list(run.interface.names), run.interface.drives
     head["rotations"] = run.interface.rotations
@@ -198,18 +197,18 @@ def write_header(run: Run, file: Any) -> None:
         head["actuators"] = list(run.interface.moved_by)
 
     events = file.create_group("events")
-    _array(events, "time", np.array([event.time for event in run.events], dtype=float)).attrs["unit"] = "s"
+    array(events, "time", np.array([event.time for event in run.events], dtype=float)).attrs["unit"] = "s"
     _texts(events, "channel", [event.channel for event in run.events])
     _texts(events, "text", [event.text for event in run.events])
 
     definition = file.create_group("definition")
-    definition["toml"] = _text(run.definition_text, "definition_text")
-    definition["json"] = _text(json.dumps(run.definition, ensure_ascii=False, default=_plain), "definition")
+    definition["toml"] = text_of(run.definition_text, "definition_text")
+    definition["json"] = text_of(json.dumps(run.definition, ensure_ascii=False, default=_plain), "definition")
     _texts(file, "references", run.references)
     for key in FACTS:
         group = file.create_group(key)
         for name, value in getattr(run, key).items():
-            group.attrs[_text(name, key)] = _text(value, key)
+            group.attrs[text_of(name, key)] = text_of(value, key)
 
     group = file.create_group("judgement")
     group.attrs["verdict"] = run.verdict
@@ -217,36 +216,21 @@ def write_header(run: Run, file: Any) -> None:
         _texts(group, key, getattr(run, key))
     used = group.create_group("limits_used")
     for name, share in run.limits_used.items():
-        used.attrs[_text(name, "limits_used")] = float(share)
+        used.attrs[text_of(name, "limits_used")] = float(share)
 
     if run.stability is not None:
-        group = file.create_group("stability")
-        group.attrs["spectral_radius"] = float(run.stability.spectral_radius)
-        group.attrs["stable"] = bool(run.stability.stable)
-        group.attrs["text"] = _text(run.stability.text, "stability")
-        for key in MARGINS:
-            if getattr(run.stability, key) is not None:
-                group.attrs[key] = float(getattr(run.stability, key))
-        for key in ("frequency_hz", "damping", "magnitude"):
-            _array(group, key, getattr(run.stability, key))
-        equation = run.stability.continuous
-        if equation is not None:
-            inside = group.create_group("continuous")
-            inside.attrs["text"] = _text(equation.text, "stability")
-            inside.attrs["root_real"], inside.attrs["root_imaginary"] = equation.root.real, equation.root.imag
-            if equation.delay_margin is not None:
-                inside.attrs["delay_margin"] = float(equation.delay_margin)
+        stability_group.write(file.create_group("stability"), run.stability)
 
     for place, found in ((SPECIMEN, run.specimen_met), (ACCEPTED, run.accepted)):
         if found is not None:
-            file[place] = _text(after_run.written(found), place)
+            file[place] = text_of(after_run.written(found), place)
 
 
 def _write_data(run: Run, file: Any) -> None:
-    name_time(_array(file, "time", run.time))
+    name_time(array(file, "time", run.time))
     channels = file.create_group("channels", track_order=True)
     for name, signal in run.signals.items():
-        name_channel(_array(channels, escaped(name), signal.values), name, signal.unit)
+        name_channel(array(channels, escaped(name), signal.values), name, signal.unit)
 
 
 def name_time(dataset: Any) -> None:
@@ -254,27 +238,14 @@ def name_time(dataset: Any) -> None:
 
 
 def name_channel(dataset: Any, name: str, unit: str) -> None:
-    dataset.attrs["name"], dataset.attrs["unit"] = _text(name, "channel"), _text(unit, "unit")
-
-
-def _array(group: Any, name: str, values: np.ndarray) -> Any:
-    values = np.asarray(values)
-    # A chunk needs at least one value, and compressing a handful of them costs more than it saves.
-    packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True, "fletcher32": True}
-    return group.create_dataset(name, data=values, **(packed if values.size >= 64 else {}))
+    dataset.attrs["name"], dataset.attrs["unit"] = text_of(name, "channel"), text_of(unit, "unit")
 
 
 def _texts(group: Any, name: str, values: Any) -> None:
     import h5py
 
-    texts = np.array([_text(value, name) for value in values], dtype=object)
+    texts = np.array([text_of(value, name) for value in values], dtype=object)
     group.create_dataset(name, data=texts, dtype=h5py.string_dtype())
-
-
-def _text(value: str, what: str) -> str:
-    if "\0" in value:
-        raise ValueError(f"its {what} {value!r} contains a zero character, which HDF5 texts cannot hold; remove it")
-    return value
 
 
 def escaped(name: str) -> str:
@@ -350,7 +321,7 @@ def _read(file: Any, rows: int | None = None) -> Run:
         seed=int(head["seed"]),
         started=head["started"],
         interface=_axes(head),
-        stability=_stability(file["stability"]) if "stability" in file else None,
+        stability=stability_group.read(file["stability"]) if "stability" in file else None,
         verdict=_one_of("verdict", file["judgement"].attrs["verdict"]),
         reasons=tuple(file["judgement/reasons"].asstr()[()]),
         remedies=tuple(file["judgement/remedies"].asstr()[()]),
@@ -383,24 +354,6 @@ def _axes(head: Any) -> Axes:
 def _events(group: Any) -> tuple[Event, ...]:
     rows = zip(group["time"][()], group["channel"].asstr()[()], group["text"].asstr()[()], strict=True)
     return tuple(Event(float(time), channel, text) for time, channel, text in rows)
-
-
-def _stability(group: Any) -> Stability:
-    arrays: dict[str, Any] = {key: group[key][()] for key in ("frequency_hz", "damping", "magnitude")}
-    margins: dict[str, Any] = {key: float(group.attrs[key]) for key in MARGINS if key in group.attrs}
-    return Stability(
-        spectral_radius=float(group.attrs["spectral_radius"]),
-        stable=bool(group.attrs["stable"]),
-        text=group.attrs["text"],
-        continuous=_delay_equation(group["continuous"].attrs) if "continuous" in group else None,
-        **arrays,
-        **margins,
-    )
-
-
-def _delay_equation(facts: Any) -> DelayEquation:
-    margin = float(facts["delay_margin"]) if "delay_margin" in facts else None
-    return DelayEquation(facts["text"], complex(facts["root_real"], facts["root_imaginary"]), margin)
 
 
 def _one_of(field: str, value: str) -> Any:

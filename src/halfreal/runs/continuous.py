@@ -117,6 +117,12 @@ def delay_system(definition: Definition) -> DelaySystem:
     return continuous_loop(definition).delay_system()
 
 
+def has_delay_equation(definition: Definition) -> bool:
+    """Whether a delay equation describes the test: it runs in real time, and asks for displacements."""
+    in_real_time = definition.slow is None and definition.virtual.ticks_per_step == 1
+    return in_real_time and definition.targets == "displacement"
+
+
 def delay_equation(definition: Definition) -> DelayEquation | None:
     """Rightmost root and delay margin of the delay equation; None if the definition has none that is known."""
     try:

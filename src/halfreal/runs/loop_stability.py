@@ -53,6 +53,8 @@ class LoopStability:
     """Why the rig is unstable on its own, if it is."""
     margin_unknown: bool = False
     """Whether margins have a meaning, and could not be computed."""
+    open_loop: StateSpace | None = None
+    """What ``margin`` is of: L of the loop that runs, cut at its command."""
 
     @property
     def rig_lag(self) -> float | None:
@@ -98,12 +100,17 @@ def cut_loop(definition: Definition, smooth: bool = False) -> Loop:
     return loop
 
 
+def open_loop_of(definition: Definition) -> StateSpace:
+    """L of the loop that runs, cut at its command."""
+    try:
+        return open_loop(cut_loop(definition))
+    except NoSlopeError:
+        return open_loop(cut_loop(definition, smooth=True))
+
+
 def margin_of(definition: Definition) -> DelayMargin:
     """Exact margins of the open loop that runs."""
-    try:
-        return delay_margin(open_loop(cut_loop(definition)))
-    except NoSlopeError:
-        return delay_margin(open_loop(cut_loop(definition, smooth=True)))
+    return delay_margin(open_loop_of(definition))
 
 
 def loop_stability(definition: Definition) -> LoopStability:
@@ -111,8 +118,8 @@ def loop_stability(definition: Definition) -> LoopStability:
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, AT_REST)
     linearisation, virtual = linearised(definition, loop), definition.virtual
-    margin, critical, lag, unknown = None, None, None, None
-    if definition.slow is None and virtual.ticks_per_step == 1:
+    margin, critical, lag, unknown, opened = None, None, None, None, None
+    if without_margins(definition) is None:
         try:
             linearisation, cut, opened, answer = cut_and_measured(definition, linearisation)
             lag = rig_lag(definition, cut, answer)
@@ -129,13 +136,22 @@ def loop_stability(definition: Definition) -> LoopStability:
             f"{', '.join(linearisation.memory)}"
         )
     caveats += [part.caveat for part in (definition.rig, virtual) if part.caveat is not None]
-    if definition.slow is not None or virtual.ticks_per_step > 1:
-        caveats.append(SLOW if definition.slow is not None else SEVERAL)
+    if (why := without_margins(definition)) is not None:
+        caveats.append(why)
     if unknown is not None:
         caveats.append(unknown)
     fault = rig_fault(definition, loop) if definition.slow is None else None
     blind = unknown is not None and margin is None
-    return LoopStability(linearisation, margin, critical, tuple(caveats), lag, fault, blind)
+    return LoopStability(
+        linearisation, margin, critical, tuple(caveats), lag, fault, blind, None if margin is None else opened
+    )
+
+
+def without_margins(definition: Definition) -> str | None:
+    """Why the loop of a definition has no margins against a further delay; None if it has."""
+    if definition.slow is not None:
+        return SLOW
+    return SEVERAL if definition.virtual.ticks_per_step > 1 else None
 
 
 def cut_and_measured(

@@ -17,6 +17,7 @@ from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
 from ..kernels.loop import Loop
+from ..stability.loop_loci import loci_of
 from .build import build, needed_to_resume
 from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
@@ -179,6 +180,9 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
     if after is not None:
         text += f"; as adapted by the end of the test it is {after.summary()}"
     margin = before.margin if before.linearisation.stable else None
+    loci = None
+    if before.open_loop is not None and before.margin is not None:
+        loci = loci_of(before.open_loop, before.margin)
     return Stability(
         spectral_radius=linearisation.spectral_radius,
         stable=linearisation.stable,
@@ -190,6 +194,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
         critical_delay=before.critical_delay,
         phase_margin_deg=None if margin is None else finite(margin.phase_margin_deg),
         gain_margin_db=None if margin is None else finite(margin.gain_margin_db),
+        open_loop=loci,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..contracts.axes import Axes
+from ..stability.loci import Loci
 
 ONE_AXIS = Axes.numbered(1)
 Outcome = Literal["completed", "stopped", "tripped", "failed", "recording"]
@@ -64,6 +65,8 @@ class Stability:
     phase_margin_deg: float | None = None
     gain_margin_db: float | None = None
     continuous: DelayEquation | None = None
+    open_loop: Loci | None = None
+    """Its frequency response, cut at the command."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ class ElementMargins:
 
     def summary(self) -> str:
         """Both, for people."""
+        if np.isnan(self.delays).all():
+            return f"element by element the lines cannot be read; exact, of all channels together: {self.whole}"
         i, j = np.unravel_index(np.nanargmin(self.delays), self.delays.shape)
         read = f"{1e3 * self.least:.4g} ms (output {i + 1}, input {j + 1})" if np.isfinite(self.least) else "any delay"
         wrong = ", which is too much" if self.least > self.exact * (1 + 1e-9) else ""

@@ -149,11 +149,11 @@ def data_margins(loop: FRF) -> DataMargins:
     if loop.response.shape[1] != loop.response.shape[2]:
         shape = " × ".join(map(str, loop.response.shape[1:]))
         raise HalfrealError(f"a loop has as many outputs as inputs, and the response is {shape}; close it first")
-    found = [_of_one(loop.frequency_hz, branch) for branch in _branches(loop.response).T]
+    found = [_of_one(loop.frequency_hz, branch) for branch in branches(loop.response).T]
     return DataMargins(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
 
-def _branches(response: np.ndarray) -> np.ndarray:
+def branches(response: np.ndarray) -> np.ndarray:
     """Eigenvalues, (lines, channels), each column those that follow each other."""
     values = np.linalg.eigvals(response)
     for before, now in pairwise(values):

@@ -140,7 +140,7 @@ def curve(part: Part, omega: np.ndarray | None = None) -> Curve:
             return Curve(part.frequency_hz, part.response, part.unit, loop)
         return Curve(np.asarray(omega) / (2 * np.pi), part.at(omega), part.unit, loop)
     if omega is None:
-        omega = _smooth(lambda w: part.response(w).reshape(len(w), -1), _grid(part), largest=4000)
+        omega = smooth(lambda w: part.response(w).reshape(len(w), -1), _grid(part), largest=4000)
     response = part.response(omega)
     return Curve(np.asarray(omega) / (2 * np.pi), response, loop=_several_channels(part, response))
 
@@ -226,7 +226,7 @@ def encirclements(loop: Part, open_loop_unstable: int = 0) -> Encirclements:
             f"the open loop has a pole on the stability limit at {hz:.4g} Hz: its Nyquist curve runs through infinity "
             f"and cannot be counted without an indentation; delay_margin counts such loops from their poles"
         )
-    omega = _smooth(
+    omega = smooth(
         lambda w: _determinant(loop.response(w))[:, None], np.concatenate([[0.0], _grid(loop)]), largest=200_000
     )
     determinant = _determinant(loop.response(omega))
@@ -280,14 +280,16 @@ def _grid(loop: StateSpace | Delayed) -> np.ndarray:
     return np.unique(np.concatenate([np.geomspace(low, high, 200), around]))
 
 
-def _smooth(function: Callable[[np.ndarray], np.ndarray], omega: np.ndarray, largest: int) -> np.ndarray:
-    """Points added until no column turns or grows by more than ``TURN`` between two of them."""
+def smooth(
+    function: Callable[[np.ndarray], np.ndarray], omega: np.ndarray, largest: int, turn: float = TURN
+) -> np.ndarray:
+    """Points added until no column turns or grows by more than ``turn`` between two of them."""
     for _ in range(60):
         values = function(omega)
         ratio = np.log(np.where(values == 0, 1e-300, values))
         step = np.diff(ratio, axis=0)
         step = np.maximum(np.abs(np.angle(np.exp(1j * step.imag))), np.abs(step.real)).max(axis=1)
-        wide = np.flatnonzero((step > TURN) & (np.diff(omega) > 1e-13 * omega[1:]))
+        wide = np.flatnonzero((step > turn) & (np.diff(omega) > 1e-13 * omega[1:]))
         if wide.size == 0 or omega.size + wide.size > largest:
             break
         omega = np.insert(omega, wide + 1, (omega[wide] + omega[wide + 1]) / 2)
@@ -312,7 +314,7 @@ def _nyquist_axes(axes: Axes, values: np.ndarray, critical: float = -1.0) -> Non
 def eigenvalue_plot(response: Callable[[np.ndarray], np.ndarray], omega: np.ndarray, dt: float | None) -> Figure:
     """Eigenvalues of L(jω) in the plane and their moduli, around the frequencies ω [rad/s]."""
     high = 30 * omega.max() if dt is None else np.pi / dt
-    grid = _smooth(lambda w: np.linalg.eigvals(response(w)), np.geomspace(omega.min() / 30, high, 400), largest=4000)
+    grid = smooth(lambda w: np.linalg.eigvals(response(w)), np.geomspace(omega.min() / 30, high, 400), largest=4000)
     values = np.linalg.eigvals(response(grid))
     figure = new_figure(8.0, 3.8)
     circle, moduli = figure.subplots(1, 2)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .cycles.periodic_motion import PeriodicMotion as PeriodicMotion
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
+    from .open_loop.open_loop import Bode as Bode
+    from .open_loop.open_loop import Nyquist as Nyquist
+    from .poles.identified import Identified as Identified
+    from .poles.poles import LoopPoles as LoopPoles
     from .tuning.table import AxisFollowing as AxisFollowing
     from .tuning.table import TableTuning as TableTuning
     from .tuning.table import follows as follows
@@ -42,6 +46,9 @@ else:
             "cycles.hopf": "Hopf",
             "cycles.periodic_motion": "PeriodicMotion",
             "modal_analysis": "ModalAnalysis Mode",
+            "open_loop.open_loop": "Bode Nyquist",
+            "poles.identified": "Identified",
+            "poles.poles": "LoopPoles",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",
             "uncertainty.compensator_uncertainty": "CompensatorBands compensator_bands",

@@ -114,7 +114,7 @@ def chart(
 
     ``continuous`` takes the loop's continuous limit instead of the code that runs, for charts with the rig's delay.
     """
-    axes = _axis(definition, x, points[0]), _axis(definition, y, points[1])
+    axes = axis_of(definition, x, points[0]), axis_of(definition, y, points[1])
     places = [axis.place for axis in axes]
     if places[0] == places[1]:
         raise HalfrealError(f"both axes are '{places[0]}'; name two numbers")
@@ -125,7 +125,8 @@ def chart(
     return _with_grid(definition, axes, progress)
 
 
-def _axis(definition: Definition, wanted: Wanted, count: int) -> Axis:
+def axis_of(definition: Definition, wanted: Wanted, count: int) -> Axis:
+    """The axis of a number of the definition; up to twice its value if no range is given."""
     place = wanted if isinstance(wanted, str) else wanted[0]
     value = value_at(definition, place)
     quantity = quantity_at(definition, place)
@@ -137,7 +138,8 @@ def _axis(definition: Definition, wanted: Wanted, count: int) -> Axis:
     else:
         low, high = float(wanted[1]), float(wanted[2])
     if not low < high:
-        raise HalfrealError(f"the range of '{place}' goes from {low:g} to {high:g}; let it rise")
+        ends = f"from {units.text(low, unit)} to {units.text(high, unit)}"
+        raise HalfrealError(f"the range of '{place}' goes {ends}; let it rise")
     if count < 2:
         raise HalfrealError(f"{count} point(s) along '{place}' make no chart; give at least 2")
     return Axis(place, unit, np.linspace(low, high, count), value)

@@ -14,7 +14,7 @@ from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...kernels.loop import Loop
 from ...runs.build import build, plant
-from ...runs.continuous import delay_equation
+from ...runs.continuous import delay_equation, has_delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
@@ -64,9 +64,7 @@ class Examined:
     @cached_property
     def continuous(self) -> DelayEquation | None:
         """The loop in continuous time, a delay equation; None where it is not known."""
-        definition = self.definition
-        serves = definition.slow is None and definition.virtual.ticks_per_step == 1
-        return delay_equation(definition) if serves and definition.targets == "displacement" else None
+        return delay_equation(self.definition) if has_delay_equation(self.definition) else None
 
     @cached_property
     def nonlinear(self) -> Nonlinear | None:

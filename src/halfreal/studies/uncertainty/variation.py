@@ -28,6 +28,11 @@ class Variation:
         self._slots = [slot(definition, self._data, place) for place in self.places]
         self._definition = definition
 
+    @property
+    def whole(self) -> tuple[bool, ...]:
+        """Which of the numbers are whole ones."""
+        return tuple(isinstance(holder[key], int) for holder, key in self._slots)
+
     def at(self, values: Sequence[float] | np.ndarray) -> Definition:
         """The variant with these values [SI]; ``DefinitionError`` if it is not a valid definition."""
         for (holder, key), value in zip(self._slots, values, strict=True):

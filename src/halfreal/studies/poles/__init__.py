@@ -1,0 +1,1 @@
+"""Poles of the loop that runs, over any number of a definition."""
