@@ -1,0 +1,380 @@
+"""Parameters of a definition's own rig from records, with confidence intervals: an output-error fit.
+
+The rig of the definition is run under the recorded commands (``played_rig.py``), and its parameters θ are those for
+which what it measures, y(θ), comes closest to what was measured, y, on all channels c of displacement and force:
+
+    e_c(t) = y_c(t) − y_c(t; θ) − b_c,        minimise Σ_c Σ_t e_c(t)²/σ_c²
+
+b_c, the offset of a sensor, and σ_c, the rms of what is left, are estimated too.  Under noise of the sensors this is
+the maximum-likelihood estimate (L. Ljung, System Identification: Theory for the User, 2nd ed., Prentice Hall 1999,
+section 7.5).  Commands are known exactly, so that noise does not bias it, in a closed loop either.
+
+Intervals do not rely on what is left being white: with J = ∂y/∂θ and scores g_t = Σ_c J_c(t) e_c(t)/σ_c²,
+
+    Σ = (JᵀJ)⁻¹ S (JᵀJ)⁻¹,         S the long-run covariance of g (``felt_specimen.long_run``)
+
+and 95 % are ± t Σ_ii^½.  A parameter whose interval reaches 0, or that changes nothing measured, is not told by the
+records: it is kept as it was given, the others are fitted anew, and it is said what it cannot be told apart from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..definition.definition import Definition
+from ..definition.faults import DefinitionError
+from .felt_specimen import PARZEN, WINDOW_CYCLES, long_run
+from .played_rig import measured_by_model
+from .rig_record import NotIdentifiableError, RigRecord
+from .sought import Sought, shifted_delay
+
+CONFIDENCE = 0.95
+REWEIGHTED = 2
+"""Times that the noise of the channels is estimated anew."""
+SLIGHT = 1e-5
+"""Change of a parameter, in its scale, for a slope."""
+NODE = 0.02
+"""Steps around whole ones within which a delay is tried on both sides: where a rig changes over to other samples of its
+command, what it measures has a small jump."""
+LEAST_NOISE = 1e-7
+"""Of a channel over its rms: no record is known better."""
+POOR, COLOURED = 0.05, 0.3
+"""Share of what was measured that is left by a fit, and its correlation from sample to sample: beyond both it is no
+noise, and other values are tried as a start."""
+FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
+"""Times the given value, for other starts."""
+ALIKE = 0.95
+"""Correlation of two estimates that are told as depending on each other."""
+LEAST_WIDTH = 1e-6
+"""Half of an interval over the value, at least: a simulation without noise is known no better."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A parameter as records tell it, or why they do not."""
+
+    sought: Sought
+    value: float
+    half_width: float
+    """Half of the 95 % interval; inf if it is not told."""
+    why_not: str = ""
+    """Why the records do not tell it; it is then kept as it was given."""
+
+    @property
+    def told(self) -> bool:
+        return not self.why_not
+
+    @property
+    def low(self) -> float:
+        return max(self.value - self.half_width, self.sought.least)
+
+    @property
+    def high(self) -> float:
+        return min(self.value + self.half_width, self.sought.most)
+
+
+@dataclass(frozen=True)
+class RigFit:
+    """The parameters of a rig."""
+
+    parameters: tuple[Fitted, ...]
+    definition: Definition
+    """With the rig as it was found."""
+    left: np.ndarray
+    """RMS of what the fit leaves on each channel, displacements first, then forces [m or rad, N or N m]."""
+    share: np.ndarray
+    """The same over the rms of what was measured."""
+    residuals: tuple[np.ndarray, ...]
+    """Of each record, (samples, channels)."""
+    depend: tuple[tuple[str, str, float], ...] = ()
+    """Estimates that depend on each other, and their correlation."""
+    samples: int = 0
+
+
+@dataclass
+class _Problem:
+    """Records, and what is sought in them."""
+
+    definition: Definition
+    records: Sequence[RigRecord]
+    evaluations: int = 0
+    measured: list[np.ndarray] = field(init=False)
+    scale: np.ndarray = field(init=False)
+    """RMS of the channels."""
+
+    def __post_init__(self) -> None:
+        self.measured = [np.hstack([one.displacement, one.force])[one.kept] for one in self.records]
+        self.measured = [one - one.mean(axis=0) for one in self.measured]
+        self.scale = np.sqrt(np.mean(np.vstack(self.measured) ** 2, axis=0))
+        self.scale[self.scale == 0.0] = 1.0
+
+    def changed(self, sought: Sequence[Sought], values: np.ndarray) -> Definition:
+        places = {k: v for one, value in zip(sought, values, strict=True) for k, v in one.at(float(value)).items()}
+        return self.definition.with_values(places) if places else self.definition
+
+    def left(self, sought: Sequence[Sought], values: np.ndarray) -> np.ndarray:
+        """y − y(θ) − b, (samples of all records, channels)."""
+        test = self.changed(sought, values)
+        self.evaluations += 1
+        parts = []
+        for record, own in zip(self.records, self.measured, strict=True):
+            model = measured_by_model(test, record)[record.kept]
+            parts.append(own - (model - model.mean(axis=0)))
+        return np.vstack(parts)
+
+
+def fit_rig(
+    definition: Definition,
+    records: Sequence[RigRecord],
+    sought: Sequence[Sought],
+    said: Callable[[str], None] = lambda text: None,
+) -> RigFit:
+    """Fit what is sought to all records together; what they do not tell is kept as the definition has it."""
+    problem = _Problem(definition, records)
+    left_out: list[Fitted] = []
+    active = list(sought)
+    start = np.array([one.start for one in active])
+    best, noise = start, problem.scale.copy()
+    fitted: list[Fitted] = []
+    depend: tuple[tuple[str, str, float], ...] = ()
+    while active:
+        said(f"fitting {', '.join(one.name for one in active)}")
+        best, noise = _fitted(problem, active, best)
+        half, correlation = _intervals(problem, active, best, noise)
+        fitted = [Fitted(one, float(v), float(h)) for one, v, h in zip(active, best, half, strict=True)]
+        worst = _least_known(fitted)
+        if worst is None:
+            depend = _dependent(active, correlation)
+            break
+        left_out.append(_not_told(fitted, worst, correlation))
+        active.pop(worst)
+        best = np.delete(best, worst)
+        fitted = []
+    left = problem.left(active, best)
+    order = {one.name: i for i, one in enumerate(sought)}
+    found = sorted([*fitted, *left_out], key=lambda one: order[one.sought.name])
+    sizes = np.cumsum([len(one) for one in problem.measured])[:-1]
+    rms = np.sqrt(np.mean(left**2, axis=0))
+    return RigFit(
+        tuple(found),
+        problem.changed(active, best),
+        rms,
+        rms / problem.scale,
+        tuple(np.split(left, sizes)),
+        depend,
+        len(left),
+    )
+
+
+def _fitted(problem: _Problem, sought: Sequence[Sought], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The best values and the noise of each channel."""
+    start = _aligned(problem, sought, start)
+    best = _least_squares(problem, sought, start, problem.scale)
+    if _is_poor(problem, sought, best):
+        best = _other_starts(problem, sought, best)
+    noise = problem.scale
+    for _ in range(REWEIGHTED):
+        noise = _noise(problem, sought, best)
+        best = _least_squares(problem, sought, best, noise)
+    best = _across_a_node(problem, sought, best, noise)
+    return best, _noise(problem, sought, best)
+
+
+def _across_a_node(
+    problem: _Problem, sought: Sequence[Sought], best: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """The better of the fits on both sides of a whole number of steps, if the delay is near one."""
+    i = next((i for i, one in enumerate(sought) if one.is_delay), None)
+    step = problem.records[0].step
+    if i is None or abs(best[i] - step * round(best[i] / step)) > NODE * step:
+        return best
+    node = step * round(best[i] / step)
+    side = NODE * step * (1.0 if best[i] < node else -1.0)
+    if node + side < sought[i].least:
+        return best
+    other = _least_squares(problem, sought, _with(best, i, node + side), noise)
+    return min((best, other), key=lambda one: float(np.sum((problem.left(sought, one) / noise) ** 2)))
+
+
+def _noise(problem: _Problem, sought: Sequence[Sought], values: np.ndarray) -> np.ndarray:
+    rms = np.sqrt(np.mean(problem.left(sought, values) ** 2, axis=0))
+    return np.asarray(np.maximum(rms, LEAST_NOISE * problem.scale))
+
+
+def _share(problem: _Problem, sought: Sequence[Sought], values: np.ndarray) -> float:
+    """Largest rms of what is left over that of what was measured."""
+    try:
+        left = problem.left(sought, values)
+    except DefinitionError:
+        return float("inf")
+    rms = np.sqrt(np.mean(left**2, axis=0)) / problem.scale
+    return float(rms.max()) if np.all(np.isfinite(rms)) else float("inf")
+
+
+def _is_poor(problem: _Problem, sought: Sequence[Sought], values: np.ndarray) -> bool:
+    left = problem.left(sought, values)
+    power = np.mean(left**2, axis=0)
+    alike = np.mean(left[1:] * left[:-1], axis=0) > COLOURED * power
+    return bool(np.any(alike & (np.sqrt(power) > POOR * problem.scale)))
+
+
+def _other_starts(problem: _Problem, sought: Sequence[Sought], best: np.ndarray) -> np.ndarray:
+    """The best of fits from other values, one parameter after another."""
+    least = _share(problem, sought, best)
+    for i, one in enumerate(sought):
+        trials = [_aligned(problem, sought, _with(best, i, factor * one.start)) for factor in FACTORS]
+        trials = [trial for trial in trials if one.least <= trial[i] <= one.most]
+        if not trials or one.start == 0.0:
+            continue
+        nearest = min(trials, key=lambda trial: _share(problem, sought, trial))
+        found = _least_squares(problem, sought, nearest, problem.scale)
+        share = _share(problem, sought, found)
+        if share < least:
+            best, least = found, share
+    return best
+
+
+def _with(values: np.ndarray, i: int, value: float) -> np.ndarray:
+    changed = values.copy()
+    changed[i] = value
+    return changed
+
+
+def _aligned(problem: _Problem, sought: Sequence[Sought], values: np.ndarray) -> np.ndarray:
+    """With the delay, if one is sought, moved by the shift at which model and record correlate best."""
+    i = next((i for i, one in enumerate(sought) if one.is_delay), None)
+    if i is None:
+        return values
+    try:
+        left = problem.left(sought, values)
+    except DefinitionError:
+        return values
+    measured = np.vstack(problem.measured)
+    n = measured.shape[1] // 2
+    step = problem.records[0].step
+    moved = shifted_delay(measured[:, :n] - left[:, :n], measured[:, :n], int(sought[i].most / step)) * step
+    trial = _with(values, i, float(np.clip(values[i] + moved, sought[i].least, sought[i].most)))
+    return trial if _share(problem, sought, trial) < _share(problem, sought, values) else values
+
+
+def _least_squares(
+    problem: _Problem, sought: Sequence[Sought], start: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    from scipy.optimize import least_squares
+
+    scale = np.array([one.scale for one in sought])
+    low, high = (np.array([getattr(one, end) for one in sought]) / scale for end in ("least", "most"))
+
+    def residual(z: np.ndarray) -> np.ndarray:
+        try:
+            left = problem.left(sought, z * scale) / noise
+        except DefinitionError:
+            left = np.full((sum(map(len, problem.measured)), noise.size), 1e6)
+        return np.asarray(np.clip(np.nan_to_num(left, nan=1e6), -1e6, 1e6).ravel())
+
+    def slopes(z: np.ndarray) -> np.ndarray:
+        return _slopes(problem, sought, z * scale, noise).reshape(-1, len(sought)) * scale
+
+    inside = np.clip(start / scale, low + 1e-9, high - 1e-9)
+    found = least_squares(residual, inside, jac=slopes, bounds=(low, high), xtol=1e-9, ftol=1e-10, max_nfev=40)
+    return np.asarray(found.x * scale)
+
+
+def _slopes(
+    problem: _Problem, sought: Sequence[Sought], values: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """∂e/∂θ by central differences within the bounds, (samples, channels, parameters), over the noise."""
+    columns = []
+    for i, one in enumerate(sought):
+        step = SLIGHT * max(abs(values[i]), 0.1 * one.scale, one.smallest)
+        ends = min(values[i] + step, one.most), max(values[i] - step, one.least)
+        above, below = (problem.left(sought, _with(values, i, end)) for end in ends)
+        columns.append((above - below) / (ends[0] - ends[1]) / noise)
+    return np.stack(columns, axis=-1)
+
+
+def _intervals(
+    problem: _Problem, sought: Sequence[Sought], values: np.ndarray, noise: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Half-widths of the 95 % intervals, and the correlation of the estimates."""
+    from scipy.special import stdtrit
+
+    left = problem.left(sought, values) / noise
+    slopes = _slopes(problem, sought, values, noise)
+    n, size = len(left), np.sqrt(np.sum(slopes**2, axis=(0, 1)))
+    half = np.full(len(sought), np.inf)
+    correlation = np.eye(len(sought))
+    moves = size * np.array([max(abs(v), one.scale) for v, one in zip(values, sought, strict=True)])
+    alive = moves > 1e-9 * np.sqrt(n)
+    if not alive.any():
+        return half, correlation
+    scaled = slopes[:, :, alive] / size[alive]
+    lags = max(WINDOW_CYCLES * _cycle(problem), 8.0)
+    freedom = n / (PARZEN * lags) - alive.sum()
+    if freedom < 2.0:
+        raise NotIdentifiableError(
+            f"the records hold {n / (lags / WINDOW_CYCLES):.1f} cycles of motion, too few for {int(alive.sum())} "
+            f"parameter(s); at least {PARZEN * WINDOW_CYCLES * (2 + alive.sum()):.0f} are needed: record longer, or "
+            "seek fewer (--parameter)"
+        )
+    normal = np.einsum("tci,tcj->ij", scaled, scaled)
+    inverse = np.linalg.pinv(normal, rcond=1e-13, hermitian=True)
+    scores = np.einsum("tci,tc->ti", scaled, left)
+    spread = inverse @ (n * long_run(scores, lags)) @ inverse * n / max(n - alive.sum(), 1)
+    deviation = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    known = float(stdtrit(freedom, 0.5 * (1.0 + CONFIDENCE))) * deviation / size[alive]
+    least = LEAST_WIDTH * np.abs(values[alive])
+    half[alive] = np.maximum(known, least)
+    singular = np.linalg.eigvalsh(normal)
+    if singular[0] < 1e-12 * singular[-1]:  # a direction that nothing tells: those in it are not known
+        blind = np.abs(np.linalg.eigh(normal)[1][:, 0]) > 0.1
+        half[np.flatnonzero(alive)[blind]] = np.inf
+    white = np.linalg.pinv(normal, hermitian=True)
+    root = np.sqrt(np.maximum(np.diag(white), 1e-300))
+    correlation[np.ix_(alive, alive)] = white / np.outer(root, root)
+    return half, correlation
+
+
+def _cycle(problem: _Problem) -> float:
+    """Samples in a cycle of the commands, in the mean."""
+    moved = [one.commands[one.kept] - one.commands[one.kept].mean(axis=0) for one in problem.records]
+    power = sum(float(np.sum(one**2)) for one in moved)
+    rate = sum(float(np.sum(np.diff(one, axis=0) ** 2)) for one in moved)
+    return float(2 * np.pi * np.sqrt(power / max(rate, 1e-300)))
+
+
+def _least_known(fitted: Sequence[Fitted]) -> int | None:
+    """Which parameter is known least, of those that are not known; None if all are."""
+    share = [one.half_width / max(abs(one.value), one.sought.smallest, 1e-300) for one in fitted]
+    worst = int(np.argmax(share))
+    return worst if share[worst] >= 1.0 else None
+
+
+def _not_told(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> Fitted:
+    """A parameter that is kept as it was given, and why."""
+    one = fitted[which]
+    others = [i for i in range(len(fitted)) if i != which]
+    nearest = max(others, key=lambda i: abs(correlation[which, i]), default=None)
+    if not np.isfinite(one.half_width) and (nearest is None or abs(correlation[which, nearest]) < ALIKE):
+        why = "nothing that was measured depends on it here"
+    elif nearest is not None and abs(correlation[which, nearest]) > ALIKE:
+        other = fitted[nearest].sought.name
+        why = f"cannot be told apart from {other} (correlation {correlation[which, nearest]:.3f}): excite a wider band"
+    else:
+        why = (
+            f"{one.sought.text(one.value)} ± {one.sought.text(one.half_width)} cannot be told from 0: too small, or "
+            "not excited enough"
+        )
+    return Fitted(one.sought, one.sought.given, np.inf, why)
+
+
+def _dependent(sought: Sequence[Sought], correlation: np.ndarray) -> tuple[tuple[str, str, float], ...]:
+    found = []
+    for i, one in enumerate(sought):
+        for j in range(i):
+            if abs(correlation[i, j]) > ALIKE:
+                found.append((sought[j].name, one.name, float(correlation[i, j])))
+    return tuple(found)
