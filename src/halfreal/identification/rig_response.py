@@ -63,8 +63,8 @@ class RigResponse:
         return float(-np.angle(self.fit.response(np.array([omega]))[0]) / omega)
 
 
-def rig_response(record: RigRecord, axis: int) -> RigResponse:
-    """The response on an axis, counted from 0; refused if its command does not move it."""
+def rig_response(record: RigRecord, axis: int, *, fitted: bool = True) -> RigResponse:
+    """The response on an axis, counted from 0, ``fitted`` or not; refused if its command does not move it."""
     name = record.run.interface.names[axis]
     column = record.run.column("command", axis)
     if column is None or not np.ptp(record.commands[record.kept, column]) > 0.0:
@@ -84,6 +84,8 @@ def rig_response(record: RigRecord, axis: int) -> RigResponse:
             f"{bad[-1]:.3g} Hz, and are not fitted: noise, or a rig that is not linear; move more, or record longer"
         )
     fit, half = None, float("nan")
+    if not fitted:
+        return RigResponse(name, lines.unit, lines, used, None, half)
     if used.sum() >= FEWEST_LINES:
         late = max(shifted_delay(command[:, None], moved[:, None], command.size // 4), 0)
         fit, half = _rational(lines, used, (2 * late + 10) * record.step)
