@@ -60,7 +60,7 @@ def identify(
         typer.Option(metavar="LENGTH", help="Rms of a multisine, peak of a chirp, as '0.5 mm'; else from the limits."),
     ] = "",
     band: Annotated[
-        str, typer.Option(metavar="LOW..HIGH", help="As in '0.5 Hz .. 30 Hz'; to 1/20 of the sampling rate otherwise.")
+        str, typer.Option(metavar="LOW..HIGH", help="As in '0.5 Hz .. 30 Hz'; 0.25 Hz to 50 Hz or less if left out.")
     ] = "",
     duration: Annotated[str, typer.Option(metavar="TIME", help="As in '60 s'; 40 s if left out.")] = "",
     axis: Annotated[

@@ -49,7 +49,7 @@ FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 ALIKE = 0.95
 """Correlation of two estimates that are told as depending on each other."""
 LEAST_WIDTH = 1e-6
-"""Half of an interval over the value, at least: a simulation without noise is known no better."""
+"""Half of an interval over the value, or over its scale, at least: a simulation without noise is known no better."""
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ def _intervals(
     spread = inverse @ (n * long_run(scores, lags)) @ inverse * n / max(n - alive.sum(), 1)
     deviation = np.sqrt(np.maximum(np.diag(spread), 0.0))
     known = float(stdtrit(freedom, 0.5 * (1.0 + CONFIDENCE))) * deviation / size[alive]
-    least = LEAST_WIDTH * np.abs(values[alive])
+    least = LEAST_WIDTH * np.array([max(abs(v), one.scale) for v, one in zip(values, sought, strict=True)])[alive]
     half[alive] = np.maximum(known, least)
     singular = np.linalg.eigvalsh(normal)
     if singular[0] < 1e-12 * singular[-1]:  # a direction that nothing tells: those in it are not known

@@ -83,7 +83,8 @@ def _parameters(parameters: tuple[Fitted, ...]) -> list[str]:
     for one in parameters:
         sought = one.sought
         given = sought.text(sought.given) if sought.given else "—"
-        bounds = f"{sought.text(sought.least)} to {sought.text(sought.most)}"
+        ends = [sought.text(end) if np.isfinite(end) else "any" for end in (sought.least, sought.most)]
+        bounds = " to ".join(ends) if ends != ["any", "any"] else "any"
         if not one.told:
             rows.append([sought.name, given, "—", "not told", bounds])
             continue
@@ -187,7 +188,7 @@ def _draw(panels: Any, one: OnAxis, first: bool, named: bool) -> None:
         offset = 360.0 * np.round(np.nanmedian(phase - angle) / 360.0) if used.any() else 0.0
         turned.plot(hz, angle + offset, style, color=colour)
         misfit.semilogy(hz, np.where(used, np.abs(value / fitted - 1.0), np.nan), ".", color=colour, markersize=3)
-    misfit.semilogy(hz, np.where(used, band, np.nan), color=QUIET, linewidth=0.8, label="95 % of the measured one")
+    misfit.semilogy(hz, np.where(used, band, np.nan), color=QUIET, linewidth=0.8, label="95 % uncertainty of the measured")
     coherence.plot(hz, response.lines.coherence, ".", color=TARGET, markersize=3)
     coherence.axhline(LEAST_COHERENCE, color=QUIET, linewidth=0.8, linestyle="--")
     coherence.set_ylim(min(0.75, float(response.lines.coherence.min())), 1.01)
@@ -199,8 +200,8 @@ def _draw(panels: Any, one: OnAxis, first: bool, named: bool) -> None:
     size.set_ylim(0.0, None)
     misfit.set_xlabel("frequency [Hz]")
     if first:
-        size.set_ylabel(response.unit)
-        turned.set_ylabel("°")
+        size.set_ylabel(f"gain [{response.unit}]")
+        turned.set_ylabel("phase [°]")
         size.legend(loc="best")
         misfit.legend(loc="best")
 

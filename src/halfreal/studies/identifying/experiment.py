@@ -1,12 +1,13 @@
 """An identification experiment that the limits of a test allow: a small multisine or chirp on one axis.
 
-What is not given is chosen: a band up to a twentieth of the sampling rate, five periods of a multisine (the first one
+What is not given is chosen: a band up to 50 Hz or a twentieth of the sampling rate, five periods of a multisine (the first one
 settles), and the amplitude that uses a part of the limit that binds first, as a rehearsal on the definition's own rig
 shows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,8 +25,8 @@ SignalKind = Literal["multisine", "chirp"]
 PERIOD, PERIODS = 8.0, 5
 """Of a multisine [s], and how often it is repeated."""
 MOST_LINES = 900
-HIGHEST = 0.05
-"""Of the sampling rate: up to which a rig is moved."""
+HIGHEST, HIGHEST_HZ = 0.05, 50.0
+"""Of the sampling rate, and in Hz: up to which a rig is moved if no band is given."""
 USED = 0.25
 """Part of the limit that binds first which an experiment uses, where no amplitude is given."""
 TRIED = 1e-4
@@ -64,7 +65,7 @@ def plan(
             "an experiment commands each axis in real time, and this test has passive axes, [kinematics] or [slow]; "
             "identify it from records (--run)"
         )
-    low, high = band or (2.0 / PERIOD, HIGHEST / step)
+    low, high = band or (2.0 / PERIOD, min(HIGHEST / step, HIGHEST_HZ))
     _check_band(low, high, step)
     period = min(PERIOD, MOST_LINES / (high - low))
     period = step * max(round(period / step), 16)
@@ -97,7 +98,8 @@ def _check_band(low: float, high: float, step: float) -> None:
     half = 0.5 / step
     if not 0.0 < low < high < half:
         raise HalfrealError(
-            f"a band from {low:g} to {high:g} Hz; it must rise, from above 0 to below half the sampling rate, {half:g} Hz"
+            f"a band from {low:g} to {high:g} Hz; it must rise, from above 0 to below half the sampling rate, {half:g} "
+            "Hz"
         )
 
 
@@ -107,9 +109,8 @@ def _excitation(signal: SignalKind, size: float, low: float, high: float, period
     return Random(displacement=size, frequency=low, to=high, period=period, ramp=min(0.5, 0.5 * period))
 
 
-def _allowed(made: object) -> tuple[float, str]:
+def _allowed(made: Callable[[float], Definition]) -> tuple[float, str]:
     """The amplitude that uses its part of the limit that binds first, and which limit that is."""
-    assert callable(made)
     size, name, share = TRIED, "", 0.0
     for _ in range(4):  # noise has its share at small amplitudes, and what is not linear at all
         run: Run = rehearse(made(size))

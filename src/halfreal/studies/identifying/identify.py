@@ -119,7 +119,7 @@ def _of_fit(definition: Definition, fit: RigFit) -> list[str]:
     """What the fit leaves, where that is more than noise, and what depends on each other."""
     notes, axes, sensors = [], definition.interface, definition.rig.known_sensors
     noise = np.zeros(2 * len(axes)) if sensors is None else sensors.scatter(axes, 1.0)
-    names = [*(f"displacement{_on(axes, i)}" for i in range(len(axes))), *(f"force{_on(axes, i)}" for i in range(len(axes)))]
+    names = [f"{what}{_on(axes, i)}" for what in ("displacement", "force") for i in range(len(axes))]
     of = [*axes.units("m"), *axes.units("N")]
     for i, name in enumerate(names):
         if fit.share[i] > MATTERS and fit.left[i] > MORE_THAN_NOISE * noise[i]:
@@ -129,10 +129,11 @@ def _of_fit(definition: Definition, fit: RigFit) -> list[str]:
                 f"rms, where {beside} (rig.sensors): there is more in the rig than [rig] describes, and the intervals "
                 "do not count it"
             )
-    for one, other, size in fit.depend:
+    if fit.depend:
+        pairs = sorted(fit.depend, key=lambda one: -abs(one[2]))
+        told = "; ".join(f"{one} and {other} ({size:.3f})" for one, other, size in pairs)
         notes.append(
-            f"{one} and {other} depend on each other (correlation {size:.3f}): they fit together only; a wider band "
-            "tells them apart"
+            f"depend on each other, and fit together only (correlation): {told}; a wider band tells them apart better"
         )
     for one in fit.parameters:
         if one.told and _at_bound(one):
