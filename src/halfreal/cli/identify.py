@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -81,7 +82,8 @@ def identify(
         typer.Option("--output", "-o", metavar="NEW.toml", help="Definition; TEST.identified.toml if left out."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="PICTURE.png", help="Or .svg; beside the definition if left out.")
+        Path | None,
+        typer.Option("--picture", metavar="PICTURE.png", help="Or .svg; beside the definition if left out."),
     ] = None,
     operator: OperatorName = "",
     specimen: SpecimenName = "",
@@ -111,14 +113,13 @@ def identify(
 
         size = parse(amplitude, "m") if amplitude else None
         length = parse(duration, "s") if duration else None
-        low_high = read_band(band)
-        plans = []
+        low, high = read_band(band)
+        wished = None if low is None or high is None else (low, high)
         with console(error=True).status("choosing the experiment"), refused():
-            for one in _axes(definition, axis):
-                wished = None if low_high[0] is None or low_high[1] is None else (low_high[0], low_high[1])
-                plans.append(
-                    plan(definition, one, signal=signal, amplitude=size, band=wished, duration=length)
-                )
+            plans = [
+                plan(definition, one, signal=signal, amplitude=size, band=wished, duration=length)
+                for one in _axes(definition, axis)
+            ]
         about = said_of(operator, specimen, calibration, note)
         runs = _experiments(path, plans, with_rig or on_rig, with_rig, start, about, as_json, force)
     else:
@@ -126,36 +127,30 @@ def identify(
     _tell(path, text, definition, runs, wanted, target, drawn, as_json, force)
 
 
-def refused():  # type: ignore[no-untyped-def]
+@contextmanager
+def refused() -> Iterator[None]:
     """A record or an experiment that tells nothing ends with the exit code for no."""
-    from contextlib import contextmanager
+    from ..identification.rig_record import NotIdentifiableError
 
-    @contextmanager
-    def ends():  # type: ignore[no-untyped-def]
-        from ..identification.rig_record import NotIdentifiableError
-
-        try:
-            yield
-        except NotIdentifiableError as error:
-            typer.echo(str(error), err=True)
-            raise typer.Exit(NO) from None
-
-    return ends()
+    try:
+        yield
+    except NotIdentifiableError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(NO) from None
 
 
 def _wanted(text: str, definition: Definition) -> Wanted:
     """A place, and its bounds if there are any."""
-    from ..definition.uncertainty import quantity_at
+    from ..identification.sought import quantity_of_rig
     from ..units import parse
 
     place, equals, bounds = (part.strip() for part in text.partition("="))
+    unit = quantity_of_rig(definition, place).number.unit
     if not equals:
         return place, None, None
     low, dots, high = (part.strip() for part in bounds.partition(".."))
     if not dots:
         stop(f"'{text}': write bounds as in 'rig.actuator.delay = 1 ms .. 20 ms'")
-    there = quantity_at(definition, place)
-    unit = "1" if there is None else there.number.unit
     return place, parse(low, unit), parse(high, unit)
 
 
@@ -238,7 +233,10 @@ def _tell(
     if found.definition is not None:
         write_changed(target, text, definition, found.definition, path, force)
     if as_json:
-        files = {"definition": str(target) if found.definition else None, "picture": str(picture) if found.axes else None}
+        files = {
+            "definition": str(target) if found.definition else None,
+            "picture": str(picture) if found.axes else None,
+        }
         typer.echo(json.dumps(finite({"title": definition.title, **as_numbers(found), **files}), indent=2))
     else:
         typer.echo("\n".join([definition.title, *as_text(found)]))

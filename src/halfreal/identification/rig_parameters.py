@@ -48,6 +48,8 @@ FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 """Times the given value, for other starts."""
 ALIKE = 0.95
 """Correlation of two estimates that are told as depending on each other."""
+AT_END = 1e-6
+"""Distance from the end of its range, in its scale, at which a parameter stands there."""
 LEAST_WIDTH = 1e-6
 """Half of an interval over the value, or over its scale, at least: a simulation without noise is known no better."""
 
@@ -66,6 +68,12 @@ class Fitted:
     @property
     def told(self) -> bool:
         return not self.why_not
+
+    @property
+    def at_end(self) -> bool:
+        """Whether it stands at the end of the range in which it was sought, other than at 0."""
+        ends = [end for end in (self.sought.least, self.sought.most) if np.isfinite(end) and end != 0.0]
+        return any(abs(self.value - end) <= AT_END * self.sought.scale for end in ends)
 
     @property
     def low(self) -> float:
@@ -183,9 +191,7 @@ def _fitted(problem: _Problem, sought: Sequence[Sought], start: np.ndarray) -> t
     return best, _noise(problem, sought, best)
 
 
-def _across_a_node(
-    problem: _Problem, sought: Sequence[Sought], best: np.ndarray, noise: np.ndarray
-) -> np.ndarray:
+def _across_a_node(problem: _Problem, sought: Sequence[Sought], best: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """The better of the fits on both sides of a whole number of steps, if the delay is near one."""
     i = next((i for i, one in enumerate(sought) if one.is_delay), None)
     step = problem.records[0].step
@@ -260,9 +266,7 @@ def _aligned(problem: _Problem, sought: Sequence[Sought], values: np.ndarray) ->
     return trial if _share(problem, sought, trial) < _share(problem, sought, values) else values
 
 
-def _least_squares(
-    problem: _Problem, sought: Sequence[Sought], start: np.ndarray, noise: np.ndarray
-) -> np.ndarray:
+def _least_squares(problem: _Problem, sought: Sequence[Sought], start: np.ndarray, noise: np.ndarray) -> np.ndarray:
     from scipy.optimize import least_squares
 
     scale = np.array([one.scale for one in sought])
@@ -276,16 +280,14 @@ def _least_squares(
         return np.asarray(np.clip(np.nan_to_num(left, nan=1e6), -1e6, 1e6).ravel())
 
     def slopes(z: np.ndarray) -> np.ndarray:
-        return _slopes(problem, sought, z * scale, noise).reshape(-1, len(sought)) * scale
+        return np.asarray(_slopes(problem, sought, z * scale, noise).reshape(-1, len(sought)) * scale)
 
     inside = np.clip(start / scale, low + 1e-9, high - 1e-9)
     found = least_squares(residual, inside, jac=slopes, bounds=(low, high), xtol=1e-9, ftol=1e-10, max_nfev=40)
     return np.asarray(found.x * scale)
 
 
-def _slopes(
-    problem: _Problem, sought: Sequence[Sought], values: np.ndarray, noise: np.ndarray
-) -> np.ndarray:
+def _slopes(problem: _Problem, sought: Sequence[Sought], values: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """∂e/∂θ by central differences within the bounds, (samples, channels, parameters), over the noise."""
     columns = []
     for i, one in enumerate(sought):
@@ -348,6 +350,9 @@ def _cycle(problem: _Problem) -> float:
 
 def _least_known(fitted: Sequence[Fitted]) -> int | None:
     """Which parameter is known least, of those that are not known; None if all are."""
+    stuck = next((i for i, one in enumerate(fitted) if one.at_end), None)
+    if stuck is not None:
+        return stuck
     share = [one.half_width / max(abs(one.value), one.sought.smallest, 1e-300) for one in fitted]
     worst = int(np.argmax(share))
     return worst if share[worst] >= 1.0 else None
@@ -358,7 +363,10 @@ def _not_told(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> 
     one = fitted[which]
     others = [i for i in range(len(fitted)) if i != which]
     nearest = max(others, key=lambda i: abs(correlation[which, i]), default=None)
-    if not np.isfinite(one.half_width) and (nearest is None or abs(correlation[which, nearest]) < ALIKE):
+    if one.at_end:
+        end = one.sought.text(one.value)
+        why = f"fits best at {end}, the end of its range: another rig than [rig] describes, or give wider bounds"
+    elif not np.isfinite(one.half_width) and (nearest is None or abs(correlation[which, nearest]) < ALIKE):
         why = "nothing that was measured depends on it here"
     elif nearest is not None and abs(correlation[which, nearest]) > ALIKE:
         other = fitted[nearest].sought.name

@@ -153,7 +153,9 @@ def cut_off(values: np.ndarray) -> tuple[float, float]:
 
 
 def _notes(run: Run, name: str) -> tuple[str, ...]:
-    end = cut_short(run)
-    if run.outcome == "completed" or end is None:
-        return ()
-    return (f"{name}: the run {run.outcome} ({run.reason}); it is used up to {units.text(end, 's')}",)
+    end, found = cut_short(run), []
+    if run.outcome != "completed" and end is not None:
+        found.append(f"{name}: the run {run.outcome} ({run.reason}); it is used up to {units.text(end, 's')}")
+    if run.accepted is not None and run.accepted.word != "ACCEPTED":
+        found += [f"{name} was not accepted: {reason}" for reason in run.accepted.reasons]
+    return tuple(found)

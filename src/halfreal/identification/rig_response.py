@@ -1,7 +1,8 @@
 """How a rig follows its command on one axis: frequency response with its uncertainty, and a rational fit with a delay.
 
 A record of an excitation that repeats is averaged over its periods, without a window; any other, which may run through
-its frequencies or die out, over neighbouring lines of its whole spectrum.  Lines count where the command excites them and the coherence is high enough.  Their standard deviation is
+its frequencies or die out, over neighbouring lines of its whole spectrum.  Lines count where the command excites them
+and the coherence is high enough.  Their standard deviation is
 
     σ_H/|H| = √((1 − γ²)/(2 γ² n))                                   n averages, γ² the coherence
 
@@ -28,6 +29,8 @@ EXCITED = 1e-4
 """Of the largest power of the command at any line, from which on a line is excited: 40 dB below."""
 FEWEST_LINES = 6
 MOST_POLES = 6
+FAR = 5.0
+"""Times the highest line beyond which a pole is none of the rig's."""
 LEAST_DEVIATION = 1e-5
 """Relative, of any line: what the record without noise of a simulation is taken for."""
 TOGETHER, FEWEST_TOGETHER = 0.25, 8
@@ -54,7 +57,7 @@ class RigResponse:
 
     def deviation(self) -> np.ndarray:
         """Relative standard deviation of each line."""
-        return np.maximum(self.lines.deviation(), LEAST_DEVIATION)
+        return np.asarray(np.maximum(self.lines.deviation(), LEAST_DEVIATION))
 
     def slow_lag(self) -> float:
         """Lag [s] of the fit at its lowest line: −φ/ω."""
@@ -165,11 +168,13 @@ def _rational(lines: Estimate, used: np.ndarray, longest: float) -> tuple[Ration
         if 2 * numbers > n:
             break
         fit = vector_fit(hz, values, poles, weight=weight, constant=constant, longest_delay=longest)
+        if np.any(np.abs(fit.poles) > 2 * np.pi * FAR * hz[-1]):  # nothing but delay within the band
+            continue
         left = weight * np.abs(fit.response(2 * np.pi * hz) - values)
         score = n * np.log(max(float(np.sum(left**2)) / n, 1e-300)) + numbers * np.log(n)
         if score < least:
             best, least = fit, score
-        elif poles >= len(best.poles if best else ()) + 2:
+        elif best is not None and poles >= len(best.poles) + 2:
             break
     assert best is not None
     return best, _delay_interval(best, hz, values, weight)

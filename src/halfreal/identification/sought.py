@@ -7,6 +7,7 @@ pair of axes.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def sought_in(
     there = quantities({"rig": definition.rig})
     sizes = _sizes(records)
     if wanted:
-        return tuple(_wanted(definition, there, records, sizes, *one) for one in wanted)
+        return tuple(_wanted(definition, records, sizes, *one) for one in wanted)
     found = []
     for part in definition.rig.identified:
         inside = {place: one for place, one in there.items() if place.startswith(f"rig.{part}.")}
@@ -127,22 +128,24 @@ def _sought(
     return Sought(place, number.unit, value, value, least, most, scale, smallest, mirrored)
 
 
+def quantity_of_rig(definition: Definition, place: str) -> Quantity:
+    """A quantity of the definition's rig; refused if there is none at this place."""
+    there = {key: one for key, one in quantities({"rig": definition.rig}).items() if one.number is not PLAIN}
+    if place not in there:
+        near = difflib.get_close_matches(place, there, n=3, cutoff=0.5)
+        raise HalfrealError(f"'{place}' is no quantity of the definition's rig; there are {', '.join(near or there)}")
+    return there[place]
+
+
 def _wanted(
     definition: Definition,
-    there: dict[str, Quantity],
     records: Sequence[RigRecord],
     sizes: dict[str, float],
     place: str,
     least: float | None,
     most: float | None,
 ) -> Sought:
-    if place not in there or there[place].number is PLAIN:
-        import difflib
-
-        near = difflib.get_close_matches(place, there, n=3, cutoff=0.5)
-        known = ", ".join(near or [one for one, q in there.items() if q.number is not PLAIN])
-        raise HalfrealError(f"'{place}' is no quantity of the definition's rig; there are {known}")
-    found = _sought(definition, place, there[place], records, sizes)
+    found = _sought(definition, place, quantity_of_rig(definition, place), records, sizes)
     if least is None or most is None:
         return found
     if not least < most:

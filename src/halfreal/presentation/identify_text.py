@@ -135,9 +135,7 @@ def _axis_numbers(one: OnAxis) -> dict[str, Any]:
             "residues_imaginary_per_s": fit.residues.imag.tolist(),
             "constant": fit.constant,
             "delay_s": fit.delay,
-            "delay_half_width_s": response.delay_half_width
-            if _is_told(response.delay_half_width, fit.delay)
-            else None,
+            "delay_half_width_s": response.delay_half_width if _is_told(response.delay_half_width, fit.delay) else None,
             "misfit": fit.error,
             "lag_in_slow_motion_s": response.slow_lag(),
         },
@@ -188,7 +186,9 @@ def _draw(panels: Any, one: OnAxis, first: bool, named: bool) -> None:
         offset = 360.0 * np.round(np.nanmedian(phase - angle) / 360.0) if used.any() else 0.0
         turned.plot(hz, angle + offset, style, color=colour)
         misfit.semilogy(hz, np.where(used, np.abs(value / fitted - 1.0), np.nan), ".", color=colour, markersize=3)
-    misfit.semilogy(hz, np.where(used, band, np.nan), color=QUIET, linewidth=0.8, label="95 % uncertainty of the measured")
+    misfit.semilogy(
+        hz, np.where(used, band, np.nan), color=QUIET, linewidth=0.8, label="95 % uncertainty of the measured"
+    )
     coherence.plot(hz, response.lines.coherence, ".", color=TARGET, markersize=3)
     coherence.axhline(LEAST_COHERENCE, color=QUIET, linewidth=0.8, linestyle="--")
     coherence.set_ylim(min(0.75, float(response.lines.coherence.min())), 1.01)

@@ -1,8 +1,8 @@
 """An identification experiment that the limits of a test allow: a small multisine or chirp on one axis.
 
-What is not given is chosen: a band up to 50 Hz or a twentieth of the sampling rate, five periods of a multisine (the first one
-settles), and the amplitude that uses a part of the limit that binds first, as a rehearsal on the definition's own rig
-shows.
+What is not given is chosen: a band up to 50 Hz or a twentieth of the sampling rate, five periods of a multisine, of
+which the first one settles, and the amplitude that uses a part of the limit that binds first, as a rehearsal on the
+definition's own rig shows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from ...runs.run import Run
 
 SignalKind = Literal["multisine", "chirp"]
 PERIOD, PERIODS = 8.0, 5
-"""Of a multisine [s], and how often it is repeated."""
-MOST_LINES = 900
+"""Of a multisine [s] at most, and how often it is repeated at least."""
+FEWEST_LINES, MOST_LINES = 16, 900
+"""In the band of a multisine."""
 HIGHEST, HIGHEST_HZ = 0.05, 50.0
 """Of the sampling rate, and in Hz: up to which a rig is moved if no band is given."""
 USED = 0.25
@@ -67,13 +68,12 @@ def plan(
         )
     low, high = band or (2.0 / PERIOD, min(HIGHEST / step, HIGHEST_HZ))
     _check_band(low, high, step)
-    period = min(PERIOD, MOST_LINES / (high - low))
-    period = step * max(round(period / step), 16)
-    length = duration or PERIODS * (period if signal == "multisine" else PERIOD)
-    if signal == "multisine" and length < 3.0 * period:
+    length = PERIODS * PERIOD if duration is None else duration
+    period = step * round(min(length / PERIODS, PERIOD, MOST_LINES / (high - low)) / step)
+    if period * (high - low) < FEWEST_LINES:
         raise NotIdentifiableError(
-            f"{units.text(length, 's')} hold {length / period:.2g} periods of {units.text(period, 's')}, and 3 are "
-            "needed; give a longer --duration"
+            f"{units.text(length, 's')} hold {PERIODS} periods of {units.text(period, 's')}, with "
+            f"{period * (high - low):.0f} lines in the band, and {FEWEST_LINES} are needed; give a longer --duration"
         )
 
     def made(size: float) -> Definition:

@@ -135,22 +135,11 @@ def _of_fit(definition: Definition, fit: RigFit) -> list[str]:
         notes.append(
             f"depend on each other, and fit together only (correlation): {told}; a wider band tells them apart better"
         )
-    for one in fit.parameters:
-        if one.told and _at_bound(one):
-            notes.append(
-                f"{one.sought.name} stands at the end of its range, {one.sought.text(one.value)}; give wider bounds "
-                f"(--parameter '{one.sought.name} = LOW .. HIGH')"
-            )
     return notes
 
 
 def _on(axes: Any, i: int) -> str:
     return "" if len(axes) == 1 else f" on axis {axes.names[i]}"
-
-
-def _at_bound(one: Fitted) -> bool:
-    ends = [end for end in (one.sought.least, one.sought.most) if np.isfinite(end)]
-    return any(abs(one.value - end) <= 1e-6 * one.sought.scale for end in ends)
 
 
 def _written(definition: Definition, fit: RigFit) -> Definition:
