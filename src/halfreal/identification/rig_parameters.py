@@ -13,8 +13,9 @@ Intervals do not rely on what is left being white: with J = ∂y/∂θ and score
 
     Σ = (JᵀJ)⁻¹ S (JᵀJ)⁻¹,         S the long-run covariance of g (``felt_specimen.long_run``)
 
-and 95 % are ± t Σ_ii^½.  A parameter whose interval reaches 0, or that changes nothing measured, is not told by the
-records: it is kept as it was given, the others are fitted anew, and it is said what it cannot be told apart from.
+and 95 % are ± t Σ_ii^½.  A parameter that is known to half of its value only, or that changes nothing measured, is not
+told by the records: it is kept as it was given, the others are fitted anew, and it is said what it cannot be told apart
+from.
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ from .rig_record import NotIdentifiableError, RigRecord
 from .sought import Sought, shifted_delay
 
 CONFIDENCE = 0.95
-REWEIGHTED = 2
-"""Times that the noise of the channels is estimated anew."""
 SLIGHT = 1e-5
 """Change of a parameter, in its scale, for a slope."""
 NODE = 0.02
@@ -48,6 +47,8 @@ FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 """Times the given value, for other starts."""
 ALIKE = 0.95
 """Correlation of two estimates that are told as depending on each other."""
+UNKNOWN = 0.5
+"""Half of an interval over the value, beyond which it is not told."""
 AT_END = 1e-6
 """Distance from the end of its range, in its scale, at which a parameter stands there."""
 LEAST_WIDTH = 1e-6
@@ -183,10 +184,8 @@ def _fitted(problem: _Problem, sought: Sequence[Sought], start: np.ndarray) -> t
     best = _least_squares(problem, sought, start, problem.scale)
     if _is_poor(problem, sought, best):
         best = _other_starts(problem, sought, best)
-    noise = problem.scale
-    for _ in range(REWEIGHTED):
-        noise = _noise(problem, sought, best)
-        best = _least_squares(problem, sought, best, noise)
+    noise = _noise(problem, sought, best)
+    best = _least_squares(problem, sought, best, noise)
     best = _across_a_node(problem, sought, best, noise)
     return best, _noise(problem, sought, best)
 
@@ -288,13 +287,12 @@ def _least_squares(problem: _Problem, sought: Sequence[Sought], start: np.ndarra
 
 
 def _slopes(problem: _Problem, sought: Sequence[Sought], values: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """∂e/∂θ by central differences within the bounds, (samples, channels, parameters), over the noise."""
-    columns = []
+    """∂e/∂θ by differences within the bounds, (samples, channels, parameters), over the noise."""
+    here, columns = problem.left(sought, values), []
     for i, one in enumerate(sought):
         step = SLIGHT * max(abs(values[i]), 0.1 * one.scale, one.smallest)
-        ends = min(values[i] + step, one.most), max(values[i] - step, one.least)
-        above, below = (problem.left(sought, _with(values, i, end)) for end in ends)
-        columns.append((above - below) / (ends[0] - ends[1]) / noise)
+        step = step if values[i] + step <= one.most else -step
+        columns.append((problem.left(sought, _with(values, i, values[i] + step)) - here) / step / noise)
     return np.stack(columns, axis=-1)
 
 
@@ -355,7 +353,7 @@ def _least_known(fitted: Sequence[Fitted]) -> int | None:
         return stuck
     share = [one.half_width / max(abs(one.value), one.sought.smallest, 1e-300) for one in fitted]
     worst = int(np.argmax(share))
-    return worst if share[worst] >= 1.0 else None
+    return worst if share[worst] > UNKNOWN else None
 
 
 def _not_told(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> Fitted:
@@ -373,8 +371,8 @@ def _not_told(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> 
         why = f"cannot be told apart from {other} (correlation {correlation[which, nearest]:.3f}): excite a wider band"
     else:
         why = (
-            f"{one.sought.text(one.value)} ± {one.sought.text(one.half_width)} cannot be told from 0: too small, or "
-            "not excited enough"
+            f"known no better than {one.sought.text(one.value)} ± {one.sought.text(one.half_width)}: too small to be "
+            "told, or not excited enough"
         )
     return Fitted(one.sought, one.sought.given, np.inf, why)
 

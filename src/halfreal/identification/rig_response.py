@@ -73,7 +73,8 @@ def rig_response(record: RigRecord, axis: int, *, fitted: bool = True) -> RigRes
     if column is None or not np.ptp(record.commands[record.kept, column]) > 0.0:
         raise NotIdentifiableError(f"{record.name} does not command axis {name}; give a record that does")
     command, moved = record.commands[record.kept, column], record.displacement[record.kept, axis]
-    lines, power = _periodic(record, column, axis) or _smoothed(command, moved, record)
+    late = max(shifted_delay(command[:, None], moved[:, None], command.size // 4), 0)
+    lines, power = _periodic(record, column, axis) or _smoothed(command, moved, record, late)
     excited = power > EXCITED * power.max()
     lines = Estimate(
         lines.frequency_hz[excited], lines.response[excited], lines.coherence[excited], lines.averages, lines.unit
@@ -90,7 +91,6 @@ def rig_response(record: RigRecord, axis: int, *, fitted: bool = True) -> RigRes
     if not fitted:
         return RigResponse(name, lines.unit, lines, used, None, half)
     if used.sum() >= FEWEST_LINES:
-        late = max(shifted_delay(command[:, None], moved[:, None], command.size // 4), 0)
         fit, half = _rational(lines, used, (2 * late + 10) * record.step)
     else:
         notes.append(
@@ -119,13 +119,15 @@ def _periodic(record: RigRecord, column: int, axis: int) -> tuple[Estimate, np.n
     return lines, np.abs(found.driven) ** 2
 
 
-def _smoothed(command: np.ndarray, moved: np.ndarray, record: RigRecord) -> tuple[Estimate, np.ndarray]:
+def _smoothed(command: np.ndarray, moved: np.ndarray, record: RigRecord, late: int) -> tuple[Estimate, np.ndarray]:
     """Averaged over neighbouring lines of the whole record: of its differences, which begin and end with nothing where
-    the rig stands still, and are tapered where it does not."""
+    the rig stands still, and are tapered where it does not.  It is ``late`` by so many samples: they are taken off
+    before, and put back, as the phase must not turn among lines that are averaged."""
     x, y = np.diff(command), np.diff(moved)
     count, taper = x.size, _taper(x)
     x, y = np.fft.rfft(taper * x), np.fft.rfft(taper * y)
     hz = np.fft.rfftfreq(count, record.step)
+    y *= np.exp(2j * np.pi * hz * late * record.step)
     together = max(FEWEST_TOGETHER, round(TOGETHER * count * record.step))
     first = together // 2 + 1
     blocks = (hz.size - first) // together
@@ -141,10 +143,11 @@ def _smoothed(command: np.ndarray, moved: np.ndarray, record: RigRecord) -> tupl
     own, out, cross = mean(np.abs(x) ** 2), mean(np.abs(y) ** 2), mean(x.conj() * y)
     tiny = np.finfo(float).tiny
     coherence = np.abs(cross) ** 2 / np.maximum(own * out, tiny)
-    # at the middle of the power, not of the lines: the phase turns in between
+    # at the middle of the power, not of the lines
     middle = mean(np.abs(x) ** 2 * hz) / np.maximum(own, tiny)
     unit = f"{record.run.units('measured.displacement')[0]}/{record.run.units('command')[0]}"
-    return Estimate(middle, cross / np.maximum(own, tiny), coherence, together - 1, unit), own
+    response = cross / np.maximum(own, tiny) * np.exp(-2j * np.pi * middle * late * record.step)
+    return Estimate(middle, response, coherence, together - 1, unit), own
 
 
 def _taper(x: np.ndarray) -> np.ndarray:
