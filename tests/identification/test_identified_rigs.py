@@ -18,7 +18,13 @@ RIGS = {
         "sensors": NOISE,
     },
     "held": {
-        "actuator": {"kind": "second order", "delay": "4 ms", "frequency": "15 Hz", "damping": 0.8},
+        "actuator": {
+            "kind": "second order",
+            "delay": "5 ms",
+            "frequency": "15 Hz",
+            "damping": 0.8,
+            "reconstruction": "hold",
+        },
         "specimen": {"stiffness": 2250.0},
         "sensors": NOISE,
         "substeps": 4,
@@ -49,6 +55,16 @@ def test_all_that_is_told_of_a_rig_is_true_and_most_is_told(kind):
         # three standard deviations: of some twenty intervals of 95 % one may miss
         assert abs(one.value - one.sought.given) < 1.55 * one.half_width, (one.sought.name, one.value, one.half_width)
     assert found.axes[0].response.fit is not None
+
+
+def test_the_delay_of_a_staircase_is_found_in_steps_of_the_rig():
+    true = lagging(rig=RIGS["held"])
+    run = completed(halfreal.rehearse(plan(true, 0, amplitude=1e-3, band=(0.5, 40.0), duration=10.0).definition))
+    guess = true.with_values({"rig.actuator.delay": "11 ms", "rig.actuator.frequency": "12 Hz"})
+    found = {one.sought.name: one for one in identify(guess, [("run.h5", run)]).fit.parameters}
+    delay, frequency = found["rig.actuator.delay"], found["rig.actuator.frequency"]
+    assert delay.told and abs(delay.value - 5e-3) <= delay.half_width == 0.5e-3
+    assert abs(frequency.value - 15.0) < 1.55 * frequency.half_width
 
 
 def test_a_rig_says_which_of_its_sections_are_identified():
