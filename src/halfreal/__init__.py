@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .studies.charts.chart import chart as chart
     from .studies.check.check import Check as Check
     from .studies.check.check import check as check
+    from .studies.identifying.identify import identify as identify
     from .studies.modal_analysis import modal_analysis as modal_analysis
     from .studies.tuning.table import tune_table as tune_table
     from .studies.tuning.tune import tune as tune
@@ -90,6 +91,7 @@ else:
             "stability.linearise": "linearise",
             "studies.charts.chart": "chart",
             "studies.check.check": "Check check",
+            "studies.identifying.identify": "identify",
             "studies.modal_analysis": "modal_analysis",
             "studies.tuning.table": "tune_table",
             "studies.tuning.tune": "tune",

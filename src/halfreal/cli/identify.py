@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -85,6 +86,10 @@ def identify(
         Path | None,
         typer.Option("--picture", metavar="PICTURE.png", help="Or .svg; beside the definition if left out."),
     ] = None,
+    without_go: Annotated[
+        str,
+        typer.Option("--without-go", metavar="REASON", help="Move the rig in spite of NO-GO; the reason is recorded."),
+    ] = "",
     operator: OperatorName = "",
     specimen: SpecimenName = "",
     calibration: Calibration = "",
@@ -104,6 +109,10 @@ def identify(
         stop("give records with --run RUN.h5, or let an experiment be done with --experiment: one of the two")
     if with_rig and on_rig:
         stop("--with-rig is the simulated rig, --on-rig the one behind [link]; choose one")
+    if with_rig or on_rig:
+        from ..live.console import check_operator
+
+        check_operator(start)
     target = free(output or path.with_suffix(".identified.toml"), force)
     drawn = free(picture or target.with_suffix(".png"), force, "--picture")
     wanted = [_wanted(one, definition) for one in parameter or ()]
@@ -121,7 +130,8 @@ def identify(
                 for one in _axes(definition, axis)
             ]
         about = said_of(operator, specimen, calibration, note)
-        runs = _experiments(path, plans, with_rig or on_rig, with_rig, start, about, as_json, force)
+        linked = partial(_on_link, start=start, without_go=without_go, as_json=as_json) if with_rig or on_rig else None
+        runs = _experiments(path, plans, linked, with_rig, about, as_json, force)
     else:
         runs = [(str(one), open_run(one)) for one in records]
     _tell(path, text, definition, runs, wanted, target, drawn, as_json, force)
@@ -165,26 +175,23 @@ def _axes(definition: Definition, named: list[str] | None) -> list[int]:
 def _experiments(
     path: Path,
     plans: list[Plan],
-    linked: bool,
+    linked: Callable[..., Run] | None,
     beside: bool,
-    start: bool,
     about: dict[str, str],
     as_json: bool,
     force: bool,
 ) -> list[tuple[str, Run]]:
     """Run experiments one after another, and keep their records."""
-    from ..live.console import check_operator, rig_beside
+    from ..live.console import rig_beside
     from ..studies.identifying.experiment import completed
 
     ends = [".identify.h5" if len(plans) == 1 else f".identify.{one.axis}.h5" for one in plans]
     files = [free(path.with_suffix(end), force) for end in ends]
-    if linked:
-        check_operator(start)
     found = []
     with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if beside else nullcontext(), refused():
         for one, file in zip(plans, files, strict=True):
             typer.echo(f"experiment: {one.text}", err=as_json)
-            run = _on_link(one, file, start, about, as_json, force) if linked else _simulated(one, file, about, force)
+            run = (linked or _simulated)(one, file, about, force)
             typer.echo(f"record: {file}", err=as_json)
             found.append((str(file), completed(run)))
     return found
@@ -204,12 +211,15 @@ def _simulated(plan: Plan, file: Path, about: dict[str, str], force: bool) -> Ru
     return run
 
 
-def _on_link(plan: Plan, file: Path, start: bool, about: dict[str, str], as_json: bool, force: bool) -> Run:
+def _on_link(
+    plan: Plan, file: Path, about: dict[str, str], force: bool, *, start: bool, without_go: str, as_json: bool
+) -> Run:
     """Through the session of ``halfreal run``: checked, armed, guarded, recorded."""
     from ..live.session import Session
     from .running import run_session
 
-    return run_session(Session(plan.definition, file, overwrite=force, about=about), start, as_json)
+    session = Session(plan.definition, file, without_go=without_go, overwrite=force, about=about)
+    return run_session(session, start, as_json)
 
 
 def _tell(

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .charts.gain_phase import gain_phase_chart as gain_phase_chart
     from .check.check import Check as Check
     from .check.nonlinear import Nonlinear as Nonlinear
+    from .identifying.experiment import plan as plan
+    from .identifying.identify import Identified as Identified
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
     from .tuning.table import AxisFollowing as AxisFollowing
@@ -34,6 +36,8 @@ else:
             "charts.gain_phase": "GainPhaseChart gain_phase_chart",
             "check.check": "Check",
             "check.nonlinear": "Nonlinear",
+            "identifying.experiment": "plan",
+            "identifying.identify": "Identified",
             "modal_analysis": "ModalAnalysis Mode",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",
