@@ -43,6 +43,13 @@ def test_a_played_rig_measures_what_a_rehearsal_of_the_closed_loop_has_measured(
     assert np.array_equal(model, np.hstack([record.displacement, record.force]))
 
 
+def test_the_excitation_of_the_specimen_is_that_of_the_record():
+    quiet = lagging(**{"rig.sensors": {}})
+    pushed = quiet.with_values({"excitation.specimen": {"kind": "sine", "force": 3.0, "frequency": 2.0}})
+    record = rig_record(halfreal.rehearse(pushed), quiet)
+    assert np.array_equal(measured_by_model(quiet, record), np.hstack([record.displacement, record.force]))
+
+
 def test_true_values_lie_in_their_intervals_as_often_as_these_promise(record):
     definition, rng = lagging(), np.random.default_rng(1)
     inside = {name: 0 for name in GIVEN}

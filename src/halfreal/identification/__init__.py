@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from .rig_parameters import fit_rig as fit_rig
     from .rig_record import NotIdentifiableError as NotIdentifiableError
     from .rig_record import RigRecord as RigRecord
-    from .rig_record import rig_record as rig_record
     from .rig_response import RigResponse as RigResponse
-    from .rig_response import rig_response as rig_response
     from .sought import Sought as Sought
     from .sought import sought_in as sought_in
     from .stabilisation import Stabilisation as Stabilisation
@@ -64,8 +62,8 @@ else:
             "poles": "ModalError Poles",
             "refined_poles": "RefinedPoles Spectra refined",
             "rig_parameters": "Fitted RigFit fit_rig",
-            "rig_record": "NotIdentifiableError RigRecord rig_record",
-            "rig_response": "RigResponse rig_response",
+            "rig_record": "NotIdentifiableError RigRecord",
+            "rig_response": "RigResponse",
             "sought": "Sought sought_in",
             "stabilisation": "Stabilisation",
             "vector_fitting": "RationalFit vector_fit",

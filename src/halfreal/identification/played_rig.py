@@ -1,8 +1,9 @@
 """The rig of a definition under recorded commands: the code that runs, without the rest of its loop.
 
 The recorded commands take the place of the guard; actuator, specimen and sensors are the blocks of the definition's own
-rig, without noise, range and resolution.  What they measure at a tick is held against what was measured at that tick.
-So delay, reconstruction, dynamics and whatever is not linear are in the comparison just as they are in a rehearsal.
+rig, with sensors that are ideal but for their delay, and with the excitation that its specimen had in the record.  What
+they measure at a tick is held against what was measured at that tick.  So delay, reconstruction, dynamics and whatever
+is not linear are in the comparison just as they are in a rehearsal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ..runs.build import context_of, rig_blocks
 from .rig_record import RigRecord
 
 PLAYED = "played"
-ALONE = Purpose(ideal=True, endless=True)
+ALONE = Purpose(endless=True)
+IDEAL = {"noise": 0.0, "resolution": 0.0, "range": None}
 
 
 def played_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -49,7 +51,10 @@ def played_block(commands: np.ndarray, unit: str) -> Block:
 
 def measured_by_model(definition: Definition, record: RigRecord) -> np.ndarray:
     """Displacements and forces, (samples, 2 axes), that the definition's rig measures under the recorded commands."""
-    context = context_of(definition, ALONE)
+    sensors = definition.rig.known_sensors
+    sensing = None if sensors is None else definition.rig.with_sensors(sensors.changed(IDEAL, IDEAL))
+    test = definition.unchecked_copy({"excitation": record.excitation, "rig": sensing or definition.rig})
+    context = context_of(test, ALONE if sensing else replace(ALONE, ideal=True))
     if definition.commands == "displacement" and not definition.interface.passive:
         context = replace(context, start=record.displacement[0].copy())  # where it stood
     axes, count = definition.interface, len(definition.interface.actuators)

@@ -12,6 +12,8 @@ import numpy as np
 
 from .. import units
 from ..definition.definition import Definition
+from ..definition.load import from_json
+from ..definition.sections import Excitations
 from ..errors import HalfrealError
 from ..runs.judged_samples import cut_short, judged
 from ..runs.run import Run
@@ -43,6 +45,8 @@ class RigRecord:
     force: np.ndarray
     kept: np.ndarray
     """Which samples are those of the test."""
+    excitation: Excitations
+    """Of the run: that of the specimen moves it too."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -73,7 +77,15 @@ def rig_record(run: Run, definition: Definition, name: str = "the record") -> Ri
         )
     end = int(np.flatnonzero(kept)[-1]) + 1
     found = RigRecord(
-        name, run, run.time[:end], command[:end], displacement[:end], force[:end], kept[:end], _notes(run, name)
+        name=name,
+        run=run,
+        time=run.time[:end],
+        commands=command[:end],
+        displacement=displacement[:end],
+        force=force[:end],
+        kept=kept[:end],
+        excitation=from_json(Definition, run.definition, stored=True).excitation,
+        notes=_notes(run, name),
     )
     _check_moves(found)
     return found

@@ -28,7 +28,11 @@ LEAST_COHERENCE = 0.8
 EXCITED = 1e-4
 """Of the largest power of the command at any line, from which on a line is excited: 40 dB below."""
 FEWEST_LINES = 6
-MOST_POLES = 6
+MOST_POLES = 8
+JUST_NOISE = 1.5
+"""χ²/N of a fit that leaves noise only: higher orders have little to add."""
+MISFIT = 0.03
+"""Of a rational fit, from which on it is told."""
 FAR = 5.0
 """Times the highest line beyond which a pole is none of the rig's."""
 LEAST_DEVIATION = 1e-5
@@ -92,6 +96,13 @@ def rig_response(record: RigRecord, axis: int, *, fitted: bool = True) -> RigRes
         return RigResponse(name, lines.unit, lines, used, None, half)
     if used.sum() >= FEWEST_LINES:
         fit, half = _rational(lines, used, (2 * late + 10) * record.step)
+        known = float(np.median(lines.deviation()[used]))
+        if fit.error > max(MISFIT, 10.0 * known):
+            notes.append(
+                f"the rational fit leaves {100 * fit.error:.2g} % of a response that is known to {100 * known:.2g} %: "
+                "the rig is not linear at this amplitude, as when it saturates or sticks, or is of a higher order; "
+                "move less, and see whether that becomes less"
+            )
     else:
         notes.append(
             f"{int(used.sum())} lines of the response can be used, and a rational fit needs {FEWEST_LINES}: the "
@@ -165,7 +176,7 @@ def _rational(lines: Estimate, used: np.ndarray, longest: float) -> tuple[Ration
     """The fit whose order is worth its numbers, and half of the interval of its delay."""
     hz, values = lines.frequency_hz[used], lines.response[used]
     weight = 1.0 / (np.abs(values) * np.maximum(lines.deviation()[used], LEAST_DEVIATION))
-    best, least, n = None, np.inf, 2 * hz.size
+    best, least, noise_only, n = None, np.inf, False, 2 * hz.size
     for poles, constant in [(0, True), *((k, d) for k in range(1, MOST_POLES + 1) for d in (False, True))]:
         numbers = 2 * poles + constant + 1
         if 2 * numbers > n:
@@ -174,10 +185,11 @@ def _rational(lines: Estimate, used: np.ndarray, longest: float) -> tuple[Ration
         if np.any(np.abs(fit.poles) > 2 * np.pi * FAR * hz[-1]):  # nothing but delay within the band
             continue
         left = weight * np.abs(fit.response(2 * np.pi * hz) - values)
-        score = n * np.log(max(float(np.sum(left**2)) / n, 1e-300)) + numbers * np.log(n)
+        over = float(np.sum(left**2)) / n
+        score = n * np.log(max(over, 1e-300)) + numbers * np.log(n)
         if score < least:
-            best, least = fit, score
-        elif best is not None and poles >= len(best.poles) + 2:
+            best, least, noise_only = fit, score, over < JUST_NOISE
+        elif noise_only and best is not None and poles >= len(best.poles) + 2:
             break
     assert best is not None
     return best, _delay_interval(best, hz, values, weight)
