@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .studies.cycles.continuation import continuation as continuation
     from .studies.cycles.forced import forced_response as forced_response
     from .studies.cycles.limit_cycles import limit_cycles as limit_cycles
+    from .studies.identifying.identify import identify as identify
     from .studies.modal_analysis import modal_analysis as modal_analysis
     from .studies.open_loop.open_loop import bode as bode
     from .studies.open_loop.open_loop import nyquist as nyquist
@@ -99,6 +100,7 @@ else:
             "studies.cycles.continuation": "continuation",
             "studies.cycles.forced": "forced_response",
             "studies.cycles.limit_cycles": "limit_cycles",
+            "studies.identifying.identify": "identify",
             "studies.modal_analysis": "modal_analysis",
             "studies.open_loop.open_loop": "bode nyquist",
             "studies.poles.poles": "poles",

@@ -57,7 +57,7 @@ def test_an_improper_response_has_its_slope():
 
 
 @pytest.mark.parametrize(
-    ("lines", "poles", "told"), [(6, 5, "6 lines are too few for 5 poles.*at least 11 lines"), (50, 0, "at least 1")]
+    ("lines", "poles", "told"), [(6, 5, "6 lines are too few for 5 poles.*at least 11 lines"), (50, -1, "at least 1")]
 )
 def test_too_little_data_are_refused(lines, poles, told):
     with pytest.raises(HalfrealError, match=told):

@@ -28,6 +28,7 @@ COMMANDS = (
     "new_and_examples:new",
     "check:check",
     "rehearse:rehearse",
+    "identify:identify",
     "running:run",
     "running:resume",
     "running:rig",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..presentation.answers import finite
-from .options import AsJson, Force, RunFile, free, open_run, stop, write_picture
+from .options import AsJson, Force, RunFile, free, open_run, read_band, write_picture
 
 
 def modes(
@@ -52,7 +52,7 @@ def modes(
     for one in () if to is None else files(to):
         free(one, force, "--to")
     places = read_places(place or ())
-    low, high = _band(band)
+    low, high = read_band(band)
     names = tuple(chosen(run.signals, channels)) if channels else None
     found = modal_analysis(run, names, lowest_hz=low, highest_hz=high, order=order)
     written = () if to is None else write(to, contents(found.responses, found.poles, places), force)
@@ -65,14 +65,3 @@ def modes(
     typer.echo(f"picture: {picture}" if drawn else f"picture: {picture} is left as it was; --force draws it anew")
     for one in written:
         typer.echo(f"for other programs: {one}")
-
-
-def _band(text: str) -> tuple[float | None, float | None]:
-    from ..units import parse
-
-    if not text:
-        return None, None
-    low, dots, high = (part.strip() for part in text.partition(".."))
-    if not dots:
-        stop(f"'{text}' is no band; write it as '2 Hz .. 26 Hz'")
-    return parse(low, "Hz"), parse(high, "Hz")

@@ -152,3 +152,15 @@ def open_run(path: Path) -> Run:
     from ..records.run_file import load_run
 
     return load_run(path)
+
+
+def read_band(text: str) -> tuple[float | None, float | None]:
+    """Two frequencies [Hz], as in '2 Hz .. 26 Hz'; None if nothing is said."""
+    from ..units import parse
+
+    if not text:
+        return None, None
+    low, dots, high = (part.strip() for part in text.partition(".."))
+    if not dots:
+        stop(f"'{text}' is no band; write it as '2 Hz .. 26 Hz'")
+    return parse(low, "Hz"), parse(high, "Hz")

@@ -63,7 +63,7 @@ def run(
     said = said_of(operator, specimen, calibration, note)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force, about=said)
     with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
-        done = _run_session(session, start, as_json)
+        done = run_session(session, start, as_json)
     _tell_end(done, session.output, target, as_json)
 
 
@@ -119,10 +119,10 @@ def resume(
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step
     typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
-    _tell_end(_run_session(session, start, as_json), session.output, target, as_json)
+    _tell_end(run_session(session, start, as_json), session.output, target, as_json)
 
 
-def _run_session(session: Session, start: bool, as_json: bool) -> Run:
+def run_session(session: Session, start: bool, as_json: bool) -> Run:
     """Check a test and run it on its rig."""
     from ..live.console import run_test
     from ..live.session import NoGoError

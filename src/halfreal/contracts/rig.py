@@ -75,6 +75,8 @@ class Rig(Settings):
     kind: str
     can_be_served: ClassVar[bool] = True
     """Whether it can run as a process of its own, begun anywhere and behind a link."""
+    identified: ClassVar[tuple[str, ...]] = ()
+    """Its sections whose numbers records of command, displacement and force can tell (``halfreal identify``)."""
     tuning_hint: ClassVar[str] = ""
     """What a compensation that is tuned for it may gain in a loop without one, for people."""
 

@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     from .refined_poles import RefinedPoles as RefinedPoles
     from .refined_poles import Spectra as Spectra
     from .refined_poles import refined as refined
+    from .rig_parameters import Fitted as Fitted
+    from .rig_parameters import RigFit as RigFit
+    from .rig_parameters import fit_rig as fit_rig
+    from .rig_record import NotIdentifiableError as NotIdentifiableError
+    from .rig_record import RigRecord as RigRecord
+    from .rig_response import RigResponse as RigResponse
+    from .sought import Sought as Sought
+    from .sought import sought_in as sought_in
     from .stabilisation import Stabilisation as Stabilisation
     from .vector_fitting import RationalFit as RationalFit
     from .vector_fitting import vector_fit as vector_fit
@@ -53,6 +61,10 @@ else:
             "parameters": "ParameterFit fit_parameters",
             "poles": "ModalError Poles",
             "refined_poles": "RefinedPoles Spectra refined",
+            "rig_parameters": "Fitted RigFit fit_rig",
+            "rig_record": "NotIdentifiableError RigRecord",
+            "rig_response": "RigResponse",
+            "sought": "Sought sought_in",
             "stabilisation": "Stabilisation",
             "vector_fitting": "RationalFit vector_fit",
         },

@@ -16,6 +16,7 @@ import numpy as np
 from ..contracts.excitation import Excitation
 from ..couplings.direct import Direct
 from ..couplings.start_up import Measured
+from ..definition.acceptance import OFF
 from ..definition.definition import Definition
 from ..definition.sections import Excitations
 from ..errors import HalfrealError
@@ -48,6 +49,8 @@ def programme(definition: Definition, excitation: Excitation, duration: float, a
             "start_up": Measured(),
             "reference": None,
             "uncertainty": {},
+            # how it follows is what is to be found out
+            "acceptance": definition.acceptance.unchecked_copy({"synchronisation": OFF, "fidelity": OFF}),
             "timing": definition.timing.unchecked_copy({"duration": duration}),
         }
     )

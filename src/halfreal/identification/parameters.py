@@ -93,7 +93,7 @@ def fit_parameters(
     )
     fine = least_squares(residual, coarse.x, bounds=(0.0, 1.0), xtol=1e-14, ftol=1e-14, gtol=1e-14, x_scale="jac")
     freedom = 2 * values.size - len(names)
-    spread = _covariance(fine.jac, 2.0 * fine.cost / freedom)
+    spread = covariance(fine.jac, 2.0 * fine.cost / freedom)
     deviation = np.sqrt(np.diag(spread))
     half = student.ppf(0.5 * (1.0 + CONFIDENCE), freedom) * deviation * (high - low)
     with np.errstate(invalid="ignore"):
@@ -125,7 +125,7 @@ def _check(names: list[str], values: np.ndarray, low: np.ndarray, high: np.ndarr
         raise HalfrealError(f"the bounds of {name} are {low[wrong][0]:g} and {high[wrong][0]:g}; give least, then most")
 
 
-def _covariance(jacobian: np.ndarray, variance: float) -> np.ndarray:
+def covariance(jacobian: np.ndarray, variance: float) -> np.ndarray:
     """s² (JᵀJ)⁻¹; infinite for directions that the data do not tell."""
     _, singular, right = np.linalg.svd(jacobian, full_matrices=False)
     told = singular > 1e-12 * singular[0] if singular[0] > 0.0 else np.zeros(singular.size, dtype=bool)

@@ -94,7 +94,7 @@ def vector_fit(
     weight
         Of each line; 1/|H| if left out, which asks for the same relative error everywhere.
     constant, slope
-        Whether d and e are there.
+        Whether d and e are there; with d and no poles the response is a gain behind a delay.
     longest_delay
         Up to which a delay [s] is looked for; none if 0.
     """
@@ -129,8 +129,8 @@ def vector_fit(
 def _check(hz: np.ndarray, values: np.ndarray, poles: int, constant: bool, slope: bool) -> None:
     if hz.ndim != 1 or hz.shape != values.shape or not (np.all(np.isfinite(hz)) and np.all(np.isfinite(values))):
         raise HalfrealError(f"{hz.shape} frequencies and {values.shape} values; give finite numbers, one for each line")
-    if poles < 1:
-        raise HalfrealError(f"{poles} poles; a fit needs at least 1")
+    if poles < 0 or not (poles or constant):
+        raise HalfrealError(f"{poles} poles; a fit needs at least 1, or none beside a constant")
     unknown = 2 * poles + constant + slope
     if 2 * hz.size < SURPLUS * unknown:
         raise HalfrealError(

@@ -24,7 +24,7 @@ a₂, a₃   ``interaction``, ``leakage``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import ValidationInfo, field_validator
@@ -89,6 +89,7 @@ class Converter(Settings):
 class ServoHydraulic(SensedRig):
     """Servo-hydraulic actuators, the specimen they move, and the sensors on it."""
 
+    identified: ClassVar[tuple[str, ...]] = ("actuator", "specimen")
     kind: Literal["servo-hydraulic"]
     actuator: Actuator
     specimen: Specimen

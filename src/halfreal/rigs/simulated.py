@@ -6,7 +6,7 @@ command → actuator (delay, reconstruction, motion) → specimen → sensors
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -44,6 +44,7 @@ LONGEST_DELAY = 2000
 class SimulatedRig(SensedRig):
     """Actuator, specimen and sensors simulated on their own step: the loop's step divided by ``substeps``."""
 
+    identified: ClassVar[tuple[str, ...]] = ("actuator", "specimen")
     kind: Literal["simulated"] = "simulated"
     actuator: Annotated[Actuator, default_kind("delay")] = Delay()
     specimen: AnySpecimen

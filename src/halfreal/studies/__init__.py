@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from .cycles.continuation import Continuation as Continuation
     from .cycles.hopf import Hopf as Hopf
     from .cycles.periodic_motion import PeriodicMotion as PeriodicMotion
+    from .identifying.experiment import plan as plan
+    from .identifying.identify import Identified as Identified
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
     from .open_loop.open_loop import Bode as Bode
     from .open_loop.open_loop import Nyquist as Nyquist
-    from .poles.identified import Identified as Identified
+    from .poles.identified import IdentifiedPoles as IdentifiedPoles
     from .poles.poles import LoopPoles as LoopPoles
     from .tuning.table import AxisFollowing as AxisFollowing
     from .tuning.table import TableTuning as TableTuning
@@ -45,9 +47,11 @@ else:
             "cycles.continuation": "Branch Continuation",
             "cycles.hopf": "Hopf",
             "cycles.periodic_motion": "PeriodicMotion",
+            "identifying.experiment": "plan",
+            "identifying.identify": "Identified",
             "modal_analysis": "ModalAnalysis Mode",
             "open_loop.open_loop": "Bode Nyquist",
-            "poles.identified": "Identified",
+            "poles.identified": "IdentifiedPoles",
             "poles.poles": "LoopPoles",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",

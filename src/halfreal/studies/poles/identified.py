@@ -28,7 +28,7 @@ DECAYS = ("pulse", "none")
 
 
 @dataclass(frozen=True)
-class Identified:
+class IdentifiedPoles:
     """Poles s [1/s] of the upper half plane from one run, at its value of the swept number."""
 
     title: str
@@ -47,7 +47,7 @@ class Identified:
         return np.asarray(-self.poles.real / np.abs(self.poles))
 
 
-def identified(run: Run, value: float, test: Definition, most: int, highest_hz: float) -> Identified:
+def identified(run: Run, value: float, test: Definition, most: int, highest_hz: float) -> IdentifiedPoles:
     """Up to ``most`` poles below a frequency from a run of a variant of the test."""
     excitation = (run.definition.get("excitation") or {}).get("virtual") or {}
     kind = excitation.get("kind", "none")
@@ -65,8 +65,8 @@ def identified(run: Run, value: float, test: Definition, most: int, highest_hz: 
             since = known_delay(run) + (float(excitation["duration"]) if kind == "pulse" else 0.0)
             poles = lsce_supported(_free_motion(run, since, test), _step(run), most, highest_hz=highest_hz).poles
     except ModalError as error:
-        return Identified(run.title, value, np.zeros(0, dtype=complex), str(error))
-    return Identified(run.title, value, poles)
+        return IdentifiedPoles(run.title, value, np.zeros(0, dtype=complex), str(error))
+    return IdentifiedPoles(run.title, value, poles)
 
 
 def _step(run: Run) -> float:

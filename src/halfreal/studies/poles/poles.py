@@ -33,7 +33,7 @@ from ...stability.linearise import Linearisation
 from ..charts.chart import Axis, Wanted, axis_of
 from ..uncertainty.variation import Variation
 from .follow import GONE, follow, upper
-from .identified import Identified, identified
+from .identified import IdentifiedPoles, identified
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +65,7 @@ class LoopPoles:
     """Highest frequency that is drawn."""
     equation: Sweep | None = None
     """Roots of the delay equation at the same values."""
-    identified: tuple[Identified, ...] = ()
+    identified: tuple[IdentifiedPoles, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

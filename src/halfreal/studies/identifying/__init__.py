@@ -1,0 +1,1 @@
+"""The rig of a test identified: an experiment that its limits allow, and what records tell of it."""
