@@ -9,7 +9,7 @@ import numpy as np
 from .. import units
 
 if TYPE_CHECKING:
-    from ..studies.poles.identified import Identified
+    from ..studies.poles.identified import IdentifiedPoles
     from ..studies.poles.poles import LoopPoles
 
 
@@ -37,7 +37,7 @@ def _table(poles: np.ndarray, tick: float) -> list[str]:
     return rows
 
 
-def _identified(one: Identified, found: LoopPoles) -> list[str]:
+def _identified(one: IdentifiedPoles, found: LoopPoles) -> list[str]:
     at = "" if found.over is None else f" at {units.text(one.value, found.over.unit)}"
     if one.why_none:
         return [f"'{one.title}'{at}: no poles identified: {one.why_none}"]
