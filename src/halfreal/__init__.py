@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .studies.check.check import Check as Check
     from .studies.check.check import check as check
     from .studies.modal_analysis import modal_analysis as modal_analysis
+    from .studies.tuning.from_runs import tune_from_runs as tune_from_runs
     from .studies.tuning.table import tune_table as tune_table
     from .studies.tuning.tune import tune as tune
     from .studies.uncertainty.uncertainty import study_uncertainty as study_uncertainty
@@ -91,6 +92,7 @@ else:
             "studies.charts.chart": "chart",
             "studies.check.check": "Check check",
             "studies.modal_analysis": "modal_analysis",
+            "studies.tuning.from_runs": "tune_from_runs",
             "studies.tuning.table": "tune_table",
             "studies.tuning.tune": "tune",
             "studies.uncertainty.uncertainty": "study_uncertainty",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .check.nonlinear import Nonlinear as Nonlinear
     from .modal_analysis import ModalAnalysis as ModalAnalysis
     from .modal_analysis import Mode as Mode
+    from .tuning.from_runs import TableCorrection as TableCorrection
+    from .tuning.from_runs import tune_from_runs as tune_from_runs
     from .tuning.table import AxisFollowing as AxisFollowing
     from .tuning.table import TableTuning as TableTuning
     from .tuning.table import follows as follows
@@ -35,6 +37,7 @@ else:
             "check.check": "Check",
             "check.nonlinear": "Nonlinear",
             "modal_analysis": "ModalAnalysis Mode",
+            "tuning.from_runs": "TableCorrection tune_from_runs",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",
             "uncertainty.compensator_uncertainty": "CompensatorBands compensator_bands",
