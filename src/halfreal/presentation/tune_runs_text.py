@@ -22,8 +22,8 @@ def as_text(found: TableCorrection) -> list[str]:
         f"{'frequency':>9}{'amplitude':>11}{'phase':>10}{'scatter':>10}   {'before':>14}{'corrected':>16}{'error':>12}",
         *(_line(row) for row in found.rows),
         "",
-        "As recorded: displacement against target, and the standard error of their ratio r. Compensator: P, command over",
-        "target. Predicted error: |1 − r|, by the scatter and by how well the slope G_c = dr/dP is known.",
+        "As recorded: displacement against target, and the standard error of their ratio r. Compensator: P, command",
+        "over target. Predicted error: |1 − r|, by the scatter and by how well the slope G_c = dr/dP is known.",
     ]
     sources = sorted({row.slope_from for row in found.corrected})
     lines += [f"G_c from {source}: {_list(found, source)}" for source in sources]
