@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .tuning.tune import Tuning as Tuning
     from .tuning.tune import TuningRow as TuningRow
     from .tuning.tune import tune as tune
+    from .uncertainty.compensator_uncertainty import SHAKER_RANGES as SHAKER_RANGES
     from .uncertainty.compensator_uncertainty import CompensatorBands as CompensatorBands
     from .uncertainty.compensator_uncertainty import compensator_bands as compensator_bands
     from .uncertainty.uncertainty import UncertaintyStudy as UncertaintyStudy
@@ -40,7 +41,7 @@ else:
             "tuning.from_runs": "TableCorrection tune_from_runs",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",
-            "uncertainty.compensator_uncertainty": "CompensatorBands compensator_bands",
+            "uncertainty.compensator_uncertainty": "SHAKER_RANGES CompensatorBands compensator_bands",
             "uncertainty.uncertainty": "UncertaintyStudy study_uncertainty",
         },
     )
