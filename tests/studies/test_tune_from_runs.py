@@ -121,6 +121,12 @@ def test_what_is_not_excited_cut_short_or_lost_in_noise_is_left_as_it_is():
     assert all(row.scatter > 0.1 and "too noisy: scatter" in row.note for row in noisy.rows)
 
 
+def test_a_gust_that_passes_is_no_steady_sine():
+    single = halfreal.load(WING / "single_gust.toml").with_values(QUIET)
+    found = tune_from_runs(single.with_values({"coupling": {"kind": "narrow band table"}}), [recorded(single)])
+    assert found.best is None and not found.right and "not steady" in found.rows[0].note
+
+
 def test_two_records_of_one_table_do_not_tell_the_slope():
     definition, record = wrong(0.9, 1e-3)
     moved = record.signals["measured.displacement"]

@@ -39,6 +39,8 @@ SETTLED = 0.5
 """Part of a dwell after which it counts as settled."""
 PIECES = 5
 """Of the settled part of a dwell, each of whole cycles: their scatter is that of r."""
+SINE = 0.5
+"""Part of the target that must be a sine for r to be that of its frequency."""
 SIGNIFICANT = 1.0
 """Standard errors of r beyond which an error is corrected: from here on a correction takes away more than it adds."""
 NOISY = 0.02
@@ -59,6 +61,8 @@ class Dwell:
     ratio: complex
     compensator: complex
     error: float
+    sine: float = 1.0
+    """Part of the target's variation that a sine of this frequency explains."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ def _dwell(hz: float, time: np.ndarray, signals: dict[str, np.ndarray]) -> Dwell
     pieces = np.array([ratios(slice(a, b))[0] for a, b in pairwise(edges)])
     ratio, compensator = ratios(slice(None))
     spread = math.sqrt(float(np.mean(np.abs(pieces - pieces.mean()) ** 2)) / (PIECES - 1))
-    return Dwell(hz, ratio, compensator, spread)
+    return Dwell(hz, ratio, compensator, spread, fitted_sine(time, signals["target"], hz)[1])
 
 
 def corrected(definition: Definition, last: Dwell, first: Dwell | None) -> Correction:
@@ -184,6 +188,10 @@ def corrected(definition: Definition, last: Dwell, first: Dwell | None) -> Corre
     off = abs(1.0 - last.ratio)
     if not math.isfinite(off) or not math.isfinite(last.error):
         return replace(row, note="the target does not move: is it excited at all?")
+    if last.sine < SINE:
+        return replace(
+            row, note=f"{100 * last.sine:.0f} % of the target is a sine of this frequency: not steady, or noise"
+        )
     if off <= SIGNIFICANT * last.error and last.error < NOISY:
         return replace(row, left=off, note=RIGHT)
     if off <= SIGNIFICANT * last.error or last.error > VAGUE:
