@@ -1,11 +1,13 @@
-"""Draw what the paper's Figs. 3–6 and 9–12 show, computed from the model and from rehearsals.
+"""Draw the paper's Figs. 3–6 and 9–12, computed from the model and from rehearsals, and print our numbers beside its.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
+python figures.py --readme        # pictures go to images, and the numbers into README.md
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,14 @@ from matplotlib.figure import Figure
 import halfreal
 from halfreal.figures import ERROR, MEASURED, QUIET, TARGET, new_figure, styled
 from halfreal.stability import performance
-from halfreal.studies import compensator_bands
 
 sys.path.insert(0, str(Path(__file__).parent))
-from study import HERE, Stepped, models, single_gust, stepped
+from numbers_table import LIFT, LINES, RISE, all_rows, bands, errors, into_readme
+from study import HERE, Stepped, models, rehearsed, single_gust, stepped, tuned_on_the_rig, with_airspeed
 
-LINES = np.linspace(0.25, 15.0, 119)
+PUBLISHED = (5.0, 1.15, -52.0)
+"""Tuned on the rig of the paper: frequency [Hz], amplitude and phase [deg] of the compensator."""
+TUNED = "table tuned on the rig"
 
 
 def bode(axes: Any, hz: np.ndarray, values: np.ndarray, **style: Any) -> None:
@@ -65,43 +69,66 @@ def figure_4() -> Figure:
 
 
 def figures_5_and_6() -> Figure:
-    """Bands of P_id and D_a/D_n when the shaker is not known exactly."""
-    rig = halfreal.load(HERE / "stepped_bare.toml").rig
-    bands = compensator_bands(rig.shaker, rig.drive, models()[1], LINES)
-    print(bands.summary())
-    return bands.plot()
+    """Bands of P_id and D_a/D_n when the shaker is not known exactly; as printed, and with wider ranges."""
+    figure = bands(1.0).plot()
+    for factor, line in ((3.6, ":"), (4.0, "-.")):
+        wide = bands(factor)
+        style: dict[str, Any] = {"color": ERROR, "linestyle": line, "linewidth": 1.0}
+        figure.axes[1].plot(LINES, wide.ratio.gain[2], label=f"largest, ranges × {factor:g}", **style)
+        figure.axes[3].plot(LINES, wide.ratio.phase_deg[[0, 2]].T, **style)
+    figure.axes[1].legend(fontsize=7)
+    return figure
+
+
+def in_time(axes: Any, run: halfreal.Run, first: float, last: float, title: str) -> None:
+    kept = (run.time >= first) & (run.time <= last)
+    for name, label, colour in (("measured.displacement", "d_a", MEASURED), ("target", "d_n", TARGET)):
+        axes.plot(run.time[kept], 1e3 * run.signals[name].values[kept], label=label, color=colour, linewidth=0.8)
+    axes.set(title=title, ylabel="displacement [mm]", xlim=(first, last))
 
 
 @styled
-def figure_9(bare: Stepped, narrow: Stepped) -> Figure:
-    """Displacements in time: the whole test, and at 5 Hz without and with compensation."""
+def figure_9(whole: halfreal.Run, bare: Stepped, tuned: Stepped) -> Figure:
+    """Displacements in time: the whole test with its rise of airspeed, and 5 Hz without and with compensation."""
     figure = new_figure(9, 7)
     panels = figure.subplots(3, 1)
-    cases = ((bare, 0.0, 150.0, "(a) no compensation"), (bare, 49.0, 49.6, "(b) 5 Hz, no compensation"))
-    for axes, (test, first, last, title) in zip(
-        panels, (*cases, (narrow, 49.0, 49.6, "(c) 5 Hz, narrow-band table")), strict=True
-    ):
-        kept = (test.run.time >= first) & (test.run.time <= last)
-        for name, label, colour in (("measured.displacement", "d_a", MEASURED), ("target", "d_n", TARGET)):
-            axes.plot(
-                test.run.time[kept], 1e3 * test.run.signals[name].values[kept], label=label, color=colour, linewidth=0.8
-            )
-        axes.set(title=title, ylabel="displacement [mm]")
-    panels[0].legend(ncols=2)
+    in_time(panels[0], whole, 0.0, 170.0, "(a) airspeed up to 20 s, then gusts from 1 to 15 Hz; no compensation")
+    in_time(panels[1], bare.run, 49.0, 49.6, "(b) 5 Hz, no compensation")
+    in_time(panels[2], tuned.run, 49.0, 49.6, "(c) 5 Hz, table tuned on the rig, sampled drive")
+    panels[0].legend(ncols=2, loc="upper right")
     panels[-1].set_xlabel("time [s]")
     return figure
 
 
+COLOURS = (MEASURED, TARGET, ERROR, "tab:green", "black")
+
+
 @styled
 def figure_10(tests: dict[str, Stepped]) -> Figure:
-    """D_a/D_n as rehearsed, beside the model."""
-    figure = new_figure(8, 5.5)
-    panels = figure.subplots(2, 1, sharex=True)
-    bode(panels, LINES, performance(*models(), LINES).ratio, color=QUIET, label="model, no compensation")
-    for (name, test), colour in zip(tests.items(), (MEASURED, TARGET, ERROR, "tab:green"), strict=True):
-        bode(panels, test.frequency_hz, test.ratio, color=colour, marker="o", markersize=3, linewidth=0.6, label=name)
-    panels[0].set_title("D_a/D_n at the interface, k_n = 8000 N/m, c_n = 800 N s/m")
-    panels[0].legend(fontsize=7.5)
+    """The compensator before and after tuning on the rig, and D_a/D_n as rehearsed, beside the model."""
+    figure = new_figure(13, 5.5)
+    panels = figure.subplots(2, 3, sharex=True)
+    model = performance(*models(), LINES)
+    bode(panels[:, 0], LINES, model.ideal, color=QUIET, label="P_id, model of the continuous drive")
+    for (name, test), colour in list(zip(tests.items(), COLOURS, strict=True))[3:]:
+        mark = {"marker": "o" if name == TUNED else "s", "markersize": 4, "linestyle": "none"}
+        bode(panels[:, 0], test.frequency_hz, test.compensator, color=colour, label=name, **mark)
+    hz, amplitude, degrees = PUBLISHED
+    star = {"marker": "*", "markersize": 11, "color": MEASURED, "linestyle": "none"}
+    bode(panels[:, 0], np.array([hz]), np.array([amplitude * np.exp(1j * np.radians(degrees))]), label="paper", **star)
+    bode(panels[:, 1], LINES, model.ratio, color=QUIET, label="model, no compensation")
+    for (name, test), colour in zip(tests.items(), COLOURS, strict=True):
+        line = {"marker": "o", "markersize": 3, "linewidth": 0.6}
+        bode(panels[:, 1], test.frequency_hz, test.ratio, color=colour, label=name, **line)
+        amplitude, phase = errors(test.ratio)
+        panels[0, 2].plot(test.frequency_hz, 100 * amplitude, color=colour, **line)
+        panels[1, 2].plot(test.frequency_hz, phase, color=colour, **line)
+    panels[0, 0].set_title("(a) compensator D_c/D_n")
+    panels[0, 1].set_title("(b) D_a/D_n, k_n = 8000 N/m, c_n = 800 N s/m")
+    panels[0, 2].set(title="errors of D_a/D_n", ylabel="amplitude [%]", yscale="log", ylim=(1e-3, 2e3))
+    panels[1, 2].set(ylabel="phase [°]", xlabel="frequency [Hz]", yscale="log", ylim=(1e-3, 1e2))
+    for axes in panels[0, :2]:
+        axes.legend(fontsize=7)
     return figure
 
 
@@ -114,7 +141,7 @@ def figure_11(tests: dict[str, Stepped]) -> Figure:
     bode(
         panels, LINES, 1e3 * device.response(2 * np.pi * LINES), color=QUIET, linewidth=2.5, label="N = 1/(c_n s + k_n)"
     )
-    for (name, test), colour in zip(tests.items(), (MEASURED, TARGET, ERROR, "tab:green"), strict=True):
+    for (name, test), colour in zip(tests.items(), COLOURS, strict=True):
         bode(
             panels,
             test.frequency_hz,
@@ -149,25 +176,24 @@ def figure_12() -> Figure:
     return figure
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, readme: bool = False) -> None:
     tests = {
         "no compensation": stepped("stepped_bare"),
-        "narrow-band table": stepped("stepped_narrow"),
-        "broad-band inverse": stepped("stepped_broad"),
-        "narrow-band table, sampled drive": stepped("stepped_sampled"),
+        "table": stepped("stepped_narrow"),
+        "broad band": stepped("stepped_broad"),
+        "table, sampled drive": stepped("stepped_sampled"),
     }
-    for name, test in tests.items():
-        amplitude, phase = np.abs(np.abs(test.ratio) - 1.0), np.abs(np.degrees(np.angle(test.ratio)))
-        low = test.frequency_hz <= 8.0
-        print(
-            f"{name}: amplitude error {100 * amplitude.mean():.2g} % on average, phase up to {phase[low].max():.2g}° "
-            f"to 8 Hz and {phase.max():.2g}° to 15 Hz"
-        )
+    tuning = tuned_on_the_rig(tests["table, sampled drive"])
+    with tempfile.TemporaryDirectory() as place:
+        airspeed = rehearsed(with_airspeed(halfreal.load(HERE / "stepped_bare.toml"), Path(place), LIFT, RISE))
+    rows = all_rows(tests, tuning, airspeed)
+    print("\n".join(rows))
+    tests[TUNED] = tuning[1]
     figures = {
         "figure_3_devices": figure_3(),
         "figure_4_ideal_compensator": figure_4(),
         "figures_5_6_uncertainty": figures_5_and_6(),
-        "figure_9_displacements": figure_9(tests["no compensation"], tests["narrow-band table"]),
+        "figure_9_displacements": figure_9(airspeed, tests["no compensation"], tests[TUNED]),
         "figure_10_interface": figure_10(tests),
         "figure_11_emulated_device": figure_11(tests),
         "figure_12_single_gusts": figure_12(),
@@ -176,7 +202,12 @@ def main(folder: Path) -> None:
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=130)
         print(folder / f"{name}.png")
+    if readme:
+        into_readme(rows)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))
+    if sys.argv[1:] == ["--readme"]:
+        main(HERE / "images", readme=True)
+    else:
+        main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))

@@ -24,18 +24,30 @@ SETTLED = 0.5
 
 @dataclass(frozen=True)
 class Stepped:
-    """A stepped gust train: at each frequency D_a, D_n [m] and F_m [N]."""
+    """A stepped gust train: at each frequency D_a, D_n, D_c [m], F_m [N] and where the actuator truly is [m]."""
 
     frequency_hz: np.ndarray
     actuator: np.ndarray
     device: np.ndarray
+    command: np.ndarray
     force: np.ndarray
+    true: np.ndarray
     run: halfreal.Run
 
     @property
     def ratio(self) -> np.ndarray:
         """D_a/D_n: 1 if the interface were perfect."""
         return self.actuator / self.device
+
+    @property
+    def true_ratio(self) -> np.ndarray:
+        """The same without the noise and the resolution of the displacement sensor."""
+        return self.true / self.device
+
+    @property
+    def compensator(self) -> np.ndarray:
+        """P = D_c/D_n."""
+        return self.command / self.device
 
     @property
     def emulated(self) -> np.ndarray:
@@ -45,20 +57,36 @@ class Stepped:
 
 def stepped(name: str) -> Stepped:
     """Rehearse a stepped test of this folder and read off the phasors."""
-    definition = halfreal.load(HERE / f"{name}.toml")
+    return measured(halfreal.load(HERE / f"{name}.toml"))
+
+
+def measured(definition: halfreal.Definition) -> Stepped:
+    """Rehearse a stepped test and read off the phasors."""
     gusts = definition.excitation.specimen
     run = rehearsed(definition)
     assert run.outcome == "completed", run.reason
+    names = ("measured.displacement", "target", "command", "measured.force", "rig.displacement")
     rows = []
     for i, hz in enumerate(gusts.frequencies):
         kept = (run.time >= (i + SETTLED) * gusts.dwell) & (run.time < (i + 1) * gusts.dwell)
         t = run.time[kept]
         basis = np.column_stack([np.cos(2 * np.pi * hz * t), np.sin(2 * np.pi * hz * t), np.ones_like(t), t - t[0]])
-        signals = [run.signals[name].values[kept] for name in ("measured.displacement", "target", "measured.force")]
+        signals = [run.signals[name].values[kept] for name in names]
         weights = np.linalg.lstsq(basis, np.column_stack(signals), rcond=None)[0]
         rows.append(weights[0] - 1j * weights[1])
-    actuator, device, resisting = np.array(rows).T
-    return Stepped(np.asarray(gusts.frequencies), actuator, device, -resisting, run)
+    actuator, device, command, resisting, true = np.array(rows).T
+    return Stepped(np.asarray(gusts.frequencies), actuator, device, command, -resisting, true, run)
+
+
+def tuned_on_the_rig(first: Stepped) -> tuple[Stepped, Stepped, Stepped]:
+    """The table of the sampled drive corrected by its record, by two records, and that again with other noise."""
+    definition = halfreal.load(HERE / "stepped_sampled.toml")
+    once = halfreal.tune_from_runs(definition, [first.run]).best
+    assert once is not None
+    second = measured(once)
+    twice = halfreal.tune_from_runs(once, [first.run, second.run]).best
+    assert twice is not None
+    return second, measured(twice), measured(twice.with_values({"timing.seed": 2}))
 
 
 def models(stiffness: float = 8000.0, damping: float = 800.0) -> tuple[Follower, Device]:
@@ -75,6 +103,22 @@ def single_gust(stiffness: float, damping: float, coupling: str = "single_gust")
         other = halfreal.load(HERE / f"{coupling}.toml").coupling
         changed = changed.model_copy(update={"coupling": other})
     return rehearsed(changed)
+
+
+def with_airspeed(definition: halfreal.Definition, folder: Path, lift: float, rise: float) -> halfreal.Definition:
+    """The same gusts behind ``rise`` seconds in which the airspeed goes from 0 to its value: lift [N] as its square."""
+    gusts, step = definition.excitation.specimen, 1e-3
+    t = np.arange(0.0, rise + definition.timing.duration + step, step)
+    speed = np.clip(t / rise, 0.0, 1.0)
+    dwell = np.clip(((t - rise) / gusts.dwell).astype(int), 0, len(gusts.frequencies) - 1)
+    whole = np.concatenate([[0.0], np.cumsum(gusts.frequencies)])[dwell] * gusts.dwell
+    cycles = whole + np.asarray(gusts.frequencies)[dwell] * (t - rise - dwell * gusts.dwell)
+    grown = np.clip((t - rise) / gusts.ramp, 0.0, 1.0)
+    force = lift * speed**2 + 0.5 * gusts.force * grown * (1.0 - np.cos(2 * np.pi * cycles)) * (t > rise)
+    file = folder / "airspeed.txt"
+    np.savetxt(file, force, fmt="%.6g")
+    drive = {"kind": "record", "file": str(file), "time_step": step, "force": 1.0}
+    return definition.with_values({"excitation.specimen": drive, "timing.duration": rise + definition.timing.duration})
 
 
 def rehearsed(definition: halfreal.Definition) -> halfreal.Run:

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .studies.open_loop.open_loop import bode as bode
     from .studies.open_loop.open_loop import nyquist as nyquist
     from .studies.poles.poles import poles as poles
+    from .studies.tuning.from_runs import tune_from_runs as tune_from_runs
     from .studies.tuning.table import tune_table as tune_table
     from .studies.tuning.tune import tune as tune
     from .studies.uncertainty.uncertainty import study_uncertainty as study_uncertainty
@@ -104,6 +105,7 @@ else:
             "studies.modal_analysis": "modal_analysis",
             "studies.open_loop.open_loop": "bode nyquist",
             "studies.poles.poles": "poles",
+            "studies.tuning.from_runs": "tune_from_runs",
             "studies.tuning.table": "tune_table",
             "studies.tuning.tune": "tune",
             "studies.uncertainty.uncertainty": "study_uncertainty",

@@ -64,3 +64,23 @@ def test_tune_writes_a_definition_that_loads(tmp_path):
     gone = [line for line in old if line not in target.read_text().splitlines()]
     assert all(line.startswith(("title", "kind", "[coupling")) for line in gone), gone  # all else is as it was
     assert run("tune", GALLERY / "uncompensated.toml", "-o", target).exit_code == 2
+
+
+def test_a_table_is_corrected_from_a_recorded_test(tmp_path):
+    text = (GALLERY.parent / "strut_braced_wing" / "stepped_sampled.toml").read_text()
+    text = text.replace("values = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]", "values = [5, 8]")
+    source, record = tmp_path / "wing.toml", tmp_path / "wing.h5"
+    source.write_text(text.replace('duration = "150 s"', 'duration = "20 s"'))
+    halfreal.save(halfreal.rehearse(halfreal.load(source)), record)
+    done = run("tune", source, "--from-run", record)
+    assert done.exit_code == 0, done.output
+    assert "G_c from the rig's model: 5, 8 Hz" in done.output and (tmp_path / "wing.tuned.png").stat().st_size > 10_000
+    old, new = source.read_text().splitlines(), (tmp_path / "wing.tuned.toml").read_text().splitlines()
+    added = [line.split(" =")[0] for line in new if line not in old]
+    assert added == ["frequencies", "amplitudes", "leads"] and all(line in new for line in old)
+    again = json.loads(run("tune", source, "--from-run", record, "-o", tmp_path / "x.toml", "--json").stdout)
+    five = again["frequencies"][0]
+    assert five["compensator_after"] == pytest.approx(1.15, abs=0.01)  # tuned on the rig of the paper: 1.15
+    refused = run("tune", GALLERY / "uncompensated.toml", "--from-run", record, "-o", tmp_path / "y.toml")
+    assert refused.exit_code == 2 and "has no table" in refused.output
+    assert run("tune", source, "--from-run", record, "--bandwidth", "3 Hz", "-f").exit_code == 2

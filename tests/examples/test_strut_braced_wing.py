@@ -70,6 +70,54 @@ def test_a_sampled_drive_loses_accuracy_above_8_hz_as_the_paper_saw():
     assert np.all(amplitude < bare[0])
 
 
+def tuned():
+    return script("study").tuned_on_the_rig(stepped("stepped_sampled"))
+
+
+NAMES = {
+    "no compensation": "stepped_bare",
+    "table": "stepped_narrow",
+    "broad band": "stepped_broad",
+    "table, sampled drive": "stepped_sampled",
+}
+
+
+def test_the_numbers_of_the_readme_are_those_computed():
+    table, readme = script("numbers_table"), (WING / "README.md").read_text(encoding="utf-8").splitlines()
+    tests = {name: stepped(file) for name, file in NAMES.items()}
+    for line in [*table.model_rows(), *table.stepped_rows(tests), *table.gust_rows()]:
+        assert line in readme
+
+
+def test_a_table_tuned_on_the_rig_is_as_good_as_the_papers_and_needs_no_model_of_the_wing():
+    tuning, first = tuned(), stepped("stepped_sampled")
+    before, after = (errors(one)[0][:11].mean() for one in (first, tuning[1]))
+    assert before > 0.035 and after < 0.003  # published: 2.3 %
+    assert np.abs(np.abs(tuning[2].true_ratio) - 1.0).mean() < 0.005  # other noise, and without that of the sensor
+    assert np.abs(tuning[1].compensator[4]) == pytest.approx(1.15, abs=0.01)  # published, at 5 Hz
+    readme = (WING / "README.md").read_text(encoding="utf-8").splitlines()
+    for line in script("numbers_table").tuning_rows(first, tuning):
+        assert line in readme
+
+
+def test_figure_9a_the_drift_with_the_airspeed_is_followed(tmp_path):
+    study = script("study")
+    short = halfreal.load(WING / "stepped_bare.toml").with_values(
+        {"excitation.specimen.frequencies": [5.0], "timing.duration": "10 s"}
+    )
+    driven = study.with_airspeed(short, tmp_path, 40.0, 10.0)
+    run = study.rehearsed(driven)
+    gusts = study.rehearsed(short)
+    kept, last = (run.time >= 15.0) & (run.time < 20.0), (gusts.time >= 5.0) & (gusts.time < 10.0)
+    moved, wanted = (run.signals[name].values[kept] for name in ("rig.displacement", "target"))
+    lift = wanted.mean() - gusts.signals["target"].values[last].mean()
+    specimen = short.rig.specimen
+    whole = specimen.stiffness + 8000.0 * np.outer(specimen.held_at(), specimen.held_at())
+    assert lift == pytest.approx(specimen.held_at() @ np.linalg.solve(whole, 40.0 * specimen.pushed_at()), rel=0.01)
+    assert moved.mean() == pytest.approx(wanted.mean(), rel=0.01)
+    assert np.ptp(wanted) == pytest.approx(np.ptp(gusts.signals["target"].values[last]), rel=0.02)
+
+
 def test_figure_11_the_wing_feels_the_device():
     test = stepped("stepped_narrow")
     expected = 1.0 / (8000.0 + 800j * 2 * np.pi * test.frequency_hz)

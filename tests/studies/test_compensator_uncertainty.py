@@ -8,7 +8,7 @@ import pytest
 from halfreal.contracts.device import Device
 from halfreal.errors import HalfrealError
 from halfreal.models.shaker import Drive, Shaker, responses
-from halfreal.studies.uncertainty.compensator_uncertainty import RANGES, compensator_bands
+from halfreal.studies.uncertainty.compensator_uncertainty import SHAKER_RANGES, compensator_bands
 from rigs.wing import DRIVE, SHAKER
 
 HZ = np.linspace(0.5, 15.0, 30)
@@ -26,10 +26,13 @@ def test_bands_reach_towards_the_corners_of_the_ranges_and_no_further():
         [
             ideal(
                 Shaker(
-                    **{name: SHAKER[name] * (1 + sign * RANGES[name]) for name, sign in zip(RANGES, signs, strict=True)}
+                    **{
+                        name: SHAKER[name] * (1 + sign * SHAKER_RANGES[name])
+                        for name, sign in zip(SHAKER_RANGES, signs, strict=True)
+                    }
                 )
             )
-            for signs in itertools.product((-1, 1), repeat=len(RANGES))
+            for signs in itertools.product((-1, 1), repeat=len(SHAKER_RANGES))
         ]
     )
     low, nominal, high = bands.ideal.gain

@@ -16,7 +16,7 @@ from halfreal.studies.check.criteria.reach import out_of_reach
 from halfreal.studies.tuning.bench import Bench, Outcome
 from halfreal.studies.tuning.parts import integration, parts
 from halfreal.studies.tuning.plant import rig_response
-from halfreal.studies.tuning.search import applies, measured_rig
+from halfreal.studies.tuning.search import Search, applies, harmonic, ideal_compensators, measured_rig
 from halfreal.studies.tuning.tune import ALIKE, notes, rank, tune
 from halfreal.vrths import problem as vrths
 
@@ -150,6 +150,50 @@ def test_ranked_by_error_and_of_those_alike_by_margin_and_simplicity():
         row("fails less", math.inf, 1.0, failed=1),
     ]
     assert [one.name for one in rank(rows)] == ["fixed", "adapts", "fragile", "poor", "fails less", "fails"]
+
+
+# --- rigs that are pushed back, and rigs driven by forces -------------------------------------------------------------
+
+
+def test_a_rig_that_is_pushed_back_gets_the_ideal_compensator_by_what_its_model_says():
+    wing = halfreal.load(GALLERY.parent / "strut_braced_wing" / "stepped_bare.toml")
+    stays = {
+        "excitation.specimen.frequencies": [5.0, 8.0],
+        "excitation.specimen.dwell": "10 s",
+        "timing.duration": "20 s",
+    }
+    bench = Bench(wing.with_values(stays), 0)
+    found = {one.name: one.error for one in ideal_compensators(Search(bench, lambda text: None), 8.0)}
+    bare = bench.outcomes(wing.coupling, [0])[0].error
+    assert not bench.by_sensors  # it tells its true displacement
+    assert found.keys() == {"narrow band table", "broad band inverse"}
+    assert max(found.values()) < 0.2 * bare
+    driven = wing.excitation.unchecked_copy({"specimen": SimpleNamespace(dwells=None, highest_frequency=None)})
+    shaken = bench.nominal.unchecked_copy({"excitation": driven})
+    tried = []
+    hunt = SimpleNamespace(bench=SimpleNamespace(nominal=shaken), family=lambda name, grid: tried.append((name, grid)))
+    ideal_compensators(hunt, 12.0)  # an excitation that stays at no frequency and names none
+    assert [name for name, _ in tried] == ["broad band inverse"] and tried[0][1][0]["highest"] == 12.0
+
+
+def test_a_rig_that_is_not_pushed_back_or_has_no_model_is_spared_them(tmp_path):
+    (tmp_path / "mine.py").write_text(SERVO)
+    rig = {
+        "kind": "user",
+        "function": f"{tmp_path}/mine.py:servo",
+        "parameters": {"share": 0.1, "k": 1.0},
+        "state": {"x": 0.0},
+    }
+    for test in (definition(), definition(rig=rig, reference=None)):
+        assert ideal_compensators(Search(SimpleNamespace(nominal=test, drawn=[test]), print), 5.0) == []
+
+
+def test_harmonic_couplings_keep_the_frequencies_that_the_test_gives():
+    square = halfreal.load(GALLERY.parent / "two_actuator_beam" / "square.toml")
+    tried = []
+    harmonic(SimpleNamespace(bench=SimpleNamespace(nominal=square), family=lambda name, grid: tried.extend(grid[-1:])))
+    assert [(one["base_frequency"], one["harmonics"]) for one in tried] == [(62.5, 9)] * 3
+    assert [one["kind"] for one in tried] == ["harmonic rls", "harmonic rls", "harmonic lms"]
 
 
 # --- parts of the error -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ..presentation.answers import console, finite
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop, write_changed, write_picture
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read, stop, write_changed, write_picture
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
@@ -33,15 +33,30 @@ def tune(
             metavar="RMS", help="Shaking table: of the target that measures an axis, and as many mrad; 0.2 mm."
         ),
     ] = "",
+    from_run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from-run",
+            metavar="RUN.h5",
+            help="Correct the coupling's table from this stepped test, recorded or rehearsed; give it twice for two "
+            "tests with different tables, the newest last.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Try the couplings that apply to a test, tune and rank them, and write the best definition.
 
-    For a shaking table: measure, invert and predict each axis, and draw them beside it.
+    For a shaking table: measure, invert and predict each axis, and draw them beside it. With --from-run: correct the
+    table of a narrow-band compensation by what a stepped test has recorded, without a model of the specimen.
     """
     definition, text = read(path)
     target = free(output or path.with_suffix(".tuned.toml"), force)
+    if from_run:
+        if bandwidth or amplitude:
+            stop("--bandwidth and --amplitude are for shaking tables, and --from-run for stepped tests; leave one out")
+        _from_runs(path, text, definition, target, from_run, as_json, force)
     if definition.rig.as_table is not None:
         _table(path, text, definition, target, bandwidth, amplitude, as_json, force)
     if bandwidth or amplitude:
@@ -61,6 +76,29 @@ def tune(
         if found.best is not None:
             typer.echo(f"best definition: {target}; next: halfreal check {target}")
     raise typer.Exit(OK if found.best is not None else NO)
+
+
+def _from_runs(
+    path: Path, text: str, definition: Definition, target: Path, files: list[Path], as_json: bool, force: bool
+) -> NoReturn:
+    """Correct a table by recorded tests."""
+    picture = free(target.with_suffix(".png"), force)
+    from ..presentation.tune_runs_text import as_numbers, as_text, figure
+    from ..studies.tuning.from_runs import tune_from_runs
+
+    found = tune_from_runs(definition, [open_run(one) for one in files])
+    if found.best is not None:
+        write_changed(target, text, definition, found.best, path, force)
+        write_picture(figure(found), picture, force)
+    if as_json:
+        typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
+    else:
+        typer.echo("\n".join([definition.title, *as_text(found)]))
+        if found.best is not None:
+            typer.echo(f"picture: {picture}\ncorrected definition: {target}; next: halfreal check {target}")
+        else:
+            typer.echo("nothing is corrected, and nothing is written")
+    raise typer.Exit(OK if found.best is not None or found.right else NO)
 
 
 def _table(

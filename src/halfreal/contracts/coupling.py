@@ -102,6 +102,11 @@ class Coupling(Settings):
         """The coupling where measured forces come so much earlier [s]: if it predicts them, by so much less."""
         return self
 
+    def with_responses(self, test: Definition, frequency_hz: np.ndarray, wanted: np.ndarray) -> Self | None:
+        """The coupling with these responses from target to command at frequencies [Hz] of the test, each where the
+        test has it; None if it has no table of them."""
+        return None
+
     # --- what it chooses by itself, and at which frequencies it is judged ---------------------------------------------
 
     @property

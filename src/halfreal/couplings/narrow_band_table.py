@@ -23,6 +23,7 @@ M           low-pass of first order with ``mean_time``
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,10 @@ LINES = np.arange(0.5, 20.01, 0.25)
 """Frequencies [Hz] of a table that is computed."""
 MOST_LINES = 20
 """Frequencies of a table at which the loop is judged if the frequency is tracked."""
+DIGITS = 6
+"""Of an entry of a table that is written down."""
+ROUNDS = 5
+"""Within which the entry is found that is realised as it is wanted."""
 ROUNDED = 64
 """Buffers are this long, or a multiple: a block is compiled for each length."""
 
@@ -216,6 +221,30 @@ class NarrowBandTable(PlainCoupling):
         table: dict[str, Any] = {"frequencies": lines, "amplitudes": np.abs(wanted), "leads": phase / omega}
         return self.unchecked_copy(table)
 
+    def with_responses(self, test: Definition, frequency_hz: np.ndarray, wanted: np.ndarray) -> Self:
+        """With such lines in the table; a given one keeps its others, a computed one those that the test needs."""
+        dt = test.timing.step
+        lines, amplitudes, phases = self.with_model_data(test)._table()
+        at = lines if self.track is not None or self.has_table else np.array(self.frequencies_to_judge(test))
+        at = at if len(at) > 1 else lines
+        columns = np.interp(at, lines, amplitudes), np.interp(at, lines, phases) / (2 * np.pi * at)
+        rows = {float(hz): (float(a), float(lead)) for hz, a, lead in zip(at, *columns, strict=True)}
+        if not self.has_table:
+            rows = {hz: (rounded(a), rounded(lead)) for hz, (a, lead) in rows.items()}
+        for hz, one in zip(frequency_hz.tolist(), wanted.tolist(), strict=True):
+            mean = complex(mean_response(self.mean_time, dt, np.array(2 * np.pi * hz)))
+            rows[hz] = self._entry((one - mean) / (1.0 - mean), float(np.interp(hz, lines, phases)), hz, dt)
+        table = np.array([(hz, *rows[hz]) for hz in sorted(rows)]).T
+        return self.unchecked_copy(dict(zip(("frequencies", "amplitudes", "leads"), table, strict=True), shaker=None))
+
+    def _entry(self, wanted: complex, phase: float, hz: float, dt: float) -> tuple[float, float]:
+        """Amplitude and lead that are realised as ``wanted``, from near a phase [rad]: prediction has its own gain."""
+        amplitude, omega = 1.0, 2 * np.pi * hz
+        for _ in range(ROUNDS):
+            missing = wanted / (amplitude * complex(self._shifted(np.array(omega), phase / (omega * dt), dt)))
+            amplitude, phase = amplitude * abs(missing), phase + cmath.phase(missing)
+        return rounded(amplitude), rounded(phase / omega)
+
     def response(self, dt: float, frequency_hz: np.ndarray, tuned_hz: float | None = None) -> np.ndarray:
         """P(jω) as it is realised, tuned to one frequency [Hz], or to each for itself if that is left out."""
         lines, amplitudes, phases = self._table()
@@ -340,6 +369,11 @@ class NarrowBandTable(PlainCoupling):
             held=f"the coupling changes with the frequency: judged at {given.frequencies[0]:g} Hz" if several else "",
             references=("ruffini2020", "wallace2005adaptive"),
         )
+
+
+def rounded(value: float) -> float:
+    """An entry of the table as one would write it down."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def mean_response(mean_time: float, dt: float, omega: np.ndarray) -> np.ndarray:

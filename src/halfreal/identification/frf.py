@@ -132,9 +132,7 @@ def stepped_sine(
             raise HalfrealError(
                 f"{hz:g} Hz is not below half the sampling rate, {half:g} Hz; sample faster, or leave it out"
             )
-        t = time[kept] - time[kept][0]
-        basis = np.column_stack([np.cos(2 * np.pi * hz * t), np.sin(2 * np.pi * hz * t), np.ones_like(t), t])
-        (of_x, of_y), parts = zip(*(_fitted(basis, signal[kept]) for signal in (x, y)), strict=True)
+        (of_x, of_y), parts = zip(*(fitted_sine(time[kept], signal[kept], hz) for signal in (x, y)), strict=True)
         if of_x == 0.0:
             raise HalfrealError(f"the input does not move at {hz:g} Hz; look for a dead channel")
         found.append(of_y / of_x)
@@ -142,8 +140,10 @@ def stepped_sine(
     return Estimate(np.asarray(frequencies_hz, dtype=float), np.array(found), np.array(explained), 1, unit)
 
 
-def _fitted(basis: np.ndarray, signal: np.ndarray) -> tuple[complex, float]:
-    """Phasor of the sine in a signal, and the part of the signal's variation that is not noise."""
+def fitted_sine(time: np.ndarray, signal: np.ndarray, hz: float) -> tuple[complex, float]:
+    """Phasor of the sine in a signal, at its first time, and the part of the signal's variation that is not noise."""
+    t = time - time[0]
+    basis = np.column_stack([np.cos(2 * np.pi * hz * t), np.sin(2 * np.pi * hz * t), np.ones_like(t), t])
     weights = np.linalg.lstsq(basis, signal, rcond=None)[0]
     left = signal - basis @ weights
     whole = signal - basis[:, 2:] @ weights[2:]

@@ -30,7 +30,7 @@ from ..contracts.context import Context
 from ..contracts.known import Known
 from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
-from ..kernels.block import Block, Channel, Value
+from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, stored
 from ..models.schemes.exact import discretise
 from ..models.shaker import Drive, Shaker, polynomials
@@ -233,11 +233,12 @@ class Electrodynamic(SensedRig):
         else:
             step, parameters = continuous_drive_step, self._continuous(plant, h)
             state = {"x": resting, "before": np.zeros(len(resting))}
+        moved, felt = channels("rig.displacement", "m", 1, of="axis"), channels("rig.force", "N", 1, of="axis")
         return Block(
             name="specimen",
             step=step,
             inputs=(*commands, EXCITATION),
-            outputs=(Channel("rig.displacement", "m"), Channel("rig.force", "N"), Channel("rig.current", "A")),
+            outputs=(*moved, *felt, Channel("rig.current", "A")),
             parameters={**parameters, "limit": limit},
             state=state,
             frozen=tuple(name for name in ("before", "count") if name in state),

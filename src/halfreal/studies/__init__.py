@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .open_loop.open_loop import Nyquist as Nyquist
     from .poles.identified import IdentifiedPoles as IdentifiedPoles
     from .poles.poles import LoopPoles as LoopPoles
+    from .tuning.from_runs import TableCorrection as TableCorrection
+    from .tuning.from_runs import tune_from_runs as tune_from_runs
     from .tuning.table import AxisFollowing as AxisFollowing
     from .tuning.table import TableTuning as TableTuning
     from .tuning.table import follows as follows
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .tuning.tune import Tuning as Tuning
     from .tuning.tune import TuningRow as TuningRow
     from .tuning.tune import tune as tune
+    from .uncertainty.compensator_uncertainty import SHAKER_RANGES as SHAKER_RANGES
     from .uncertainty.compensator_uncertainty import CompensatorBands as CompensatorBands
     from .uncertainty.compensator_uncertainty import compensator_bands as compensator_bands
     from .uncertainty.uncertainty import UncertaintyStudy as UncertaintyStudy
@@ -53,9 +56,10 @@ else:
             "open_loop.open_loop": "Bode Nyquist",
             "poles.identified": "IdentifiedPoles",
             "poles.poles": "LoopPoles",
+            "tuning.from_runs": "TableCorrection tune_from_runs",
             "tuning.table": "AxisFollowing TableTuning follows tune_table",
             "tuning.tune": "Tuning TuningRow tune",
-            "uncertainty.compensator_uncertainty": "CompensatorBands compensator_bands",
+            "uncertainty.compensator_uncertainty": "SHAKER_RANGES CompensatorBands compensator_bands",
             "uncertainty.uncertainty": "UncertaintyStudy study_uncertainty",
         },
     )

@@ -16,8 +16,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from ...contracts.coupling import Coupling
+from ...couplings.narrow_band_table import LINES, given_in, outside
 from ...definition.definition import Definition
 from ...definition.kinds import reader
+from ...errors import HalfrealError
 from .bench import Bench
 from .plant import RigResponse, rig_response, undisturbed
 
@@ -27,6 +29,11 @@ REFINED = 8
 """Rehearsals of a refinement."""
 HOPELESS = 2.0
 """Times the best error so far beyond which the samples are not rehearsed any more."""
+
+CHOSEN = ("frequencies", "base_frequency", "harmonics")
+"""Settings of a harmonic coupling that say what it works on."""
+SEEN = 0.03
+"""Cycles of the highest frequency of a band between two samples that a broad-band inverse weighs."""
 
 Settings = dict[str, Any]
 
@@ -113,13 +120,18 @@ def search(bench: Bench, said: Callable[[str], None]) -> list[Found]:
 
 
 def harmonic(hunt: Search) -> list[Found]:
-    """Adaptive feed-forward for a rig that is driven by forces; what is not given is chosen from plant and limits."""
+    """Adaptive feed-forward for a rig that is driven by forces; what is not given is chosen from plant and limits.
+
+    Frequencies that the test gives its coupling are kept: which harmonics are worth it is the user's choice.
+    """
     given = hunt.bench.nominal.coupling
     duration = hunt.bench.nominal.timing.duration
-    found = [hunt.family(f"as given ({given.kind})", [given.model_dump(mode="json")])]
+    settings = given.model_dump(mode="json")
+    found = [hunt.family(f"as given ({given.kind})", [settings])]
+    chosen = {key: settings[key] for key in CHOSEN if settings.get(key) is not None}
     for kind in ("harmonic rls", "harmonic lms"):
-        known = [{"kind": kind, "transfer": "model"}]
-        learnt = [{"kind": kind, "identification_time": part * duration} for part in (0.1, 0.25)]
+        known = [{"kind": kind, **chosen, "transfer": "model"}]
+        learnt = [{"kind": kind, **chosen, "identification_time": part * duration} for part in (0.1, 0.25)]
         found.append(hunt.family(kind, known + learnt))
     return found
 
@@ -173,7 +185,44 @@ def by_displacement(hunt: Search) -> list[Found]:
         for memory in (2.0, 5.0)
     ]
     found.append(hunt.family("adaptive model based", models))
-    return found + with_force_prediction(hunt, found)
+    top = 0.5 * float(rig.omega[-1]) / (2 * np.pi)
+    return found + with_force_prediction(hunt, found) + ideal_compensators(hunt, top)
+
+
+def ideal_compensators(hunt: Search, top_hz: float) -> list[Found]:
+    """For a rig that its specimen pushes back, if its actuator and the device it plays have models: P_id at the
+    frequencies of the test, if it stays at some, and in the band up to its highest one, ``top_hz`` if it names none."""
+    test = hunt.bench.nominal
+    step = test.timing.step
+    try:
+        actuator = test.rig.follower(step)
+        test.virtual.device(step)
+    except HalfrealError:
+        return []
+    if not np.any(actuator.by_force):
+        return []  # its inverse is tried above
+    found, given = [], given_in(test)
+    if given is not None:
+        table: Settings = {"kind": "narrow band table"}
+        if any(outside(LINES, hz) for hz in given.frequencies):
+            low, high = min(given.frequencies), max(given.frequencies)
+            table["frequencies"] = np.union1d(np.linspace(0.5 * low, 2.0 * high, len(LINES)), given.frequencies)
+        found.append(hunt.family("narrow band table", [table]))
+    driven = [one for one in (test.excitation.specimen, test.excitation.virtual) if one is not None]
+    named = [hz for one in driven if (hz := one.highest_frequency) is not None]
+    highest = [times * max(named, default=top_hz) for times in (1.0, 1.5, 3.0)]
+    bands = [
+        {
+            "kind": "broad band inverse",
+            "highest": high,
+            "lowest": min(0.25, 0.1 * high),
+            "spacing": min(max(round(SEEN / (high * step)), 1), 32),
+            "noise_weight": weight,
+        }
+        for high in highest
+        for weight in (1e-3, 1e-2)
+    ]
+    return [*found, hunt.family("broad band inverse", bands)]
 
 
 def adaptive_predictions(fixed: Found, late: float) -> list[Settings]:

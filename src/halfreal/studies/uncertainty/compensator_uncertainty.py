@@ -28,7 +28,7 @@ from ...models.shaker import Drive, Shaker, responses
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RANGES = {
+SHAKER_RANGES = {
     "mass": 0.05,
     "damping": 0.25,
     "stiffness": 0.05,
@@ -103,7 +103,7 @@ def compensator_bands(
     device: Device,
     frequency_hz: np.ndarray,
     *,
-    ranges: Mapping[str, float] = RANGES,
+    ranges: Mapping[str, float] = SHAKER_RANGES,
     rig: Literal["nominal", "uncertain"] = "nominal",
     samples: int = 10_000,
     seed: int = 1,
