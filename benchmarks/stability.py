@@ -137,16 +137,20 @@ def certified(system: DelaySystem) -> None:
 
 
 def rightmost() -> list[Row]:
-    """The rightmost root, certified; by DDE-BIFTOOL too, where it is there, both best of ten turns in one run."""
+    """The rightmost root, certified; by DDE-BIFTOOL too, where it is there, in turn: medians of 25 turns."""
     found, octave = [], Biftool.start()
     for name, system in systems().items():
         certified(system)
         if octave:
             octave.define(system)
-        ours, theirs = np.inf, np.inf
-        for _ in range(10):
-            ours = min(ours, timed(lambda system=system: certified(system), 5))  # type: ignore[misc]
-            theirs = min(theirs, octave.seconds()) if octave else theirs
+        turns = []
+        for _ in range(25):
+            certified(system)  # warm again
+            start = time.perf_counter()
+            for _ in range(5):
+                certified(system)
+            turns.append(((time.perf_counter() - start) / 5, octave.seconds() if octave else np.nan))
+        ours, theirs = np.median(turns, axis=0)
         found.append(Row(f"rightmost root of a delay equation, certified, {name}", duration(ours), ""))
         if octave:
             found.append(
@@ -198,4 +202,5 @@ class Biftool:
         )
 
     def seconds(self) -> float:
-        return float(self.ask("tic; for i=1:3, p_stabil(u, st, m.stability); end; printf('%.7f\\n', toc/3);"))
+        once = "p_stabil(u, st, m.stability);"
+        return float(self.ask(f"{once} tic; for i=1:5, {once} end; printf('%.7f\\n', toc/5);"))

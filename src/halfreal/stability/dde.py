@@ -10,6 +10,7 @@ count passed close to one, and by finer discretisations.  What the count does no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -200,9 +201,10 @@ class Search:
     def run(self) -> float:
         """The line Re s = … right of which all roots are known, +∞ if there is none."""
         self.refine()
-        for _ in range(2):
-            if self.least == -np.inf and self.known(-np.inf, self.widest) < self.most < np.inf:
-                self.refine()
+        for _ in range(2 if self.least == -np.inf and self.most < np.inf else 0):
+            if self.known(-np.inf, self.widest) >= self.most:
+                break
+            self.refine()
         for wanted in (self.most, 1):
             failed = np.nan
             for _ in range(ROUNDS):
@@ -266,7 +268,7 @@ class Search:
     def add(self, guesses: np.ndarray, ways: int = 1) -> None:
         """Take guesses to roots."""
         store = self.centres, self.radii, self.times
-        for data in self.function.ways[:ways]:
+        for data in islice(self.function.ways(), ways):
             self.found = settle(data, guesses.astype(complex), self.unit, self.enough, *store, self.found)
 
     def line(self, wanted: float) -> tuple[float, float]:

@@ -16,6 +16,7 @@ in their modes: det Δ(s) = Π (s − λ_i) · det(I − Σ e^{−s τ_k}(D_k + 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -95,16 +96,19 @@ class Characteristic:
         sizes = np.sqrt((np.abs(d) ** 2).sum(axis=(1, 2)))
         return True, len(lam), d, self.system.delays, sizes, lam.astype(complex), c, b, g, rounding
 
-    @property
-    def ways(self) -> tuple[tuple[Any, ...], ...]:
+    def ways(self) -> Iterator[tuple[Any, ...]]:
         """``data`` of both forms, the one that is less work first."""
-        if self.modal is None:
-            return (self.dense,)
-        return (self.modal,) if len(self.loop.a) > LARGE else (self.modal, self.dense)
+        n = len(self.loop.a)
+        if n <= 2:
+            yield self.dense
+        if self.modal is not None:
+            yield self.modal
+        if n > 2 and (n <= LARGE or self.modal is None):
+            yield self.dense
 
     def count(self, sigma: float, top: float = np.inf) -> Count:
         """Number of roots with Re s > σ and |Im s| < top."""
-        for data in self.ways:
+        for data in self.ways():
             found = self._count(data, sigma, top)
             if found.number is not None:
                 break
