@@ -25,7 +25,7 @@ import numpy as np
 
 from .dde_far import radius, unwound
 from .dde_system import DelaySystem
-from .dde_walk import CLOSE, EPS, FINE, LONG, value, walk
+from .dde_walk import CLOSE, EPS, FINE, LONG, far, walk
 
 STEPS = 200_000
 """Steps of one walk at most; a quarter of a second for a small system."""
@@ -126,7 +126,10 @@ class Characteristic:
             total, marks, most, at = total + gained, marks + more, most - steps, corner
             if ended != FINE:
                 return Count(None, seeds[:marks], REASONS[ended].format(sigma=sigma, steps=STEPS))
-        turns = (_beyond(data, at) - total) / np.pi if at != 0.0 else np.nan
+        turns = np.nan
+        if at != 0.0:
+            M, powers = far(data, at)
+            turns = (powers + unwound(M) - total) / np.pi
         if data[0]:
             lam = data[5]
             turns += int(((lam.real > sigma) & (np.abs(lam.imag) < top)).sum())
@@ -147,13 +150,3 @@ class Characteristic:
             if step > 1e6 * self.unit + 1e3 * abs(reach if reach < np.inf else 0.0):
                 return None
         return [complex(sigma, top), complex(x, top)]
-
-
-def _beyond(data: tuple[Any, ...], s: complex) -> float:
-    """What arg det Y gains on an arc from +∞ to s, beyond which there are no roots."""
-    Y = value(data, s)
-    powers = 0.0
-    if not data[0]:
-        Y[: data[1]] /= s
-        powers = data[1] * float(np.angle(s))
-    return powers + float(unwound(np.eye(len(Y)) - Y))
