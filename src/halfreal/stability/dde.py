@@ -10,6 +10,8 @@ count passed close to one, and by finer discretisations.  What the count does no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
+from math import nextafter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ from ..figures import BAD, GOOD, QUIET, new_figure, styled
 from .dde_count import Characteristic
 from .dde_pseudospectral import generator
 from .dde_system import DelayError, DelaySystem
-from .dde_walk import settle
+from .dde_walk import known, settle, upper
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,10 +29,12 @@ __all__ = ["DelayError", "DelaySystem", "Spectrum", "abscissa", "roots"]
 
 Verdict = Literal["stable", "unstable", "not certified"]
 
-FIRST_DEGREE = 8
-"""Of the first discretisation, more for many roots, and half as much if it would have more rows than ``FIRST_SIZE``."""
-FIRST_SIZE = 75
-"""Eigenvalues of larger matrices take much longer: LAPACK then goes by blocks."""
+FIRST_DEGREE = 4
+"""Of the first discretisation, more for many roots, and half as much if it would have more rows than ``FIRST_SIZE``.
+
+Coarse, as Newton's method and the count do the rest.
+"""
+FIRST_SIZE = 48
 LARGEST = 600
 """Rows of the largest matrix whose eigenvalues are taken as guesses, if the first discretisation is smaller."""
 CLEAR = 0.05
@@ -200,9 +204,10 @@ class Search:
     def run(self) -> float:
         """The line Re s = … right of which all roots are known, +∞ if there is none."""
         self.refine()
-        for _ in range(2):
-            if self.least == -np.inf and self.known(-np.inf, self.widest) < self.most < np.inf:
-                self.refine()
+        for _ in range(2 if self.least == -np.inf and self.most < np.inf else 0):
+            if self.known(-np.inf, self.widest) >= self.most:
+                break
+            self.refine()
         for wanted in (self.most, 1):
             failed = np.nan
             for _ in range(ROUNDS):
@@ -212,7 +217,7 @@ class Search:
                 count = self.function.count(sigma, top)
                 known = self.known(sigma, top)
                 if count.number == known:
-                    if (np.abs(self.centres[: self.found].real) <= self.radii[: self.found]).any():
+                    if self.found and abs(self.lead()) <= self.radii[: self.found].max():
                         self.growing = self.function.count(0.0, self.widest).number
                     return sigma
                 self.reason = count.reason or f"{count.number} roots lie right of {sigma:.4g} 1/s, {known} were found"
@@ -253,10 +258,10 @@ class Search:
             return False
         self.degree = degree
         raw = np.linalg.eigvals(generator(loop, self.system.delays, degree))
-        raw = raw[(raw.imag >= 0.0) & (raw.imag <= 1.5 * self.widest + self.unit) & (raw.real > -100.0 * self.unit)]
-        raw = raw[np.argsort(-raw.real, kind="stable")]
-        if self.least > -np.inf:  # a poor approximation may lie left of its root
-            raw = raw[raw.real > self.least - self.unit - 0.1 * np.abs(raw)]
+        left = max(-100.0, (self.least / self.unit) - 1.0)
+        # a poor approximation may lie left of its root
+        slack = 0.1 if self.least > -np.inf else 0.0
+        raw = upper(raw.astype(complex), left * self.unit, slack, 1.5 * self.widest + self.unit)
         if self.most < np.inf:
             raw = raw[: 2 * int(self.most) + 6]
         self.guesses = raw
@@ -266,28 +271,28 @@ class Search:
     def add(self, guesses: np.ndarray, ways: int = 1) -> None:
         """Take guesses to roots."""
         store = self.centres, self.radii, self.times
-        for data in self.function.ways[:ways]:
-            self.found = settle(data, guesses.astype(complex), self.unit, self.enough, *store, self.found)
+        for data in islice(self.function.ways(), ways):
+            self.found = settle(data, guesses, self.unit, self.enough, *store, self.found)
 
     def line(self, wanted: float) -> tuple[float, float]:
         """A line Re s = σ left of the roots wanted, and one at Im s = top above them, both clear of roots."""
-        s, radii, times = self.centres[: self.found], self.radii[: self.found], self.times[: self.found]
+        s, radii = self.centres[: self.found], self.radii[: self.found]
         top = self.widest
         if top < np.inf:
             top = _clear_of(top, s.imag, radii, self.unit, up=True)
             inside = s.imag < top
-            s, radii, times = s[inside], radii[inside], times[inside]
+            s, radii = s[inside], radii[inside]
         order = np.argsort(-s.real, kind="stable")
-        x, errors = s.real[order], radii[order]
-        reach = np.cumsum((np.where(s.imag > 0.0, 2, 1) * times)[order])
-        last = int(np.searchsorted(reach, wanted))
+        x, errors = s.real[order].tolist(), radii[order].tolist()
+        last = 0
+        while last < len(x) and known(self.centres, self.times, self.found, nextafter(x[last], -np.inf), top) < wanted:
+            last += 1
         if last >= len(x):  # not as many are known
-            low = max(float(x[-1]) - 0.5 * self.unit if len(x) else 0.0, self.least)
+            low = max(x[-1] - 0.5 * self.unit if x else 0.0, self.least)
             sigma = self.least if self.least > -np.inf and wanted == self.most else low
         else:
-            further = self.guesses.real[self.guesses.real < x[-1] - 1e-6 * self.unit][:1]  # next to be expected
-            x, errors = np.append(x, further), np.append(errors, np.zeros(len(further)))
-            sigma = max(_gap(x, errors, last, self.unit), self.least)
+            further = self.guesses.real[self.guesses.real < x[-1] - 1e-6 * self.unit][:1].tolist()  # to be expected
+            sigma = max(_gap(x + further, errors + [0.0] * len(further), last, self.unit), self.least)
         if sigma == self.least:
             sigma = _clear_of(sigma, s.real, radii, self.unit, up=bool(self.system.neutral and self.widest == np.inf))
         return sigma, top
@@ -297,32 +302,27 @@ class Search:
         return float(s.real[s.imag <= self.widest].max(initial=-np.inf))
 
     def known(self, sigma: float, top: float) -> int:
-        s = self.centres[: self.found]
-        inside = (s.real > sigma) & (s.imag < top)
-        return int((self.times[: self.found] * np.where(s.imag > 0.0, 2, 1))[inside].sum())
+        return int(known(self.centres, self.times, self.found, sigma, top))
 
     def spectrum(self, line: float) -> Spectrum:
         """All roots asked for, both of a pair."""
-        s, errors, times = self.centres[: self.found], self.radii[: self.found], self.times[: self.found]
         left = max(self.least, min(line, self.lead() - 1e-9 * self.unit)) if line < np.inf else self.least
-        chosen = (s.real > left) & (s.imag <= self.widest)
-        s, errors, times = s[chosen], errors[chosen], times[chosen]
-        order = np.lexsort((s.imag, -s.real))
-        s, errors, times = s[order], errors[order], times[order]
-        pair = np.where(s.imag > 0.0, 2, 1)
-        if self.most < np.inf and len(s):
-            last = int(np.searchsorted(np.cumsum(pair * times), self.most)) + 1
-            if last < len(s):
-                line = max(line, float(s.real[last]))
-            s, errors, times, pair = s[:last], errors[:last], times[:last], pair[:last]
-        s, errors, pair = np.repeat(s, times), np.repeat(errors, times), np.repeat(pair, times)
-        s, errors = np.repeat(s, pair), np.repeat(errors, pair)
-        second = np.zeros(len(s), dtype=bool)
-        second[np.cumsum(pair)[pair == 2] - 1] = True
+        n = self.found
+        places = zip(self.centres[:n].tolist(), self.radii[:n].tolist(), self.times[:n].tolist(), strict=True)
+        found = sorted((-s.real, s.imag, e, t) for s, e, t in places if s.real > left and s.imag <= self.widest)
+        s: list[complex] = []
+        errors: list[float] = []
+        for real, imag, error, times in found:
+            if len(s) >= self.most:
+                line = max(line, -real)
+                break
+            both = [complex(-real, imag), complex(-real, -imag)] if imag > 0.0 else [complex(-real, 0.0)]
+            s += both * times
+            errors += [error] * (len(both) * times)
         system = self.system
         return Spectrum(
-            np.where(second, s.conj(), s),
-            errors,
+            np.array(s, dtype=complex),
+            np.array(errors),
             system.essential,
             system.gains[1],
             system.gains[0],
@@ -333,7 +333,7 @@ class Search:
         )
 
 
-def _gap(x: np.ndarray, errors: np.ndarray, last: int, unit: float) -> float:
+def _gap(x: list[float], errors: list[float], last: int, unit: float) -> float:
     """A real part left of x[last] in the next gap wide enough, or in the widest of the next few."""
     best, widest = 0.0, -1.0
     for j in range(last, min(last + 8, len(x))):
@@ -344,7 +344,7 @@ def _gap(x: np.ndarray, errors: np.ndarray, last: int, unit: float) -> float:
             best, widest = high - min(0.5 * width, 0.5 * unit), width
         if width > 1e-6 * unit + 1e-3 * abs(x[j]):
             break
-    return float(best)
+    return best
 
 
 def _clear_of(value: float, places: np.ndarray, radii: np.ndarray, unit: float, *, up: bool) -> float:

@@ -16,6 +16,7 @@ in their modes: det Δ(s) = Π (s − λ_i) · det(I − Σ e^{−s τ_k}(D_k + 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +25,7 @@ import numpy as np
 
 from .dde_far import radius, unwound
 from .dde_system import DelaySystem
-from .dde_walk import CLOSE, EPS, FINE, LONG, value, walk
+from .dde_walk import CLOSE, EPS, FINE, LONG, far, walk
 
 STEPS = 200_000
 """Steps of one walk at most; a quarter of a second for a small system."""
@@ -95,16 +96,19 @@ class Characteristic:
         sizes = np.sqrt((np.abs(d) ** 2).sum(axis=(1, 2)))
         return True, len(lam), d, self.system.delays, sizes, lam.astype(complex), c, b, g, rounding
 
-    @property
-    def ways(self) -> tuple[tuple[Any, ...], ...]:
+    def ways(self) -> Iterator[tuple[Any, ...]]:
         """``data`` of both forms, the one that is less work first."""
-        if self.modal is None:
-            return (self.dense,)
-        return (self.modal,) if len(self.loop.a) > LARGE else (self.modal, self.dense)
+        n = len(self.loop.a)
+        if n <= 2:
+            yield self.dense
+        if self.modal is not None:
+            yield self.modal
+        if n > 2 and (n <= LARGE or self.modal is None):
+            yield self.dense
 
     def count(self, sigma: float, top: float = np.inf) -> Count:
         """Number of roots with Re s > σ and |Im s| < top."""
-        for data in self.ways:
+        for data in self.ways():
             found = self._count(data, sigma, top)
             if found.number is not None:
                 break
@@ -122,7 +126,10 @@ class Characteristic:
             total, marks, most, at = total + gained, marks + more, most - steps, corner
             if ended != FINE:
                 return Count(None, seeds[:marks], REASONS[ended].format(sigma=sigma, steps=STEPS))
-        turns = (_beyond(data, at) - total) / np.pi if at != 0.0 else np.nan
+        turns = np.nan
+        if at != 0.0:
+            M, powers = far(data, at)
+            turns = (powers + unwound(M) - total) / np.pi
         if data[0]:
             lam = data[5]
             turns += int(((lam.real > sigma) & (np.abs(lam.imag) < top)).sum())
@@ -143,13 +150,3 @@ class Characteristic:
             if step > 1e6 * self.unit + 1e3 * abs(reach if reach < np.inf else 0.0):
                 return None
         return [complex(sigma, top), complex(x, top)]
-
-
-def _beyond(data: tuple[Any, ...], s: complex) -> float:
-    """What arg det Y gains on an arc from +∞ to s, beyond which there are no roots."""
-    Y = value(data, s)
-    powers = 0.0
-    if not data[0]:
-        Y[: data[1]] /= s
-        powers = data[1] * float(np.angle(s))
-    return powers + float(unwound(np.eye(len(Y)) - Y))

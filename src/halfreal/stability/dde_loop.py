@@ -46,9 +46,11 @@ def loop_form(E: np.ndarray, A: np.ndarray, longest: float) -> Loop:
     B, C = late_variables(A[1:])
     diagonal = np.diagonal(E)
     if np.count_nonzero(E) == np.count_nonzero(diagonal):
-        order = np.argsort(diagonal == 0.0, kind="stable")
-        e = diagonal[order]
-        now, B, C = now[order[:, None], order], B[:, order], C[:, order]
+        e = diagonal
+        if not e.all():
+            order = np.argsort(diagonal == 0.0, kind="stable")
+            e = diagonal[order]
+            now, B, C = now[order[:, None], order], B[:, order], C[:, order]
     else:
         rows, columns = _scales(np.abs(A).sum(axis=0) + np.abs(E) / (longest or 1.0))
         U, e, Vt = np.linalg.svd(rows[:, None] * E * columns)
@@ -75,10 +77,10 @@ def loop_form(E: np.ndarray, A: np.ndarray, longest: float) -> Loop:
 
 def late_variables(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """B (delays, n, m) and C (m, n) with A_k = B_k C and m as small as can be."""
-    norms = np.sqrt((A * A).sum(axis=(0, 1)))
+    norms = np.sqrt(np.einsum("kij,kij->j", A, A))
     used = np.flatnonzero(norms)
     n = A.shape[-1]
-    if used.size < 2:
+    if used.size < 2 or n == 2:  # with two variables nothing is gained
         C = np.zeros((used.size, n))
         C[np.arange(used.size), used] = 1.0
         return A[:, :, used], C

@@ -28,10 +28,12 @@ D        their derivatives at the points [1/s]
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from .dde_loop import Loop
+from .dde_walk import compiled
 
 
 @cache
@@ -62,24 +64,49 @@ def lagrange(degree: int, at: np.ndarray) -> np.ndarray:
 
 def generator(loop: Loop, delays: np.ndarray, degree: int) -> np.ndarray:
     """The matrix whose eigenvalues approximate the roots."""
-    n, m = len(loop.a), len(loop.c)
-    if not m:
+    if not len(loop.c):
         return loop.a
     half = 0.5 * float(delays.max())
     values = lagrange(degree, 1.0 - delays / half)
-    derivative = chebyshev(degree)[2] / half
-    whole = np.zeros((n + degree * m, n + degree * m), dtype=loop.d.dtype)
-    # what the points θ_0 … θ_N give the states, and w_0 from the states and the other points
-    states = np.einsum("kj,kpq->jpq", values, loop.b)
-    first = np.empty((m, n + degree * m), dtype=loop.d.dtype)
-    first[:, :n] = loop.c
-    first[:, n:] = np.einsum("kj,kpq->pjq", values[:, 1:], loop.d).reshape(m, -1)
+    first = None
     if loop.d.any():
-        first = np.linalg.solve(np.eye(m) - np.tensordot(values[:, 0], loop.d, axes=1), first)
-    whole[:n, :n] = loop.a
-    whole[:n, n:] = states[1:].transpose(1, 0, 2).reshape(n, -1)
-    whole[:n] += states[0] @ first
-    each = np.arange(m)
-    whole[n:, n:].reshape(degree, m, degree, m)[:, each, :, each] = derivative[1:, 1:]
-    whole[n:] += (derivative[1:, 0, None, None] * first).reshape(degree * m, -1)
+        first = np.linalg.inv(np.eye(len(loop.c)) - np.tensordot(values[:, 0], loop.d, axes=1))
+    return np.asarray(_assembled(loop.a, loop.b, loop.c, loop.d, values, chebyshev(degree)[2] / half, first))
+
+
+@compiled
+def _assembled(a: Any, b: Any, c: Any, d: Any, values: Any, derivative: Any, inverse: Any) -> Any:
+    """Rows of the states and of w_1 … w_N; ``inverse`` of what w_0 has of itself, None for the identity."""
+    n, m = a.shape[0], c.shape[0]
+    late, degree = b.shape[0], values.shape[1] - 1
+    size = n + degree * m
+    whole = np.zeros((size, size), b.dtype)
+    first = np.zeros((m, size), b.dtype)  # w_0 of the states and of the other points
+    now = np.zeros((n, m), b.dtype)
+    for p in range(m):
+        for q in range(n):
+            first[p, q] = c[p, q]
+        for q in range(m):
+            for k in range(late):
+                for j in range(degree):
+                    first[p, n + j * m + q] += values[k, j + 1] * d[k, p, q]
+    if inverse is not None:
+        first = inverse @ first
+    for p in range(n):
+        for q in range(n):
+            whole[p, q] = a[p, q]
+        for q in range(m):
+            for k in range(late):
+                now[p, q] += values[k, 0] * b[k, p, q]
+                for j in range(degree):
+                    whole[p, n + j * m + q] += values[k, j + 1] * b[k, p, q]
+        for q in range(m):
+            for j in range(size):
+                whole[p, j] += now[p, q] * first[q, j]
+    for i in range(degree):
+        for p in range(m):
+            for j in range(degree):
+                whole[n + i * m + p, n + j * m + p] = derivative[i + 1, j + 1]
+            for j in range(size):
+                whole[n + i * m + p, j] += derivative[i + 1, 0] * first[p, j]
     return whole

@@ -191,12 +191,42 @@ def look(data: Any, s: Any, y: Any, inverse: Any, slope: Any, order: Any) -> Any
 
 
 @compiled
-def value(data: Any, s: Any) -> Any:
-    """Y at s."""
+def far(data: Any, s: Any) -> Any:
+    """M and the argument of the powers of s with Y = I − M at s, but for these powers."""
     n = data[2].shape[-1]
     y, inverse, slope = np.empty((3, n, n), np.complex128)
     look(data, s, y, inverse, slope, np.empty(n, np.int64))
-    return y.copy()
+    powers = 0.0
+    if not data[0]:
+        y[: data[1]] /= s
+        powers = data[1] * np.arctan2(s.imag, s.real)
+    M = -y
+    for p in range(n):
+        M[p, p] += 1.0
+    return M, powers
+
+
+@compiled
+def known(centres: Any, times: Any, count: Any, sigma: Any, top: Any) -> Any:
+    """How many of the ``count`` roots settled lie right of σ and below top, both of a pair."""
+    total = 0
+    for j in range(count):
+        if centres[j].real > sigma and centres[j].imag < top:
+            total += times[j] * (2 if centres[j].imag > 0.0 else 1)
+    return total
+
+
+@compiled
+def upper(raw: Any, left: Any, slack: Any, top: Any) -> Any:
+    """Guesses of the upper half plane below top and right of ``left``, give or take a share of |s|, rightmost first."""
+    chosen = np.empty(len(raw), np.complex128)
+    count = 0
+    for z in raw:
+        if 0.0 <= z.imag <= top and z.real > left - slack * abs(z):
+            chosen[count] = z
+            count += 1
+    chosen = chosen[:count]
+    return chosen[np.argsort(-chosen.real, kind="mergesort")]
 
 
 @compiled
