@@ -37,11 +37,15 @@ class Dwells:
 
 @dataclass(frozen=True)
 class Harmonics:
-    """A frequency [Hz], the multiples of it that matter, and where it runs ``to`` [Hz] if it does not stay."""
+    """A frequency [Hz], the multiples of it that matter, and where it runs ``to`` [Hz] if it does not stay.
+
+    ``tones`` [Hz] are further ones that need not be multiples of it.
+    """
 
     frequency: float
     orders: tuple[int, ...] = (1,)
     to: float | None = None
+    tones: tuple[float, ...] = ()
 
 
 class Excitation(Settings):

@@ -1,6 +1,7 @@
 """Excitations of the virtual substructure and of the specimen."""
 
 from .chirp import Chirp
+from .multi_sine import MultiSine
 from .random import Random
 from .record import Record
 from .silence import silence
@@ -9,4 +10,16 @@ from .square import Square
 from .step_and_pulse import Pulse, Step
 from .stepped import Gust, SteppedSine
 
-__all__ = ["Chirp", "Gust", "Pulse", "Random", "Record", "Sine", "Square", "Step", "SteppedSine", "silence"]
+__all__ = [
+    "Chirp",
+    "Gust",
+    "MultiSine",
+    "Pulse",
+    "Random",
+    "Record",
+    "Sine",
+    "Square",
+    "Step",
+    "SteppedSine",
+    "silence",
+]
