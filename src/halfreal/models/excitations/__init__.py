@@ -4,6 +4,7 @@ from .chirp import Chirp
 from .multi_sine import MultiSine
 from .random import Random
 from .record import Record
+from .release import RELEASES, release, releases, virtual_excitation
 from .silence import silence
 from .sine import Sine
 from .square import Square
@@ -11,6 +12,7 @@ from .step_and_pulse import Pulse, Step
 from .stepped import Gust, SteppedSine
 
 __all__ = [
+    "RELEASES",
     "Chirp",
     "Gust",
     "MultiSine",
@@ -21,5 +23,8 @@ __all__ = [
     "Square",
     "Step",
     "SteppedSine",
+    "release",
+    "releases",
     "silence",
+    "virtual_excitation",
 ]

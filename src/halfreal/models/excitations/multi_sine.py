@@ -21,11 +21,11 @@ from pydantic import model_validator
 from ...contracts.excitation import Dwells, Harmonics
 from ...kernels.block import Block
 from ...settings import Vector, fault
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 
 def multi_sine_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     value = rate = 0.0
     for i in range(p.omega.size):
@@ -65,7 +65,7 @@ class MultiSine(WithAmplitude):
                 raise fault(f"{len(given)} {key} for {count} frequencies; give one for each tone", key)
         return self
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         amplitudes = np.ones(len(self.frequencies)) if self.amplitudes is None else self.amplitudes
         phases = np.zeros(len(self.frequencies)) if self.phases is None else self.phases
         spread = isinstance(phases, str)
@@ -74,7 +74,7 @@ class MultiSine(WithAmplitude):
             phases = np.empty(len(rising))
             phases[rising] = schroeder_phases(amplitudes[rising])
         tones = {"omega": 2 * np.pi * self.frequencies, "amplitudes": amplitudes, "phases": phases}
-        made = self.made(name, multi_sine_step, shift, tones)
+        made = self.made(name, multi_sine_step, shift, since, tones)
         return replace(made, references=("schroeder1970",)) if spread else made
 
     @property
