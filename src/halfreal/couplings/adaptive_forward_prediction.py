@@ -70,7 +70,7 @@ def predict(maps, row, history, axis, ahead):  # type: ignore[no-untyped-def]
 
 
 GROWN, SOONER, SHORTER = 3.0, 10.0, 0.9
-"""Factor on d_N/r^N at which the order falls; how much sooner than it rises; the part of ρ then at which it may rise."""
+"""Factor on d_N/r^N at which the order falls; how much sooner than it rises; part of ρ then at which it may rise."""
 
 
 @kernel
