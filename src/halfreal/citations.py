@@ -108,6 +108,10 @@ PAPERS: dict[str, str] = {
         "strut-braced wing under aerodynamic loading using an electrodynamical actuator, Exp. Tech. (2020), "
         "doi:10.1007/s40799-020-00394-5."
     ),
+    "schroeder1970": (
+        "M. R. Schroeder, Synthesis of low-peak-factor signals and binary sequences with low autocorrelation, IEEE "
+        "Trans. Inform. Theory 16 (1970) 85–89."
+    ),
     "silva2020": (
         "C. E. Silva, D. Gomez, A. Maghareh, S. J. Dyke, B. F. Spencer, Benchmark control problem for real-time hybrid "
         "simulation, Mech. Syst. Signal Process. 135 (2020) 106381."

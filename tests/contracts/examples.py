@@ -46,6 +46,7 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
         "state": {"d": 0.0},
     },
     ("excitation", "stepped sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "4 Hz"], "dwell": "2 s"},
+    ("excitation", "multi-sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "3.1 Hz"], "phases": "schroeder"},
     ("excitation", "step"): {"displacement": "1 mm", "ramp": "0.1 s"},
     ("coupling", "model inverse"): {"coefficients": [1.0, 0.01]},
     ("coupling", "adaptive time series"): {"coefficients": [1.0, 0.01], "range": 1.0},

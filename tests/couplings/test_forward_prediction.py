@@ -4,9 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from examples.wallace2005 import definition, radius
 from halfreal.couplings.forward_prediction import ForwardPrediction, weights
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
+from halfreal.runs.build import build
 
 
 @given(
@@ -59,3 +61,39 @@ def test_first_command_is_the_first_target():
 def test_too_few_points_are_refused_with_the_least_number():
     with pytest.raises(ValidationError, match="use at least 5 points"):
         ForwardPrediction(kind="forward prediction", prediction=0.01, order=4, points=4)
+
+
+# --- adaptive: an order that the delay has outgrown -------------------------------------------------------------------
+
+
+def with_rig_delay(delay: float):
+    return definition(
+        delay=delay,
+        timing={"step": 1e-3, "duration": 200.0},
+        excitation={"virtual": {"kind": "sine", "displacement": 0.01, "frequency": 1.5, "ramp": 2.0}},
+        coupling={"kind": "adaptive forward prediction", "prediction": 12e-3},
+        limits={"command": {"trip": 0.02}},
+    )
+
+
+def test_the_order_falls_when_the_delay_outgrows_it_and_rises_again_when_it_shrinks():
+    """Order 3 through 12 points is stable with a rig delay up to 22.15 ms that is predicted, order 2 up to 31.96."""
+    loop = build(with_rig_delay(30.4e-3))  # its line of commands is the longest
+    actuator, found = loop.parameter("actuator"), {}
+    for up, delays in ((True, np.arange(9.4, 31.0, 3.0)), (False, np.arange(27.4, 12.0, -3.0))):
+        for ms in delays:
+            other = build(with_rig_delay(1e-3 * ms)).parameter("actuator")
+            actuator["first"][:], actuator["weights"][:] = other["first"], other["weights"]
+            stretch = loop.run(5000, record=["coupling.order", "guard.mode", "gap"])
+            assert not stretch.log[:, 2].any(), f"tripped at {ms} ms"
+            assert np.abs(stretch.log[-1000:, 3]).max() < 1e-4
+            found[up, round(float(ms), 1)] = stretch.log[-1, 1]
+    assert [found[True, ms] for ms in (9.4, 18.4, 24.4, 30.4)] == [3.0, 3.0, 2.0, 2.0]
+    assert [found[False, ms] for ms in (24.4, 12.4)] == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(("order", "last"), [(3, 22.15e-3), (2, 31.96e-3)])
+def test_rig_delays_that_an_order_takes_when_it_predicts_them(order, last):
+    for delay, stable in ((last - 2e-5, True), (last + 2e-5, False)):
+        coupling = {"kind": "forward prediction", "prediction": delay, "order": order, "points": 12}
+        assert (radius(definition(delay=delay, coupling=coupling)) < 1.0) == stable

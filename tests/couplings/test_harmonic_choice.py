@@ -17,7 +17,7 @@ from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.definition.definition import Definition
 from halfreal.definition.load import to_toml
 from halfreal.errors import HalfrealError
-from halfreal.models.excitations import Chirp, Pulse, Sine, Square
+from halfreal.models.excitations import Chirp, MultiSine, Pulse, Sine, Square
 from halfreal.runs.build import SETTLING_TICKS, build, plant
 from halfreal.stability.linearise import linearise
 
@@ -55,11 +55,20 @@ def chosen(test: Definition) -> Chosen:
         (Square(force=1.0, frequency=8.0, terms=3), False, [8.0, 24.0, 40.0]),
         (Square(force=1.0, frequency=8.0), False, [8.0 * k for k in range(1, 20, 2)]),  # 1/k down to 5 %
         (Square(force=1.0, frequency=150.0), False, [150.0, 450.0]),  # half the sampling rate is 500 Hz
+        (MultiSine(force=1.0, frequencies=[21.0, 8.0, 8.5]), False, [8.0, 8.5, 21.0]),
+        (MultiSine(force=1.0, frequencies=[90.0, 270.0]), True, [90.0, 180.0, 270.0, 360.0, 450.0]),
     ],
 )
 def test_harmonics_are_those_of_the_excitation(excitation, nonlinear, expected):
     found = with_harmonics(HarmonicRls(), [excitation, None], 1e-3, nonlinear=nonlinear)
     np.testing.assert_allclose(found.hz, expected)
+
+
+def test_tones_of_two_excitations_that_differ_by_rounding_are_one():
+    found = with_harmonics(
+        HarmonicRls(), [Square(force=1.0, frequency=0.1, terms=2), Sine(force=1.0, frequency=0.3)], 1e-3
+    )
+    np.testing.assert_allclose(found.hz, [0.1, 0.3])
 
 
 def test_harmonics_that_are_followed_begin_where_the_excitation_does():
@@ -74,6 +83,8 @@ def test_harmonics_that_are_followed_begin_where_the_excitation_does():
         (HarmonicRls(), Chirp(force=1.0, frequency=8.0, to=9.0, duration=9.0), "give the bandwidth"),
         (HarmonicRls(following=1.0), Chirp(force=1.0, frequency=8.0, to=12.0, duration=9.0), "between 6 Hz and 10 Hz"),
         (HarmonicRls(), None, "nothing excites the test"),
+        (HarmonicRls(following=1.0), MultiSine(force=1.0, frequencies=[8.0, 9.0]), "has 2 tones, and only one"),
+        (HarmonicRls(), MultiSine(force=1.0, frequencies=[8.0, 500.0]), "goes up to 500 Hz, not below half"),
     ],
 )
 def test_excitations_that_do_not_tell_harmonics_are_told(coupling, excitation, told):

@@ -87,7 +87,7 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
         (
             'frequency = "8 Hz"',
             'frequency = "600 Hz"',
-            "coupling: excitation.virtual.frequency = 600 Hz is not below half the sampling rate, 500 Hz; lower it, or",
+            "coupling: excitation.virtual goes up to 600 Hz, not below half the sampling rate, 500 Hz; lower it, or",
         ),
         (
             "[excitation.virtual]",

@@ -13,7 +13,9 @@ import pytest
 import halfreal
 from halfreal.links.wires import LinkError
 from halfreal.live import session as live_session
+from halfreal.live.console import Operator
 from halfreal.live.session import RefusedError
+from halfreal.live.view import status
 from halfreal.runs.run import Run
 from live.processes import (
     IDLE,
@@ -93,6 +95,40 @@ def test_a_session_waits_for_its_start_and_is_stopped_smoothly(tmp_path: Path, r
     distance = abs(command[down[0] - 1] - PLACE)
     assert np.abs(np.diff(command[down[0] - 1 :])).max() <= 0.5 * np.pi * distance * STEP / 0.2
     assert command[-1] == column(record, "command")[-1] == PLACE
+
+
+def test_an_excitation_is_released_by_the_operator_while_the_test_is_running(tmp_path: Path, rig: Rig) -> None:
+    waits = {"excitation.release_at": ["0.1 s"], "excitation.virtual.frequency": "2 Hz", "reference": {}}
+    given = definition(tmp_path, rig.port, LONG, SOFT, waits)
+    with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
+        operator = Operator(session)
+        operator.press("e")  # not yet
+        with pytest.raises(RefusedError, match="the test is armed; the excitation is released while it is running"):
+            session.release()
+        session.start()
+        wait_for(lambda: ticks(session) > 200, "the test to run without excitation")
+        assert status(session).releases == 0
+        operator.press("e")
+        wait_for(lambda: status(session).releases == 1, "the release")
+        begins = ticks(session)
+        wait_for(lambda: ticks(session) > begins + 500, "the excitation")
+        session.release()
+        wait_for(lambda: status(session).releases == 2, "the second release")
+        session.stop()
+        session.wait()
+        with pytest.raises(RefusedError, match="the test is stopped"):
+            session.release()
+        run = session.finish()
+    record = rig.record()
+    at = [event.time for event in run.events if event.channel == "excitation.releases"]
+    assert len(at) == 2 and 0.2 < at[0] <= begins * STEP
+    assert [event.text for event in run.events if event.channel == "guard.mode"][-2:] == ["ramp-down", "stopped"]
+    before = column(run, "link.sent")[run.time < at[0] - 0.5 * STEP].max()
+    assert not column(record, "command")[column(record, "link.newest") <= before].any(), "it moved before its release"
+    assert np.abs(column(run, "target")).max() > 1e-3
+    # the emulated system felt what was released in this run, not what was rehearsed
+    moves = run.time[np.flatnonzero(np.nan_to_num(column(run, "reference")))]
+    assert at[0] < moves[0] < at[0] + 2.5 * STEP
 
 
 def test_an_emergency_stop_from_python_trips_and_nothing_leads_out_of_it(tmp_path: Path, rig: Rig) -> None:

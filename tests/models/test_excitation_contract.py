@@ -5,13 +5,14 @@ from typing import Literal
 import pytest
 
 from halfreal.contracts.excitation import Dwells, Excitation, Harmonics
-from halfreal.models.excitations import Chirp, Gust, Pulse, Random, Sine, Square, Step, SteppedSine
+from halfreal.models.excitations import Chirp, Gust, MultiSine, Pulse, Random, Sine, Square, Step, SteppedSine
 
 SINE = Sine(force=2.0, frequency=3.0)
 SQUARE = Square(force=2.0, frequency=3.0)
 CHIRP = Chirp(force=2.0, frequency=9.0, to=3.0, duration=1.0)
 RANDOM = Random(force=2.0, frequency=1.0, to=9.0, period=4.0)
 STEPPED = SteppedSine(force=2.0, frequencies=[4.0, 2.0], dwell=5.0)
+MULTI = MultiSine(force=2.0, frequencies=[7.0, 3.0, 4.5])
 GUST = Gust(force=2.0, frequencies=[4.0])
 
 
@@ -38,6 +39,7 @@ class Unknown(Excitation):
         (RANDOM, 9.0),
         (STEPPED, 4.0),
         (GUST, 4.0),
+        (MULTI, 7.0),
         (Step(force=1.0), None),
         (Pulse(force=1.0, duration=1.0), None),
         (Unknown(), None),
@@ -51,7 +53,8 @@ def test_frequencies_one_at_a_time():
     assert SINE.dwells == Dwells((3.0,))
     assert STEPPED.dwells == Dwells((4.0, 2.0), 5.0)
     assert GUST.dwells == Dwells((4.0,), sinusoidal=False)
-    assert [one.dwells for one in (SQUARE, CHIRP, RANDOM, Unknown())] == [None] * 4
+    assert MultiSine(force=2.0, frequencies=[4.0]).dwells == Dwells((4.0,))
+    assert [one.dwells for one in (SQUARE, CHIRP, RANDOM, MULTI, Unknown())] == [None] * 5
 
 
 def test_harmonics_that_a_step_carries():
@@ -61,6 +64,7 @@ def test_harmonics_that_a_step_carries():
     assert SQUARE.harmonics(0.01).orders == tuple(range(1, 17, 2))  # up to 45 of 50 Hz
     assert SQUARE.harmonics(1.0).orders == (1,)
     assert Square(force=2.0, frequency=3.0, terms=2).harmonics(1e-4).orders == (1, 3)
+    assert MULTI.harmonics(0.01) == Harmonics(3.0, tones=(4.5, 7.0))
     assert [one.harmonics(0.01) for one in (RANDOM, STEPPED, Unknown())] == [None] * 3
 
 

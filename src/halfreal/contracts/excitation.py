@@ -5,7 +5,9 @@ Contract for implementers
 1. ``quantity`` is what it gives: "displacement" of the support, "force" on a degree of freedom, "acceleration" of the
    ground; ``acts_as`` follows from it.
 2. ``block(name, shift)`` gives a block without inputs that writes the channels ``name`` and ``name.rate``: value and
-   rate at the tick's time plus ``shift``.  Before time 0 both are zero.
+   rate at the tick's time plus ``shift``.  Before time 0 both are zero.  One that ``can_be_released`` also takes
+   ``since``: its block then has this channel as input, the time since the operator's release [s], below 0 before it,
+   and takes it in the place of the tick's time.
 3. What else it knows of itself it may say: its ``highest_frequency``, the frequencies it stays at, one after
    another (``dwells``), the harmonics it consists of (``harmonics``), the same with another amplitude (``scaled``).
    None stands for what is not known; couplings and checks then go without.
@@ -37,11 +39,15 @@ class Dwells:
 
 @dataclass(frozen=True)
 class Harmonics:
-    """A frequency [Hz], the multiples of it that matter, and where it runs ``to`` [Hz] if it does not stay."""
+    """A frequency [Hz], the multiples of it that matter, and where it runs ``to`` [Hz] if it does not stay.
+
+    ``tones`` [Hz] are further ones that need not be multiples of it.
+    """
 
     frequency: float
     orders: tuple[int, ...] = (1,)
     to: float | None = None
+    tones: tuple[float, ...] = ()
 
 
 class Excitation(Settings):
@@ -59,9 +65,14 @@ class Excitation(Settings):
         return ACTS_AS[self.quantity]
 
     @abstractmethod
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         """Block ``name``, which writes the channels ``name`` and ``name.rate``."""
         raise NotImplementedError
+
+    @property
+    def can_be_released(self) -> bool:
+        """Whether ``block`` takes ``since``."""
+        return False
 
     @property
     def highest_frequency(self) -> float | None:

@@ -19,7 +19,15 @@ amplitude follows the peaks of each half cycle of the target, a half cycle being
 
 Both stand still while the rms target velocity in the window is below ``least_velocity``.  A low order N tolerates a far
 too large ρ, a high order predicts better: N starts at ``order`` and rises by one, fading over over T, whenever
-|δ + δ₀| has stayed below ``converged`` for ``hold``, up to ``highest_order``.
+|δ + δ₀| has stayed below ``converged`` for ``hold``, up to ``highest_order``.  An order that cannot take the ρ it has
+makes the loop grow at a high frequency, long before anything trips, and the predictions of this order and of the next
+lower one move apart.  Their distance d_N, as a share of the target (rms in the window), is known before the order
+rises; with the reach r from the middle of the samples it goes as r^N:
+
+    d_N = ‖P_N[z] − P_{N−1}[z]‖ / ‖z‖,    r = ρ + (n − 1)Δ/2
+    N falls by one, within T/10, where d_N / r^N exceeds 3 times what it was when N rose
+
+and does not rise again unless ρ falls to less than 0.9 of what it was there.  This rule is ours.
 
 ======== ============================================================
 z, x, e  target, measured displacement, synchronisation error
@@ -39,6 +47,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..contracts.coupling import Predictor
 from ..contracts.known import Known
+from ..contracts.quantities import UNLIMITED
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.history import fill, push
@@ -58,6 +67,20 @@ def predict(maps, row, history, axis, ahead):  # type: ignore[no-untyped-def]
             coefficient += maps[row, i, j] * history[j, axis]
         value = value * ahead + coefficient
     return value
+
+
+GROWN, SOONER, SHORTER = 3.0, 10.0, 0.9
+"""Factor on d_N/r^N at which the order falls; how much sooner than it rises; part of ρ then at which it may rise."""
+
+
+@kernel
+def apart_by(apart, size, row, reach, order):  # type: ignore[no-untyped-def]
+    """d_N / r^N of an order-row, on the axis where d_N is largest."""
+    most = 0.0
+    for c in range(size.shape[0]):
+        if size[c] > 0.0:
+            most = max(most, math.sqrt(apart[row, c] / size[c]))
+    return most / reach**order
 
 
 def adaptive_forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -91,17 +114,36 @@ def adaptive_forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-
             s.half_cycles[c] += 1.0
         synchronised = synchronised and excited and abs(s.delay[c] + p.lead) < p.converged
 
+    longest = 0.0
+    for c in range(n):
+        longest = max(longest, s.rho[c])
+        s.size[c] = p.fade * s.size[c] + (1.0 - p.fade) * u[c] * u[c]
+        for i in range(rows):
+            s.predicted[i, c] = predict(p.maps, i, s.history, c, s.rho[c] / p.dt)
+            if i > 0:
+                between = s.predicted[i, c] - s.predicted[i - 1, c]
+                s.apart[i, c] = p.fade * s.apart[i, c] + (1.0 - p.fade) * between * between
+
+    row = int(s.order)
+    reach, order = longest / p.dt + 0.5 * (s.history.shape[0] - 1.0), p.lowest_order + s.order
+    if row > 0 and s.falling == 0.0 and apart_by(s.apart, s.size, row, reach, order) > p.grown * s.known[row]:
+        s.falling, s.calm, s.left_at = 1.0, 0.0, longest
     s.calm = s.calm + p.dt if synchronised else 0.0
-    if s.order < rows - 1 and s.blend >= 1.0 and s.calm >= p.hold:
+    if s.falling == 1.0:
+        s.blend -= p.sooner * p.dt / p.window
+        if s.blend <= 0.0:
+            s.order, s.blend, s.falling, s.calm = s.order - 1.0, 1.0, 0.0, 0.0
+    elif row < rows - 1 and s.blend >= 1.0 and s.calm >= p.hold and longest < p.shorter * s.left_at:
         s.order, s.blend, s.calm = s.order + 1.0, 0.0, 0.0
-    s.blend = min(s.blend + p.dt / p.window, 1.0)
+        s.known[row + 1] = apart_by(s.apart, s.size, row + 1, reach, order + 1.0)
+    else:
+        s.blend = min(s.blend + p.dt / p.window, 1.0)
 
     row = int(s.order)
     for c in range(n):
-        ahead = s.rho[c] / p.dt
-        value = predict(p.maps, row, s.history, c, ahead)
+        value = s.predicted[row, c]
         if s.blend < 1.0 and row > 0:
-            value = s.blend * value + (1.0 - s.blend) * predict(p.maps, row - 1, s.history, c, ahead)
+            value = s.blend * value + (1.0 - s.blend) * s.predicted[row - 1, c]
         y[c] = s.kappa[c] * value
         y[n + c], y[2 * n + c], y[3 * n + c] = s.rho[c], s.kappa[c], s.delay[c]
     y[4 * n] = p.lowest_order + s.order
@@ -184,6 +226,12 @@ class AdaptiveForwardPrediction(PlainCoupling):
             "peak_target": zeros,
             "peak_measured": zeros,
             "half_cycles": zeros,
+            "size": zeros,
+            "predicted": np.zeros((len(orders), n)),
+            "apart": np.zeros((len(orders), n)),
+            "known": np.zeros(len(orders)),
+            "falling": 0.0,
+            "left_at": UNLIMITED,
             "started": 0.0,
         }
         return Block(
@@ -211,6 +259,9 @@ class AdaptiveForwardPrediction(PlainCoupling):
                 "least_velocity": self.least_velocity,
                 "converged": self.converged,
                 "hold": self.hold,
+                "grown": GROWN,
+                "sooner": SOONER,
+                "shorter": SHORTER,
             },
             state={"history": np.zeros((self.points, n)), **adapted},
             frozen=tuple(adapted),

@@ -199,7 +199,12 @@ class NarrowBandTable(PlainCoupling):
 
     def fits(self, known: Known) -> None:
         if known.excitation is not None:
-            self.check_excitations((known.excitation.specimen, known.excitation.virtual))
+            excitations = known.excitation.specimen, known.excitation.virtual
+            self.check_excitations(excitations)
+            given = given_frequency(excitations)
+            alone = self.frequency is None and self.track is None
+            if known.excitation.release_at is not None and alone and given is not None and len(given.frequencies) > 1:
+                raise fault("when the excitation's frequency changes depends on its release; track it", "track")
 
     @property
     def has_table(self) -> bool:

@@ -152,6 +152,9 @@ class Definition(Settings):
         virtual = info.data.get("virtual")
         if excitation.virtual is not None and virtual is not None:
             virtual.check_excitation(excitation.virtual.acts_as)
+        timing = info.data.get("timing")
+        if timing is not None and virtual is not None:
+            excitation.check_release(timing, virtual.probing_ticks)
         return excitation
 
     @field_validator("coupling")
@@ -231,6 +234,8 @@ class Definition(Settings):
             raise fault("a slow test moves the rig to its first command within slow.ramp; leave timing.soft_start out")
         if excitation is not None and excitation.specimen is not None:
             raise fault("the test's time stands still while the rig moves: nothing can excite the specimen meanwhile")
+        if excitation is not None and excitation.release_at is not None:
+            raise fault("the excitation of a slow test cannot be released by the operator; leave release_at out")
         if known.virtual is not None:
             known.virtual.check_slow()
         shortest = min(slow.ramp, slow.average or slow.ramp)

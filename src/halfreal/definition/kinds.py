@@ -51,6 +51,7 @@ OWN = {
     ),
     "excitation": (
         "models.excitations.sine:Sine",
+        "models.excitations.multi_sine:MultiSine",
         "models.excitations.square:Square",
         "models.excitations.chirp:Chirp",
         "models.excitations.stepped:SteppedSine",

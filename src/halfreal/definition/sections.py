@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from .. import units
 from ..contracts.excitation import Excitation
 from ..errors import HalfrealError
 from ..rigs.any_specimen import MatrixSpecimen
-from ..settings import Number, Settings, fault
+from ..settings import Number, Settings, Vector, fault
 from .kinds import OneOf
 
 MOST_TICKS = 1e9
@@ -84,6 +86,9 @@ class Excitations(Settings):
 
     virtual: Annotated[Excitation, OneOf("excitation")] | None = None
     specimen: Annotated[Excitation, OneOf("excitation")] | None = None
+    release_at: Annotated[np.ndarray, Vector("s", least=0)] | None = None
+    """The excitation of the virtual substructure waits until the operator releases it (key e); in a rehearsal it is
+    released at these times.  Its time counts from the last release."""
 
     @field_validator("specimen")
     @classmethod
@@ -91,6 +96,35 @@ class Excitations(Settings):
         if excitation is not None and excitation.quantity != "force":
             raise fault(f"{excitation.quantity} given where a force is expected; only a force acts on the specimen")
         return excitation
+
+    @model_validator(mode="after")
+    def _can_be_released(self) -> Self:
+        if self.release_at is None:
+            return self
+        if self.virtual is None:
+            raise fault("nothing to release; give excitation.virtual, or leave it out", "release_at")
+        if not self.virtual.can_be_released:
+            raise fault(f"an excitation of kind '{self.virtual.kind}' cannot be released; leave it out", "release_at")
+        if np.any(np.diff(self.release_at) <= 0.0):
+            raise fault("the times do not rise; give them in their order, each once", "release_at")
+        return self
+
+    def check_release(self, timing: Timing, probing: int) -> None:
+        """Raise a fault if the releases do not fit the test."""
+        if self.release_at is None:
+            return
+        if probing:
+            raise fault(
+                "the test first finds the specimen's stiffness out, and its excitation follows at once; give the "
+                "stiffness (virtual.estimate left out), or leave release_at out",
+                "release_at",
+            )
+        if self.release_at[-1] >= timing.duration:
+            raise fault(
+                f"{units.text(self.release_at[-1], 's')} is not before the end of the test, "
+                f"{units.text(timing.duration, 's')}: it would not be rehearsed",
+                "release_at",
+            )
 
 
 ABOUT = ("operator", "specimen", "calibration", "notes")

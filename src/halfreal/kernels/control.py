@@ -31,6 +31,8 @@ SPEED = 12
 """Of a slow test: how fast the rig is moved, in thousandths of what the definition says; 0: as it says."""
 AGAIN = 13
 """Of a slow test: counts the times that the operator said to go on."""
+RELEASES = 14
+"""Counts the times that the operator has released the excitation."""
 
 WORDS = 64
 

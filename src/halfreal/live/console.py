@@ -149,6 +149,8 @@ class Operator:
                 self.asked = False
             elif key in "sS":
                 self.session.stop()
+            elif key in "eE":
+                self.session.release()
             elif self.session.definition.slow is not None:
                 slow_key(self.session, key)
 

@@ -25,7 +25,7 @@ from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS, also_said
 from ..definition.user_code import changed, user_code
 from ..identification.specimen_met import specimen_met
-from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, REQUEST, STOP, WAIT
+from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, RELEASES, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.modes import RUNNING
 from ..kernels.tick import compiled_run
@@ -33,7 +33,7 @@ from ..links.controller_end import ControllerEnd, Offer, begin
 from ..records import live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile
 from ..runs.events import OF_LOOP, STATES, describe, how_it_ended, limits_used, texts
-from ..runs.reference import EmulationError
+from ..runs.reference import EmulationError, as_released
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Outcome, Run, Signal
 from ..safety.guard import BY_RECORDER
@@ -204,6 +204,8 @@ class Session(SlowOperator):
         loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
         if self.definition.slow is not None:
             loop.parameter("motion")["words"] = float(words.ctypes.data)
+        if self.definition.excitation.release_at is not None:
+            loop.parameter("release")["words"] = float(words.ctypes.data)
         recording.start(self._make_file(loop))
         if self.resumption is not None:
             recording.put(self.resumption.lines(loop))
@@ -226,6 +228,15 @@ class Session(SlowOperator):
         """Controlled stop: the rig is brought smoothly to the safe position, or held where it is."""
         if self._words()[REQUEST] == NONE:
             self._words()[REQUEST] = STOP
+
+    def release(self) -> None:
+        """Release the excitation of the virtual substructure, in the next tick; its time begins then."""
+        if self.definition.excitation.release_at is None:
+            raise RefusedError("the excitation begins with the test; one with excitation.release_at can be released")
+        words = self._words()
+        if self.state != STATES[RUNNING]:
+            raise RefusedError(f"the test is {self.state}; the excitation is released while it is running")
+        words[RELEASES] += 1
 
     def emergency_stop(self) -> None:
         """Trip, within one tick; before the rig is armed, it is not armed any more."""
@@ -383,7 +394,7 @@ class Session(SlowOperator):
         events = [*self._notes, *self._events(run, loop)]
         signals = dict(run.signals)
         try:
-            signals.update(reference_signals(definition, run.time))
+            signals.update(reference_signals(as_released(definition, events), run.time))
         except EmulationError as error:
             events.append(Event(0.0, "reference", f"no reference: {error}"))
         assert self.checked is not None

@@ -11,12 +11,14 @@ from .. import units
 from ..kernels.modes import RUNNING
 from ..kernels.tick import TICK
 from ..links.pace import percentiles
+from ..models.excitations import RELEASES
 from ..runs.build import guarded_targets
 from ..runs.events import STATES, limits_used
 from ..safety.slow_motion import ADVANCE, AVERAGE, RAMP, SETTLE
 from .session import Session
 
 KEYS = "space or Ctrl-C: emergency stop    s: stop smoothly"
+RELEASE_KEY = "e: release the excitation"
 SLOW_KEYS = "p: pause    r: resume    n: one tick    + −: speed"
 PHASES = {ADVANCE: "measured", RAMP: "moving", SETTLE: "settling", AVERAGE: "averaging"}
 
@@ -46,6 +48,8 @@ class Status:
     """Rows that the recorder has still to write."""
     motion: Motion | None = None
     """Of a slow test."""
+    releases: int | None = None
+    """Of the excitation so far, if the operator releases it."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def status(session: Session) -> Status:
         limits_used=limits_used(definition, loop),
         waiting_rows=session.waiting_rows,
         motion=None if definition.slow is None else motion(session),
+        releases=None if definition.excitation.release_at is None else int(seen[loop.index[RELEASES]]),
     )
 
 
@@ -118,12 +123,16 @@ def table(now: Status, title: str, question: str = "") -> Any:
 
     colours = {"running": "green", "tripped": "bold red", "tripped, at rest": "bold red", "armed": "yellow"}
     keys = KEYS if now.motion is None else f"{KEYS}\n{SLOW_KEYS}"
+    if now.releases is not None:
+        keys += f"\n{RELEASE_KEY}"
     heading = Text(title, style="table.title")
     if question:
         heading.append(f"\n{question}", style="yellow")
     shown = Table(title=heading, caption=keys, show_header=False, min_width=60)
     shown.add_row("state", Text(now.state, style=colours.get(now.state, "cyan")))
     shown.add_row("time", f"{now.time:.2f} s, {now.left:.1f} s left")
+    if now.releases is not None:
+        shown.add_row("excitation", f"released {now.releases} times" if now.releases else "waits for its release")
     if now.motion is not None:
         way = now.motion
         about = ""

@@ -9,6 +9,7 @@ from ..lazy import lazy
 if TYPE_CHECKING:
     from .excitations import Chirp as Chirp
     from .excitations import Gust as Gust
+    from .excitations import MultiSine as MultiSine
     from .excitations import Pulse as Pulse
     from .excitations import Random as Random
     from .excitations import Record as Record
@@ -95,7 +96,7 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
-            "excitations": "Chirp Gust Pulse Random Record Sine Square Step SteppedSine",
+            "excitations": "Chirp Gust MultiSine Pulse Random Record Sine Square Step SteppedSine",
             "excitations.silence": "silence",
             "force_control.baumgarte": "Baumgarte",
             "force_control.constrained": "Constrained ForceMethod",

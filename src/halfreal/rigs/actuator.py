@@ -11,13 +11,21 @@ values and rates at both ends, a straight line, or a step that is held.  Straigh
 accelerations have died out at the end of the step if the actuator is fast: a specimen's mass is then not felt
 (``felt_specimen.py``).
 
-``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do; by default an actuator has
-neither.
+``stroke`` and ``speed`` saturate the motion as a cylinder's end stops and its valve do.  ``friction`` and ``backlash``
+make it inaccurate where it changes direction.  Friction is given as the following error f that overcomes it:
+
+    first order    T x˙ + x = c − f sgn x˙                    at rest while |c − x| ≤ f
+    second order   x¨/ω² + 2ζ x˙/ω + x = c − f sgn x˙         the same
+
+A valve's dead zone of ± f does the same to the first order.  A pure delay is the limit of a fast one: it stands still
+at a reversal until the command has come back by 2f, as with play.  ``backlash`` is the whole play between actuator and
+specimen; within it the specimen stays where it is left.  By default an actuator has none of the four.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import math
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -27,6 +35,7 @@ from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.compile import kernel
 from ..kernels.history import push, weighted
+from ..kernels.play import through_play
 from ..settings import Number, Settings
 from .transport import Reconstruction, history_of, motion_taps, shortest_way
 
@@ -44,6 +53,19 @@ class _Actuator(Settings):
     reconstruction: Reconstruction = "cubic"
     stroke: Annotated[float, Number("m", above=0)] | None = None
     speed: Annotated[float, Number("m/s", above=0)] | None = None
+    friction: Annotated[float, Number("m", least=0)] = 0.0
+    """Following error that it takes to overcome friction, or half of a valve's dead zone."""
+    backlash: Annotated[float, Number("m", least=0)] = 0.0
+    """Play between actuator and specimen, from flank to flank."""
+
+    @property
+    def half_play(self) -> float:
+        """Half of what it loses at a reversal [m], in slow motion."""
+        return self.friction + 0.5 * self.backlash
+
+    def smooth(self) -> Self:
+        """The same without friction and backlash."""
+        return self.unchecked_copy({"friction": 0.0, "backlash": 0.0})
 
     @property
     def holds(self) -> bool:
@@ -94,10 +116,21 @@ class _Actuator(Settings):
                 "h": h,
                 "stroke": stroke,
                 "travel": speed * h,
+                "friction": self.friction,
+                "play": 0.5 * self.backlash if self.is_dynamic else self.half_play,
                 **parameters,
             },
-            state={"history": history_of(x0, first), "substep": 0.0, "x": x0, "v": np.zeros(n), **state},
-            frozen=("substep",),
+            state={
+                "history": history_of(x0, first),
+                "substep": 0.0,
+                "x": x0,
+                "v": np.zeros(n),
+                "at": x0,
+                "at_speed": np.zeros(n),
+                **state,
+            },
+            frozen=("substep", "at", "at_speed"),
+            memory=("at", "at_speed"),
             initial=(*x0, *x0),
         )
 
@@ -121,6 +154,12 @@ def within_reach(stroke, travel, x, wanted):  # type: ignore[no-untyped-def]
     return min(max(wanted, -stroke), stroke)
 
 
+@kernel
+def over(friction, error):  # type: ignore[no-untyped-def]
+    """Which way an actuator at rest sets out: 1, −1, or 0 if friction holds it."""
+    return 0.0 if abs(error) <= friction else math.copysign(1.0, error)
+
+
 def delay_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n, j = u.size, int(s.substep)
     if j == 0:
@@ -134,8 +173,10 @@ def delay_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if x != c:  # at its limit it does not follow its command
             v = (x - s.x[i]) / p.h
             a = (v - s.v[i]) / p.h
-        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, v, a
         s.x[i], s.v[i] = x, v
+        x, v, a = through_play(p.play, p.h, s.at[i], s.at_speed[i], x, v, a)
+        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, v, a
+        s.at[i], s.at_speed[i] = x, v
     return 0
 
 
@@ -166,14 +207,24 @@ def first_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         c = weighted(p.weights[j, 0], s.history, int(p.first[j]), i)
         d = weighted(p.weights[j, 1], s.history, int(p.first[j]), i)
         wanted = p.map[0] * s.x[i] + p.map[1] * s.c[i] + p.map[2] * s.d[i] + p.map[3] * c + p.map[4] * d
+        way = 0.0
+        if p.friction > 0.0:
+            way = over(p.friction, c - s.x[i])
+            wanted -= way * p.friction * (p.map[1] + p.map[3])
+            if way * (wanted - s.x[i]) <= 0.0:  # it stands still
+                way, wanted = 0.0, s.x[i]
         x = within_reach(p.stroke, p.travel, s.x[i], wanted)
-        v = (c - x) / p.time_constant
-        a = (p.line * (c - s.c[i]) / p.h + p.curve * d - v) / p.time_constant
+        v = a = 0.0
+        if p.friction == 0.0 or way != 0.0:
+            v = (c - way * p.friction - x) / p.time_constant
+            a = (p.line * (c - s.c[i]) / p.h + p.curve * d - v) / p.time_constant
         if x != wanted:  # at its limit it does not follow its own equation
             v = (x - s.x[i]) / p.h
             a = (v - s.v[i]) / p.h
-        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, v, a
         s.x[i], s.v[i], s.c[i], s.d[i] = x, v, c, d
+        x, v, a = through_play(p.play, p.h, s.at[i], s.at_speed[i], x, v, a)
+        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, v, a
+        s.at[i], s.at_speed[i] = x, v
     return 0
 
 
@@ -215,13 +266,31 @@ def second_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         for k in range(6):
             wanted += p.map[0, k] * before[k]
             speed += p.map[1, k] * before[k]
+        way = 0.0
+        if p.friction > 0.0:
+            way = math.copysign(1.0, s.v[i]) if s.v[i] != 0.0 else over(p.friction, c - s.x[i])
+            push_back = way * p.friction
+            wanted -= push_back * (p.map[0, 2] + p.map[0, 4])
+            speed -= push_back * (p.map[1, 2] + p.map[1, 4])
+            if way == 0.0:
+                wanted, speed = s.x[i], 0.0
+            elif way * speed < 0.0:  # it comes to rest within the step, and stays, or goes back
+                left = p.h * speed / (speed - s.v[i])
+                wanted = s.x[i] + 0.5 * s.v[i] * (p.h - left)
+                way = over(p.friction, c - wanted)
+                speed = p.omega * p.omega * (c - wanted - way * p.friction) * left if way != 0.0 else 0.0
+                wanted += 0.5 * speed * left
         x = within_reach(p.stroke, p.travel, s.x[i], wanted)
-        a = p.omega * (p.omega * (c - x) - 2.0 * p.damping * speed)
+        a = p.omega * (p.omega * (c - way * p.friction - x) - 2.0 * p.damping * speed)
+        if p.friction > 0.0 and way == 0.0:
+            a = 0.0
         if x != wanted:  # at its limit it does not follow its own equation
             speed = (x - s.x[i]) / p.h
             a = (speed - s.v[i]) / p.h
-        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, speed, a
         s.x[i], s.v[i], s.c[i], s.d[i] = x, speed, c, d
+        x, speed, a = through_play(p.play, p.h, s.at[i], s.at_speed[i], x, speed, a)
+        y[i], y[n + i], y[2 * n + i], y[3 * n + i] = c, x, speed, a
+        s.at[i], s.at_speed[i] = x, speed
     return 0
 
 

@@ -26,6 +26,7 @@ from ..stability.ideal_compensator import Follower
 from .actuator import Actuator, Delay
 from .any_specimen import AnySpecimen
 from .felt_specimen import missing_share
+from .reversal import judged
 from .sensors import Sensors
 from .specimen import excitation_block
 from .with_sensors import SensedRig
@@ -53,7 +54,9 @@ class SimulatedRig(SensedRig):
 
     def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:
         """Actuator and specimen; sensors."""
-        n, step, x0, actuator = len(context.axes), context.period, context.start, self.actuator
+        n, step, x0 = len(context.axes), context.period, context.start
+        # at rest friction holds it: poles and margins are those without, and ``reversal.py`` judges what they lack
+        actuator = self.actuator.smooth() if context.quiet else self.actuator
         specimen = self.specimen.block(n, x0, step / self.substeps)
         moved = actuator.block(command, "m", step, self.substeps, x0)
         resting = np.array([*x0, *(specimen.initial or np.zeros(n))])
@@ -79,12 +82,14 @@ class SimulatedRig(SensedRig):
     def nonlinearities(self) -> tuple[str, ...]:
         ends = {"stroke": self.actuator.stroke, "speed": self.actuator.speed}
         limited = tuple(f"rig.actuator: a limited {name}" for name, value in ends.items() if value is not None)
-        return (*super().nonlinearities, *limited)
+        lost = {"friction": self.actuator.friction, "backlash": self.actuator.backlash}
+        return (*super().nonlinearities, *limited, *(f"rig.actuator: {name}" for name, size in lost.items() if size))
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """A delay that cannot be had; a specimen that is not felt."""
+        """A delay that cannot be had; a specimen that is not felt; friction and backlash."""
         yield from self._other_delay(examined.definition.timing.step)
         yield from self._not_felt(examined)
+        yield from judged(examined, self.actuator.half_play)
 
     def _other_delay(self, step: float) -> Iterable[Finding]:
         actuator = self.actuator

@@ -33,7 +33,7 @@ from ..kernels.block import Block, Channel, Owner
 from ..kernels.loop import GUARD_MODE, Loop, WiringError
 from ..kernels.native import is_own
 from ..kernels.user import try_out
-from ..models.excitations import silence
+from ..models.excitations import releases, virtual_excitation
 from ..safety.energy_error import energy_error
 from ..safety.guard import GuardPlan, Seen, guard
 from ..safety.slow_motion import HOLDING
@@ -152,10 +152,10 @@ def check_written(axes: Axes, blocks: Sequence[Block]) -> None:
 def before_the_guard(context: Context) -> list[Block]:
     """Excitation, start-up, virtual substructure, coupling, energy error."""
     test, step = context.test, context.step
-    driven, coupling = context.virtual_excitation, test.coupling
+    coupling = test.coupling
     # while the specimen's stiffness is found out, the excitation waits
     wait = context.virtual.probing_ticks * step
-    shown = silence("excitation.virtual") if driven is None else driven.block("excitation.virtual", -wait)
+    shown = [*releases(context), virtual_excitation(context, "excitation.virtual", -wait)]
     start_up = Measured() if context.quiet else test.start_up
     signals = ("target", "measured.displacement", "measured.force")
     target, displacement, force = (context.channels(name) for name in signals)
@@ -167,7 +167,7 @@ def before_the_guard(context: Context) -> list[Block]:
     if to_force:
         judged = [judged[0], judged[2], judged[1]]
     return [
-        shown,
+        *shown,
         *between,
         start_up.block(step, "m" if to_force else "N", fed_back, target, of_target),
         *looked_at("virtual", context.virtual, context.virtual.blocks(context)),

@@ -12,6 +12,7 @@ from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
 from ..kernels.tick import GUARD_FAILED
+from ..models.excitations import RELEASES
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
 from ..safety.slow_motion import STATES as MOTION_STATES
 from .build import watch
@@ -28,6 +29,8 @@ STATES = {
 }
 """The guard's modes for people."""
 RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig has made itself safe"}
+MOST_RELEASES = 100
+"""That have words of their own."""
 OF_LOOP = {
     BY_OPERATOR: "emergency stop by the operator",
     BY_RECORDER: "the record can no longer be written",
@@ -58,6 +61,7 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "guard.halted": {0.0: "", **{code: f"return stopped, and held: {text}" for code, text in stops.items()}},
         "start_up.mode": dict(MODES),
         "coupling.mode": dict(HARMONIC_MODES),
+        RELEASES: {float(i): f"excitation released, number {i}" for i in range(1, MOST_RELEASES)},
         "coupling.order": {float(order): f"prediction order {order}" for order in range(10)},
         "link.stale": {0.0: "measurements are fresh again", 1.0: "warning: no fresh measurement"},
         "rig.state": dict(RIG_STATES),

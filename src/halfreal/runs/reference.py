@@ -10,8 +10,11 @@ without mass ask for it), both on a step ``substeps`` times finer than the test'
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from ..contracts.context import Context
 from ..contracts.massless import MasslessError
 from ..contracts.specimen import KnownSpecimen
 from ..contracts.system import Method, System
@@ -19,10 +22,11 @@ from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
-from ..models.excitations import silence
+from ..models.excitations import RELEASES, releases, silence, virtual_excitation
 from ..models.schemes.exact import Exact
 from ..models.schemes.newmark import Newmark
 from ..models.schemes.runge_kutta import RungeKutta4
+from .run import Event
 
 
 class EmulationError(HalfrealError):
@@ -55,6 +59,15 @@ def emulation(system: System, fine: float) -> Method:
         return Newmark(iterations=100).method(system, fine)
 
 
+def as_released(definition: Definition, events: Iterable[Event]) -> Definition:
+    """The definition of a test whose excitation was released at the times that its events tell."""
+    excitation = definition.excitation
+    if excitation.release_at is None:
+        return definition
+    at = np.array([event.time for event in events if event.channel == RELEASES])
+    return definition.unchecked_copy({"excitation": excitation.unchecked_copy({"release_at": at})})
+
+
 def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None:
     """Interface displacements of the emulated system, every ``every``-th tick, (rows, axes); None if not known."""
     specimen = reference_specimen(definition)
@@ -68,12 +81,12 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     outputs = channels("reference", "m", len(system.displacement_outputs))
     # while the specimen's stiffness is found out, the excitation waits
     wait = definition.virtual.probing_ticks * definition.timing.step
+    context = Context(definition, definition.virtual, np.zeros(n))
+    pushed = definition.excitation.specimen
     excitations = [
-        silence(name) if part is None else part.block(name, -wait)
-        for name, part in (
-            ("excitation.virtual", definition.excitation.virtual),
-            ("excitation.specimen", definition.excitation.specimen),
-        )
+        *releases(context),
+        virtual_excitation(context, "excitation.virtual", -wait),
+        silence("excitation.specimen") if pushed is None else pushed.block("excitation.specimen", -wait),
     ]
     block = Block(
         name="reference",

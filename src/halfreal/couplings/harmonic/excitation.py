@@ -1,4 +1,4 @@
-"""Which harmonics a coupling needs, told by the excitation: f of a sine, odd multiples of it of a square wave."""
+"""Which harmonics a coupling needs, given by the excitation: a sine's, odd multiples of a square wave's, all tones."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 H = TypeVar("H", bound="Harmonic")
 MULTIPLES = 5
 """Of the excitation's frequency that the response of a nonlinear structure is taken to have."""
+SAME = 1e-9
+"""Relative difference of frequencies that are one: multiples are rounded."""
 
 
 def with_harmonics(coupling: H, excitations: Sequence[Excitation | None], dt: float, *, nonlinear: bool = False) -> H:
@@ -32,18 +34,18 @@ def with_harmonics(coupling: H, excitations: Sequence[Excitation | None], dt: fl
     if coupling.following is not None:
         first = given[0]
         return coupling.changed(base_frequency=first.frequency, harmonics=max(_orders(first, dt, nonlinear)))
-    hz = {order * one.frequency for one in given for order in _orders(one, dt, nonlinear)}
-    return coupling.changed(frequencies=np.array(sorted(hz)))
+    hz = np.sort([hz for one in given for hz in _tones(one, dt, nonlinear)])
+    return coupling.changed(frequencies=hz[np.diff(hz, prepend=0.0) > SAME * hz])
 
 
 def _below_nyquist(told: Sequence[Harmonics | None], dt: float, reach: float) -> None:
     """Raise a fault that names the excitation, ``reach`` times whose frequency is not below half the sampling rate."""
     for name, one in zip(("virtual", "specimen"), told, strict=False):
-        highest = 0.0 if one is None else reach * one.frequency
+        highest = 0.0 if one is None else reach * max((one.frequency, *one.tones))
         if highest >= 0.5 / dt:
-            beyond = "" if reach == 1.0 else f", which may be followed up to {units.text(highest, 'Hz')},"
+            beyond = "" if reach == 1.0 else f" and may be followed up to {units.text(highest, 'Hz')}"
             raise fault(
-                f"excitation.{name}.frequency = {units.text(highest / reach, 'Hz')}{beyond} is not below half the "
+                f"excitation.{name} goes up to {units.text(highest / reach, 'Hz')}{beyond}, not below half the "
                 f"sampling rate, {units.text(0.5 / dt, 'Hz')}; lower it, or shorten timing.step"
             )
 
@@ -56,6 +58,12 @@ def _harmonics(excitation: Excitation, dt: float, followed: bool) -> Harmonics:
             f"an excitation of kind '{excitation.kind}' does not tell the harmonics; give frequencies, or "
             "base_frequency and harmonics",
             "frequencies",
+        )
+    if followed and found.tones:
+        raise fault(
+            f"the excitation has {1 + len(found.tones)} tones, and only one frequency with its multiples can be "
+            "followed; leave following out, or give base_frequency and harmonics",
+            "following",
         )
     if found.to is None:
         return found
@@ -73,6 +81,12 @@ def _harmonics(excitation: Excitation, dt: float, followed: bool) -> Harmonics:
             "following",
         )
     return found
+
+
+def _tones(given: Harmonics, dt: float, nonlinear: bool) -> list[float]:
+    """Frequencies of an excitation that matter [Hz]."""
+    found = [order * given.frequency for order in _orders(given, dt, nonlinear)]
+    return found + [hz for tone in given.tones for hz in _tones(Harmonics(tone), dt, nonlinear)]
 
 
 def _orders(told: Harmonics, dt: float, nonlinear: bool) -> list[int]:

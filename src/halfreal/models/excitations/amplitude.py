@@ -50,16 +50,32 @@ class WithAmplitude(Excitation):
     def scaled(self, factor: float) -> Self:
         return self.unchecked_copy({self.quantity: factor * self.amplitude})
 
-    def made(self, name: str, step: Callable[..., int], shift: float, parameters: Mapping[str, Value]) -> Block:
+    @property
+    def can_be_released(self) -> bool:
+        return True
+
+    def made(
+        self, name: str, step: Callable[..., int], shift: float, since: str | None, parameters: Mapping[str, Value]
+    ) -> Block:
         """The block ``name`` of this step function, with these parameters beside amplitude, ramp and shift."""
         unit = UNITS[self.quantity]
         return Block(
             name=name,
             step=step,
-            inputs=(),
+            inputs=() if since is None else (since,),
             outputs=(Channel(name, unit), Channel(f"{name}.rate", f"{unit}/s" if unit != "m/s^2" else "m/s^3")),
             parameters={"amplitude": self.amplitude, "ramp": self.ramp, "shift": shift, **parameters},
         )
+
+
+@kernel
+def own_time(t, shift, u):  # type: ignore[no-untyped-def]
+    """The excitation's time: the test's, or that since its release, which is the block's only input; below 0 before."""
+    if u.size > 0:
+        if u[0] < 0.0:
+            return u[0]
+        t = u[0]
+    return t + shift
 
 
 @kernel

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from ...contracts.excitation import Harmonics
 from ...kernels.block import Block
 from ...settings import Number
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 
 def chirp_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     elapsed = min(t, p.duration)
     a = p.omega * elapsed + 0.5 * p.rate * elapsed * elapsed
@@ -30,11 +30,10 @@ class Chirp(WithAmplitude):
     to: Annotated[float, Number("Hz", above=0)]
     duration: Annotated[float, Number("s", above=0)]
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         omega, last = 2 * math.pi * self.frequency, 2 * math.pi * self.to
-        return self.made(
-            name, chirp_step, shift, {"omega": omega, "rate": (last - omega) / self.duration, "duration": self.duration}
-        )
+        rate = (last - omega) / self.duration
+        return self.made(name, chirp_step, shift, since, {"omega": omega, "rate": rate, "duration": self.duration})
 
     @property
     def highest_frequency(self) -> float:

@@ -10,14 +10,14 @@ from pydantic import Field, model_validator
 
 from ...kernels.block import Block, Value
 from ...settings import Number, fault
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 MOST_LINES = 1000
 """Of a random excitation, all of which are summed in every tick."""
 
 
 def random_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     value = rate = 0.0
     for i in range(p.phases.size):
@@ -55,12 +55,12 @@ class Random(WithAmplitude):
             )
         return self
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         first, last = math.ceil(self.frequency * self.period - 1e-9), math.floor(self.to * self.period + 1e-9)
         phases = np.random.default_rng(self.seed).uniform(0.0, 2 * math.pi, last - first + 1)
         spacing = 2 * math.pi / self.period
         parameters: dict[str, Value] = {"first": first * spacing, "spacing": spacing, "phases": phases}
-        return self.made(name, random_step, shift, {**parameters, "scale": math.sqrt(2.0 / phases.size)})
+        return self.made(name, random_step, shift, since, {**parameters, "scale": math.sqrt(2.0 / phases.size)})
 
     @property
     def highest_frequency(self) -> float:

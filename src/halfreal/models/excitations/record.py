@@ -12,7 +12,7 @@ from ... import units
 from ...errors import HalfrealError
 from ...kernels.block import Block
 from ...settings import ExistingFile, Number, fault, stored
-from .amplitude import UNITS, WithAmplitude, rise
+from .amplitude import UNITS, WithAmplitude, own_time, rise
 from .record_file import History, RecordFileError, read_history
 
 SAME = 2e-3
@@ -22,7 +22,7 @@ OFTEN = ("m/s^2", "cm/s^2", "g_0")
 
 
 def record_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     y[0] = y[1] = 0.0
     position = t / p.step
     if 0.0 <= position <= p.count - 1.0:
@@ -106,7 +106,7 @@ class Record(WithAmplitude):
         except RecordFileError as error:
             raise fault(str(error), "column" if "column" in str(error) else "file") from error
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         try:
             values = self._history().values
         except PydanticCustomError as error:  # the file has changed since, or was not read: a run file names it too
@@ -114,4 +114,6 @@ class Record(WithAmplitude):
         # the layout of a block is compiled in: a power of two keeps the number of layouts small
         padded = np.zeros(1 << max(values.size - 1, 1).bit_length())
         padded[: values.size] = values
-        return self.made(name, record_step, shift, {"step": self.step, "count": float(values.size), "values": padded})
+        return self.made(
+            name, record_step, shift, since, {"step": self.step, "count": float(values.size), "values": padded}
+        )

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from ...contracts.excitation import Dwells, Harmonics
 from ...kernels.block import Block
 from ...settings import Number
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 
 def sine_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     a = p.omega * t + p.phase
     y[0] = p.amplitude * g * math.sin(a)
@@ -27,8 +27,8 @@ class Sine(WithAmplitude):
     frequency: Annotated[float, Number("Hz", above=0)]
     phase: Annotated[float, Number("rad")] = 0.0
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
-        return self.made(name, sine_step, shift, {"omega": 2 * math.pi * self.frequency, "phase": self.phase})
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
+        return self.made(name, sine_step, shift, since, {"omega": 2 * math.pi * self.frequency, "phase": self.phase})
 
     @property
     def highest_frequency(self) -> float:

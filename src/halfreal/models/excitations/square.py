@@ -10,14 +10,14 @@ from pydantic import Field
 from ...contracts.excitation import Harmonics
 from ...kernels.block import Block
 from ...settings import Number
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 NEGLIGIBLE = 0.05
 """Part of the first harmonic's amplitude; the k-th has 1/k."""
 
 
 def square_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     a = p.omega * t
     value = rate = 0.0
@@ -40,9 +40,9 @@ class Square(WithAmplitude):
     frequency: Annotated[float, Number("Hz", above=0)]
     terms: Annotated[int, Field(ge=1, le=1000)] | None = None
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         return self.made(
-            name, square_step, shift, {"omega": 2 * math.pi * self.frequency, "terms": float(self.terms or 0)}
+            name, square_step, shift, since, {"omega": 2 * math.pi * self.frequency, "terms": float(self.terms or 0)}
         )
 
     @property

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from ...kernels.block import Block
 from ...settings import Number
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 
 def step_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     y[0], y[1] = p.amplitude * g, p.amplitude * dg
     return 0
@@ -22,12 +22,12 @@ class Step(WithAmplitude):
 
     kind: Literal["step"] = "step"
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
-        return self.made(name, step_step, shift, {})
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
+        return self.made(name, step_step, shift, since, {})
 
 
 def pulse_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     y[0] = y[1] = 0.0
     if 0.0 < t < p.duration:
         w = math.pi / p.duration
@@ -42,5 +42,5 @@ class Pulse(WithAmplitude):
     kind: Literal["pulse"] = "pulse"
     duration: Annotated[float, Number("s", above=0)]
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
-        return self.made(name, pulse_step, shift, {"duration": self.duration})
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
+        return self.made(name, pulse_step, shift, since, {"duration": self.duration})

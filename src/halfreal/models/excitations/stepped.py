@@ -12,7 +12,7 @@ from ...contracts.excitation import Dwells
 from ...kernels.block import Block, Value
 from ...kernels.compile import kernel
 from ...settings import Number, Vector, fault
-from .amplitude import WithAmplitude, rise
+from .amplitude import WithAmplitude, own_time, rise
 
 
 @kernel
@@ -27,7 +27,7 @@ def stepped(t, frequencies, dwell):  # type: ignore[no-untyped-def]
 
 
 def stepped_sine_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     a, w = stepped(t, p.frequencies, p.dwell)
     y[0] = p.amplitude * g * math.sin(a)
@@ -62,8 +62,8 @@ class SteppedSine(Stepped):
 
     kind: Literal["stepped sine"] = "stepped sine"
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
-        return self.made(name, stepped_sine_step, shift, self._parameters())
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
+        return self.made(name, stepped_sine_step, shift, since, self._parameters())
 
     @property
     def dwells(self) -> Dwells:
@@ -71,7 +71,7 @@ class SteppedSine(Stepped):
 
 
 def gust_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    t = t + p.shift
+    t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     a, w = stepped(t, p.frequencies, p.dwell)
     if a > 2.0 * math.pi * p.gusts:
@@ -87,9 +87,9 @@ class Gust(Stepped):
     kind: Literal["gust"] = "gust"
     gusts: Annotated[int, Field(ge=1)] | None = None
 
-    def block(self, name: str, shift: float = 0.0) -> Block:
+    def block(self, name: str, shift: float = 0.0, since: str | None = None) -> Block:
         gusts = math.inf if self.gusts is None else float(self.gusts)
-        return self.made(name, gust_step, shift, {**self._parameters(), "gusts": gusts})
+        return self.made(name, gust_step, shift, since, {**self._parameters(), "gusts": gusts})
 
     @property
     def dwells(self) -> Dwells:

@@ -27,7 +27,7 @@ from ...contracts.state_space import StateSpace
 from ...contracts.system import System
 from ...kernels.block import Block, Channel, channels, names
 from ...settings import Matrix, fault
-from ..excitations import silence
+from ..excitations import virtual_excitation
 from ..structures import virtual_block as virtual
 from ..structures.structure import Response, Structure, StructureParts, dofs_of
 from .advice import advice
@@ -218,11 +218,9 @@ class Constrained(StructureParts):
 
     def blocks(self, context: Context) -> list[Block]:
         """An excitation for each stage, and the block "virtual"."""
-        whole, driven = context.step * self.ticks_per_step, context.virtual_excitation
-        stages = [
-            silence(name) if driven is None else driven.block(name, shift)
-            for name, shift in ((f"excitation.stage.{i + 1}", shift) for i, shift in enumerate(self.shifts(whole)))
-        ]
+        whole = context.step * self.ticks_per_step
+        shifts = enumerate(self.shifts(whole), start=1)
+        stages = [virtual_excitation(context, f"excitation.stage.{i}", shift) for i, shift in shifts]
         excitations = tuple(name for stage in stages for name in names(stage.outputs))
         return [*stages, self.block(whole, context.acts_as, context.channels("feedback"), excitations)]
 

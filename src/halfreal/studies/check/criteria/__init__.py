@@ -26,6 +26,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "reach:reach",
         "exchanges:exchanges",
         "sampling:sampling",
+        "release:release",
         "continuous_limit:continuous_limit",
         "parts:of_rig",
         "missing_limits:missing_limits",
