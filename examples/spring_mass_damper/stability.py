@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 import halfreal
 from halfreal.couplings import Direct, weights
 from halfreal.figures import new_figure, styled
-from halfreal.runs.loop_stability import linearised
+from halfreal.runs import linearised
 from halfreal.stability import DelaySystem, limit, sweep
 
 HERE = Path(__file__).parent
