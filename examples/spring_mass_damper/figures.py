@@ -138,7 +138,7 @@ def main(folder: Path) -> None:
     assert critical is not None
     numbers(runs)
     figures = {
-        "figure_7": figure_7(runs["forward_prediction"], runs["friction"], critical),
+        "figure_7": figure_7(runs["forward_prediction"], runs["with_friction"], critical),
         "figure_8_growth": growth(runs["under_compensated"]),
         "figure_9_start_ups": start_ups(runs),
         "section_2_3_model_start": model_start(runs),

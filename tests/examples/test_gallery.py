@@ -89,7 +89,11 @@ def test_figures_of_the_gallery_are_drawn(tmp_path, capsys):
     loaded("figures").main(tmp_path)
     printed = capsys.readouterr().out
     assert_in_the_readme(printed, "uncompensated")
-    for name, number in (("forward_prediction", "2.1e-05"), ("under_compensated", "0.01141"), ("friction", "0.14")):
+    for name, number in (
+        ("forward_prediction", "2.1e-05"),
+        ("under_compensated", "0.01141"),
+        ("with_friction", "0.14"),
+    ):
         (line,) = [one for one in printed.splitlines() if one.startswith(f"{name}:")]
         assert number in told_numbers(line) and number in README
     drawn = sorted(path.name for path in tmp_path.glob("*.png"))
