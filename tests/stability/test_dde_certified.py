@@ -240,3 +240,10 @@ def test_limit_and_sweep_say_what_is_not_certified():
         limit(family, 1.0, 2.0)
     found = sweep(family, np.array([1.0, 2.0]), most=2)
     assert not found.limits.size
+
+
+def test_a_free_mass_with_a_late_damper_is_not_called_stable():
+    """m x¨ + c x˙(t − τ) = 0: a root at zero, and of A₀ both modes are one."""
+    found = roots(DelaySystem.second_order([[2.0]], [[0.0]], [[0.0]], [(1e-3, None, [[5.0]], None)]), most=2)
+    assert found.verdict == "not certified"
+    assert abs(found.roots[0]) <= found.errors[0]

@@ -33,6 +33,8 @@ WORK = 2e9
 """Of a walk: steps times the cube of the number of variables, at most."""
 LARGE = 64
 """States of the largest system that is also tried as it is where its modal form fails."""
+HUGE = 1e100
+"""Entries whose squares still are numbers."""
 SEEDS = 400
 NO_END = "the delayed accelerations are not shown to die out right of {sigma:.4g} 1/s"
 REASONS = {
@@ -84,6 +86,8 @@ class Characteristic:
         try:
             W = np.linalg.inv(V)
         except np.linalg.LinAlgError:
+            return None
+        if not np.abs(W).max() < HUGE:  # a free mass: two modes that are one
             return None
         scale = np.sqrt(np.linalg.norm(W, axis=1) / np.linalg.norm(V, axis=0))
         V, W = V * scale, W / scale[:, None]
