@@ -70,7 +70,8 @@ def stalled(tmp_path: Path, rig: Rig, changes: dict[str, object], seconds: float
 def test_a_stall_within_the_lease_is_counted_and_the_tests_time_stands_still(
     tmp_path: Path, rig: Rig, pacing: str
 ) -> None:
-    test = stalled(tmp_path, rig, {"real_time.pacing": pacing})
+    # the measured motion is late by the stall, and by what else a busy machine does
+    test = stalled(tmp_path, rig, {"real_time.pacing": pacing, "acceptance.synchronisation": "none"})
     run = test.run
     assert (test.code, run.outcome) == (0, "completed")
     assert len(run.time) == 401
