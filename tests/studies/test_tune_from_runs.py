@@ -25,12 +25,12 @@ SHORT = {"excitation.specimen.frequencies": HZ, "excitation.specimen.dwell": "10
 QUIET = {"rig.sensors.displacement": {}, "rig.sensors.force": {}}
 
 
-def test_of(name="stepped_narrow", **coupling):
+def made_of(name="stepped_narrow", **coupling):
     found = halfreal.load(WING / f"{name}.toml").with_values(SHORT | QUIET)
     return found.with_values({"coupling": {"kind": "narrow band table", **coupling}}) if coupling else found
 
 
-test_of.__test__ = False  # a test definition, not a test
+made_of.__test__ = False  # a test definition, not a test
 
 
 def table(amplitudes, leads):
@@ -44,7 +44,7 @@ def recorded(definition):
 @cache
 def ideal():
     """P_id at the frequencies of the test."""
-    test = test_of()
+    test = made_of()
     step = test.timing.step
     return ideal_response(test.rig.follower(step), test.virtual.device(step), 2 * np.pi * np.array(HZ))
 
@@ -52,10 +52,10 @@ def ideal():
 @cache
 def wrong(part, late):
     """A test whose table is off by so much, and its record."""
-    table_of = test_of().coupling.with_responses(
-        test_of(), np.array(HZ), part * ideal() * np.exp(-2j * np.pi * np.array(HZ) * late)
+    table_of = made_of().coupling.with_responses(
+        made_of(), np.array(HZ), part * ideal() * np.exp(-2j * np.pi * np.array(HZ) * late)
     )
-    definition = test_of(**table(table_of.amplitudes, table_of.leads))
+    definition = made_of(**table(table_of.amplitudes, table_of.leads))
     return definition, recorded(definition)
 
 
@@ -97,8 +97,8 @@ def test_a_rig_without_a_model_takes_r_over_p_and_says_so():
 
 
 def test_large_steps_are_cut_and_told():
-    bare = recorded(test_of("stepped_bare"))
-    found = tune_from_runs(test_of(), [bare])
+    bare = recorded(made_of("stepped_bare"))
+    found = tune_from_runs(made_of(), [bare])
     for row in found.rows:
         assert row.before == pytest.approx(1.0, abs=1e-9)
         assert abs(row.after - row.before) == pytest.approx(LARGEST) and "step cut to 50 %" in row.note
@@ -142,7 +142,7 @@ def test_wrong_records_are_refused():
     with pytest.raises(HalfrealError, match=r"another \[virtual\]"):
         tune_from_runs(definition.with_values({"virtual.damping": 400.0}), [record])
     with pytest.raises(HalfrealError, match="has no table that could be corrected"):
-        tune_from_runs(test_of("stepped_broad"), [record])
+        tune_from_runs(made_of("stepped_broad"), [record])
     with pytest.raises(HalfrealError, match="one or two records, and these are 3"):
         tune_from_runs(definition, [record] * 3)
     with pytest.raises(HalfrealError, match="ends before its first frequency"):
@@ -166,7 +166,7 @@ def test_the_answer_in_words_numbers_and_a_picture():
 def test_a_corrected_table_realises_what_it_is_asked_for(amplitude, phase, hz):
     """Lags out of the buffer, leads by prediction, whose own gain is made up for."""
     wanted = amplitude * cmath.exp(1j * phase)
-    given_table = test_of(**table([1.0, 1.0], [0.0, 0.0]))
+    given_table = made_of(**table([1.0, 1.0], [0.0, 0.0]))
     found = given_table.coupling.with_responses(given_table, np.array([hz]), np.array([wanted]))
     step = given_table.timing.step
     assert found.response(step, np.array([hz]))[0] == pytest.approx(wanted, rel=2e-5)
