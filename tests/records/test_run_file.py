@@ -53,7 +53,7 @@ def small_run(samples: int = 200) -> Run:
             1e-3,
             7e-3,
             40.0,
-            continuous=DelayEquation("stable", complex(-3.4, 45.0), 6.9e-3),
+            continuous=DelayEquation("Stable.", "stable", complex(-3.4, 45.0), 6.9e-3),
             open_loop=LOCI,
         ),
         references=("newmark1959",),

@@ -105,6 +105,7 @@ def _delay_equation(run: Run) -> dict[str, Any] | None:
         return None
     return {
         "summary": known.text,
+        "verdict": known.verdict,
         "root_real_per_s": known.root.real,
         "root_imaginary_per_s": known.root.imag,
         "delay_margin_s": known.delay_margin,

@@ -24,8 +24,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
                           where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
     /stability/frequency_hz, damping, magnitude      (p,)
-    /stability/continuous                            where the delay equation of the loop is known: attributes text,
-                          root_real, root_imaginary [1/s], and delay_margin [s] if it has one
+    /stability/continuous where the delay equation of the loop is known: attributes text, verdict, root_real,
+                          root_imaginary [1/s], and delay_margin [s] if it has one
     /stability/open_loop  where margins are known: frequency_hz (f,), values (f, c) complex (r, i), the eigenvalues of
                           the loop cut at its command; crossing_hz, lag_deg, harmful; gain_hz, gain_db; attribute text
 

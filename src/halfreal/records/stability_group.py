@@ -26,6 +26,7 @@ def write(group: Any, known: Stability) -> None:
     if equation is not None:
         inside = group.create_group("continuous")
         inside.attrs["text"] = text_of(equation.text, "stability")
+        inside.attrs["verdict"] = equation.verdict
         inside.attrs["root_real"], inside.attrs["root_imaginary"] = equation.root.real, equation.root.imag
         if equation.delay_margin is not None:
             inside.attrs["delay_margin"] = float(equation.delay_margin)
@@ -52,7 +53,7 @@ def read(group: Any) -> Stability:
 
 def _delay_equation(facts: Any) -> DelayEquation:
     margin = float(facts["delay_margin"]) if "delay_margin" in facts else None
-    return DelayEquation(facts["text"], complex(facts["root_real"], facts["root_imaginary"]), margin)
+    return DelayEquation(facts["text"], facts["verdict"], complex(facts["root_real"], facts["root_imaginary"]), margin)
 
 
 def _loci(group: Any) -> Loci:

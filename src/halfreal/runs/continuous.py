@@ -136,7 +136,7 @@ def delay_equation(definition: Definition) -> DelayEquation | None:
         return None
     root = complex(spectrum.roots[0]) if spectrum.roots.size else complex(np.nan, np.nan)
     text = "; ".join((spectrum.summary(), *loop.caveats))
-    return DelayEquation(text, root, float(margin) if 0.0 < margin < np.inf else None)
+    return DelayEquation(text, spectrum.verdict, root, float(margin) if 0.0 < margin < np.inf else None)
 
 
 def _unknown(what: str) -> ContinuousLimitError:

@@ -39,6 +39,8 @@ class DelayEquation:
 
     text: str
     """One sentence for people."""
+    verdict: str
+    """``"stable"`` and ``"unstable"`` are proven; ``"not certified"`` is neither."""
     root: complex
     """Its rightmost characteristic root [1/s]; NaN if none was found."""
     delay_margin: float | None = None

@@ -11,7 +11,7 @@ from ..examined import Examined
 
 def continuous_limit(examined: Examined) -> Iterable[Finding]:
     equation, step = examined.continuous, examined.definition.timing.step
-    if equation is None or not equation.text.startswith("unstable" if examined.stable else "stable"):
+    if equation is None or equation.verdict != ("unstable" if examined.stable else "stable"):
         return
     words = ("stable", "unstable") if examined.stable else ("unstable", "stable")
     yield Finding(
