@@ -85,3 +85,12 @@ def test_counters_that_are_not_on_record_are_those_of_the_loop():
 def test_a_slow_test_waits_for_the_rig_and_is_not_judged_by_its_clock():
     slow = replace(run(overruns=100), definition={"timing": {"duration": 1.5}, "slow": {}})
     assert judged(slow).word == "ACCEPTED"
+
+
+@pytest.mark.parametrize(("measured", "word"), [(0.0, "ACCEPTED"), (1e-6, "ACCEPTED"), (np.nan, "NOT ACCEPTED")])
+def test_a_run_in_which_nothing_was_asked_to_move_has_no_error_but_needs_measurements(measured, word):
+    still = run()
+    signals = {"target": Signal("m", 0.0 * TIME), "measured.displacement": Signal("m", np.full(TIME.size, measured))}
+    found = judged(replace(still, signals={**still.signals, **signals}))
+    assert found.word == word
+    assert ("nothing was asked to move" in found.reasons) == (word == "ACCEPTED")

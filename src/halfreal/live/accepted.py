@@ -59,7 +59,8 @@ def _synchronisation(run: Run, most: float) -> list[Finding]:
         text = f"the synchronisation error is not known, and may be at most {may}: record {' and '.join(missing)} too"
         return [Finding(text, False)]
     found = worst(measures(run, since(run)), "synchronisation")
-    if found is None:
+    target, followed = (np.asarray(run.vector(name)) for name in needed)
+    if found is None or (not np.any(target) and np.all(np.isfinite(followed))):  # such as an excitation never released
         return [Finding("nothing was asked to move", True)]
     axis = "" if len(run.interface) == 1 else f" on axis {found.axis}"
     well = bool(found.nrmse <= most)
