@@ -3,8 +3,8 @@
     python gallery.py [EXAMPLE …]             # all that have a readme_numbers.py if none is named
     python gallery.py --check [EXAMPLE …]     # compute anew, change nothing, exit 1 if a stored number is off
 
-The ``readme_numbers.py`` of an example has one function, ``make(images, quick)``.  It draws the example's pictures into the
-folder ``images`` and gives what the README tells as ``Numbers``.  If ``quick`` it draws nothing and may leave out what
+The ``readme_numbers.py`` of an example has one function, ``make(images, quick)``.  It draws the example's pictures
+into the folder ``images`` and gives what the README tells as ``Numbers``.  If ``quick`` it draws nothing and may leave out what
 takes long; the test suite compares the rest with what is stored.  Numbers are kept in the example's ``numbers.json``,
 and from there written between marks::
 
