@@ -4,9 +4,9 @@
     python gallery.py --check [EXAMPLE …]     # compute anew, change nothing, exit 1 if a stored number is off
 
 The ``readme_numbers.py`` of an example has one function, ``make(images, quick)``.  It draws the example's pictures
-into the folder ``images`` and gives what the README tells as ``Numbers``.  If ``quick`` it draws nothing and may leave out what
-takes long; the test suite compares the rest with what is stored.  Numbers are kept in the example's ``numbers.json``,
-and from there written between marks::
+into the folder ``images`` and gives what the README tells as ``Numbers``.  If ``quick`` it draws nothing and may leave
+out what takes long; the test suite compares the rest with what is stored.  Numbers are kept in the example's
+``numbers.json``, and from there written between marks::
 
     <!-- table: NAME -->       a table, also "claims", that of the paper's claims
     <!-- end -->
@@ -85,7 +85,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def claims_table(claims: Sequence[Claim]) -> list[str]:
     return table(
         ["in the paper", "printed", "here", ""],
-        ([f"{claim.at}, {claim.what}", claim.printed or "–", claim.here or "–", claim.verdict] for claim in claims),
+        (
+            [f"{claim.at}, {claim.what}", claim.printed or "–", claim.here or "–", claim.verdict]
+            for claim in sorted(claims, key=order)
+        ),
     )
 
 
@@ -153,7 +156,8 @@ def compute(example: str, images: Path, quick: bool) -> Numbers:
     with tempfile.TemporaryDirectory() as place:
         result = Path(place) / "numbers.json"
         words = [sys.executable, __file__, "--one", example, str(images), str(result), *["--quick"] * quick]
-        subprocess.run(words, check=True)
+        if subprocess.run(words).returncode:
+            sys.exit(f"{example}: failed, see above")
         kept = json.loads(result.read_text(encoding="utf-8"))
     return Numbers([Claim(**claim) for claim in kept["claims"]], kept["tables"], kept["values"])
 
@@ -172,7 +176,7 @@ def as_json(numbers: Numbers) -> str:
         "tables": {name: list(lines) for name, lines in numbers.tables.items()},
         "values": dict(numbers.values),
     }
-    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(kept, indent=1, ensure_ascii=False, default=bool) + "\n"  # NumPy's booleans
 
 
 def same(one: str, other: str) -> bool:
