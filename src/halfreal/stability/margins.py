@@ -13,6 +13,8 @@ and stepping through these crossings counts the unstable roots at any delay.
 How the crossings are found without a frequency grid is told in ``crossings``; the factors on the gain of a large loop
 come from ``gain_search``.
 
+*Loops sampled at two rates*: what the mean response gives is refined on all their frequencies (``lifted_margins``).
+
 *Fixed delays* in single channels are put into the pencil as Chebyshev models (``state_space.transport``) whose order
 covers the highest frequency with σ_max ≥ 1; all decisions are then taken on the exact response.
 
@@ -46,6 +48,8 @@ from .crossings import (
     well_scaled,
 )
 from .gain_search import searched_gains
+from .lifted_margins import lifted
+from .periodic import PeriodicModel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -297,7 +301,7 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
     if isinstance(loop, StateSpace):
         gains, gain_omega = gain_crossings(model, top) if exact else searched_gains(model, top)
     beyond = 0 if model.dt is None else int(np.sum(np.abs(at_top(model)) > 1.0))
-    return DelayMargin(
+    found = DelayMargin(
         omega,
         lag,
         direction,
@@ -311,6 +315,7 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
         dt=model.dt,
         beyond_one=beyond,
     )
+    return lifted(loop, found) if isinstance(loop, PeriodicModel) and channel is None else found
 
 
 # --- the loop to look at ----------------------------------------------------------------------------------------------
