@@ -10,9 +10,11 @@ sampling rate, and a factor g on the gain is the same for all:
 
     det(I + g F diag(e^{−jω_kτ}) F⁻¹ T(ω)) = 0                              F: discrete Fourier transform over j
 
-The mean response L, the part of T from ω to ω, gives where its roots are nearly; each is then closed in on by Newton's
-method in ω and τ, or in ω and g.  Where that leads is not taken on trust: the loop closed with a shift register must be
-stable one tick before the critical delay and unstable one tick after it, and likewise on both sides of a critical gain.
+Gains need no delay, and are those of a loop with the step NΔt and N·m channels.  Of delays the mean response L, the
+part of T from ω to ω, tells nearly where the roots are, and Newton's method in ω and τ closes in on them.  That is not
+taken on trust: with a shift register of whole ticks in it the closed loop must be stable before the critical delay and
+unstable after it.  If it is not, as where a loop crosses over near half the slower rate, whole ticks of delay are tried
+one after another, and the root is sought next to the first at which the loop is unstable.
 
 Symbols: N ticks of the period, m channels, Δt tick, L loop transfer function in the sense of negative feedback.
 """
@@ -20,13 +22,15 @@ Symbols: N ticks of the period, m channels, Δt tick, L loop transfer function i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
+from .crossings import LARGEST_PENCIL, gain_crossings, growth_rates
+from .gain_search import searched_gains
 from .periodic import PeriodicModel, TickMap, monodromy
 
 if TYPE_CHECKING:
@@ -35,11 +39,13 @@ if TYPE_CHECKING:
 CONVERGED = 1e-9
 """|1 + μ| up to which a root is found."""
 FAR = 0.2
-"""Relative change of frequency, delay or gain beyond which it is another root."""
-NEXT = 2.0
-"""Times the nearest critical gain, up to which others are looked at too."""
-BESIDE = 1e-3
-"""Relative distance from a critical gain at which the loop is tried on both sides."""
+"""Relative change of frequency or lag beyond which it is another root."""
+MOST_TICKS = 400
+"""Of further delay that are tried one by one, where the mean response is no guide."""
+LIMIT = 1e-9
+"""Distance of |λ| from one, per tick, up to which a pole counts as lying on the stability limit."""
+GRID, SLOWEST = 60, 1e-4
+"""Frequencies at which the largest gain is looked for, from this part of half the slower rate on."""
 
 
 def lifted_response(ticks: tuple[TickMap, ...], dt: float, omega: float) -> np.ndarray:
@@ -91,90 +97,108 @@ def radius(ticks: tuple[TickMap, ...], gain: float = 1.0, late: int = 0) -> floa
     return float(np.abs(np.linalg.eigvals(closed(ticks, gain, late))).max(initial=0.0))
 
 
+def lifted_model(ticks: tuple[TickMap, ...], dt: float) -> StateSpace:
+    """All inputs of a period to all its outputs; ticks at which nobody looks at the input are left out."""
+    count, (n, m) = len(ticks), ticks[0].b.shape
+    by_state, by_input, rows, direct = np.eye(n), np.zeros((n, count * m)), [], []
+    for tick, one in zip(ticks, np.eye(count * m).reshape(count, m, count * m), strict=True):
+        rows.append(tick.c @ by_state)
+        direct.append(tick.c @ by_input + tick.d @ one)
+        by_state, by_input = tick.a @ by_state, tick.a @ by_input + tick.b @ one
+    c, d = np.concatenate(rows), np.concatenate(direct)
+    seen = np.any(by_input != 0.0, axis=0) | np.any(d != 0.0, axis=0)
+    return StateSpace(by_state, by_input[:, seen], c[seen], d[np.ix_(seen, seen)], count * dt)
+
+
 def lifted(loop: PeriodicModel, mean: DelayMargin) -> DelayMargin:
-    """The margins of a loop from those of its mean response."""
+    """The margins of a loop, of whose mean response some are known."""
     assert loop.dt is not None
-    ticks, dt, count = loop.ticks, loop.dt, len(loop.ticks)
-
-    def late(omega: float, lag: float) -> complex:
-        return _nearest(delayed(lifted_response(ticks, dt, omega), count, dt, omega, lag / omega), -1.0)
-
-    def louder(omega: float, log_gain: float) -> complex:
-        gain = math.exp(log_gain)
-        return gain * _nearest(lifted_response(ticks, dt, omega), -1.0 / gain)
-
-    found = [
-        _root(late, omega, lag if lag > 0.0 else 2 * np.pi) for omega, lag in zip(mean.omega, mean.lag, strict=True)
-    ]
-    gains = []
-    for omega, gain in _nearest_gains(mean):
-        gains.append(_root(louder, omega, math.log(gain), real=omega in (0.0, np.pi / dt)))
-    if any(one is None for one in (*found, *gains)):
-        raise HalfrealError("a crossover was not found on all frequencies of a loop that is sampled at two rates")
-    kept = np.array([(one[0], math.exp(one[1])) for one in gains if one is not None]).reshape(-1, 2)
-    values = np.linalg.eigvals(closed(ticks))
-    rates = np.log(np.maximum(np.abs(values), 1e-300)) / (count * dt)
-    limit = 1e-9 / dt
-    result = replace(
+    ticks, dt = loop.ticks, loop.dt
+    model, period = lifted_model(ticks, dt), len(ticks) * dt
+    small = 2 * model.states * model.channels + model.channels**2 <= LARGEST_PENCIL
+    gains, gain_omega = (gain_crossings if small else searched_gains)(model, np.pi / period)
+    rates = growth_rates(np.linalg.eigvals(closed(ticks)), period).real
+    limit = LIMIT / dt
+    known = replace(
         mean,
-        omega=np.array([one[0] for one in found if one is not None]),
-        lag=np.array([one[1] for one in found if one is not None]),
         unstable_without_delay=int(np.sum(rates > limit)),
         stuck=bool(np.any(np.abs(rates) <= limit)),
         on_limit=bool(np.any(np.abs(rates) <= limit)),
-        gains=kept[:, 1],
-        gain_omega=kept[:, 0],
+        gains=gains,
+        gain_omega=gain_omega,
+        beyond_one=0,
     )
-    _tried(ticks, dt, result)
-    return result
+    if not known.stable_without_delay:
+        return known
+    refined = [_crossover(ticks, dt, omega, lag) for omega, lag in zip(mean.omega, mean.lag, strict=True)]
+    if mean.beyond_one == 0 and all(one is not None for one in refined):
+        pairs = np.array(refined).reshape(-1, 2)
+        found = replace(known, omega=pairs[:, 0], lag=pairs[:, 1])
+        if _agrees(ticks, dt, found.critical_delay):
+            return found
+    return _searched(ticks, dt, known)
 
 
-def _tried(ticks: tuple[TickMap, ...], dt: float, margin: DelayMargin) -> None:
-    """Raise an error if the closed loop does not change its mind where the margins say so."""
-    if not margin.stable_without_delay:
-        return
-    delay, up = margin.critical_delay, margin.gain_margin_db
-    last = math.ceil(delay / dt) - 1 if math.isfinite(delay) else len(ticks)
-    right = radius(ticks, late=last) < 1.0
-    if math.isfinite(delay):
-        right &= radius(ticks, late=last + 2) > 1.0
-    if math.isfinite(up):
-        gain = 10.0 ** (up / 20.0)
-        right &= radius(ticks, gain * (1.0 - BESIDE)) < 1.0 < radius(ticks, gain * (1.0 + BESIDE))
-    if not right:
-        raise HalfrealError(
-            f"the margins of a loop that is sampled at two rates, {1e3 * delay:.4g} ms and {up:.3g} dB, do not agree "
-            "with the same loop closed with that delay and gain"
-        )
-
-
-def _nearest_gains(mean: DelayMargin) -> list[tuple[float, float]]:
-    """Frequencies and critical gains of the mean response, those nearest to 1 above and below."""
-    logs = np.log(mean.gains[np.isfinite(mean.gains)])
-    omega = mean.gain_omega[np.isfinite(mean.gains)]
-    above, below = np.min(logs[logs > 0.0], initial=np.inf), np.max(logs[logs < 0.0], initial=-np.inf)
-    near = (logs <= above + math.log(NEXT)) & (logs >= below - math.log(NEXT))
-    return [(float(w), math.exp(log)) for w, log in zip(omega[near], logs[near], strict=True)]
-
-
-def _nearest(matrix: np.ndarray, value: complex) -> complex:
-    """The eigenvalue nearest to a value."""
-    values = np.linalg.eigvals(matrix)
-    return complex(values[int(np.argmin(np.abs(values - value)))])
-
-
-def _root(
-    function: Callable[[float, float], complex], first: float, second: float, real: bool = False
-) -> tuple[float, float] | None:
-    """Where a function of two numbers is −1, near given ones; of one number, the second, where it is ``real``."""
+def _crossover(ticks: tuple[TickMap, ...], dt: float, omega: float, lag: float) -> tuple[float, float] | None:
+    """The frequency [rad/s] and the lag of a delay that brings the loop to its limit, near given ones."""
     from scipy.optimize import root
 
     def residual(x: np.ndarray) -> list[float]:
-        value = function(first * x[0] if not real else first, second + x[-1]) + 1.0
-        return [value.real] if real else [value.real, value.imag]
+        delay = x[1] / x[0]
+        matrix = delayed(lifted_response(ticks, dt, omega * x[0]), len(ticks), dt, omega * x[0], delay / omega)
+        values = np.linalg.eigvals(matrix) + 1.0
+        nearest = values[int(np.argmin(np.abs(values)))]
+        return [nearest.real, nearest.imag]
 
-    start = np.array([0.0]) if real else np.array([1.0, 0.0])
-    answer = root(residual, start, tol=1e-13).x
-    if max(map(abs, residual(answer))) > CONVERGED or np.abs(answer - start).max() > FAR:
+    start = np.array([1.0, lag if lag > 0.0 else 2.0 * np.pi])
+    end = root(residual, start, tol=1e-13).x
+    if max(map(abs, residual(end))) > CONVERGED or np.abs(end / start - 1.0).max() > FAR:
         return None
-    return (first if real else first * float(answer[0])), second + float(answer[-1])
+    return omega * float(end[0]), float(end[1])
+
+
+def _agrees(ticks: tuple[TickMap, ...], dt: float, delay: float) -> bool:
+    """Whether the loop closed with a shift register loses its stability at this delay [s], and not before."""
+    if not math.isfinite(delay):
+        return largest_gain(ticks, dt) < 1.0
+    last = math.ceil(delay / dt - 1e-6) - 1
+    before = {min(late, last) for late in (1, len(ticks), last // 2, last)}
+    return all(radius(ticks, late=late) < 1.0 for late in before) and radius(ticks, late=last + 2) > 1.0
+
+
+def largest_gain(ticks: tuple[TickMap, ...], dt: float) -> float:
+    """Bound of |μ| of the loop with any delay, on a grid of frequencies: the spectral radius of |F T F⁻¹|, as a delay
+    is diagonal there, with entries of modulus one."""
+    count, m = len(ticks), ticks[0].b.shape[1]
+    transform = np.kron(np.fft.fft(np.eye(count)), np.eye(m))
+    sizes = []
+    for omega in np.geomspace(SLOWEST, 1.0, GRID) * np.pi / (count * dt):
+        harmonics = transform @ lifted_response(ticks, dt, omega) @ transform.conj().T / count
+        sizes.append(float(np.abs(np.linalg.eigvals(np.abs(harmonics))).max()))
+    return max(sizes)
+
+
+def _searched(ticks: tuple[TickMap, ...], dt: float, known: DelayMargin) -> DelayMargin:
+    """With the first crossover only, from the first whole tick of delay at which the closed loop is unstable."""
+    for late in range(1, MOST_TICKS + 1):
+        values = np.linalg.eigvals(closed(ticks, late=late))
+        worst = values[int(np.argmax(np.abs(values)))]
+        if abs(worst) <= 1.0 + LIMIT:
+            continue
+        # the eigenvalue tells its frequency up to whole turns in a period: the crossover is at one of them
+        base, turn = abs(float(np.angle(worst))) / (len(ticks) * dt), 2 * np.pi / (len(ticks) * dt)
+        for omega in (base, *(abs(sign * base + k * turn) for k in range(1, len(ticks) // 2 + 1) for sign in (1, -1))):
+            for share in (0.5, 0.0, 1.0):
+                one = _crossover(ticks, dt, omega, omega * (late - share) * dt) if omega > 0.0 else None
+                if one is not None and late - 1.0 - 1e-6 <= one[1] / one[0] / dt <= late + 1e-6:
+                    return replace(known, omega=np.array(one[:1]), lag=np.array(one[1:]), direction=np.ones(1, int))
+        break
+    else:
+        raise HalfrealError(
+            f"a loop that is sampled at two rates is stable up to {MOST_TICKS} ticks of further delay, and beyond that "
+            "it is not known"
+        )
+    raise HalfrealError(
+        f"a loop that is sampled at two rates becomes unstable between {late - 1} and {late} ticks of further delay, "
+        "and where was not found"
+    )

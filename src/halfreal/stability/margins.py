@@ -36,6 +36,7 @@ from ..contracts.state_space import Delayed, StateSpace, check_channel, check_sq
 from ..errors import HalfrealError
 from ..figures import BAD, GOOD, styled
 from .crossings import (
+    LARGEST_PENCIL,
     Response,
     at_top,
     bracketed,
@@ -54,7 +55,6 @@ from .periodic import PeriodicModel
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LARGEST_PENCIL = 400
 ZERO_LAG = 1e-7
 """Lag [rad] up to which a crossing counts as one without delay."""
 LIMIT = 1e-11
@@ -298,7 +298,7 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
         unstable, stuck = _count_unstable(loop, omega[at_zero])
         gain = float(np.max(np.abs(at_top(model)), initial=0.0))
     gains = gain_omega = np.array([np.nan])
-    if isinstance(loop, StateSpace):
+    if isinstance(loop, StateSpace) and not isinstance(loop, PeriodicModel):
         gains, gain_omega = gain_crossings(model, top) if exact else searched_gains(model, top)
     beyond = 0 if model.dt is None else int(np.sum(np.abs(at_top(model)) > 1.0))
     found = DelayMargin(
