@@ -139,8 +139,8 @@ def figure_10(tests: dict[str, Stepped]) -> Figure:
     panels[0, 1].set_title("(b) D_a/D_n, k_n = 8000 N/m, c_n = 800 N s/m")
     panels[0, 2].set(title="errors of D_a/D_n", ylabel="amplitude [%]", yscale="log", ylim=(1e-3, 2e3))
     panels[1, 2].set(ylabel="phase [°]", xlabel="frequency [Hz]", yscale="log", ylim=(1e-3, 1e2))
-    for axes in panels[0, :2]:
-        axes.legend(fontsize=7)
+    for axes, place in zip(panels[0, :2], ("lower right", "upper left"), strict=True):
+        axes.legend(fontsize=6, loc=place)
     return figure
 
 
@@ -165,7 +165,7 @@ def figure_11(tests: dict[str, Stepped]) -> Figure:
             label=name,
         )
     panels[0].set(title="The device as the wing feels it", ylabel="gain [mm/N]")
-    panels[0].legend(fontsize=7.5)
+    panels[0].legend(fontsize=7, loc="lower left")
     return figure
 
 
