@@ -1,13 +1,13 @@
-"""Draw the paper's Figs. 3–6 and 9–12, computed from the model and from rehearsals, and print our numbers beside its.
+"""Draw the paper's Figs. 3–6 and 9–12, computed from the model and from rehearsals.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
-python figures.py --readme        # pictures go to images, and the numbers into README.md
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,14 @@ from halfreal.figures import ERROR, MEASURED, QUIET, TARGET, new_figure, styled
 from halfreal.stability import performance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from numbers_table import LIFT, LINES, RISE, all_rows, bands, errors, into_readme
 from study import (
     HERE,
+    LIFT,
+    LINES,
+    RISE,
     Stepped,
+    bands,
+    errors,
     models,
     rehearsed,
     sampled_models,
@@ -188,19 +192,18 @@ def figure_12() -> Figure:
     return figure
 
 
-def main(folder: Path, readme: bool = False) -> None:
-    tests = {
+def rehearsals() -> dict[str, Stepped]:
+    """The stepped gusts."""
+    return {
         "no compensation": stepped("stepped_bare"),
         "table": stepped("stepped_narrow"),
         "broad band": stepped("stepped_broad"),
         "table, sampled drive": stepped("stepped_sampled"),
     }
-    tuning = tuned_on_the_rig()
-    with tempfile.TemporaryDirectory() as place:
-        airspeed = rehearsed(with_airspeed(halfreal.load(HERE / "stepped_bare.toml"), Path(place), LIFT, RISE))
-    rows = all_rows(tests, tuning, airspeed)
-    print("\n".join(rows))
-    tests |= {UNTUNED: tuning[0], TUNED: tuning[2]}
+
+
+def draw(folder: Path, tests: dict[str, Stepped], tuning: Sequence[Stepped], airspeed: halfreal.Run) -> None:
+    tests = tests | {UNTUNED: tuning[0], TUNED: tuning[2]}
     figures = {
         "figure_3_devices": figure_3(),
         "figure_4_ideal_compensator": figure_4(),
@@ -214,12 +217,13 @@ def main(folder: Path, readme: bool = False) -> None:
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=130)
         print(folder / f"{name}.png")
-    if readme:
-        into_readme(rows)
+
+
+def main(folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        airspeed = rehearsed(with_airspeed(halfreal.load(HERE / "stepped_bare.toml"), Path(place), LIFT, RISE))
+    draw(folder, rehearsals(), tuned_on_the_rig(), airspeed)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--readme"]:
-        main(HERE / "images", readme=True)
-    else:
-        main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))

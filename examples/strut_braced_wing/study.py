@@ -7,6 +7,7 @@ are phasors at the frequency of the gusts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,14 @@ from halfreal.contracts import Device
 from halfreal.models import polynomials
 from halfreal.runs import LoopStability, linearised
 from halfreal.stability import Follower, Following
+from halfreal.studies import SHAKER_RANGES, CompensatorBands, compensator_bands
 
 HERE = Path(__file__).parent
 SETTLED = 0.5
 """Part of a dwell after which the response is steady."""
+LINES = np.linspace(0.25, 15.0, 119)
+LIFT, RISE = 40.0, 20.0
+"""Of the wing at full airspeed [N], and how long the airspeed rises [s]: ours."""
 
 
 @dataclass(frozen=True)
@@ -139,3 +144,16 @@ def with_airspeed(definition: halfreal.Definition, folder: Path, lift: float, ri
 def rehearsed(definition: halfreal.Definition) -> halfreal.Run:
     """Without the margins, which take longer than the test."""
     return halfreal.rehearse(definition, stability=LoopStability(linearised(definition), None, None, ()))
+
+
+@cache
+def bands(factor: float, rig: str = "nominal") -> CompensatorBands:
+    """Of an uncertain shaker, each range so many times the printed one."""
+    nominal = halfreal.load(HERE / "stepped_bare.toml").rig
+    ranges = {name: factor * part for name, part in SHAKER_RANGES.items()}
+    return compensator_bands(nominal.shaker, nominal.drive, models()[1], LINES, ranges=ranges, rig=rig)  # type: ignore[arg-type]
+
+
+def errors(ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Amplitude error, and phase error [deg]."""
+    return np.abs(np.abs(ratio) - 1.0), np.abs(np.degrees(np.angle(ratio)))

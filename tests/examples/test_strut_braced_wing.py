@@ -84,30 +84,12 @@ def test_the_table_of_the_sampled_drive_is_right_at_the_first_try():
     assert np.abs(found.ratio - 1.0).max() < 5e-4  # what is left is noise, all but this
 
 
-NAMES = {
-    "no compensation": "stepped_bare",
-    "table": "stepped_narrow",
-    "broad band": "stepped_broad",
-    "table, sampled drive": "stepped_sampled",
-}
-
-
-def test_the_numbers_of_the_readme_are_those_computed():
-    table, readme = script("numbers_table"), (WING / "README.md").read_text(encoding="utf-8").splitlines()
-    tests = {name: stepped(file) for name, file in NAMES.items()}
-    for line in [*table.model_rows(), *table.stepped_rows(tests), *table.gust_rows()]:
-        assert line in readme
-
-
 def test_a_table_tuned_on_the_rig_is_as_good_as_the_papers_and_needs_no_model_of_the_wing():
     tuning = tuned()
     before, after = (errors(one)[0][:11].mean() for one in (tuning[0], tuning[2]))
     assert before > 0.035 and after < 0.003  # published: 2.3 %
     assert np.abs(np.abs(tuning[3].true_ratio) - 1.0).mean() < 0.005  # other noise, and without that of the sensor
     assert np.abs(tuning[2].compensator[4]) == pytest.approx(1.15, abs=0.01)  # published, at 5 Hz
-    readme = (WING / "README.md").read_text(encoding="utf-8").splitlines()
-    for line in script("numbers_table").tuning_rows(tuning):
-        assert line in readme
 
 
 def test_figure_9a_the_drift_with_the_airspeed_is_followed(tmp_path):
