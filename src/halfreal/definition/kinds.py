@@ -47,7 +47,8 @@ OWN = {
         "models.structures.beam:Beam",
         "models.structures.spring_damper:SpringDamper",
         "models.structures.state_space:StateSpaceModel",
-        "models.structures.user:UserModel",
+        "models.structures.programmed:UserModel",
+        "models.structures.programmed:LibraryModel",
     ),
     "excitation": (
         "models.excitations.sine:Sine",
@@ -74,7 +75,8 @@ OWN = {
         "couplings.adaptive_time_series:AdaptiveTimeSeries",
         "couplings.harmonic.lms:HarmonicLms",
         "couplings.harmonic.rls:HarmonicRls",
-        "couplings.user:UserCoupling",
+        "couplings.programmed:UserCoupling",
+        "couplings.programmed:LibraryCoupling",
     ),
     "rig": (
         "rigs.simulated:SimulatedRig",
@@ -84,7 +86,8 @@ OWN = {
         "rigs.electrodynamic:Electrodynamic",
         "rigs.shaking_table:ShakingTable",
         "rigs.assembled:AssembledRig",
-        "rigs.user:UserRig",
+        "rigs.programmed:UserRig",
+        "rigs.programmed:LibraryRig",
     ),
     "link": (
         "links.udp:Udp",

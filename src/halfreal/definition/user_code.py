@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..kernels.user import split
 from ..models.remembered import parts, remembered, user_code
 from .definition import Definition
 
@@ -14,7 +13,7 @@ __all__ = ["changed", "parts", "remembered", "user_code", "user_files"]
 
 def user_files(definition: Definition) -> tuple[str, ...]:
     """The files that a definition names for it."""
-    return tuple(split(part.function)[0] for part in parts(definition))
+    return tuple(str(part.file) for part in parts(definition))
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:

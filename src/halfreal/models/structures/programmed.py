@@ -1,8 +1,7 @@
-"""A virtual substructure written by the user: a function ``step(p, s, t, u, y)`` in a file of theirs.
+"""A virtual substructure that is a program: a function of the user's, one of a compiled library.
 
 Its inputs are u = (excitation, its rate, measured forces…), its outputs y = (interface displacements…, responses…),
-all of time t (contract in ``halfreal.kernels.block``).  ``p`` and ``s`` have the fields of ``parameters`` and
-``state``; ``p.dt`` is the step [s] without being named.
+all of time t (contract in ``halfreal.kernels.block``).
 """
 
 from __future__ import annotations
@@ -11,19 +10,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ...contracts.library import LibraryFunction
 from ...contracts.quantities import ActsAs
-from ...contracts.system import Method
-from ...contracts.user_code import UserFunction
+from ...contracts.user_code import Programmed, UserFunction
 from ...kernels.block import Block
-from ...kernels.user import try_out
 from . import virtual_block as virtual
 from .virtual_block import OneBlock
 
 
-class UserModel(OneBlock, UserFunction):
-    """A virtual substructure written by the user."""
+class ProgrammedModel(OneBlock, Programmed):
+    """A virtual substructure that is a program."""
 
-    kind: Literal["user"]
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes."""
     responses: dict[Annotated[str, Field(min_length=1)], str] = Field(default_factory=dict)
@@ -36,19 +33,32 @@ class UserModel(OneBlock, UserFunction):
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:
-        return ("virtual: a function of the user",)
+        return (f"virtual: {self.foreign}",)
 
     def check_slow(self) -> None:
         """The function may take a force for the answer to the target before; only its author knows."""
 
     def block(self, dt: float, excitation: ActsAs, feedback: tuple[str, ...]) -> Block:
         """The block "virtual", tried out."""
-        block = virtual.virtual_block(
-            Method(self.load(), {"dt": dt, **self.parameters}, self.state, self.frozen),
-            axes=self.axes,
-            excitation=virtual.EXCITATION,
-            feedback=feedback,
-            responses=self.responses,
+        return self.tried(
+            virtual.virtual_block(
+                self.method(dt),
+                axes=self.axes,
+                excitation=virtual.EXCITATION,
+                feedback=feedback,
+                responses=self.responses,
+            )
         )
-        try_out(block)
-        return block
+
+
+class UserModel(ProgrammedModel, UserFunction):
+    """A virtual substructure written by the user: ``p`` and ``s`` of its function ``step(p, s, t, u, y)`` have the
+    fields of ``parameters`` and ``state``; ``p.dt`` is the step [s] without being named."""
+
+    kind: Literal["user"]
+
+
+class LibraryModel(ProgrammedModel, LibraryFunction):
+    """A virtual substructure in a compiled library."""
+
+    kind: Literal["library"]
