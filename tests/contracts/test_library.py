@@ -1,5 +1,7 @@
 """Functions of compiled libraries as blocks."""
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -105,7 +107,8 @@ def test_a_file_that_is_no_library_or_not_there(folder):
             with_values(test, {"coupling": {"kind": "library", "function": reference}})
 
 
-def test_its_hash_is_among_those_of_the_users_code(folder):
-    from halfreal.definition.user_code import user_code
-
-    assert str(folder / "mine.so") in user_code(in_c(folder, halfreal.load(EXAMPLE / "friction.toml")))
+def test_the_hashes_of_what_was_run_stand_in_the_run_file(folder, tmp_path):
+    run = halfreal.rehearse(in_c(folder, halfreal.load(EXAMPLE / "friction.toml")))
+    halfreal.save(run, tmp_path / "run.h5")
+    digest = hashlib.sha256((folder / "mine.so").read_bytes()).hexdigest()
+    assert halfreal.load_run(tmp_path / "run.h5").code == {"mine.so": digest}

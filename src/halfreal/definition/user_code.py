@@ -8,12 +8,17 @@ from pathlib import Path
 from ..models.remembered import parts, remembered, user_code
 from .definition import Definition
 
-__all__ = ["changed", "parts", "remembered", "user_code", "user_files"]
+__all__ = ["changed", "files_run", "parts", "remembered", "user_code", "user_files"]
 
 
 def user_files(definition: Definition) -> tuple[str, ...]:
     """The files that a definition names for it."""
     return tuple(str(part.file) for part in parts(definition))
+
+
+def files_run(definition: Definition) -> dict[str, str]:
+    """SHA-256 of each of the user's files that a test runs, by its name: for the record."""
+    return {Path(name).name: digest for name, digest in user_code(definition).items() if ":" not in Path(name).name}
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:
