@@ -25,8 +25,27 @@ def compiled(source: Path, library: Path) -> Path:
 
 
 @cache
-def of_functions() -> Path:
-    """The library of functions.c, made once in a process."""
+def _folder() -> Path:
     place = tempfile.mkdtemp(prefix="halfreal-test-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
-    return compiled(Path(__file__).with_name("functions.c"), Path(place) / "functions.so")
+    return Path(place)
+
+
+@cache
+def of_functions() -> Path:
+    """The library of functions.c, made once in a process."""
+    return compiled(Path(__file__).with_name("functions.c"), _folder() / "functions.so")
+
+
+@cache
+def an_fmu(name: str = "oscillator") -> Path:
+    """The oscillator as an FMU; as "rig" it takes a command [m], and gives for a force what is its velocity."""
+    from fmi.made import oscillator
+
+    pushed = 'causality="input" variability="continuous"><Real unit='
+    given = 'causality="output" variability="continuous" initial="calculated"><Real unit='
+    other = {
+        f'valueReference="5" {pushed}"N"': f'valueReference="5" {pushed}"m"',
+        f'valueReference="7" {given}"m/s"': f'valueReference="7" {given}"N"',
+    }
+    return oscillator(_folder(), 2, name, **(other if name == "rig" else {}))

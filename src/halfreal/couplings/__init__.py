@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .model_inverse import ModelInverse as ModelInverse
     from .narrow_band_table import NarrowBandTable as NarrowBandTable
     from .narrow_band_table import Tracking as Tracking
+    from .programmed import FmuCoupling as FmuCoupling
     from .programmed import LibraryCoupling as LibraryCoupling
     from .programmed import UserCoupling as UserCoupling
     from .start_up import Measured as Measured
@@ -66,6 +67,6 @@ else:
             "narrow_band_table": "NarrowBandTable Tracking",
             "start_up": "Measured Model",
             "transfer_function": "Lead Pi Polynomials Roots Section Sections",
-            "programmed": "LibraryCoupling UserCoupling",
+            "programmed": "FmuCoupling LibraryCoupling UserCoupling",
         },
     )

@@ -1,4 +1,4 @@
-"""A coupling that is a program: a function of the user's, one of a compiled library.
+"""A coupling that is a program: a function of the user's, one of a compiled library, an FMU.
 
 Its inputs are u = (targets…, measured displacements…, measured forces…), its outputs the asked commands…, all of time
 t.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from ..contracts.fmu import FmuPart
 from ..contracts.library import LibraryFunction
 from ..contracts.quantities import Commands
 from ..contracts.user_code import Programmed, UserFunction
@@ -46,3 +47,16 @@ class LibraryCoupling(ProgrammedCoupling, LibraryFunction):
     """A coupling in a compiled library."""
 
     kind: Literal["library"]
+
+
+class FmuCoupling(ProgrammedCoupling, FmuPart):
+    """A coupling that is an FMU: it reads ``target``, ``displacement`` and ``force``, and gives ``command``."""
+
+    kind: Literal["fmu"]
+
+    def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
+        n, asked = len(target), channels("command.asked", unit, len(target), of="actuator")
+        sensed = len(measured) // 2
+        reads = [("target", n, unit), ("displacement", sensed, "m"), ("force", sensed, "N")]
+        method = self.fmu_method(dt, reads, [("command", n, unit)])
+        return self.tried(method.block("coupling", (*target, *measured), asked))

@@ -49,6 +49,7 @@ OWN = {
         "models.structures.state_space:StateSpaceModel",
         "models.structures.programmed:UserModel",
         "models.structures.programmed:LibraryModel",
+        "models.structures.programmed:FmuModel",
     ),
     "excitation": (
         "models.excitations.sine:Sine",
@@ -77,6 +78,7 @@ OWN = {
         "couplings.harmonic.rls:HarmonicRls",
         "couplings.programmed:UserCoupling",
         "couplings.programmed:LibraryCoupling",
+        "couplings.programmed:FmuCoupling",
     ),
     "rig": (
         "rigs.simulated:SimulatedRig",
@@ -88,6 +90,7 @@ OWN = {
         "rigs.assembled:AssembledRig",
         "rigs.programmed:UserRig",
         "rigs.programmed:LibraryRig",
+        "rigs.programmed:FmuRig",
     ),
     "link": (
         "links.udp:Udp",

@@ -42,6 +42,33 @@ def record_address(typingctx, record):  # type: ignore[no-untyped-def]
     return types.int64(record), lambda context, builder, signature, args: builder.ptrtoint(args[0], ir.IntType(64))
 
 
+def _loader(kind: types.Type) -> Any:
+    """A function that reads a number of this type at an address."""
+
+    @intrinsic
+    def load(typingctx, address):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.load(builder.inttoptr(args[0], context.get_value_type(kind).as_pointer()))
+
+        return kind(types.int64), codegen
+
+    return load
+
+
+real_at, int32_at, byte_at = _loader(types.float64), _loader(types.int32), _loader(types.uint8)
+
+
+@intrinsic
+def put_real(typingctx, address, value):  # type: ignore[no-untyped-def]
+    """Write a float64 at an address."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        builder.store(args[1], builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), codegen
+
+
 def function_address(library: ctypes.CDLL, name: str) -> int:
     """Of a function of an opened library; 0 if it has none of this name."""
     try:

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .structures.modal import Modes as Modes
     from .structures.partition import Partition as Partition
     from .structures.partition import Removed as Removed
+    from .structures.programmed import FmuModel as FmuModel
     from .structures.programmed import LibraryModel as LibraryModel
     from .structures.programmed import UserModel as UserModel
     from .structures.restoring import BilinearLaw as BilinearLaw
@@ -131,6 +132,6 @@ else:
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",
             "structures.substructure": "Substructure SubstructureError couple",
-            "structures.programmed": "LibraryModel UserModel",
+            "structures.programmed": "FmuModel LibraryModel UserModel",
         },
     )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .interface_geometry import motion_from_sensors as motion_from_sensors
     from .kinematics import Kinematics as Kinematics
     from .peak_filter import PeakFilter as PeakFilter
+    from .programmed import FmuRig as FmuRig
+    from .programmed import FmuSpecimen as FmuSpecimen
     from .programmed import LibraryRig as LibraryRig
     from .programmed import LibrarySpecimen as LibrarySpecimen
     from .programmed import UserRig as UserRig
@@ -73,6 +75,6 @@ else:
             "table_parts": "MAVIS ForcePlate Pid Platform TableActuator Valves",
             "table_tuning": "axis_response tune_controller",
             "transfer_system": "TransferSystem rigid_body_mass",
-            "programmed": "LibraryRig LibrarySpecimen UserRig UserSpecimen",
+            "programmed": "FmuRig FmuSpecimen LibraryRig LibrarySpecimen UserRig UserSpecimen",
         },
     )

@@ -8,11 +8,13 @@ from pydantic import Field
 
 from ..settings import default_kind
 from .flexible_specimen import FlexibleSpecimen
-from .programmed import LibrarySpecimen, UserSpecimen
+from .programmed import FmuSpecimen, LibrarySpecimen, UserSpecimen
 from .specimen import Specimen
 
 AnySpecimen = Annotated[
-    Specimen | FlexibleSpecimen | UserSpecimen | LibrarySpecimen, Field(discriminator="kind"), default_kind("specimen")
+    Specimen | FlexibleSpecimen | UserSpecimen | LibrarySpecimen | FmuSpecimen,
+    Field(discriminator="kind"),
+    default_kind("specimen"),
 ]
 MatrixSpecimen = Annotated[Specimen | FlexibleSpecimen, Field(discriminator="kind"), default_kind("specimen")]
 """One with matrices."""

@@ -1,4 +1,4 @@
-"""A specimen, or a whole rig, that is a program: a function of the user's, one of a compiled library."""
+"""A specimen, or a whole rig, that is a program: a function of the user's, one of a compiled library, an FMU."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..contracts.axes import Axes
 from ..contracts.context import Context
+from ..contracts.fmu import FmuPart
 from ..contracts.library import LibraryFunction
 from ..contracts.rig import Rig, RigBlocks
 from ..contracts.specimen import RigSpecimen
@@ -39,6 +40,18 @@ class LibrarySpecimen(ProgrammedSpecimen, LibraryFunction):
     """A specimen in a compiled library."""
 
     kind: Literal["library"]
+
+
+class FmuSpecimen(ProgrammedSpecimen, FmuPart):
+    """A specimen that is an FMU: it reads ``displacement``, ``velocity``, ``acceleration`` and ``excitation``, and
+    gives ``force``, positive where it resists."""
+
+    kind: Literal["fmu"]
+
+    def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
+        reads = [("displacement", n, "m"), ("velocity", n, "m/s"), ("acceleration", n, "m/s^2"), ("excitation", 1, "N")]
+        method = self.fmu_method(dt, reads, [("force", n, "N")])
+        return self.tried(method.block("specimen", specimen_inputs(n), channels("rig.force", "N", n, of="axis")))
 
 
 class ProgrammedRig(Rig, Programmed):
@@ -77,3 +90,19 @@ class LibraryRig(ProgrammedRig, LibraryFunction):
     """A rig in a compiled library."""
 
     kind: Literal["library"]
+
+
+class FmuRig(ProgrammedRig, FmuPart):
+    """A whole rig, actuators and specimen, that is an FMU: it reads ``command``, and gives ``displacement`` and
+    ``force`` as they are measured."""
+
+    kind: Literal["fmu"]
+
+    def block(self, commands: tuple[str, ...], dt: float, axes: int | None = None) -> Block:
+        n = len(commands) if axes is None else axes
+        measured = (
+            *channels("measured.displacement", "m", n, of="axis"),
+            *channels("measured.force", "N", n, of="axis"),
+        )
+        method = self.fmu_method(dt, [("command", len(commands), "m")], [("displacement", n, "m"), ("force", n, "N")])
+        return self.tried(method.block("rig", commands, measured))

@@ -1,4 +1,4 @@
-"""A virtual substructure that is a program: a function of the user's, one of a compiled library.
+"""A virtual substructure that is a program: a function of the user's, one of a compiled library, an FMU.
 
 Its inputs are u = (excitation, its rate, measured forces…), its outputs y = (interface displacements…, responses…),
 all of time t (contract in ``halfreal.kernels.block``).
@@ -10,9 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ...contracts.context import Context
+from ...contracts.fmu import FmuPart, si_unit
 from ...contracts.library import LibraryFunction
 from ...contracts.quantities import ActsAs
 from ...contracts.user_code import Programmed, UserFunction
+from ...contracts.virtual import Virtual
 from ...kernels.block import Block
 from . import virtual_block as virtual
 from .virtual_block import OneBlock
@@ -62,3 +65,43 @@ class LibraryModel(ProgrammedModel, LibraryFunction):
     """A virtual substructure in a compiled library."""
 
     kind: Literal["library"]
+
+
+UNIT_OF: dict[ActsAs, str] = {"none": "1", "support": "m", "force": "N", "ground": "m/s^2"}
+"""Of an excitation that acts so."""
+
+
+class FmuModel(Virtual, FmuPart):
+    """A virtual substructure that is an FMU: it reads ``excitation``, ``rate`` (of the excitation) and ``force`` (the
+    measured forces, positive where they resist), and gives ``displacement``, those of the interface."""
+
+    kind: Literal["fmu"]
+    responses: dict[Annotated[str, Field(min_length=1)], str] = Field(default_factory=dict)
+    """Further outputs of the FMU to record, by the names that they get."""
+
+    @property
+    def axes(self) -> int:
+        given = self.outputs.get("displacement", ())
+        return 1 if isinstance(given, str) else max(len(given), 1)
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        return (f"virtual: {self.foreign}",)
+
+    def blocks(self, context: Context) -> list[Block]:
+        return [self.fmu_block(context)]
+
+    def fmu_block(self, context: Context) -> Block:
+        unit, n = UNIT_OF[context.acts_as], self.axes
+        reads = [("excitation", 1, unit), ("rate", 1, f"{unit}/s" if unit != "1" else "1/s"), ("force", n, "N")]
+        fmu = self.opened()
+        recorded = {name: fmu.variable(variable, "output", "local") for name, variable in self.responses.items()}
+        own = {name: si_unit(one.unit) for name, one in recorded.items()}
+        writes = [("displacement", n, "m"), *((name, 1, unit) for name, unit in own.items())]
+        part = self.model_copy(update={"outputs": {**self.outputs, **self.responses}}) if self.responses else self
+        method = part.fmu_method(context.step, reads, writes)
+        return self.tried(
+            virtual.virtual_block(
+                method, axes=n, excitation=virtual.EXCITATION, feedback=context.channels("feedback"), responses=own
+            )
+        )
