@@ -15,7 +15,7 @@ import halfreal
 from halfreal.contracts import Device
 from halfreal.models import polynomials
 from halfreal.runs import LoopStability, linearised
-from halfreal.stability import Follower
+from halfreal.stability import Follower, Following
 
 HERE = Path(__file__).parent
 SETTLED = 0.5
@@ -78,15 +78,30 @@ def measured(definition: halfreal.Definition) -> Stepped:
     return Stepped(np.asarray(gusts.frequencies), actuator, device, command, -resisting, true, run)
 
 
-def tuned_on_the_rig(first: Stepped) -> tuple[Stepped, Stepped, Stepped]:
-    """The table of the sampled drive corrected by its record, by two records, and that again with other noise."""
-    definition = halfreal.load(HERE / "stepped_sampled.toml")
+def on_the_rig(definition: halfreal.Definition, seed: int = 1) -> Stepped:
+    """A test whose model is that of a continuous drive, on the rig, whose drive is sampled: the model does not know."""
+    rig = halfreal.load(HERE / "stepped_sampled.toml").rig
+    known = definition.coupling.with_model_data(definition)
+    return measured(definition.with_values({"timing.seed": seed}).model_copy(update={"rig": rig, "coupling": known}))
+
+
+def tuned_on_the_rig() -> tuple[Stepped, Stepped, Stepped, Stepped]:
+    """The table of the continuous model on the sampled drive; corrected by its record, by two records, and that again
+    with other noise."""
+    definition = halfreal.load(HERE / "stepped_narrow.toml")
+    first = on_the_rig(definition)
     once = halfreal.tune_from_runs(definition, [first.run]).best
     assert once is not None
-    second = measured(once)
+    second = on_the_rig(once)
     twice = halfreal.tune_from_runs(once, [first.run, second.run]).best
     assert twice is not None
-    return second, measured(twice), measured(twice.with_values({"timing.seed": 2}))
+    return first, second, on_the_rig(twice), on_the_rig(twice, seed=2)
+
+
+def sampled_models() -> tuple[Following, Device]:
+    """The same with the drive as it is sampled, and the device as it is integrated."""
+    test = halfreal.load(HERE / "stepped_sampled.toml")
+    return test.rig.follower(test.timing.step), test.virtual.device(test.timing.step)
 
 
 def models(stiffness: float = 8000.0, damping: float = 800.0) -> tuple[Follower, Device]:

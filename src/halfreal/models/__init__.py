@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .force_control.index_one import IndexOne as IndexOne
     from .force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha as IndexOneGeneralizedAlpha
     from .force_control.stiffness_estimate import Estimate as Estimate
+    from .sampled_drive import SampledFollower as SampledFollower
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
     from .schemes.exact import discretise as discretise
@@ -105,6 +106,7 @@ else:
             "force_control.index_one": "IndexOne",
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
+            "sampled_drive": "SampledFollower",
             "schemes.central_difference": "CentralDifference",
             "schemes.exact": "Exact discretise exact_method exact_step",
             "schemes.explicit_newmark": "ExplicitNewmark",

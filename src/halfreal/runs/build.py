@@ -11,6 +11,7 @@ coupling and guard (``halfreal.safety.slow_motion``).  The rig is one of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -51,6 +52,11 @@ CONTRACTED: dict[str, Owner] = {
 """Signals that the contracts of parts ask for, and what they have a channel for each of."""
 SETTLING_TICKS = 4
 """Ticks at rest after which every block is past its first call."""
+
+
+def ticks_alike(definition: Definition, loop: Loop) -> int:
+    """Ticks after which a loop does the same again: of a step of its virtual part, and of the rates of its rig."""
+    return math.lcm(definition.virtual.ticks_per_step, loop.period)
 
 
 def needed_to_resume(axes: Axes) -> tuple[str, ...]:

@@ -118,11 +118,11 @@ def moving_radius(loop: Loop) -> float:
     """
     memories = loop.memory_indices()
     indices = np.concatenate([loop.dynamic_indices(), memories])
-    matrix = matrix_of(slopes(loop, indices, indices), indices.size)
-    values = without_memory(loop, matrix, indices).eigenvalues
+    matrix = matrix_of(slopes(loop, indices, indices, loop.period), indices.size)
+    values = without_memory(loop, matrix, indices, loop.period).eigenvalues
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
-    return float(np.abs(np.delete(values, resting)).max())
+    return float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period))
 
 
 def least_factor(definition: Definition) -> float:
