@@ -92,11 +92,16 @@ class FmuPart(Programmed):
             first += count
         return wiring
 
-    def fmu_method(self, dt: float, reads: Sequence[Port], writes: Sequence[Port]) -> Method:
-        """A fresh instance of the FMU as a block's method."""
+    def fmu_method(
+        self, dt: float, reads: Sequence[Port], writes: Sequence[Port], also: Mapping[str, str] | None = None
+    ) -> Method:
+        """A fresh instance of the FMU as a block's method; ``also`` are further variables that it writes."""
         fmu = self.opened()
-        ins, outs = self.wired(self.inputs, reads, "input"), self.wired(self.outputs, writes, "output")
-        missing = [name for name, *_ in writes if name not in self.outputs]
+        ins, outs = (
+            self.wired(self.inputs, reads, "input"),
+            self.wired({**self.outputs, **(also or {})}, writes, "output"),
+        )
+        missing = [name for name, *_ in writes if name not in self.outputs and name not in (also or {})]
         if missing:
             raise FmuError(f"outputs lacks '{missing[0]}'; name the variable of {self.file.name} that it is")
         instance = Instance(fmu, self.parameters)

@@ -98,8 +98,7 @@ class FmuModel(Virtual, FmuPart):
         recorded = {name: fmu.variable(variable, "output", "local") for name, variable in self.responses.items()}
         own = {name: si_unit(one.unit) for name, one in recorded.items()}
         writes = [("displacement", n, "m"), *((name, 1, unit) for name, unit in own.items())]
-        part = self.model_copy(update={"outputs": {**self.outputs, **self.responses}}) if self.responses else self
-        method = part.fmu_method(context.step, reads, writes)
+        method = self.fmu_method(context.step, reads, writes, self.responses)
         return self.tried(
             virtual.virtual_block(
                 method, axes=n, excitation=virtual.EXCITATION, feedback=context.channels("feedback"), responses=own
