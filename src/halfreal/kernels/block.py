@@ -87,6 +87,10 @@ class Block:
     """Output channels whose every change becomes an event in the record."""
     initial: tuple[float, ...] = ()
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
+    stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)
+    """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
+    keeps: Any = field(default=None, compare=False, repr=False)
+    """What must live as long as the block, such as an opened library whose functions it calls."""
     references: tuple[str, ...] = ()
     """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
 

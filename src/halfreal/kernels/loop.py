@@ -263,6 +263,11 @@ class Loop:
                 found[1000 * (row + 1) + code] = f"block '{block.name}': {text}"
         return found
 
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """Blocks that keep a state to themselves: the loop cannot be set back to where it was."""
+        return tuple(block.name for block in self.blocks if block.stand_in is not None)
+
     def dynamic_indices(self) -> np.ndarray:
         """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.
 

@@ -79,6 +79,9 @@ if TYPE_CHECKING:
     from .structures.modal import Modes as Modes
     from .structures.partition import Partition as Partition
     from .structures.partition import Removed as Removed
+    from .structures.programmed import FmuModel as FmuModel
+    from .structures.programmed import LibraryModel as LibraryModel
+    from .structures.programmed import UserModel as UserModel
     from .structures.restoring import BilinearLaw as BilinearLaw
     from .structures.restoring import BoucWenLaw as BoucWenLaw
     from .structures.restoring import CubicLaw as CubicLaw
@@ -92,7 +95,6 @@ if TYPE_CHECKING:
     from .structures.substructure import Substructure as Substructure
     from .structures.substructure import SubstructureError as SubstructureError
     from .structures.substructure import couple as couple
-    from .structures.user import UserModel as UserModel
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
@@ -132,6 +134,6 @@ else:
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",
             "structures.substructure": "Substructure SubstructureError couple",
-            "structures.user": "UserModel",
+            "structures.programmed": "FmuModel LibraryModel UserModel",
         },
     )

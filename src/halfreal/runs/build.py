@@ -107,6 +107,8 @@ def build(
         others = [one for group in axes.named(controller, inner, outer) for block in group for one in block.outputs]
         definition.limits.check_channels(others, linked=bool(link))
     controller.append(last_guard(context, before, moved, others))
+    if purpose.quiet:
+        controller, inner, outer = ([as_linearised(block) for block in group] for group in (controller, inner, outer))
     controller, inner, outer = axes.named(controller, inner, outer)
     check_written(axes, [*controller, *inner, *outer])
     return Loop(
@@ -119,6 +121,11 @@ def build(
         end=None if alone else timing.ticks,
         hold=HOLDING if moved else None,
     )
+
+
+def as_linearised(block: Block) -> Block:
+    """A block, or what stands in for it where the loop is linearised."""
+    return block if block.stand_in is None else block.stand_in()
 
 
 def rig_blocks(context: Context, command: tuple[str, ...]) -> RigBlocks:
