@@ -54,8 +54,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 def shared(caller: Callable[..., Any], inside: Any) -> Any:
     """A large helper that many blocks call: compiled once, kept on disk, and not inlined.
 
-    ``caller`` does nothing but call ``inside``, a function made by ``cacheable`` that it closes over, so that its key on
-    disk follows all sources.
+    ``caller`` does nothing but call ``inside``, a function made by ``cacheable`` that it closes over, so that its key
+    on disk follows all sources.
     """
     caller.__qualname__ = f"{caller.__name__}_{identity(inside.py_func)[:16]}"
     return without_shapes(njit(**OPTIONS, _nrt=False, cache=hasattr(inside, "_set_uuid"))(caller))

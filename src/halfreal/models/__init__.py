@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from .force_control.index_one import IndexOne as IndexOne
     from .force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha as IndexOneGeneralizedAlpha
     from .force_control.stiffness_estimate import Estimate as Estimate
+    from .materials.bilinear import BilinearHinge as BilinearHinge
+    from .materials.bilinear import BilinearLaw as BilinearLaw
+    from .materials.bouc_wen import BoucWenHinge as BoucWenHinge
+    from .materials.bouc_wen import BoucWenLaw as BoucWenLaw
+    from .materials.cubic import CubicHinge as CubicHinge
+    from .materials.cubic import CubicLaw as CubicLaw
+    from .materials.elastic import ElasticFibre as ElasticFibre
+    from .materials.elastic import LinearHinge as LinearHinge
+    from .materials.elastic import LinearLaw as LinearLaw
+    from .materials.elastoplastic import ElastoplasticFibre as ElastoplasticFibre
+    from .materials.elastoplastic import ElastoplasticHinge as ElastoplasticHinge
+    from .materials.elastoplastic import ElastoplasticLaw as ElastoplasticLaw
+    from .materials.menegotto_pinto import MenegottoPintoFibre as MenegottoPintoFibre
+    from .materials.menegotto_pinto import MenegottoPintoHinge as MenegottoPintoHinge
+    from .materials.menegotto_pinto import MenegottoPintoLaw as MenegottoPintoLaw
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
     from .schemes.exact import discretise as discretise
@@ -66,11 +81,6 @@ if TYPE_CHECKING:
     from .structures.frame_elements import frame_beam as frame_beam
     from .structures.frame_elements import frame_dofs as frame_dofs
     from .structures.frame_elements import rigid_mass as rigid_mass
-    from .structures.hinges import BilinearHinge as BilinearHinge
-    from .structures.hinges import BoucWenHinge as BoucWenHinge
-    from .structures.hinges import CubicHinge as CubicHinge
-    from .structures.hinges import ElastoplasticHinge as ElastoplasticHinge
-    from .structures.hinges import LinearHinge as LinearHinge
     from .structures.joints import Joint as Joint
     from .structures.joints import point_mass as point_mass
     from .structures.joints import spring as spring
@@ -78,11 +88,6 @@ if TYPE_CHECKING:
     from .structures.modal import Modes as Modes
     from .structures.partition import Partition as Partition
     from .structures.partition import Removed as Removed
-    from .structures.restoring import BilinearLaw as BilinearLaw
-    from .structures.restoring import BoucWenLaw as BoucWenLaw
-    from .structures.restoring import CubicLaw as CubicLaw
-    from .structures.restoring import ElastoplasticLaw as ElastoplasticLaw
-    from .structures.restoring import LinearLaw as LinearLaw
     from .structures.spring_damper import SpringDamper as SpringDamper
     from .structures.state_space import StateSpaceModel as StateSpaceModel
     from .structures.structure import Response as Response
@@ -103,6 +108,12 @@ else:
             "force_control.index_one": "IndexOne",
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
+            "materials.bilinear": "BilinearHinge BilinearLaw",
+            "materials.bouc_wen": "BoucWenHinge BoucWenLaw",
+            "materials.cubic": "CubicHinge CubicLaw",
+            "materials.elastic": "ElasticFibre LinearHinge LinearLaw",
+            "materials.elastoplastic": "ElastoplasticFibre ElastoplasticHinge ElastoplasticLaw",
+            "materials.menegotto_pinto": "MenegottoPintoFibre MenegottoPintoHinge MenegottoPintoLaw",
             "schemes.central_difference": "CentralDifference",
             "schemes.exact": "Exact discretise exact_method exact_step",
             "schemes.explicit_newmark": "ExplicitNewmark",
@@ -121,11 +132,9 @@ else:
             "structures.damping": "Rayleigh modal_damping",
             "structures.elements": "Element Term",
             "structures.frame_elements": "Section frame_beam frame_dofs rigid_mass",
-            "structures.hinges": "BilinearHinge BoucWenHinge CubicHinge ElastoplasticHinge LinearHinge",
             "structures.joints": "Joint point_mass spring",
             "structures.modal": "ModalResponse Modes",
             "structures.partition": "Partition Removed",
-            "structures.restoring": "BilinearLaw BoucWenLaw CubicLaw ElastoplasticLaw LinearLaw",
             "structures.spring_damper": "SpringDamper",
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",

@@ -253,7 +253,7 @@ class Constrained(StructureParts):
             parameters=method.parameters,
             state=method.state,
             frozen=method.frozen,
-            memory=("permanent",),
+            memory=tuple(name for name in ("memory",) if name in method.frozen),
             faults=method.faults,
             references=tuple(
                 dict.fromkeys([*method.references, *(key for e in self.elements for key in e.law.references)])

@@ -7,22 +7,19 @@ from typing import Annotated
 
 from pydantic import Field
 
+from .bilinear import BilinearHinge, BilinearLaw
+from .bouc_wen import BoucWenHinge, BoucWenLaw
+from .cubic import CubicHinge, CubicLaw
 from .elastic import ElasticFibre, LinearHinge, LinearLaw
 from .elastoplastic import ElastoplasticFibre, ElastoplasticHinge, ElastoplasticLaw
 from .menegotto_pinto import MenegottoPintoFibre, MenegottoPintoHinge, MenegottoPintoLaw
 
-AnySpringLaw = Annotated[LinearLaw | ElastoplasticLaw | MenegottoPintoLaw, Field(discriminator="kind")]
-AnyHingeLaw = Annotated[LinearHinge | ElastoplasticHinge | MenegottoPintoHinge, Field(discriminator="kind")]
-AnyFibreLaw = Annotated[ElasticFibre | ElastoplasticFibre | MenegottoPintoFibre, Field(discriminator="kind")]
-AnyLaw = Annotated[
-    LinearLaw
-    | ElastoplasticLaw
-    | MenegottoPintoLaw
-    | LinearHinge
-    | ElastoplasticHinge
-    | MenegottoPintoHinge
-    | ElasticFibre
-    | ElastoplasticFibre
-    | MenegottoPintoFibre,
-    Field(discriminator="kind"),
-]
+Spring = LinearLaw | CubicLaw | BilinearLaw | ElastoplasticLaw | BoucWenLaw | MenegottoPintoLaw
+Hinge = LinearHinge | CubicHinge | BilinearHinge | ElastoplasticHinge | BoucWenHinge | MenegottoPintoHinge
+Fibre = ElasticFibre | ElastoplasticFibre | MenegottoPintoFibre
+
+AnySpringLaw = Annotated[Spring, Field(discriminator="kind")]
+AnyHingeLaw = Annotated[Hinge, Field(discriminator="kind")]
+AnyElementLaw = Annotated[Spring | Hinge, Field(discriminator="kind")]
+AnyFibreLaw = Annotated[Fibre, Field(discriminator="kind")]
+AnyLaw = Annotated[Spring | Hinge | Fibre, Field(discriminator="kind")]

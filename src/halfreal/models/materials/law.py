@@ -1,8 +1,8 @@
 """What all uniaxial laws have in common: a stress over a strain, or a force over a displacement, or a moment over a
 rotation.
 
-A law is a compiled function and its settings, in one file.  As settings it gives a code, a row of parameters and the row
-of states from which it starts; as code (``uniaxial.py``) it is
+A law is a compiled function and its settings, in one file.  As settings it gives a code, a row of parameters and the
+row of states from which it starts; as code (``uniaxial.py``) it is
 
     stress, tangent, damping = uniaxial(code, p, s, strain, rate, elapsed, trial)
 
@@ -10,9 +10,9 @@ which reads the committed state s, writes the state after ``strain`` into ``tria
 may try any number of strains, and commits one by copying ``trial`` to s.  ``tangent`` is ∂stress/∂strain, ``damping``
 ∂stress/∂rate; ``elapsed`` is the time since the committed state, which only laws that flow in time ask for.
 
-A law keeps no states that it does not need.  They are hysteretic memory: held where a loop is linearised at rest, so that
-the law is there what it is at first.  A law that ``flows`` has states that move in time by themselves, such as the dashpot
-of a Maxwell element: they are part of the linearised loop.
+A law keeps no states that it does not need.  They are hysteretic memory: held where a loop is linearised at rest, so
+that the law is there what it is at first.  A law that ``flows`` has states that move in time by themselves, such as
+the dashpot of a Maxwell element: they are part of the linearised loop.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""Menegotto–Pinto steel: a smooth passage from the elastic to the hardening line, sharper or rounder with the excursion.
+"""Menegotto–Pinto steel: a smooth passage from the elastic to the hardening line, sharper or rounder with the
+excursion.
 
-M. Menegotto, P. E. Pinto, "Method of analysis for cyclically loaded R.C. plane frames including changes in geometry and
-non-elastic behavior of elements under combined normal force and bending", IABSE Symposium, Lisbon 1973, 15–22, with the
-isotropic hardening of F. C. Filippou, E. P. Popov, V. V. Bertero, "Effects of bond deterioration on hysteretic behavior of
-reinforced concrete joints", UCB/EERC-83/19, Berkeley 1983.  From the last reversal (ε_r, σ_r) on towards the intersection
-(ε_0, σ_0) of the elastic line through it with the hardening line ahead,
+M. Menegotto, P. E. Pinto, "Method of analysis for cyclically loaded R.C. plane frames including changes in geometry
+and non-elastic behavior of elements under combined normal force and bending", IABSE Symposium, Lisbon 1973, 15–22,
+with the isotropic hardening of F. C. Filippou, E. P. Popov, V. V. Bertero, "Effects of bond deterioration on
+hysteretic behavior of reinforced concrete joints", UCB/EERC-83/19, Berkeley 1983.  From the last reversal (ε_r, σ_r)
+on towards the intersection (ε_0, σ_0) of the elastic line through it with the hardening line ahead,
 
     σ* = b ε* + (1 − b) ε* / (1 + |ε*|^R)^{1/R},    ε* = (ε − ε_r)/(ε_0 − ε_r),    σ* = (σ − σ_r)/(σ_0 − σ_r)
     R = R_0 (1 − c_1 ξ/(c_2 + ξ)),    ξ = |ε_m − ε_0|/ε_y
 
-At a reversal the hardening line ahead is shifted by isotropic hardening, σ_y and ε_y both growing by the factor
-1 + a_1 ((ε_max − ε_min)/(2 a_2 ε_y))^0.8 (in compression; a_3 and a_4 in tension).  The curve after a reversal knows the
-last one only: a small unloading that is reversed again overshoots the curve it has left, as that of Steel02 in OpenSees,
-whose path this law follows.
+At a reversal the hardening line ahead is shifted by isotropic hardening, σ_y and ε_y both growing by the factor 1 +
+a_1 ((ε_max − ε_min)/(2 a_2 ε_y))^0.8 (in compression; a_3 and a_4 in tension).  The curve after a reversal knows the
+last one only: a small unloading that is reversed again overshoots the curve it has left, as that of Steel02 in
+OpenSees, whose path this law follows.
 
 ============== ===========================================================================
 b              ``hardening``

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...kernels.compile import INSIDE, cacheable, shared
+from .bilinear import BILINEAR, bilinear
+from .bouc_wen import BOUC_WEN, bouc_wen
+from .cubic import CUBIC, cubic
 from .elastic import ELASTIC, elastic
 from .elastoplastic import ELASTOPLASTIC, elastoplastic
 from .menegotto_pinto import MENEGOTTO_PINTO, menegotto_pinto
@@ -21,8 +24,14 @@ def all_laws(code, p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyp
     stress, tangent, damping = np.nan, np.nan, 0.0
     if code == ELASTIC:
         stress, tangent = elastic(p, strain)
+    elif code == CUBIC:
+        stress, tangent = cubic(p, strain)
+    elif code == BILINEAR:
+        stress, tangent = bilinear(p, strain)
     elif code == ELASTOPLASTIC:
         stress, tangent = elastoplastic(p, s, strain, trial)
+    elif code == BOUC_WEN:
+        stress, tangent = bouc_wen(p, s, strain, trial)
     elif code == MENEGOTTO_PINTO:
         stress, tangent = menegotto_pinto(p, s, strain, trial)
     return stress, tangent, damping

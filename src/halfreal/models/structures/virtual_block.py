@@ -57,7 +57,7 @@ def virtual_block(
         parameters=method.parameters,
         state=method.state,
         frozen=method.frozen,
-        memory=tuple(name for name in ("permanent",) if name in method.state),
+        memory=tuple(name for name in ("memory",) if name in method.frozen),
         faults=method.faults,
         references=(*method.references, *references),
     )
