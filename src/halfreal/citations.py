@@ -39,8 +39,8 @@ PAPERS: dict[str, str] = {
         "propagation analysis, Soil Dyn. Earthquake Engng 16 (1997) 427–443, doi:10.1016/S0267-7261(97)00017-1."
     ),
     "constantinou1990": (
-        "M. C. Constantinou, A. Mokha, A. Reinhorn, Teflon bearings in base isolation II: modeling, J. Struct. Eng. 116 "
-        "(1990) 455–474."
+        "M. C. Constantinou, A. Mokha, A. Reinhorn, Teflon bearings in base isolation II: modeling, J. Struct. Eng. "
+        "116 (1990) 455–474."
     ),
     "constantinou1993": (
         "M. C. Constantinou, M. D. Symans, Experimental study of seismic response of buildings with supplemental fluid "
@@ -59,8 +59,8 @@ PAPERS: dict[str, str] = {
         "design, J. Eng. Mech. 121 (1995) 322–338."
     ),
     "filippou1983": (
-        "F. C. Filippou, E. P. Popov, V. V. Bertero, Effects of bond deterioration on hysteretic behavior of reinforced "
-        "concrete joints, UCB/EERC-83/19, University of California, Berkeley (1983)."
+        "F. C. Filippou, E. P. Popov, V. V. Bertero, Effects of bond deterioration on hysteretic behavior of "
+        "reinforced concrete joints, UCB/EERC-83/19, University of California, Berkeley (1983)."
     ),
     "guo2014": (
         "T. Guo, C. Chen, W. Xu, F. Sanchez, A frequency response analysis approach for quantitative assessment of "
@@ -109,8 +109,8 @@ PAPERS: dict[str, str] = {
     ),
     "menegotto1973": (
         "M. Menegotto, P. E. Pinto, Method of analysis for cyclically loaded R.C. plane frames including changes in "
-        "geometry and non-elastic behavior of elements under combined normal force and bending, IABSE Symposium, Lisbon "
-        "(1973) 15–22."
+        "geometry and non-elastic behavior of elements under combined normal force and bending, IABSE Symposium, "
+        "Lisbon (1973) 15–22."
     ),
     "mosqueda2007": (
         "G. Mosqueda, B. Stojadinović, S. A. Mahin, Real-time error monitoring for hybrid simulation. Part I: "

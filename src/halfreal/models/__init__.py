@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .materials.bilinear import BilinearLaw as BilinearLaw
     from .materials.bouc_wen import BoucWenHinge as BoucWenHinge
     from .materials.bouc_wen import BoucWenLaw as BoucWenLaw
+    from .materials.concrete_with_tension import ConcreteWithTension as ConcreteWithTension
     from .materials.cubic import CubicHinge as CubicHinge
     from .materials.cubic import CubicLaw as CubicLaw
     from .materials.elastic import ElasticFibre as ElasticFibre
@@ -36,9 +37,19 @@ if TYPE_CHECKING:
     from .materials.elastoplastic import ElastoplasticFibre as ElastoplasticFibre
     from .materials.elastoplastic import ElastoplasticHinge as ElastoplasticHinge
     from .materials.elastoplastic import ElastoplasticLaw as ElastoplasticLaw
+    from .materials.friction import Friction as Friction
+    from .materials.friction_pendulum import FrictionPendulum as FrictionPendulum
+    from .materials.gap import Gap as Gap
+    from .materials.gap import Hook as Hook
+    from .materials.ibarra_medina_krawinkler import IMKHinge as IMKHinge
+    from .materials.ibarra_medina_krawinkler import IMKLaw as IMKLaw
+    from .materials.kent_park import KentPark as KentPark
+    from .materials.maxwell_damper import MaxwellDamper as MaxwellDamper
     from .materials.menegotto_pinto import MenegottoPintoFibre as MenegottoPintoFibre
     from .materials.menegotto_pinto import MenegottoPintoHinge as MenegottoPintoHinge
     from .materials.menegotto_pinto import MenegottoPintoLaw as MenegottoPintoLaw
+    from .materials.mr_damper import MRDamper as MRDamper
+    from .materials.power_damper import PowerDamper as PowerDamper
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
     from .schemes.exact import discretise as discretise
@@ -110,10 +121,19 @@ else:
             "force_control.stiffness_estimate": "Estimate",
             "materials.bilinear": "BilinearHinge BilinearLaw",
             "materials.bouc_wen": "BoucWenHinge BoucWenLaw",
+            "materials.concrete_with_tension": "ConcreteWithTension",
             "materials.cubic": "CubicHinge CubicLaw",
             "materials.elastic": "ElasticFibre LinearHinge LinearLaw",
             "materials.elastoplastic": "ElastoplasticFibre ElastoplasticHinge ElastoplasticLaw",
+            "materials.friction": "Friction",
+            "materials.friction_pendulum": "FrictionPendulum",
+            "materials.gap": "Gap Hook",
+            "materials.ibarra_medina_krawinkler": "IMKHinge IMKLaw",
+            "materials.kent_park": "KentPark",
+            "materials.maxwell_damper": "MaxwellDamper",
             "materials.menegotto_pinto": "MenegottoPintoFibre MenegottoPintoHinge MenegottoPintoLaw",
+            "materials.mr_damper": "MRDamper",
+            "materials.power_damper": "PowerDamper",
             "schemes.central_difference": "CentralDifference",
             "schemes.exact": "Exact discretise exact_method exact_step",
             "schemes.explicit_newmark": "ExplicitNewmark",

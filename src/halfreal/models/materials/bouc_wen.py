@@ -29,6 +29,8 @@ from .law import Law
 
 BOUC_WEN = 4.0
 SUBDIVISIONS = 8
+LEEWAY = 1.001
+"""Times the bound of |z|, beyond which only increments are that are too large for the subdivisions."""
 
 
 @kernel
@@ -58,6 +60,7 @@ def bouc_wen(p, s, strain, trial):  # type: ignore[no-untyped-def]
         k4 = _slope(p, z4, energy + rise * z3, h)
         energy += rise / 6.0 * (z + 2.0 * z2 + 2.0 * z3 + z4)
         z += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        z = min(max(z, -p[10]), p[10])
     trial[0], trial[1], trial[2] = strain, z, energy
     tangent = p[0] * (p[1] + (1.0 - p[1]) * _slope(p, z, energy, h))
     return p[0] * (p[1] * strain + (1.0 - p[1]) * z), tangent
@@ -106,7 +109,8 @@ class BoucWen(Law):
         scale = yielding**self.n
         shape = stiffness, self.alpha, self.amplitude, self.beta / scale, self.gamma / scale, self.n
         degrading = self.degrading_amplitude, self.degrading_strength, self.degrading_stiffness
-        return *shape, *degrading, (1.0 - self.alpha) / yielding**2
+        bound = yielding * (self.amplitude / (self.beta + self.gamma)) ** (1.0 / self.n)
+        return *shape, *degrading, (1.0 - self.alpha) / yielding**2, LEEWAY * bound
 
     @property
     def initial_stiffness(self) -> float:
