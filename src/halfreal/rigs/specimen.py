@@ -162,7 +162,7 @@ class Specimen(RigSpecimen):
 
     def felt_in_motion(self, axes: int) -> tuple[str, ...]:
         """What of it is not felt in a slow test."""
-        mass, damping, _ = self.matrices(axes)
+        mass, damping, _ = self.matrices_at_rest(axes)
         return tuple(name for name, matrix in (("mass", mass), ("damping", damping)) if np.any(matrix))
 
     # --- on a rig that moves with it, such as a shaking table ---------------------------------------------------------
