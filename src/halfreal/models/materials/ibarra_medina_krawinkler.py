@@ -211,6 +211,7 @@ class IMKHinge(_IMK):
     kind: Literal["ibarra-medina-krawinkler hinge"]
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
+    """M_y, at which it yields first."""
     plastic_rotation: Annotated[float, Number("rad", above=0)]
     """θ_p, from yielding to capping."""
     post_capping_rotation: Annotated[float, Number("rad", above=0)]

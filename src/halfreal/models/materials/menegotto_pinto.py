@@ -105,9 +105,11 @@ class _MenegottoPinto(Law):
     a1: Annotated[float, Number("1", least=0)] = 0.0
     """a_1, isotropic hardening in compression."""
     a2: Annotated[float, Number("1", above=0)] = 1.0
+    """a_2."""
     a3: Annotated[float, Number("1", least=0)] = 0.0
     """a_3, isotropic hardening in tension."""
     a4: Annotated[float, Number("1", above=0)] = 1.0
+    """a_4."""
 
     def numbers(self, stiffness: float, yielding: float) -> tuple[float, ...]:
         shape = self.hardening, self.r0, self.cr1, self.cr2, self.a1, self.a2, self.a3, self.a4
@@ -138,6 +140,7 @@ class MenegottoPintoHinge(_MenegottoPinto):
     kind: Literal["menegotto-pinto hinge"]
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
+    """M_y, at which it yields first."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.stiffness, self.yield_moment)

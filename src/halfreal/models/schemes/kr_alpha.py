@@ -29,8 +29,9 @@ K_0           stiffness with the elements' initial stiffness
               γ = ½ − α_m + α_f, β = ¼ (½ + γ)²
 ============= ========================================================================
 
-Stability at any step holds for linear systems and for elements that soften; an element that stiffens beyond K_0 limits
-the step.
+Stability at any step holds for linear systems and for elements that soften; an element that stiffens beyond K_0
+limits the step.  Elements that depend on the rate are given v, as C is; where their damping differs from that at
+rest, with which α₁ … α₃ are formed, the order is one.
 """
 
 from __future__ import annotations
