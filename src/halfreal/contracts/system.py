@@ -34,8 +34,8 @@ class Elements:
     initial_stiffness: np.ndarray
     """Stiffness of each unloaded element, (e,)."""
     initial_damping: np.ndarray
-    flows: bool = False
-    """Whether a law has states that move in time by themselves."""
+    flowing: np.ndarray
+    """Which of the states move in time by themselves, (e, ·); the others are hysteretic memory."""
 
     @property
     def count(self) -> int:
@@ -64,12 +64,13 @@ class Elements:
             _stacked(self.start, other.start),
             np.concatenate([self.initial_stiffness, other.initial_stiffness]),
             np.concatenate([self.initial_damping, other.initial_damping]),
-            self.flows or other.flows,
+            _stacked(self.flowing, other.flowing),
         )
 
     @classmethod
     def none(cls, dofs: int) -> Elements:
-        return cls(np.zeros(0), np.zeros((0, dofs)), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+        none, empty = np.zeros(0), np.zeros((0, 0))
+        return cls(none, np.zeros((0, dofs)), empty, empty, none, none, np.zeros((0, 0), dtype=bool))
 
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -149,5 +150,7 @@ class Method:
     parameters: Mapping[str, Value]
     state: Mapping[str, Value]
     frozen: tuple[str, ...] = ()
+    moving: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Entries of frozen fields that are not held."""
     faults: Mapping[int, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()

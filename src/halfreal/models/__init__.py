@@ -44,12 +44,14 @@ if TYPE_CHECKING:
     from .materials.ibarra_medina_krawinkler import IMKHinge as IMKHinge
     from .materials.ibarra_medina_krawinkler import IMKLaw as IMKLaw
     from .materials.kent_park import KentPark as KentPark
+    from .materials.law import rows as rows
     from .materials.maxwell_damper import MaxwellDamper as MaxwellDamper
     from .materials.menegotto_pinto import MenegottoPintoFibre as MenegottoPintoFibre
     from .materials.menegotto_pinto import MenegottoPintoHinge as MenegottoPintoHinge
     from .materials.menegotto_pinto import MenegottoPintoLaw as MenegottoPintoLaw
     from .materials.mr_damper import MRDamper as MRDamper
     from .materials.power_damper import PowerDamper as PowerDamper
+    from .materials.uniaxial import uniaxial as uniaxial
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
     from .schemes.exact import discretise as discretise
@@ -130,10 +132,12 @@ else:
             "materials.gap": "Gap Hook",
             "materials.ibarra_medina_krawinkler": "IMKHinge IMKLaw",
             "materials.kent_park": "KentPark",
+            "materials.law": "rows",
             "materials.maxwell_damper": "MaxwellDamper",
             "materials.menegotto_pinto": "MenegottoPintoFibre MenegottoPintoHinge MenegottoPintoLaw",
             "materials.mr_damper": "MRDamper",
             "materials.power_damper": "PowerDamper",
+            "materials.uniaxial": "uniaxial",
             "schemes.central_difference": "CentralDifference",
             "schemes.exact": "Exact discretise exact_method exact_step",
             "schemes.explicit_newmark": "ExplicitNewmark",

@@ -37,6 +37,7 @@ from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
+from ..models.materials.resisting import moving
 from ..models.schemes.exact import discretise
 from ..models.shaker import Shaker
 from ..models.structures.elements import assemble
@@ -242,7 +243,8 @@ class ServoHydraulic(SensedRig):
                 **(states if nonlinear else {}),
             },
             frozen=("before", "u", *held),
-            memory=tuple(name for name in ("memory",) if name in held),
+            memory=("memory",) if nonlinear else (),
+            moving=moving(elements) if nonlinear else {},
             faults={NOT_CONVERGED: NOT_CONVERGED_FAULT} if nonlinear else {},
             initial=(*x0, *force),
             references=("dyke1995", "silva2020", "vanloan1978", *dict.fromkeys(references)),

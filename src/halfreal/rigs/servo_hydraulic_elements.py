@@ -21,7 +21,7 @@ import numpy as np
 from ..contracts.system import Elements
 from ..kernels.compile import kernel
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, solve_in_place, stored
-from ..models.materials.resisting import element_states, held, keep, loaded
+from ..models.materials.resisting import HELD, element_states, keep, loaded
 from ..models.materials.uniaxial import uniaxial
 from ..models.schemes.exact import discretise
 
@@ -117,7 +117,7 @@ def parts(
     }
     work = {name: np.zeros(e) for name in ("g", "wanted", "tangent", "slope", "scale")}
     work |= {"known": np.zeros(5 * n), "jacobian": np.zeros((e, e))}
-    return parameters, work, (*work, *held(elements))
+    return parameters, work, (*work, *HELD)
 
 
 def standing(elements: Elements, x0: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:

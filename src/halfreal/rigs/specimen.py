@@ -21,7 +21,7 @@ from ..contracts.system import System
 from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import multiply_add, stored
 from ..models.excitations import silence
-from ..models.materials.resisting import add_forces, element_states, held, keep, loaded
+from ..models.materials.resisting import HELD, add_forces, element_states, keep, loaded, moving
 from ..models.structures.elements import Element, assemble, contradiction
 from ..settings import Matrix, fault
 
@@ -213,8 +213,9 @@ class Specimen(RigSpecimen):
                 "dt": dt,
             },
             state={**element_states(states), "x": np.zeros(n), "v": np.zeros(n)},
-            frozen=(*held(elements), "x", "v"),
-            memory=tuple(name for name in ("memory",) if name in held(elements)),
+            frozen=(*HELD, "x", "v"),
+            memory=("memory",),
+            moving=moving(elements),
             initial=tuple(stiffness @ x0 + forces @ elements.direction),
             references=tuple(key for element in self.elements for key in element.law.references),
         )

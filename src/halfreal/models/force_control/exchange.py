@@ -10,7 +10,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
-from ..materials.resisting import held as held_at_rest
+from ..materials.resisting import HELD, moving
 from ..schemes.scheme import initial_state, shared_parameters
 from ..schemes.tableaus import NamedTableau, UserTableau
 from .constrained_steps import NO_STIFFNESS, exchange_runge_kutta_step
@@ -164,8 +164,7 @@ def runge_kutta_exchange(
         **work,
         **solving,
     }
-    for name in ("memory", "tried"):
-        (held if name in held_at_rest(system.elements) else dynamic)[name] = begin[name]
+    held |= {name: begin[name] for name in HELD}
     return Method(
         step=exchange_runge_kutta_step,
         parameters={
@@ -190,6 +189,7 @@ def runge_kutta_exchange(
         },
         state={**dynamic, **held},
         frozen=tuple(held),
+        moving=moving(system.elements),
         faults={NO_STIFFNESS: NO_STIFFNESS_FAULT},
         references=references,
     )

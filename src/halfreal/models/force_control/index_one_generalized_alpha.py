@@ -26,7 +26,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from ...contracts.system import Method, System
 from ...kernels.linear import stored
 from ...settings import Number
-from ..materials.resisting import held as held_at_rest
+from ..materials.resisting import HELD, moving
 from ..schemes.scheme import initial_state, shared_parameters
 from .constrained_steps import NO_STIFFNESS, NOT_CONVERGED, exchange_generalized_alpha_step
 from .exchange import ExchangeMethod, initial_force, interface_state, solver_parts
@@ -85,7 +85,7 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
         begin = initial_state(system)
         held = {
             "started": begin.pop("started"),
-            **{name: begin.pop(name) for name in held_at_rest(system.elements)},
+            **{name: begin.pop(name) for name in HELD},
             "u": np.zeros(2),
             "next_q": np.zeros(n),
             "next_a": np.zeros(n),
@@ -123,6 +123,7 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
             },
             state={**begin, **sent, **held},
             frozen=tuple(held),
+            moving=moving(system.elements),
             faults={
                 NO_STIFFNESS: NO_STIFFNESS_FAULT,
                 NOT_CONVERGED: f"its deformations still change by more than {self.tolerance:g} of the displacement "

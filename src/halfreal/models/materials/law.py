@@ -11,8 +11,8 @@ may try any number of strains, and commits one by copying ``trial`` to s.  ``tan
 ∂stress/∂rate; ``elapsed`` is the time since the committed state, which only laws that flow in time ask for.
 
 A law keeps no states that it does not need.  They are hysteretic memory: held where a loop is linearised at rest, so
-that the law is there what it is at first.  A law that ``flows`` has states that move in time by themselves, such as
-the dashpot of a Maxwell element: they are part of the linearised loop.
+that the law is there what it is at first.  States that are ``flowing`` move in time by themselves, such as the force of
+a Maxwell element: they are part of the linearised loop.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ class Law(Settings):
     other: ClassVar[str] = ""
     """The kind of the same law over a rotation, or of a law over a rotation that over a displacement."""
     states: ClassVar[int] = 0
-    flows: ClassVar[bool] = False
-    """Whether it has states that move in time by themselves."""
     linear: ClassVar[bool] = False
     """Whether its force is in proportion to the deformation."""
     references: ClassVar[tuple[str, ...]] = ()
@@ -101,6 +99,11 @@ class Law(Settings):
     def start(self) -> np.ndarray:
         """States of the law as it has not been loaded yet."""
         return np.zeros(self.states)
+
+    @property
+    def flowing(self) -> tuple[int, ...]:
+        """States that move in time by themselves; the others are hysteretic memory."""
+        return ()
 
     @property
     def initial_stiffness(self) -> float:

@@ -13,9 +13,8 @@ which is convex for α ≤ 1, and for α > 1 as a function of w: Newton's method
 would have with one of the terms alone falls to it monotonically.  After ``ITERATIONS`` of them the residual is below
 10⁻¹² of R for all α from 0.05 to 3 (a test tries it).
 
-States: x, F.  The law flows: F
-is part of a linearised loop, in which a damper with α < 1 is locked at rest, one with α > 1 is free, and α = 1 is
-Maxwell's element.
+States: x, F.  They flow, and are part of a linearised loop, where α ≥ 1: with α = 1 it is Maxwell's element, and with
+α > 1 the damper is free at rest.  With α < 1 it is locked there, and what it has flowed before is held.
 """
 
 from __future__ import annotations
@@ -81,7 +80,6 @@ class MaxwellDamper(Law):
 
     code = MAXWELL_DAMPER
     states = 2
-    flows = True
     references = ("constantinou1993",)
     kind: Literal["maxwell damper"]
     stiffness: Annotated[float, Number("N/m", above=0)]
@@ -95,6 +93,11 @@ class MaxwellDamper(Law):
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, self.force, self.speed, self.alpha
+
+    @property
+    def flowing(self) -> tuple[int, ...]:
+        """Both states, unless the damper is locked at rest."""
+        return (0, 1) if self.alpha >= 1.0 else ()
 
     @property
     def initial_stiffness(self) -> float:

@@ -14,7 +14,7 @@ Over the time since the committed state the piston moves evenly, and (y, z) are 
 Runge–Kutta method in ``SUBDIVISIONS`` parts; |z| is held below its bound √(A/(β + γ)), which it has for any motion,
 so that a motion too fast for the parts stays bounded.  The tangent leaves out how y and z depend on x.
 
-States: x, y, z.  The law flows: y moves by itself.
+States: x, y and the set x − y − z/A, which small motions do not change: it is memory, and x and y flow.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def _rates(p, x, speed, y, z):  # type: ignore[no-untyped-def]
 @kernel
 def mr_damper(p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyped-def]
     """Force, tangent, damping; p = (α, c_0, c_1, k_0, k_1, γ, β, A, bound of z)."""
-    x, y, z = s[0], s[1], s[2]
+    x, y = s[0], s[1]
+    z = p[7] * (x - y - s[2])
     if elapsed > 0.0:
         speed, h = (strain - x) / elapsed, elapsed / SUBDIVISIONS
         for _ in range(SUBDIVISIONS):
@@ -56,7 +57,7 @@ def mr_damper(p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyped-de
             y += h / 6.0 * (y1 + 2.0 * y2 + 2.0 * y3 + y4)
             z += h / 6.0 * (z1 + 2.0 * z2 + 2.0 * z3 + z4)
             z = min(max(z, -p[8]), p[8])
-    trial[0], trial[1], trial[2] = strain, y, z
+    trial[0], trial[1], trial[2] = strain, y, strain - y - z / p[7]
     share = p[2] / (p[1] + p[2])
     force = share * (p[0] * z + p[1] * rate + p[3] * (strain - y)) + p[4] * strain
     return force, share * p[3] + p[4], share * p[1]
@@ -67,7 +68,6 @@ class MRDamper(Law):
 
     code = MR_DAMPER
     states = 3
-    flows = True
     references = ("spencer1997",)
     kind: Literal["mr damper"]
     alpha: Annotated[float, Number("N/m", least=0)]
@@ -102,6 +102,10 @@ class MRDamper(Law):
         bound = float(np.sqrt(self.amplitude / (self.beta + self.gamma)))
         shape = self.gamma, self.beta, self.amplitude, bound
         return self.alpha, self.c0, self.c1, self.k0, self.k1, *shape
+
+    @property
+    def flowing(self) -> tuple[int, ...]:
+        return (0, 1)
 
     @property
     def initial_stiffness(self) -> float:

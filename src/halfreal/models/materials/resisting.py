@@ -53,9 +53,14 @@ def loaded(elements: Elements, displacement: np.ndarray, velocity: np.ndarray) -
     return forces, states
 
 
-def held(elements: Elements) -> tuple[str, ...]:
-    """Fields of a block with elements that a linearisation at rest holds: what flows in time is not among them."""
-    return ("tried",) if elements.flows else ("tried", "memory")
+HELD = ("tried", "memory")
+"""Fields of a block with elements that a linearisation at rest holds, but for what is ``moving``."""
+
+
+def moving(elements: Elements) -> dict[str, np.ndarray]:
+    """Entries of ``memory`` that are not held: those that flow in time."""
+    places = np.flatnonzero(elements.flowing)
+    return {"memory": places} if places.size else {}
 
 
 def element_states(states: np.ndarray) -> dict[str, Value]:

@@ -65,7 +65,7 @@ from ...kernels.linear import (
     three_products,
 )
 from ...settings import Number
-from ..materials.resisting import commit, element_states, held, loaded
+from ..materials.resisting import HELD, commit, element_states, loaded, moving
 from ..materials.uniaxial import uniaxial
 from .scheme import Scheme, initial_state, shared_parameters
 
@@ -239,7 +239,8 @@ def generalized_alpha(
         step=generalized_alpha_step,
         parameters=parameters,
         state={**state, **work},
-        frozen=("started", *held(system.elements), *work),
+        frozen=("started", *HELD, *work),
+        moving=moving(system.elements),
         faults={
             NOT_CONVERGED: f"its deformations still change by more than {tolerance:g} of the displacement after "
             f"{iterations} iterations; shorten the step, allow more iterations, or check the element's stiffness"
@@ -253,9 +254,9 @@ def _start(found: Staged) -> tuple[dict[str, Value], np.ndarray, np.ndarray]:
     system, n = found.system, found.heavy
     if not found.bare:
         return initial_state(system), np.linalg.solve(system.mass, system.inputs), np.zeros_like(system.inputs)
-    moving = np.where(np.arange(system.dofs) < n, system.velocity, 0.0)
-    resisting = system.damping @ moving + system.stiffness @ system.displacement
-    forces, states = loaded(system.elements, system.displacement, moving)
+    rates_known = np.where(np.arange(system.dofs) < n, system.velocity, 0.0)
+    resisting = system.damping @ rates_known + system.stiffness @ system.displacement
+    forces, states = loaded(system.elements, system.displacement, rates_known)
     resisting += forces @ system.elements.direction
     # unknown are the accelerations of what has mass and the velocities of what has damping
     m = n + found.damped
@@ -266,7 +267,7 @@ def _start(found: Staged) -> tuple[dict[str, Value], np.ndarray, np.ndarray]:
     a[n:], v[:n] = 0.0, 0.0
     state: dict[str, Value] = {
         "q": system.displacement.astype(float),
-        "v": moving + v[:, -1],
+        "v": rates_known + v[:, -1],
         "a": a[:, -1].copy(),
         **element_states(states),
         "u": np.zeros(system.inputs.shape[1]),

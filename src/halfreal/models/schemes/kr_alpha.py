@@ -44,7 +44,7 @@ from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Number
-from ..materials.resisting import add_forces, held, keep
+from ..materials.resisting import HELD, add_forces, keep, moving
 from .scheme import Scheme, initial_state, shared_parameters
 
 
@@ -118,6 +118,7 @@ class KRAlpha(Scheme):
                 **shared_parameters(system),
             },
             state={**initial_state(system), **work},
-            frozen=("started", *held(system.elements), *work),
+            frozen=("started", *HELD, *work),
+            moving=moving(system.elements),
             references=("kolay2014",),
         )

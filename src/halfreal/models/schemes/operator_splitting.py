@@ -41,7 +41,7 @@ from ...contracts.massless import MasslessError, condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Matrix, Number, fault
-from ..materials.resisting import add_forces, held, keep
+from ..materials.resisting import HELD, add_forces, keep, moving
 from .scheme import Scheme, initial_state, shared_parameters
 
 EXCITATIONS = 2
@@ -126,7 +126,8 @@ def splitting(
             **shared_parameters(system),
         },
         state={**initial, **carried, **work},
-        frozen=("started", *held(system.elements), *work),
+        frozen=("started", *HELD, *work),
+        moving=moving(system.elements),
         references=references,
     )
 

@@ -28,7 +28,7 @@ from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
-from ..materials.resisting import add_forces, commit, held
+from ..materials.resisting import HELD, add_forces, commit, moving
 from .scheme import Scheme, initial_state, shared_parameters
 
 
@@ -135,7 +135,8 @@ class _RungeKutta(Scheme):
                 **shared_parameters(system),
             },
             state={**initial, **work},
-            frozen=("started", *held(system.elements), *work),
+            frozen=("started", *HELD, *work),
+            moving=moving(system.elements),
         )
 
     def critical_step(self, system: System) -> float | None:

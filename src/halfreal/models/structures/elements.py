@@ -140,7 +140,7 @@ def assemble(elements: Sequence[Element], dofs: int) -> Elements:
         start,
         np.array([law.initial_stiffness for law in laws]),
         np.array([law.initial_damping for law in laws]),
-        any(law.flows for law in laws),
+        np.array([[i in law.flowing for i in range(start.shape[1])] for law in laws]),
     )
 
 

@@ -58,6 +58,7 @@ def virtual_block(
         state=method.state,
         frozen=method.frozen,
         memory=tuple(name for name in ("memory",) if name in method.frozen),
+        moving=method.moving,
         faults=method.faults,
         references=(*method.references, *references),
     )
