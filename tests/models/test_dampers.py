@@ -86,3 +86,26 @@ def test_a_locked_damper_is_a_spring_at_rest():
     element = damper(kind="maxwell damper", stiffness=60.0, force=4.0, speed=1.0, alpha=0.5)
     spring = [{"law": {"kind": "elastoplastic", "stiffness": 60.0, "yield_force": 1e9}, "between": [1, 2]}]
     np.testing.assert_allclose(linearised(element, 1e-3).eigenvalues, linearised(spring, 1e-3).eigenvalues, atol=1e-9)
+
+
+def test_poles_of_a_structure_with_an_mr_damper_are_those_of_its_equations_about_rest():
+    """About rest z = A (x − y): what is left is a spring and dampers."""
+    alpha, c0, c1, k0, k1, a, dt = 0.5, 2.0, 20.0, 3.0, 5.0, 200.0, 2e-4
+    share, inner = c1 / (c0 + c1), (alpha * a + k0) / (c0 + c1)
+    inverse, b = np.linalg.inv(MASS), np.array([-1.0, 1.0])
+    on_x, on_v, on_y = share * (alpha * a + k0) + k1, share * c0, -share * (alpha * a + k0)
+    exact = np.block(
+        [
+            [np.zeros((2, 2)), np.eye(2), np.zeros((2, 1))],
+            [
+                -inverse @ (STIFFNESS + on_x * BETWEEN),
+                -inverse @ (DAMPING + on_v * BETWEEN),
+                -(inverse @ b)[:, None] * on_y,
+            ],
+            [inner * b[None], c0 / (c0 + c1) * b[None], np.array([[-inner]])],
+        ]
+    )
+    law = {"alpha": alpha, "c0": c0, "c1": c1, "k0": k0, "k1": k1, "beta": 1e4, "gamma": 1e4, "amplitude": a}
+    found = linearised(damper(kind="mr damper", **law), dt).continuous
+    for pole in np.linalg.eigvals(exact):
+        assert np.abs(found - pole).min() < 1e-3 * abs(pole)

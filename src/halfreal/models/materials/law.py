@@ -40,7 +40,9 @@ OF_ROTATIONS = {
 
 QUANTITIES = (
     *("stiffness", "cubic", "limit", "outer_stiffness", "yield_force", "yield_moment"),
-    *("yield_displacement", "yield_rotation"),
+    *("yield_displacement", "yield_rotation", "strength_capacity", "capping_capacity", "unloading_capacity"),
+    *("plastic_displacement", "post_capping_displacement", "ultimate_displacement"),
+    *("plastic_rotation", "post_capping_rotation", "ultimate_rotation"),
 )
 """Settings in such units, of all laws."""
 
