@@ -8,6 +8,10 @@ where it was checked.
 from __future__ import annotations
 
 PAPERS: dict[str, str] = {
+    "baber1981": (
+        "T. T. Baber, Y.-K. Wen, Random vibration of hysteretic, degrading systems, J. Eng. Mech. Div. ASCE 107 (1981) "
+        "1069–1087."
+    ),
     "bartl2016": ("A. Bartl, J. Mayet, M. K. Mahdiabadi, D. J. Rixen, Dynamics of Coupled Structures 4 (2016) 7–14."),
     "baumgarte1972": (
         "J. Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems, Comput. Methods "
@@ -34,6 +38,14 @@ PAPERS: dict[str, str] = {
         "D. Combescure, P. Pegon, α-operator splitting time integration technique for pseudodynamic testing: error "
         "propagation analysis, Soil Dyn. Earthquake Engng 16 (1997) 427–443, doi:10.1016/S0267-7261(97)00017-1."
     ),
+    "constantinou1990": (
+        "M. C. Constantinou, A. Mokha, A. Reinhorn, Teflon bearings in base isolation II: modeling, J. Struct. Eng. "
+        "116 (1990) 455–474."
+    ),
+    "constantinou1993": (
+        "M. C. Constantinou, M. D. Symans, Experimental study of seismic response of buildings with supplemental fluid "
+        "dampers, Struct. Design Tall Build. 2 (1993) 93–132."
+    ),
     "craig1968": (
         "R. R. Craig, M. C. C. Bampton, Coupling of substructures for dynamic analyses, AIAA J. 6 (1968) 1313–1319, "
         "doi:10.2514/3.4741."
@@ -45,6 +57,10 @@ PAPERS: dict[str, str] = {
     "dyke1995": (
         "S. J. Dyke, B. F. Spencer, P. Quast, M. K. Sain, Role of control–structure interaction in protective system "
         "design, J. Eng. Mech. 121 (1995) 322–338."
+    ),
+    "filippou1983": (
+        "F. C. Filippou, E. P. Popov, V. V. Bertero, Effects of bond deterioration on hysteretic behavior of "
+        "reinforced concrete joints, UCB/EERC-83/19, University of California, Berkeley (1983)."
     ),
     "guo2014": (
         "T. Guo, C. Chen, W. Xu, F. Sanchez, A frequency response analysis approach for quantitative assessment of "
@@ -64,6 +80,10 @@ PAPERS: dict[str, str] = {
         "compensation and its application to a piping system with energy absorber, Earthquake Engng Struct. Dyn. 28 "
         "(1999) 1121–1141."
     ),
+    "ibarra2005": (
+        "L. F. Ibarra, R. A. Medina, H. Krawinkler, Hysteretic models that incorporate strength and stiffness "
+        "deterioration, Earthquake Engng Struct. Dyn. 34 (2005) 1489–1511."
+    ),
     "kalman1960": (
         "R. E. Kalman, A new approach to linear filtering and prediction problems, J. Basic Eng. 82 (1960) 35–45."
     ),
@@ -71,14 +91,26 @@ PAPERS: dict[str, str] = {
         "C. Kolay, J. M. Ricles, Development of a family of unconditionally stable explicit direct integration "
         "algorithms with controllable numerical energy dissipation, Earthquake Engng Struct. Dyn. 43 (2014) 1361–1380."
     ),
+    "lignos2011": (
+        "D. G. Lignos, H. Krawinkler, Deterioration modeling of steel components in support of collapse prediction of "
+        "steel moment frames under earthquake loading, J. Struct. Eng. 137 (2011) 1291–1302."
+    ),
     "ljung1999": "L. Ljung, System Identification: Theory for the User, 2nd ed., Prentice Hall (1999).",
     "newey1987": (
         "W. K. Newey, K. D. West, A simple, positive semi-definite, heteroskedasticity and autocorrelation consistent "
         "covariance matrix, Econometrica 55 (1987) 703–708."
     ),
+    "kent1971": (
+        "D. C. Kent, R. Park, Flexural members with confined concrete, J. Struct. Div. ASCE 97 (1971) 1969–1990."
+    ),
     "kiefer2005": (
         "N. M. Kiefer, T. J. Vogelsang, A new asymptotic theory for heteroskedasticity-autocorrelation robust tests, "
         "Econometric Theory 21 (2005) 1130–1164."
+    ),
+    "menegotto1973": (
+        "M. Menegotto, P. E. Pinto, Method of analysis for cyclically loaded R.C. plane frames including changes in "
+        "geometry and non-elastic behavior of elements under combined normal force and bending, IABSE Symposium, "
+        "Lisbon (1973) 15–22."
     ),
     "mosqueda2007": (
         "G. Mosqueda, B. Stojadinović, S. A. Mahin, Real-time error monitoring for hybrid simulation. Part I: "
@@ -112,9 +144,18 @@ PAPERS: dict[str, str] = {
         "M. R. Schroeder, Synthesis of low-peak-factor signals and binary sequences with low autocorrelation, IEEE "
         "Trans. Inform. Theory 16 (1970) 85–89."
     ),
+    "scott1982": (
+        "B. D. Scott, R. Park, M. J. N. Priestley, Stress–strain behavior of concrete confined by overlapping hoops at "
+        "low and high strain rates, ACI J. 79 (1982) 13–27."
+    ),
     "silva2020": (
         "C. E. Silva, D. Gomez, A. Maghareh, S. J. Dyke, B. F. Spencer, Benchmark control problem for real-time hybrid "
         "simulation, Mech. Syst. Signal Process. 135 (2020) 106381."
+    ),
+    "simo1998": ("J. C. Simo, T. J. R. Hughes, Computational Inelasticity, Springer (1998)."),
+    "spencer1997": (
+        "B. F. Spencer, S. J. Dyke, M. K. Sain, J. D. Carlson, Phenomenological model for magnetorheological dampers, "
+        "J. Eng. Mech. 123 (1997) 230–238."
     ),
     "vanloan1978": (
         "C. F. Van Loan, Computing integrals involving the matrix exponential, IEEE Trans. Autom. Control 23 (1978) "
@@ -133,6 +174,14 @@ PAPERS: dict[str, str] = {
     "wen1976": (
         "Y. K. Wen, Method for random vibration of hysteretic systems, J. Eng. Mech. Div. ASCE 102 (1976) 249–263, "
         "doi:10.1061/JMCEA3.0002106."
+    ),
+    "yassin1994": (
+        "M. H. M. Yassin, Nonlinear analysis of prestressed concrete structures under monotonic and cyclic loads, "
+        "dissertation, University of California, Berkeley (1994)."
+    ),
+    "zayas1990": (
+        "V. A. Zayas, S. S. Low, S. A. Mahin, A simple pendulum technique for achieving seismic isolation, Earthquake "
+        "Spectra 6 (1990) 317–333."
     ),
 }
 

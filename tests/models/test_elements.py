@@ -10,6 +10,7 @@ import halfreal
 from halfreal.definition.load import from_toml
 from halfreal.definition.write import to_toml
 from halfreal.models import Element, Structure
+from halfreal.models.materials.resisting import loaded
 from halfreal.rigs.specimen import Specimen
 
 HEIGHT, BENDING = 4.0, 3e6  # m, N m²
@@ -48,9 +49,9 @@ def test_a_frame_of_plastic_hinges_holds_no_more_than_its_mechanism():
         Specimen(elements=four).attached_to(Structure(mass=[[1.0]], stiffness=[[0.0]]).system("none"), 1),
         Structure(mass=[[1.0]], stiffness=[[0.0]], elements=four, scheme={"kind": "newmark"}).system("none"),
     ):
-        forces, permanent = part.elements.loaded(np.array([0.1]))
+        forces, states = loaded(part.elements, np.array([0.1]), np.zeros(1))
         assert (forces @ part.elements.direction)[0] == pytest.approx(4 * moment / HEIGHT, rel=1e-12)
-        np.testing.assert_allclose(permanent, -(0.1 / HEIGHT - moment / SPRING), rtol=1e-12)
+        np.testing.assert_allclose(states[:, 0], -(0.1 / HEIGHT - moment / SPRING), rtol=1e-12)
 
 
 def test_every_hinge_is_the_law_of_its_name_in_rotations():

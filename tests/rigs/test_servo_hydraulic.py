@@ -118,19 +118,9 @@ def test_starts_at_rest_where_it_stands():
     np.testing.assert_allclose(log, np.tile([2e-3, 1.19e6 * 2e-3], (500, 1)), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("specimen", "told"),
-    [
-        ({"stiffness": [[1e6]]}, "no mass in some direction"),
-        (
-            {**SPECIMEN, "elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": 1.0, "cubic": 1.0}}]},
-            "make it linear",
-        ),
-    ],
-)
-def test_a_specimen_that_cannot_be_integrated_exactly_is_refused(specimen, told):
-    with pytest.raises(ValidationError, match=told):
-        rig(specimen=specimen)
+def test_a_specimen_without_mass_is_refused():
+    with pytest.raises(ValidationError, match="no mass in some direction"):
+        rig(specimen={"stiffness": [[1e6]]})
 
 
 def ramp_step(p, s, t, u, y):

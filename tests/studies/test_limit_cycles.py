@@ -117,7 +117,7 @@ def test_multipliers_are_the_growth_in_rehearsals():
 def test_hysteretic_memory_is_part_of_a_cycle():
     cycle = only(ELASTOPLASTIC, 7e-3)
     loop = cycle.cycle.shooting.loop
-    assert "specimen.z[0]" in {loop.name_of(int(i)) for i in cycle.cycle.shooting.entries}
+    assert "specimen.memory[0]" in {loop.name_of(int(i)) for i in cycle.cycle.shooting.entries}
     x, f = cycle.signal("measured.displacement"), cycle.signal("measured.force")
     yields, hardening = ELASTOPLASTIC["yield_force"], ELASTOPLASTIC["hardening"]
     moved = cycle.amplitudes["measured.displacement"] - yields / ELASTOPLASTIC["stiffness"]

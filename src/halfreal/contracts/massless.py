@@ -97,10 +97,11 @@ def condensed(system: System, scheme: str) -> System:
 
 
 def linear(system: System) -> System:
-    """The system with its elements at their initial stiffness."""
+    """The system with its elements at their initial stiffness and damping."""
     if system.linear:
         return system
-    return replace(system, stiffness=system.tangent_stiffness, elements=type(system.elements).none(system.dofs))
+    none = type(system.elements).none(system.dofs)
+    return replace(system, damping=system.tangent_damping, stiffness=system.tangent_stiffness, elements=none)
 
 
 def settled(system: System) -> np.ndarray:
@@ -216,7 +217,7 @@ def _turned(
     inverse = np.linalg.inv(np.hstack([t if kept is None else kept, t[:, :0] if loose is None else loose]))[
         : t.shape[1]
     ]
-    elements = replace(system.elements, direction=system.elements.direction @ t)
+    elements = system.elements.along(system.elements.direction @ t)
     return (
         replace(
             system,

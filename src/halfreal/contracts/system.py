@@ -1,8 +1,8 @@
 """The second-order system every integration scheme advances.
 
-    M q¨ + C q˙ + K q + Σ_e b_e r_e(b_eᵀq) = U u          y = Y_d q + Y_v q˙ + Y_a q¨ + Y_u u
+    M q¨ + C q˙ + K q + Σ_e b_e r_e(b_eᵀq, b_eᵀq˙) = U u          y = Y_d q + Y_v q˙ + Y_a q¨ + Y_u u
 
-q are the degrees of freedom, r_e the laws of nonlinear elements acting along b_e (``halfreal.kernels.restoring``), and
+q are the degrees of freedom, r_e the laws of nonlinear elements acting along b_e (``halfreal.models.materials``), and
 u the block's inputs: excitation, its rate, and the measured feedback.  A measured force is the specimen's *resisting*
 force (positive when it resists a positive displacement), so that it enters U with a minus sign.  M may be singular:
 what has no mass is treated in ``massless.py``.
@@ -15,50 +15,69 @@ first tick returns the initial state.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..kernels.block import Block, Channel, Value
-from ..kernels.restoring import PARAMETERS, initial_stiffness, permanent_set, restoring_force
 from . import massless
 
 
 @dataclass(frozen=True)
 class Elements:
-    """Nonlinear elements: law codes (e,), directions (e, n) and parameters (e, 6)."""
+    """Nonlinear elements: law codes (e,), directions (e, n), parameters (e, ·) and states before any load (e, ·)."""
 
     law: np.ndarray
     direction: np.ndarray
     parameters: np.ndarray
+    start: np.ndarray
+    initial_stiffness: np.ndarray
+    """Stiffness of each unloaded element, (e,)."""
+    initial_damping: np.ndarray
+    flowing: np.ndarray
+    """Which of the states move in time by themselves, (e, ·); the others are hysteretic memory."""
 
     @property
     def count(self) -> int:
         return len(self.law)
 
     @property
-    def initial_stiffness(self) -> np.ndarray:
-        """Stiffness of each unloaded element, (e,)."""
-        return np.array([initial_stiffness(law, row) for law, row in zip(self.law, self.parameters, strict=True)])
-
-    @property
     def stiffness(self) -> np.ndarray:
         """Initial stiffness of all elements together, (n, n)."""
         return np.asarray(self.direction.T * self.initial_stiffness @ self.direction)
 
-    def loaded(self, displacement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Forces and permanent sets, both (e,), once unloaded elements have been brought to a displacement."""
-        forces, permanent = np.zeros(self.count), np.zeros(self.count)
-        for e, deformation in enumerate(self.direction @ displacement):
-            if deformation != 0.0:  # else zero both, and nothing need be compiled to know it
-                permanent[e] = permanent_set(self.law[e], self.parameters[e], 0.0, 0.0, deformation)
-                forces[e] = restoring_force(self.law[e], self.parameters[e], 0.0, 0.0, deformation)
-        return forces, permanent
+    @property
+    def damping(self) -> np.ndarray:
+        """Initial damping of all elements together, (n, n)."""
+        return np.asarray(self.direction.T * self.initial_damping @ self.direction)
+
+    def along(self, direction: np.ndarray) -> Elements:
+        """The same elements in other directions."""
+        return replace(self, direction=direction)
+
+    def joined(self, other: Elements) -> Elements:
+        """These elements and others, of the same degrees of freedom."""
+        return Elements(
+            np.concatenate([self.law, other.law]),
+            np.vstack([self.direction, other.direction]),
+            _stacked(self.parameters, other.parameters),
+            _stacked(self.start, other.start),
+            np.concatenate([self.initial_stiffness, other.initial_stiffness]),
+            np.concatenate([self.initial_damping, other.initial_damping]),
+            _stacked(self.flowing, other.flowing),
+        )
 
     @classmethod
     def none(cls, dofs: int) -> Elements:
-        return cls(np.zeros(0), np.zeros((0, dofs)), np.zeros((0, PARAMETERS)))
+        none, empty = np.zeros(0), np.zeros((0, 0))
+        return cls(none, np.zeros((0, dofs)), empty, empty, none, none, np.zeros((0, 0), dtype=bool))
+
+
+def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Rows below rows, with zeros where one are shorter."""
+    wide = max(one.shape[1], other.shape[1])
+    return np.vstack([np.pad(rows, ((0, 0), (0, wide - rows.shape[1]))) for rows in (one, other)])
 
 
 @dataclass(frozen=True)
@@ -95,6 +114,11 @@ class System:
         return np.asarray(self.stiffness + self.elements.stiffness)
 
     @property
+    def tangent_damping(self) -> np.ndarray:
+        """C with the initial damping of the elements, (n, n)."""
+        return np.asarray(self.damping + self.elements.damping)
+
+    @property
     def feedthrough(self) -> np.ndarray:
         """Y_u, (ny, nu)."""
         shape = len(self.displacement_outputs), self.inputs.shape[1]
@@ -127,6 +151,8 @@ class Method:
     parameters: Mapping[str, Value]
     state: Mapping[str, Value]
     frozen: tuple[str, ...] = ()
+    moving: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Entries of frozen fields that are not held."""
     faults: Mapping[int, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
     keeps: Any = None
@@ -142,6 +168,7 @@ class Method:
             parameters=self.parameters,
             state=self.state,
             frozen=self.frozen,
+            moving=self.moving,
             faults=self.faults,
             references=self.references,
             keeps=self.keeps,

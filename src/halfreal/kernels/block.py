@@ -78,6 +78,8 @@ class Block:
     frozen: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     """Frozen fields that are hysteretic memory: held at rest, but part of the dynamics of a loop in motion."""
+    moving: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Entries of frozen fields that are not held: of the flat field, by their places."""
     held: str = ""
     """What it means for people that the frozen fields are held: the caveat of a linearisation."""
     repeats: int = 1

@@ -11,10 +11,11 @@ so that the loop, compiled once, can call any block through a table of addresses
 Two traps of Numba's disk cache are closed here, for halfreal's own blocks; those of users are not kept on disk:
 
 - It does not notice a changed callee in another file.  Every cached function is therefore keyed by a hash of the file
-  it stands in and of all sources in ``halfreal.kernels``.  A block of halfreal may call helpers from its own file and
-  from ``halfreal.kernels``, from nowhere else, and they are decorated with ``kernel``.
+  it stands in and of all sources in ``halfreal.kernels`` and ``halfreal.models.materials``.  A block of halfreal may
+  call helpers from its own file and from these packages, from nowhere else, and they are decorated with ``kernel``.
 - Functions cached by different processes may have the same name, and then stand in for each other.  Every block has a
-  name of its own, and helpers are inlined.
+  name of its own, and helpers are inlined, but for large ones that many blocks call (``shared``): their names tell
+  their sources, so that those with one name are one code.
 """
 
 from __future__ import annotations
@@ -50,6 +51,16 @@ def kernel(function: Callable[..., Any]) -> Any:
     return without_shapes(njit(**INSIDE)(function))
 
 
+def shared(caller: Callable[..., Any], inside: Any) -> Any:
+    """A large helper that many blocks call: compiled once, kept on disk, and not inlined.
+
+    ``caller`` does nothing but call ``inside``, a function made by ``cacheable`` that it closes over, so that its key
+    on disk follows all sources.
+    """
+    caller.__qualname__ = f"{caller.__name__}_{identity(inside.py_func)[:16]}"
+    return without_shapes(njit(**OPTIONS, _nrt=False, cache=hasattr(inside, "_set_uuid"))(caller))
+
+
 def without_shapes(helper: Any) -> Any:
     """Have a helper compiled for arrays of any shape."""
     compiler = getattr(helper, "_compiler", None)  # private to Numba; without it only time is lost
@@ -77,10 +88,12 @@ def _shape_forgotten(context, builder, from_type, to_type, value):  # type: igno
 
 @cache
 def kernel_hash() -> str:
-    """Hash of every source file in this package: part of each cached function's key."""
+    """Hash of every source file of which helpers may come: part of each cached function's key."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    here = Path(__file__).parent
+    for folder in (here, here.parent / "models" / "materials"):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

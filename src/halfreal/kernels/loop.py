@@ -271,7 +271,7 @@ class Loop:
     def dynamic_indices(self) -> np.ndarray:
         """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.
 
-        These are the states that are not frozen, and the channels that are read in a tick before they are written in it
+        These are the states that are not held, and the channels that are read in a tick before they are written in it
         (the measurements).
         """
         carried: set[int] = set()
@@ -284,14 +284,18 @@ class Loop:
             position = int(self._state_at[row])
             for key, value in block.state.items():
                 size = int(np.size(value))
-                if key not in block.frozen:
-                    carried |= set(range(position, position + size))
+                free = block.moving.get(key, ()) if key in block.frozen else range(size)
+                carried |= {position + int(i) for i in free}
                 position += size
         return np.array(sorted(carried), dtype=int)
 
     def memory_indices(self) -> np.ndarray:
         """Entries of ``vector`` that are hysteretic memory: held in a linearisation at rest, moving otherwise."""
-        found = [self.state_indices(block.name, name) for block in self.blocks for name in block.memory]
+        found = [
+            np.delete(self.state_indices(block.name, name), block.moving.get(name, []))
+            for block in self.blocks
+            for name in block.memory
+        ]
         return np.concatenate([np.zeros(0, dtype=int), *found])
 
     @property

@@ -24,6 +24,34 @@ if TYPE_CHECKING:
     from .force_control.index_one import IndexOne as IndexOne
     from .force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha as IndexOneGeneralizedAlpha
     from .force_control.stiffness_estimate import Estimate as Estimate
+    from .materials.bilinear import BilinearHinge as BilinearHinge
+    from .materials.bilinear import BilinearLaw as BilinearLaw
+    from .materials.bouc_wen import BoucWenHinge as BoucWenHinge
+    from .materials.bouc_wen import BoucWenLaw as BoucWenLaw
+    from .materials.concrete_with_tension import ConcreteWithTension as ConcreteWithTension
+    from .materials.cubic import CubicHinge as CubicHinge
+    from .materials.cubic import CubicLaw as CubicLaw
+    from .materials.elastic import ElasticFibre as ElasticFibre
+    from .materials.elastic import LinearHinge as LinearHinge
+    from .materials.elastic import LinearLaw as LinearLaw
+    from .materials.elastoplastic import ElastoplasticFibre as ElastoplasticFibre
+    from .materials.elastoplastic import ElastoplasticHinge as ElastoplasticHinge
+    from .materials.elastoplastic import ElastoplasticLaw as ElastoplasticLaw
+    from .materials.friction import Friction as Friction
+    from .materials.friction_pendulum import FrictionPendulum as FrictionPendulum
+    from .materials.gap import Gap as Gap
+    from .materials.gap import Hook as Hook
+    from .materials.ibarra_medina_krawinkler import IMKHinge as IMKHinge
+    from .materials.ibarra_medina_krawinkler import IMKLaw as IMKLaw
+    from .materials.kent_park import KentPark as KentPark
+    from .materials.law import rows as rows
+    from .materials.maxwell_damper import MaxwellDamper as MaxwellDamper
+    from .materials.menegotto_pinto import MenegottoPintoFibre as MenegottoPintoFibre
+    from .materials.menegotto_pinto import MenegottoPintoHinge as MenegottoPintoHinge
+    from .materials.menegotto_pinto import MenegottoPintoLaw as MenegottoPintoLaw
+    from .materials.mr_damper import MRDamper as MRDamper
+    from .materials.power_damper import PowerDamper as PowerDamper
+    from .materials.uniaxial import uniaxial as uniaxial
     from .sampled_drive import SampledFollower as SampledFollower
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
@@ -67,11 +95,6 @@ if TYPE_CHECKING:
     from .structures.frame_elements import frame_beam as frame_beam
     from .structures.frame_elements import frame_dofs as frame_dofs
     from .structures.frame_elements import rigid_mass as rigid_mass
-    from .structures.hinges import BilinearHinge as BilinearHinge
-    from .structures.hinges import BoucWenHinge as BoucWenHinge
-    from .structures.hinges import CubicHinge as CubicHinge
-    from .structures.hinges import ElastoplasticHinge as ElastoplasticHinge
-    from .structures.hinges import LinearHinge as LinearHinge
     from .structures.joints import Joint as Joint
     from .structures.joints import point_mass as point_mass
     from .structures.joints import spring as spring
@@ -82,11 +105,6 @@ if TYPE_CHECKING:
     from .structures.programmed import FmuModel as FmuModel
     from .structures.programmed import LibraryModel as LibraryModel
     from .structures.programmed import UserModel as UserModel
-    from .structures.restoring import BilinearLaw as BilinearLaw
-    from .structures.restoring import BoucWenLaw as BoucWenLaw
-    from .structures.restoring import CubicLaw as CubicLaw
-    from .structures.restoring import ElastoplasticLaw as ElastoplasticLaw
-    from .structures.restoring import LinearLaw as LinearLaw
     from .structures.spring_damper import SpringDamper as SpringDamper
     from .structures.state_space import StateSpaceModel as StateSpaceModel
     from .structures.structure import Response as Response
@@ -107,6 +125,23 @@ else:
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
             "sampled_drive": "SampledFollower",
+            "materials.bilinear": "BilinearHinge BilinearLaw",
+            "materials.bouc_wen": "BoucWenHinge BoucWenLaw",
+            "materials.concrete_with_tension": "ConcreteWithTension",
+            "materials.cubic": "CubicHinge CubicLaw",
+            "materials.elastic": "ElasticFibre LinearHinge LinearLaw",
+            "materials.elastoplastic": "ElastoplasticFibre ElastoplasticHinge ElastoplasticLaw",
+            "materials.friction": "Friction",
+            "materials.friction_pendulum": "FrictionPendulum",
+            "materials.gap": "Gap Hook",
+            "materials.ibarra_medina_krawinkler": "IMKHinge IMKLaw",
+            "materials.kent_park": "KentPark",
+            "materials.law": "rows",
+            "materials.maxwell_damper": "MaxwellDamper",
+            "materials.menegotto_pinto": "MenegottoPintoFibre MenegottoPintoHinge MenegottoPintoLaw",
+            "materials.mr_damper": "MRDamper",
+            "materials.power_damper": "PowerDamper",
+            "materials.uniaxial": "uniaxial",
             "schemes.central_difference": "CentralDifference",
             "schemes.exact": "Exact discretise exact_method exact_step",
             "schemes.explicit_newmark": "ExplicitNewmark",
@@ -125,11 +160,9 @@ else:
             "structures.damping": "Rayleigh modal_damping",
             "structures.elements": "Element Term",
             "structures.frame_elements": "Section frame_beam frame_dofs rigid_mass",
-            "structures.hinges": "BilinearHinge BoucWenHinge CubicHinge ElastoplasticHinge LinearHinge",
             "structures.joints": "Joint point_mass spring",
             "structures.modal": "ModalResponse Modes",
             "structures.partition": "Partition Removed",
-            "structures.restoring": "BilinearLaw BoucWenLaw CubicLaw ElastoplasticLaw LinearLaw",
             "structures.spring_damper": "SpringDamper",
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..contracts.specimen import KnownSpecimen, RigSpecimen
 from ..contracts.state_space import StateSpace
-from ..contracts.system import Elements, System
+from ..contracts.system import System
 from ..kernels.block import Block, Channel, channels
 from ..models.schemes.exact import exact_method
 from ..models.structures.base_excited import BaseExcited, InterfaceError, Simplification
@@ -185,7 +185,7 @@ class FlexibleSpecimen(RigSpecimen):
             displacement_outputs=wider(virtual.displacement_outputs),
             velocity_outputs=wider(virtual.velocity_outputs),
             acceleration_outputs=wider(virtual.acceleration_outputs),
-            elements=Elements(virtual.elements.law, wider(virtual.elements.direction), virtual.elements.parameters),
+            elements=virtual.elements.along(wider(virtual.elements.direction)),
             displacement=displacement,
             velocity=velocity,
         )

@@ -7,12 +7,13 @@ Process. 135 (2020) 106381::
 
     w¨ + β₁ w˙ + β₂ w = a₁β₀ (g u − x)                      servo valve, driven by the inner displacement loop
     f˙ + a₃ f = w − a₂ x˙                                   chamber; a₂ x˙ is the control–structure interaction
-    M x¨ + C x˙ + K x = f + b e                             specimen, e(t) an excitation of its own
+    M x¨ + C x˙ + K x + Σ b_e r_e = f + b e                 specimen, e(t) an excitation of its own
 
 The command u is what a digital-to-analogue converter holds over the step: clipped to its range and rounded to its
 resolution.  The step is exact for a command that is held (C. F. Van Loan, IEEE Trans. Autom. Control 23 (1978)
-395–404).  Valve, chamber and specimen are linear: flow, force and stroke do not saturate, so that limits of the
-machine belong into the definition's limits, which stop a test that would meet them.
+395–404), but for nonlinear elements of the specimen, which are followed in parts of it
+(``servo_hydraulic_elements.py``). Valve and chamber are linear: flow, force and stroke do not saturate, so that
+limits of the machine belong into the definition's limits, which stop a test that would meet them.
 
 ======== ====================================================================================
 u, x, f  command, displacement, force of the actuator (that of the load cell), for each axis
@@ -27,7 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from ..contracts.axes import Axes
 from ..contracts.context import Context
@@ -36,19 +37,28 @@ from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
+from ..models.materials.resisting import moving
 from ..models.schemes.exact import discretise
 from ..models.shaker import Shaker
+from ..models.structures.elements import assemble
 from ..settings import Number, Settings, fault
 from ..stability.ideal_compensator import Follower
 from .actuator import Delay
 from .largest_stable import largest
 from .sensors import Sensors
+from .servo_hydraulic_elements import NOT_CONVERGED, parts, servo_hydraulic_elements_step, standing
 from .simulated import SimulatedRig
 from .specimen import EXCITATION, Specimen, excitation_block
 from .with_sensors import SensedRig
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
+
+
+NOT_CONVERGED_FAULT = (
+    "the forces of the specimen's nonlinear elements are not found within a part of the step; give more "
+    "rig.substeps, or check the elements"
+)
 
 
 def servo_hydraulic_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -95,13 +105,12 @@ class ServoHydraulic(SensedRig):
     specimen: Specimen
     converter: Converter = Converter()
     sensors: Sensors = Sensors()
+    substeps: Annotated[int, Field(ge=1, le=1000)] = 4
+    """Parts of a step in which nonlinear elements of the specimen are followed; a linear one needs none."""
 
     @field_validator("specimen")
     @classmethod
-    def _linear_with_mass(cls, specimen: Specimen, info: ValidationInfo) -> Specimen:
-        other = [element.law.kind for element in specimen.elements if not element.law.linear]
-        if other:
-            raise fault(f"an element is {other[0]}, and a servo-hydraulic rig is integrated exactly; make it linear")
+    def _with_mass(cls, specimen: Specimen) -> Specimen:
         if specimen.mass is None or np.linalg.eigvalsh(specimen.mass).min() <= 0.0:
             raise fault(
                 "the specimen has no mass in some direction, and an actuator's force needs one to move; give that of "
@@ -112,8 +121,7 @@ class ServoHydraulic(SensedRig):
 
     def matrices(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C of x˙ = A x + B (u, e), y = C x: states w, w˙, f, x, x˙ and outputs x, f, each for n axes."""
-        mass, damping, _ = self.specimen.matrices(n)
-        stiffness = self.specimen.stiffness_at_rest(n)
+        mass, damping, stiffness = self.specimen.matrices_at_rest(n)
         inverse = np.linalg.inv(mass)
         a, one, no = self.actuator, np.eye(n), np.zeros((n, n))
         pushed = one[:, [self.specimen.excited_axis - 1]]
@@ -203,24 +211,41 @@ class ServoHydraulic(SensedRig):
         """The block "specimen"; ``ideal`` leaves out what the converter does to the command."""
         n = len(commands)
         a, b, c = self.matrices(n)
-        transition, held, _ = discretise(a, b, dt, "zero")
-        force = self.specimen.stiffness_at_rest(n) @ x0
-        state = np.concatenate([self.actuator.leakage * force, np.zeros(n), force, x0, np.zeros(n)])
+        mass, _, stiffness = self.specimen.matrices(n)
+        elements = assemble(self.specimen.elements, n)
+        resisting, states = standing(elements, x0)
+        force = stiffness @ x0 + resisting
+        nonlinear = bool(self.specimen.nonlinearities)
+        if nonlinear:
+            parameters, work, held = parts(elements, (a, b), mass, dt, self.substeps)
+        else:
+            transition, held_command, _ = discretise(a, b, dt, "zero")
+            parameters, work, held = {"transition": stored(transition), "held": stored(held_command)}, {}, ()
         limit = np.inf if ideal or self.converter.range is None else self.converter.range
+        begin = np.concatenate([self.actuator.leakage * force, np.zeros(n), force, x0, np.zeros(n)])
+        references = [key for element in self.specimen.elements for key in element.law.references]
         return Block(
             name="specimen",
-            step=servo_hydraulic_step,
+            step=servo_hydraulic_elements_step if nonlinear else servo_hydraulic_step,
             inputs=(*commands, EXCITATION),
             outputs=(*channels("rig.displacement", "m", n, of="axis"), *channels("rig.force", "N", n, of="axis")),
             parameters={
-                "transition": stored(transition),
-                "held": stored(held),
+                **parameters,
                 "outputs": stored(c),
                 "resolution": 0.0 if ideal else self.converter.resolution,
                 "range": limit,
             },
-            state={"x": state, "before": np.zeros(5 * n), "u": np.zeros(n + 1)},
-            frozen=("before", "u"),
+            state={
+                "x": begin,
+                "before": np.zeros(5 * n),
+                "u": np.zeros(n + 1),
+                **work,
+                **(states if nonlinear else {}),
+            },
+            frozen=("before", "u", *held),
+            memory=("memory",) if nonlinear else (),
+            moving=moving(elements) if nonlinear else {},
+            faults={NOT_CONVERGED: NOT_CONVERGED_FAULT} if nonlinear else {},
             initial=(*x0, *force),
-            references=("dyke1995", "silva2020", "vanloan1978"),
+            references=("dyke1995", "silva2020", "vanloan1978", *dict.fromkeys(references)),
         )

@@ -1,6 +1,6 @@
 """The specimen of a simulated rig: the force that resists a motion of the interface.
 
-    f = M x¨ + C x˙ + K x + Σ_e b_e r_e(b_eᵀx) − b e(t)
+    f = M x¨ + C x˙ + K x + Σ_e b_e r_e(b_eᵀx, b_eᵀx˙) − b e(t)
 
 x is the interface displacement (n axes), r_e the nonlinear elements, e(t) an excitation force that acts on the specimen
 itself along b.  f is positive when it resists a positive displacement.
@@ -17,11 +17,11 @@ from ..contracts.axes import Axes
 from ..contracts.context import Context
 from ..contracts.specimen import KnownSpecimen, RigSpecimen
 from ..contracts.state_space import StateSpace
-from ..contracts.system import Elements, System
+from ..contracts.system import System
 from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import multiply_add, stored
-from ..kernels.restoring import add_restoring, commit
 from ..models.excitations import silence
+from ..models.materials.resisting import HELD, add_forces, element_states, keep, loaded, moving
 from ..models.structures.elements import Element, assemble, contradiction
 from ..settings import Matrix, fault
 
@@ -44,15 +44,13 @@ def specimen_inputs(n: int) -> tuple[str, ...]:
 def specimen_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = y.size
     for i in range(n):
-        s.trial[i] = u[i]
+        s.x[i], s.v[i] = u[i], u[n + i]
         y[i] = -p.excited[i] * u[3 * n]
     multiply_add(p.stiffness, u[:n], y)
     multiply_add(p.damping, u[n : 2 * n], y)
     multiply_add(p.mass, u[2 * n : 3 * n], y)
-    add_restoring(p.law, p.direction, p.elements, s.z, s.before, s.trial, p.direction, 1.0, y)
-    commit(p.law, p.direction, p.elements, s.z, s.before, s.trial)
-    for i in range(n):
-        s.before[i] = u[i]
+    add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.x, s.v, p.dt, p.direction, 1.0, y)
+    keep(s.memory, s.tried)
     return 0
 
 
@@ -121,9 +119,9 @@ class Specimen(RigSpecimen):
         return np.asarray(self.matrices(axes)[2] + assemble(self.elements, axes).stiffness)
 
     def matrices_at_rest(self, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """M, C, and K with the elements at their initial stiffness, (axes, axes) each."""
+        """M, C and K with the elements at their initial damping and stiffness, (axes, axes) each."""
         mass, damping, _ = self.matrices(axes)
-        return mass, damping, self.stiffness_at_rest(axes)
+        return mass, damping + assemble(self.elements, axes).damping, self.stiffness_at_rest(axes)
 
     def motion_to_force(self, axes: int) -> StateSpace:
         """K, C and M side by side; it has no state."""
@@ -150,11 +148,7 @@ class Specimen(RigSpecimen):
             displacement_outputs=virtual.displacement_outputs,
             velocity_outputs=virtual.velocity_outputs,
             acceleration_outputs=virtual.acceleration_outputs,
-            elements=Elements(
-                np.concatenate([own.law, added.law]),
-                np.vstack([own.direction, added.direction @ interface.T]),
-                np.vstack([own.parameters, added.parameters]),
-            ),
+            elements=own.joined(added.along(added.direction @ interface.T)),
             displacement=virtual.displacement,
             velocity=virtual.velocity,
         )
@@ -168,7 +162,7 @@ class Specimen(RigSpecimen):
 
     def felt_in_motion(self, axes: int) -> tuple[str, ...]:
         """What of it is not felt in a slow test."""
-        mass, damping, _ = self.matrices(axes)
+        mass, damping, _ = self.matrices_at_rest(axes)
         return tuple(name for name, matrix in (("mass", mass), ("damping", damping)) if np.any(matrix))
 
     # --- on a rig that moves with it, such as a shaking table ---------------------------------------------------------
@@ -200,7 +194,7 @@ class Specimen(RigSpecimen):
     def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
         mass, damping, stiffness = self.matrices(n)
         elements = assemble(self.elements, n)
-        forces, z = elements.loaded(x0)
+        forces, states = loaded(elements, x0, np.zeros(n))
         excited = np.zeros(n)
         excited[self.excited_axis - 1] = 1.0
         return Block(
@@ -216,10 +210,12 @@ class Specimen(RigSpecimen):
                 "direction": elements.direction,
                 "elements": elements.parameters,
                 "excited": excited,
+                "dt": dt,
             },
-            state={"z": z, "before": np.array(x0, dtype=float), "trial": np.zeros(n)},
-            frozen=("z", "trial"),
-            memory=("z",),
+            state={**element_states(states), "x": np.zeros(n), "v": np.zeros(n)},
+            frozen=(*HELD, "x", "v"),
+            memory=("memory",),
+            moving=moving(elements),
             initial=tuple(stiffness @ x0 + forces @ elements.direction),
             references=tuple(key for element in self.elements for key in element.law.references),
         )

@@ -308,7 +308,7 @@ def free_vibration(
         raise ForceControlError("the exact history is known for specimens that are springs; leave mass and damping out")
     n, h, system = control.virtual.dofs, control.virtual.constraint, control.system
     coupled = system.tangent_stiffness + h.T @ control.specimen.stiffness @ h
-    right = np.linalg.solve(system.mass, np.hstack([-coupled, -system.damping]))
+    right = np.linalg.solve(system.mass, np.hstack([-coupled, -system.tangent_damping]))
     rates = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), right])
     start = np.concatenate([np.zeros(n) if displacement is None else displacement, velocity])
 
@@ -337,7 +337,9 @@ def _begin(control: ForceControl, loop: Loop, dt: float, exact: Callable[[float]
             state["history"][point] = np.concatenate([h @ then[:n], h @ then[n:]])
     if "a" not in block.frozen:  # the first tick adds what the specimen's force makes of it
         system = control.system
-        state["a"] = -np.linalg.solve(system.mass, system.tangent_stiffness @ now[:n] + system.damping @ now[n:])
+        state["a"] = -np.linalg.solve(
+            system.mass, system.tangent_stiffness @ now[:n] + system.tangent_damping @ now[n:]
+        )
     # the last exchange before was that of the last stage
     nodes, per_stage = control.virtual.method.nodes, control.virtual.ticks_per_step > 1
     d = h @ exact((nodes[-1] - 1.0 if per_stage else -1.0) * dt)[:n]

@@ -253,7 +253,8 @@ class Constrained(StructureParts):
             parameters=method.parameters,
             state=method.state,
             frozen=method.frozen,
-            memory=("permanent",),
+            memory=("memory",),
+            moving=method.moving,
             faults=method.faults,
             references=tuple(
                 dict.fromkeys([*method.references, *(key for e in self.elements for key in e.law.references)])

@@ -40,7 +40,8 @@ import math
 from ...kernels.compile import kernel
 from ...kernels.history import push
 from ...kernels.linear import copy_to, dot, multiply_subtract, set_to
-from ...kernels.restoring import add_restoring, commit, restoring_force
+from ..materials.resisting import add_forces, commit
+from ..materials.uniaxial import uniaxial
 
 NO_STIFFNESS, NOT_CONVERGED = 1, 2
 PROBED, PROBING, FAILED = 0, 1, 2
@@ -132,7 +133,8 @@ def _stage(p, s, u, stage):  # type: ignore[no-untyped-def]
     _add(p.on_inputs, u[2 * stage : 2 * stage + 2], s.slope_v[stage])
     multiply_subtract(p.on_displacement, s.stage_q, s.slope_v[stage])
     multiply_subtract(p.on_velocity, s.stage_v, s.slope_v[stage])
-    add_restoring(p.law, p.direction, p.elements, s.permanent, s.q, s.stage_q, p.action, -1.0, s.slope_v[stage])
+    elapsed, slope = p.nodes[stage] * p.dt, s.slope_v[stage]
+    add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.stage_q, s.stage_v, elapsed, p.action, -1.0, slope)
     set_to(0.0, s.base)
     _add(p.base_acceleration, s.slope_v[stage], s.base)
     _add(p.base_velocity, s.stage_v, s.base)
@@ -149,13 +151,12 @@ def _stage(p, s, u, stage):  # type: ignore[no-untyped-def]
 @kernel
 def _finish(p, s):  # type: ignore[no-untyped-def]
     """From the slopes to the next step."""
-    copy_to(s.q, s.stage_q)
     for stage in range(p.weights.shape[0]):
         factor = p.dt * p.weights[stage]
         for i in range(s.q.shape[0]):
             s.q[i] += factor * s.slope_q[stage, i]
             s.v[i] += factor * s.slope_v[stage, i]
-    commit(p.law, p.direction, p.elements, s.permanent, s.stage_q, s.q)
+    commit(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, p.dt)
 
 
 @kernel
@@ -247,9 +248,10 @@ def _advance(p, s, u):  # type: ignore[no-untyped-def]
     scale = 0.0
     for e in range(elements):
         s.predicted[e] = dot(p.direction[e], s.next_q)
-        s.start[e] = dot(p.direction[e], s.q)
-        s.trial[e] = s.predicted[e]
-        force = p.alpha_f * restoring_force(p.law[e], p.elements[e], s.permanent[e], s.start[e], s.start[e])
+        start, start_rate = dot(p.direction[e], s.q), dot(p.direction[e], s.v)
+        s.predicted_rate[e] = start_rate + p.dt * (1.0 - p.gamma) * dot(p.direction[e], s.a)
+        s.trial[e], s.rate[e] = s.predicted[e], s.predicted_rate[e]
+        force = p.alpha_f * uniaxial(p.law[e], p.elements[e], s.memory[e], start, start_rate, 0.0, s.tried[e])[0]
         for i in range(n):
             s.known[i] -= p.action[e, i] * force
     for i in range(n):
@@ -257,14 +259,18 @@ def _advance(p, s, u):  # type: ignore[no-untyped-def]
     for _ in range(int(p.iterations) if elements > 0 else 1):
         copy_to(s.known, s.next_a)
         for e in range(elements):
-            force = restoring_force(p.law[e], p.elements[e], s.permanent[e], s.start[e], s.trial[e])
-            force = (1.0 - p.alpha_f) * (p.initial[e] * (s.trial[e] - s.predicted[e]) - force)
+            force = uniaxial(p.law[e], p.elements[e], s.memory[e], s.trial[e], s.rate[e], p.dt, s.tried[e])[0]
+            as_initial = p.initial[e] * (s.trial[e] - s.predicted[e])
+            as_initial += p.initial_damping[e] * (s.rate[e] - s.predicted_rate[e])
+            force = (1.0 - p.alpha_f) * (as_initial - force)
             for i in range(n):
                 s.next_a[i] += p.action[e, i] * force
         _free_interface(p, s)
         status = 0
         for e in range(elements):
-            deformation = s.predicted[e] + p.dt * p.dt * p.beta * dot(p.direction[e], s.next_a)
+            gained = dot(p.direction[e], s.next_a)
+            deformation = s.predicted[e] + p.dt * p.dt * p.beta * gained
+            s.rate[e] = s.predicted_rate[e] + p.dt * p.gamma * gained
             if not (abs(deformation - s.trial[e]) <= p.tolerance * scale):  # NaN has not converged either
                 status = NOT_CONVERGED
             s.trial[e] = deformation
@@ -273,7 +279,7 @@ def _advance(p, s, u):  # type: ignore[no-untyped-def]
     for i in range(n):
         s.next_q[i] += p.dt * p.dt * p.beta * s.next_a[i]
         s.v[i] += p.dt * ((1.0 - p.gamma) * s.a[i] + p.gamma * s.next_a[i])
-    commit(p.law, p.direction, p.elements, s.permanent, s.q, s.next_q)
+    commit(p.law, p.direction, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt)
     copy_to(s.next_q, s.q)
     copy_to(s.next_a, s.a)
     return status

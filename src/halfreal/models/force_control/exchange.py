@@ -10,6 +10,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
+from ..materials.resisting import HELD, moving
 from ..schemes.scheme import initial_state, shared_parameters
 from ..schemes.tableaus import NamedTableau, UserTableau
 from .constrained_steps import NO_STIFFNESS, exchange_runge_kutta_step
@@ -156,7 +157,6 @@ def runge_kutta_exchange(
     held: dict[str, Value] = {
         "started": 0.0,
         "stage": 0.0,
-        "permanent": begin["permanent"],
         "stage_q": np.zeros(n),
         "stage_v": np.zeros(n),
         "a": begin["a"],
@@ -164,12 +164,14 @@ def runge_kutta_exchange(
         **work,
         **solving,
     }
+    held |= {name: begin[name] for name in HELD}
     return Method(
         step=exchange_runge_kutta_step,
         parameters={
             "dt": dt,
             "tableau": tableau.a,
             "weights": tableau.b,
+            "nodes": tableau.a.sum(axis=1),
             "per_stage": float(exchange == "stage"),
             "measured_slopes": float(measured_slopes),
             "on_inputs": stored(inverse @ system.inputs),
@@ -187,6 +189,7 @@ def runge_kutta_exchange(
         },
         state={**dynamic, **held},
         frozen=tuple(held),
+        moving=moving(system.elements),
         faults={NO_STIFFNESS: NO_STIFFNESS_FAULT},
         references=references,
     )

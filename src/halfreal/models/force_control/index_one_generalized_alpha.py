@@ -26,6 +26,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from ...contracts.system import Method, System
 from ...kernels.linear import stored
 from ...settings import Number
+from ..materials.resisting import HELD, moving
 from ..schemes.scheme import initial_state, shared_parameters
 from .constrained_steps import NO_STIFFNESS, NOT_CONVERGED, exchange_generalized_alpha_step
 from .exchange import ExchangeMethod, initial_force, interface_state, solver_parts
@@ -73,7 +74,8 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
         beta, gamma = 0.25 * (1.0 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f
         m, c, k, late = system.mass, system.damping, system.stiffness, 1.0 - alpha_f
-        inverse = np.linalg.inv((1.0 - alpha_m) * m + late * (gamma * dt * c + beta * dt**2 * system.tangent_stiffness))
+        implicit = gamma * dt * system.tangent_damping + beta * dt**2 * system.tangent_stiffness
+        inverse = np.linalg.inv((1.0 - alpha_m) * m + late * implicit)
         n, axes, e = system.dofs, len(h), system.elements.count
         own = np.array([late * beta * dt**2 * h @ inverse @ h.T, np.zeros((axes, axes))])
         known, solving = solver_parts(
@@ -83,15 +85,13 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
         begin = initial_state(system)
         held = {
             "started": begin.pop("started"),
-            "permanent": begin.pop("permanent"),
+            **{name: begin.pop(name) for name in HELD},
             "u": np.zeros(2),
             "next_q": np.zeros(n),
             "next_a": np.zeros(n),
             "trial_q": np.zeros(n),
             "known": np.zeros(n),
-            "predicted": np.zeros(e),
-            "start": np.zeros(e),
-            "trial": np.zeros(e),
+            **{key: np.zeros(e) for key in ("predicted", "predicted_rate", "trial", "rate")},
             **work,
             **solving,
         }
@@ -116,12 +116,14 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
                 "on_force": stored(inverse @ h.T),
                 "action": stored(inverse @ system.elements.direction.T),
                 "initial": system.elements.initial_stiffness,
+                "initial_damping": system.elements.initial_damping,
                 "constraint": stored(h),
                 **known,
                 **shared_parameters(system),
             },
             state={**begin, **sent, **held},
             frozen=tuple(held),
+            moving=moving(system.elements),
             faults={
                 NO_STIFFNESS: NO_STIFFNESS_FAULT,
                 NOT_CONVERGED: f"its deformations still change by more than {self.tolerance:g} of the displacement "

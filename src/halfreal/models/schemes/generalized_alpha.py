@@ -9,17 +9,17 @@ generalized-α method", J. Appl. Mech. 60 (1993) 371–375:
 
 Forces of nonlinear elements f = Σ b_e r_e, like those of inputs, are weighted between the ends of the step.  With
 
-    G = (1 − α_m) M + (1 − α_f) (γ Δt C + β Δt² K_0),    K_0 = K + Σ b_e k_e b_eᵀ
-    δ̃_e = b_eᵀ (q_n + Δt v_n + Δt² (½ − β) a_n)
+    G = (1 − α_m) M + (1 − α_f) (γ Δt C_0 + β Δt² K_0),    K_0 = K + Σ b_e k_e b_eᵀ,    C_0 = C + Σ b_e c_e b_eᵀ
+    δ̃_e = b_eᵀ (q_n + Δt v_n + Δt² (½ − β) a_n),    δ̃˙_e = b_eᵀ (v_n + Δt (1 − γ) a_n)
 
-(k_e the elements' initial stiffness), modified Newton iteration on the constant matrix G reduces to
+(k_e, c_e the elements' initial stiffness and damping), modified Newton iteration on the constant matrix G reduces to
 
     a_{n+1} = G⁻¹ [F_{n+1−α_f} − K q_n − (C + (1 − α_f) Δt K) v_n
                    − (α_m M + (1 − α_f) ((1 − γ) Δt C + (½ − β) Δt² K)) a_n]
-              + Σ_e G⁻¹ b_e [(1 − α_f) (k_e (δ_e − δ̃_e) − r_e(δ_e)) − α_f r_e(δ_e,n)]
+              + Σ_e G⁻¹ b_e [(1 − α_f) (k_e (δ_e − δ̃_e) + c_e (δ˙_e − δ̃˙_e) − r_e(δ_e, δ˙_e)) − α_f r_e(δ_e,n)]
 
-where only the deformations δ_e = b_eᵀ q_{n+1} on the right have to be iterated; all products with G⁻¹ are formed before
-the test.  Without elements one evaluation is exact, and with β = 0 too.
+where only the deformations δ_e = b_eᵀ q_{n+1} on the right, with their rates, have to be iterated; all products with
+G⁻¹ are formed before the test.  Without elements one evaluation is exact, and with β = 0 too.
 
 *Degrees of freedom without mass* that cannot be condensed (``halfreal.contracts.massless``) have no acceleration to go
 on from, and a_n must not enter their step: it would alternate forever, a pole at half the sampling rate.  In the place
@@ -64,22 +64,20 @@ from ...kernels.linear import (
     stored,
     three_products,
 )
-from ...kernels.restoring import commit, restoring_force
 from ...settings import Number
+from ..materials.resisting import HELD, commit, element_states, loaded, moving
+from ..materials.uniaxial import uniaxial
 from .scheme import Scheme, initial_state, shared_parameters
 
 NOT_CONVERGED = 1
 
 
 @kernel
-def _newton(p, s, scale):  # type: ignore[no-untyped-def]
+def _newton(p, s):  # type: ignore[no-untyped-def]
     """Newton's change of the deformations in the place of ``s.change``, that of the constant matrix."""
     elements = s.trial.shape[0]
     for f in range(elements):
-        near = 1e-8 * scale + 1e-6 * abs(s.trial[f] - s.start[f])
-        rise = restoring_force(p.law[f], p.elements[f], s.permanent[f], s.start[f], s.trial[f] + near)
-        rise -= restoring_force(p.law[f], p.elements[f], s.permanent[f], s.start[f], s.trial[f] - near)
-        softer = p.initial[f] - 0.5 * rise / near
+        softer = p.initial[f] - s.tangent[f]
         for e in range(elements):
             s.jacobian[e, f] = (1.0 if e == f else 0.0) - p.coupling[e, f] * softer
     solve_in_place(s.jacobian, s.change)
@@ -106,9 +104,13 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_subtract(p.on_acceleration, s.a, s.known)
         for e in range(elements):
             s.predicted[e] = dot(p.direction[e], s.next_q)
-            s.start[e] = dot(p.direction[e], s.q)
-            s.trial[e] = s.start[e] if p.newton > 0.0 else s.predicted[e]
-            force = p.alpha_f * restoring_force(p.law[e], p.elements[e], s.permanent[e], s.start[e], s.start[e])
+            start, start_rate = dot(p.direction[e], s.q), dot(p.direction[e], s.v)
+            s.predicted_rate[e] = start_rate
+            for i in range(n):
+                s.predicted_rate[e] += p.direction[e, i] * p.velocity_before[i] * s.a[i]
+            s.trial[e] = start if p.newton > 0.0 else s.predicted[e]
+            s.rate[e] = start_rate if p.newton > 0.0 else s.predicted_rate[e]
+            force = p.alpha_f * uniaxial(p.law[e], p.elements[e], s.memory[e], start, start_rate, 0.0, s.tried[e])[0]
             for i in range(n):
                 s.known[i] -= p.action[e, i] * force
         copy_to(s.known, s.next_a)
@@ -119,21 +121,26 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for iteration in range(int(p.iterations)):
                 copy_to(s.known, s.next_a)
                 for e in range(elements):
-                    force = restoring_force(p.law[e], p.elements[e], s.permanent[e], s.start[e], s.trial[e])
-                    force = (1.0 - p.alpha_f) * (p.initial[e] * (s.trial[e] - s.predicted[e]) - force)
+                    force, s.tangent[e], _ = uniaxial(
+                        p.law[e], p.elements[e], s.memory[e], s.trial[e], s.rate[e], p.dt, s.tried[e]
+                    )
+                    as_initial = p.initial[e] * (s.trial[e] - s.predicted[e])
+                    as_initial += p.initial_damping[e] * (s.rate[e] - s.predicted_rate[e])
+                    force = (1.0 - p.alpha_f) * (as_initial - force)
                     for i in range(n):
                         s.next_a[i] += p.action[e, i] * force
                 status = 0
                 for e in range(elements):
-                    deformation = s.predicted[e]
+                    deformation, s.rate[e] = s.predicted[e], s.predicted_rate[e]
                     for i in range(n):
                         deformation += p.direction[e, i] * p.displacement_after[i] * s.next_a[i]
+                        s.rate[e] += p.direction[e, i] * p.velocity_after[i] * s.next_a[i]
                     s.change[e] = deformation - s.trial[e]
                     if not (abs(s.change[e]) <= p.tolerance * scale):  # NaN has not converged either
                         status = NOT_CONVERGED
                 if status != 0 and p.newton > 0.0 and 0 < iteration < 0.5 * p.iterations:
                     # else, as in the first step along the unloaded branch, the constant matrix is the safe one
-                    _newton(p, s, scale)
+                    _newton(p, s)
                 for e in range(elements):
                     s.trial[e] += s.change[e]
                 if status == 0:
@@ -141,7 +148,7 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         for i in range(n):
             s.next_q[i] += p.displacement_after[i] * s.next_a[i]
             s.v[i] += p.velocity_before[i] * s.a[i] + p.velocity_after[i] * s.next_a[i]
-        commit(p.law, p.direction, p.elements, s.permanent, s.q, s.next_q)
+        commit(p.law, p.direction, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt)
         copy_to(s.next_q, s.q)
         copy_to(s.next_a, s.a)
     copy_to(u, s.u)
@@ -194,7 +201,7 @@ def generalized_alpha(
             (gamma * dt, (dt, dt)),
         )
     )
-    effective = (1.0 - alpha_m) * m + late * (c * v_after + system.tangent_stiffness * q_after)
+    effective = (1.0 - alpha_m) * m + late * (system.tangent_damping * v_after + system.tangent_stiffness * q_after)
     inverse = np.linalg.inv(effective)
     action = inverse @ system.elements.direction.T
     state, at_start, velocity_at_start = _start(found)
@@ -217,15 +224,14 @@ def generalized_alpha(
         "on_acceleration": stored(inverse @ (alpha_m * m + late * (c * v_before + k * q_before))),
         "action": stored(action),
         "initial": system.elements.initial_stiffness,
+        "initial_damping": system.elements.initial_damping,
         **shared_parameters(system),
     }
     work = {
         "next_q": np.zeros(n),
         "next_a": np.zeros(n),
         "known": np.zeros(n),
-        "predicted": np.zeros(e),
-        "start": np.zeros(e),
-        "trial": np.zeros(e),
+        **{key: np.zeros(e) for key in ("predicted", "predicted_rate", "trial", "rate", "tangent")},
         "change": np.zeros(e),
         "jacobian": np.zeros((e, e)),
     }
@@ -233,7 +239,8 @@ def generalized_alpha(
         step=generalized_alpha_step,
         parameters=parameters,
         state={**state, **work},
-        frozen=("started", "permanent", *work),
+        frozen=("started", *HELD, *work),
+        moving=moving(system.elements),
         faults={
             NOT_CONVERGED: f"its deformations still change by more than {tolerance:g} of the displacement after "
             f"{iterations} iterations; shorten the step, allow more iterations, or check the element's stiffness"
@@ -247,9 +254,9 @@ def _start(found: Staged) -> tuple[dict[str, Value], np.ndarray, np.ndarray]:
     system, n = found.system, found.heavy
     if not found.bare:
         return initial_state(system), np.linalg.solve(system.mass, system.inputs), np.zeros_like(system.inputs)
-    moving = np.where(np.arange(system.dofs) < n, system.velocity, 0.0)
-    resisting = system.damping @ moving + system.stiffness @ system.displacement
-    forces, permanent = system.elements.loaded(system.displacement)
+    rates_known = np.where(np.arange(system.dofs) < n, system.velocity, 0.0)
+    resisting = system.damping @ rates_known + system.stiffness @ system.displacement
+    forces, states = loaded(system.elements, system.displacement, rates_known)
     resisting += forces @ system.elements.direction
     # unknown are the accelerations of what has mass and the velocities of what has damping
     m = n + found.damped
@@ -260,9 +267,9 @@ def _start(found: Staged) -> tuple[dict[str, Value], np.ndarray, np.ndarray]:
     a[n:], v[:n] = 0.0, 0.0
     state: dict[str, Value] = {
         "q": system.displacement.astype(float),
-        "v": moving + v[:, -1],
+        "v": rates_known + v[:, -1],
         "a": a[:, -1].copy(),
-        "permanent": permanent,
+        **element_states(states),
         "u": np.zeros(system.inputs.shape[1]),
         "started": 0.0,
     }

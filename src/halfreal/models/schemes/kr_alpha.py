@@ -29,8 +29,9 @@ K_0           stiffness with the elements' initial stiffness
               γ = ½ − α_m + α_f, β = ¼ (½ + γ)²
 ============= ========================================================================
 
-Stability at any step holds for linear systems and for elements that soften; an element that stiffens beyond K_0 limits
-the step.
+Stability at any step holds for linear systems and for elements that soften; an element that stiffens beyond K_0
+limits the step.  Elements that depend on the rate are given v, as C is; where their damping differs from that at
+rest, with which α₁ … α₃ are formed, the order is one.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ import numpy as np
 from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
-from ...kernels.restoring import add_restoring, commit
 from ...settings import Number
+from ..materials.resisting import HELD, add_forces, keep, moving
 from .scheme import Scheme, initial_state, shared_parameters
 
 
@@ -65,10 +66,11 @@ def kr_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_subtract(p.on_displacement, s.q, s.next_a)
         multiply_subtract(p.on_velocity, s.v, s.next_a)
         multiply_subtract(p.on_acceleration, s.a, s.next_a)
-        add_restoring(p.law, p.direction, p.elements, s.permanent, s.q, s.q, p.action, -p.alpha_f, s.next_a)
-        add_restoring(p.law, p.direction, p.elements, s.permanent, s.q, s.next_q, p.action, p.alpha_f - 1.0, s.next_a)
-        commit(p.law, p.direction, p.elements, s.permanent, s.q, s.next_q)
+        early, late = -p.alpha_f, p.alpha_f - 1.0
+        add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, 0.0, p.action, early, s.next_a)
         multiply_add(p.to_velocity, s.a, s.v)
+        add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt, p.action, late, s.next_a)
+        keep(s.memory, s.tried)
         copy_to(s.next_q, s.q)
         copy_to(s.next_a, s.a)
     copy_to(u, s.u)
@@ -93,7 +95,7 @@ class KRAlpha(Scheme):
         beta = 0.25 * (0.5 + gamma) ** 2
         late = 1.0 - alpha_f
         m, c, k = system.mass, system.damping, system.stiffness
-        implicit = gamma * dt * c + beta * dt**2 * system.tangent_stiffness
+        implicit = gamma * dt * system.tangent_damping + beta * dt**2 * system.tangent_stiffness
         alpha_1 = np.linalg.solve(m + implicit, m)
         alpha_2 = (0.5 + gamma) * alpha_1
         alpha_3 = np.linalg.solve(m + implicit, alpha_m * m + alpha_f * implicit)
@@ -116,6 +118,7 @@ class KRAlpha(Scheme):
                 **shared_parameters(system),
             },
             state={**initial_state(system), **work},
-            frozen=("started", "permanent", *work),
+            frozen=("started", *HELD, *work),
+            moving=moving(system.elements),
             references=("kolay2014",),
         )

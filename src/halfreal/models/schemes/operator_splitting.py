@@ -40,8 +40,8 @@ from ...contracts.finding import Finding
 from ...contracts.massless import MasslessError, condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
-from ...kernels.restoring import add_restoring, commit
 from ...settings import Matrix, Number, fault
+from ..materials.resisting import HELD, add_forces, keep, moving
 from .scheme import Scheme, initial_state, shared_parameters
 
 EXCITATIONS = 2
@@ -60,9 +60,9 @@ def operator_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_add(p.on_inputs, s.u, s.net)
         multiply_subtract(p.on_velocity, s.v, s.net)
         multiply_subtract(p.on_displacement, s.q, s.net)
-        add_restoring(p.law, p.direction, p.elements, s.permanent, s.before, s.q, p.direction, -1.0, s.net)
-        commit(p.law, p.direction, p.elements, s.permanent, s.before, s.q)
-        copy_to(s.q, s.before)
+        elapsed = 0.0 if s.started == 1.0 else p.dt
+        add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, elapsed, p.direction, -1.0, s.net)
+        keep(s.memory, s.tried)
         set_to(0.0, s.a)
         if s.started == 1.0:  # the state at the start is given, and not corrected
             s.started = 2.0
@@ -104,11 +104,12 @@ def splitting(
         )
     m, c = system.mass, system.damping
     interface = -system.inputs[:, EXCITATIONS:]
-    correction = gamma * dt * c + beta * dt**2 * (system.tangent_stiffness + interface @ stiffness @ interface.T)
+    completed = system.tangent_stiffness + interface @ stiffness @ interface.T
+    correction = gamma * dt * system.tangent_damping + beta * dt**2 * completed
     initial = initial_state(system)
     n = system.dofs
     carried = {"a": initial.pop("a"), "last_net": np.zeros(n)}
-    work = {"net": np.zeros(n), "work": np.zeros(n), "before": system.displacement.astype(float)}
+    work = {"net": np.zeros(n), "work": np.zeros(n)}
     return Method(
         step=operator_splitting_step,
         parameters={
@@ -125,7 +126,8 @@ def splitting(
             **shared_parameters(system),
         },
         state={**initial, **carried, **work},
-        frozen=("started", "permanent", *work),
+        frozen=("started", *HELD, *work),
+        moving=moving(system.elements),
         references=references,
     )
 

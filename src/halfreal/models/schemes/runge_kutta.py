@@ -28,17 +28,17 @@ from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
-from ...kernels.restoring import add_restoring, commit
+from ..materials.resisting import HELD, add_forces, commit, moving
 from .scheme import Scheme, initial_state, shared_parameters
 
 
 @kernel
-def _acceleration(p, permanent, before, q, v, u, a):  # type: ignore[no-untyped-def]
+def _acceleration(p, s, q, v, u, elapsed, a):  # type: ignore[no-untyped-def]
     set_to(0.0, a)
     multiply_add(p.on_inputs, u, a)
     multiply_subtract(p.on_displacement, q, a)
     multiply_subtract(p.on_velocity, v, a)
-    add_restoring(p.law, p.direction, p.elements, permanent, before, q, p.action, -1.0, a)
+    add_forces(p.law, p.direction, p.elements, s.memory, s.tried, q, v, elapsed, p.action, -1.0, a)
 
 
 def runge_kutta_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -57,16 +57,15 @@ def runge_kutta_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for j in range(u.shape[0]):
                 s.stage_u[j] = (1.0 - p.nodes[stage]) * s.u[j] + p.nodes[stage] * u[j]
             copy_to(s.stage_v, s.slope_q[stage])
-            _acceleration(p, s.permanent, s.q, s.stage_q, s.stage_v, s.stage_u, s.slope_v[stage])
-        copy_to(s.q, s.stage_q)
+            _acceleration(p, s, s.stage_q, s.stage_v, s.stage_u, p.nodes[stage] * p.dt, s.slope_v[stage])
         for stage in range(stages):
             factor = p.dt * p.weights[stage]
             for i in range(n):
                 s.q[i] += factor * s.slope_q[stage, i]
                 s.v[i] += factor * s.slope_v[stage, i]
-        commit(p.law, p.direction, p.elements, s.permanent, s.stage_q, s.q)
+        commit(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, p.dt)
     copy_to(u, s.u)
-    _acceleration(p, s.permanent, s.q, s.q, s.v, u, s.a)
+    _acceleration(p, s, s.q, s.v, u, 0.0, s.a)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, y)
     multiply_add(p.direct, u, y)
     return 0
@@ -136,7 +135,8 @@ class _RungeKutta(Scheme):
                 **shared_parameters(system),
             },
             state={**initial, **work},
-            frozen=("started", "permanent", *work),
+            frozen=("started", *HELD, *work),
+            moving=moving(system.elements),
         )
 
     def critical_step(self, system: System) -> float | None:

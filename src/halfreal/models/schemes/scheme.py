@@ -13,6 +13,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
+from ..materials.resisting import element_states, loaded
 
 
 class Scheme(Settings):
@@ -59,14 +60,14 @@ def initial_state(system: System) -> dict[str, Value]:
 
     ``a`` is the acceleration without inputs; the first tick adds M⁻¹U u.
     """
-    forces, permanent = system.elements.loaded(system.displacement)
+    forces, states = loaded(system.elements, system.displacement, system.velocity)
     resisting = system.damping @ system.velocity + system.stiffness @ system.displacement
     resisting += forces @ system.elements.direction
     return {
         "q": system.displacement.astype(float),
         "v": system.velocity.astype(float),
         "a": -np.linalg.solve(system.mass, resisting),
-        "permanent": permanent,
+        **element_states(states),
         "u": np.zeros(system.inputs.shape[1]),
         "started": 0.0,
     }

@@ -8,7 +8,7 @@ double curvature, whose foot turns by φ and whose head drifts by u, has a hinge
 
 and, where the foot cannot turn, the second term alone.  The element then acts with bM on the degrees of freedom.
 
-A law says whether δ is a displacement (N, m) or a rotation (N m, rad: ``hinges.py``), a term what its degree of freedom
+A law says whether δ is a displacement (N, m) or a rotation (N m, rad: a hinge), a term what its degree of freedom
 is: of the same sort (``factor``), a displacement that turns a hinge (``per_length``), or a rotation with a ``lever``.
 """
 
@@ -22,22 +22,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ...contracts.system import Elements
 from ...settings import Number, Settings, fault
-from .hinges import BilinearHinge, BoucWenHinge, CubicHinge, ElastoplasticHinge, LinearHinge
-from .restoring import BilinearLaw, BoucWenLaw, CubicLaw, ElastoplasticLaw, LinearLaw
+from ..materials.kinds import AnyElementLaw
+from ..materials.law import rows
 
-Law = Annotated[
-    LinearLaw
-    | CubicLaw
-    | BilinearLaw
-    | ElastoplasticLaw
-    | BoucWenLaw
-    | LinearHinge
-    | CubicHinge
-    | BilinearHinge
-    | ElastoplasticHinge
-    | BoucWenHinge,
-    Field(discriminator="kind"),
-]
 SORT = ("displacement", "rotation")
 
 
@@ -77,7 +64,7 @@ class Term(Settings):
 class Element(Settings):
     """An element with a law, between two degrees of freedom, from one to ground, or along several."""
 
-    law: Law
+    law: AnyElementLaw
     between: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, max_length=2)] | None = None
     along: Annotated[tuple[Term, ...], Field(min_length=1)] | None = Field(default=None, validate_default=True)
     """Any deformation, in place of ``between``: a term for each degree of freedom, which are added."""
@@ -144,10 +131,16 @@ def assemble(elements: Sequence[Element], dofs: int) -> Elements:
     """Elements as the arrays that schemes and specimens compute with."""
     if not elements:
         return Elements.none(dofs)
+    laws = [element.law for element in elements]
+    codes, parameters, start = rows(laws)
     return Elements(
-        np.array([element.law.code for element in elements]),
+        codes,
         np.array([element.direction(dofs) for element in elements]),
-        np.array([element.law.row for element in elements]),
+        parameters,
+        start,
+        np.array([law.initial_stiffness for law in laws]),
+        np.array([law.initial_damping for law in laws]),
+        np.array([[i in law.flowing for i in range(start.shape[1])] for law in laws]),
     )
 
 
