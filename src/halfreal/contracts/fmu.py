@@ -124,14 +124,14 @@ class FmuPart(Programmed):
         }
         frozen: tuple[str, ...] = ("begun", "time", "values", "results")
         if self.type == "co-simulation":
-            return Method(co_simulation_step, parameters, state, frozen, FAULTS, keeps=shared)
+            return Method(co_simulation_step, parameters, state, frozen, faults=FAULTS, keeps=shared)
         states, indicators = max(fmu.states, 1), max(fmu.indicators, 1)
         parameters |= {"states": float(fmu.states), "indicators": float(fmu.indicators)}
         parameters |= {"substeps": float(self.substeps), "stages": STAGES, "weights": WEIGHTS}
         state |= {"x": np.zeros(states), "trial": np.zeros(states), "slopes": np.zeros((4, states))}
         state |= {"sign": np.zeros(indicators), "crossing": np.zeros(indicators)}
         frozen = (*frozen, "trial", "slopes", "sign", "crossing")
-        return Method(model_exchange_step, parameters, state, frozen, FAULTS, keeps=shared)
+        return Method(model_exchange_step, parameters, state, frozen, faults=FAULTS, keeps=shared)
 
     def tried(self, block: Block) -> Block:
         """The block, after two ticks at rest; one of co-simulation has a stand-in to be linearised."""
