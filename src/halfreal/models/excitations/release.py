@@ -29,8 +29,8 @@ ON_TICK = 1e-9
 def release_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if p.words == 0.0:
         for i in range(p.at.size):
-            if s.count < i + 1.0 and t >= p.at[i] - p.on_tick:
-                s.count, s.last = i + 1.0, min(t, p.at[i])
+            if s.timed < i + 1.0 and t >= p.at[i] - p.on_tick:
+                s.count, s.timed, s.last = s.count + 1.0, i + 1.0, min(t, p.at[i])
     else:
         asked = float(load_word(int(p.words) + 8 * ASKED))
         if s.begun == 1.0 and asked != s.asked:
@@ -52,6 +52,7 @@ def release(at: Sequence[float] | np.ndarray, by: str | None = None, threshold: 
 
     The channel ``by`` releases, too, the first time that it rises to the ``threshold``.
     """
+    state = dict.fromkeys(("count", "timed", "last", "asked", "begun", "armed"), 0.0)
     return Block(
         name="release",
         step=release_step,
@@ -64,8 +65,8 @@ def release(at: Sequence[float] | np.ndarray, by: str | None = None, threshold: 
             "never": NEVER,
             "threshold": threshold,
         },
-        state={"count": 0.0, "last": 0.0, "asked": 0.0, "begun": 0.0, "armed": 0.0},
-        frozen=("count", "last", "asked", "begun", "armed"),
+        state=state,
+        frozen=tuple(state),
         watched=(RELEASES,),
         initial=(NEVER, 0.0),
     )
