@@ -142,7 +142,7 @@ class ControllerEnd:
             )
         raise LinkError(
             f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
-            "one is started with halfreal rig"
+            f"one is started with halfreal rig; one of an older protocol than version {VERSION} does not answer"
         )
 
     def _check_version(self, data: bytes) -> None:
