@@ -3,11 +3,12 @@
 # make test-fast  tests of one part each, without processes and without the gallery
 # make test-live  tests of processes that talk to each other, in wall time
 # make bench      speed, as ratios in one run
+# make gallery    every picture and number of the gallery, and examples/fidelity.md
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast test-live bench lint clean
+.PHONY: demo test test-fast test-live bench gallery lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -47,6 +48,9 @@ test-fast test-live: test-%: $(BIN)/.halfreal-test
 
 bench: $(BIN)/.halfreal-test
 	$(BIN)/python benchmarks/run.py
+
+gallery: $(BIN)/.halfreal-test
+	$(BIN)/python examples/gallery.py
 
 clean:
 	rm -rf $(VENV) build dist results

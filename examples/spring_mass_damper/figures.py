@@ -1,4 +1,4 @@
-"""Rehearse every test of this folder, draw what the paper's Figs. 7, 8, 9 and section 3 show, and print their numbers.
+"""Rehearse every test of this folder, and draw what the paper's Figs. 7, 8, 9 and section 3 show.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
 """
@@ -116,27 +116,13 @@ def largest(run: halfreal.Run, one: str, other: str, after: float) -> float:
     return 1e3 * float(np.nanmax(later)) if later.size else np.nan
 
 
-def numbers(runs: dict[str, halfreal.Run]) -> None:
-    """Print what the README tells of these tests."""
-    for name, run in runs.items():
-        assert run.stability is not None
-        rate = np.log(run.stability.spectral_radius) / run.step
-        worst = int(np.argmax(run.stability.magnitude))
-        how = f"slowest root {run.stability.frequency_hz[worst]:.2f} Hz, exp({rate:.4g} t/s)"
-        errors = (largest(run, "target", other, 10.0) for other in ("reference", "measured.displacement"))
-        trips = [event.time for event in run.events if event.text.startswith("trip")]
-        ended = f"trips at {trips[0]:.2f} s" if trips else "completed, from 10 s on z − z* {:.2g} mm, z − x {:.2g} mm"
-        text = ended if trips else ended.format(*errors)
-        if "coupling.prediction" in run.signals:
-            text += f", ρ ends at {1e3 * run.signals['coupling.prediction'].values[-1]:.2f} ms"
-        print(f"{name}: {how}; {text}")
+def rehearsals() -> dict[str, halfreal.Run]:
+    return {path.stem: halfreal.rehearse(halfreal.load(path)) for path in sorted(HERE.glob("*.toml"))}
 
 
-def main(folder: Path) -> None:
-    runs = {path.stem: halfreal.rehearse(halfreal.load(path)) for path in sorted(HERE.glob("*.toml"))}
+def draw(runs: dict[str, halfreal.Run], folder: Path) -> None:
     critical = halfreal.check(halfreal.load(HERE / "uncompensated.toml")).stability.critical_delay
     assert critical is not None
-    numbers(runs)
     figures = {
         "figure_7": figure_7(runs["forward_prediction"], runs["with_friction"], critical),
         "figure_8_growth": growth(runs["under_compensated"]),
@@ -152,4 +138,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))
+    draw(rehearsals(), Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))

@@ -1,4 +1,4 @@
-"""Draw the paper's Figs. 3, 4 and 5: where the delay differential equation of this test is stable; print their numbers.
+"""Draw the paper's Figs. 3, 4 and 5: where the delay differential equation of this test is stable; and their numbers.
 
 python stability.py [FOLDER]      # pictures go to FOLDER, "results" if left out
 """
@@ -6,6 +6,8 @@ python stability.py [FOLDER]      # pictures go to FOLDER, "results" if left out
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,17 @@ def branch(n: int, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return tau, p, np.abs(-(omega**2) + 2j * ZETA * omega + 1 + p * np.exp(-1j * omega * tau))
 
 
+def residual(n: int, stiffness: float = 0.51) -> float:
+    """Of Eq. 10 on the branch n of Eq. 11 as printed, above ω_n."""
+    omega = brentq(lambda at: branch(n, np.array([at]))[1][0] - stiffness, 1.0, 1.45)
+    return float(branch(n, np.array([omega]))[2][0])
+
+
+@cache
+def critical_delay() -> float:
+    return float(limit(with_delay, 5e-3, 10e-3))
+
+
 @styled
 def figure_3() -> Figure:
     """The stability boundary in the plane of τ̂ = τω_n and p = k_s/k."""
@@ -62,20 +75,15 @@ def figure_3() -> Figure:
             lowest[i] = min([lowest[i], *stiffness[passed]])
     axes.fill_between(tau, 0.0, np.minimum(lowest, 1.0), color="0.85", label="stable")
     for n in range(5):
-        values, stiffness, residual = branch(n, omega)
-        at = int(np.argmin(np.abs(stiffness - 0.51) + (omega < 1)))
+        values, stiffness, _ = branch(n, omega)
         text = {0: "Eqs. 11 and 12, even n", 1: "odd n: no roots"}.get(n)
         if n % 2 == 0:
             axes.plot(values, stiffness, color="tab:blue", linewidth=1.5, label=text)
         else:
             axes.plot(values, stiffness, color="0.5", linewidth=0.8, linestyle=":", label=text)
-        print(f"Fig. 3, n = {n}: residual of Eq. 10 at p = {stiffness[at]:.2f} is {residual[at]:.2f}")
     axes.plot(2 * ZETA / p, p, "k--", linewidth=1.0, label="perturbation, p τ̂ = 2ζ (Eq. 9)")
     axes.set(xlabel="τ̂ = τ ω_n", ylabel="p = k_s/k", xlim=(0, 15), ylim=(0, 1), title="Fig. 3")
     axes.legend(loc="upper right", bbox_to_anchor=(0.99, 0.88), fontsize=8, frameon=True, framealpha=1.0)
-    critical = limit(with_delay, 5e-3, 10e-3)
-    print(f"Fig. 3, p = 1: τ̂_c = {OMEGA * critical:.4f}, {1e3 * critical:.5f} ms")
-    print(f"Fig. 3, p = 1, perturbation: τ̂_c = {2 * ZETA:.4f}, {1e3 * C / KS:.4f} ms")
     return figure
 
 
@@ -99,12 +107,20 @@ def figure_4() -> Figure:
     axes = figure.subplots()
     axes.plot(1e3 * found.values, found.roots.real, color="tab:blue", linewidth=1.2)
     axes.axhline(0, color="k", linewidth=0.8)
-    critical = 1e3 * limit(with_delay, 5e-3, 10e-3)
-    print(f"Fig. 4: the first pair crosses at {critical:.5f} ms")
+    critical = 1e3 * critical_delay()
     axes.axvline(critical, color="tab:red", linestyle="--", linewidth=1, label=f"critical delay {critical:.5f} ms")
     axes.set(xlabel="delay τ [ms]", ylabel="Re s [1/s]", ylim=(-150, 20), xlim=(0, 100), title="Roots of the test")
     axes.legend()
     return figure
+
+
+def of_order(order: int) -> Callable[[float], DelaySystem]:
+    return lambda rho: with_prediction(order, rho)
+
+
+def permissible(order: int) -> tuple[float, float]:
+    """Least and largest stable prediction of the delay differential equation [s]."""
+    return limit(of_order(order), 1e-3, 5e-3), limit(of_order(order), 10e-3, 50e-3)
 
 
 @styled
@@ -115,9 +131,8 @@ def figure_5() -> Figure:
     values = np.linspace(-20e-3, 45e-3, 261)
     exact = exact_root(values)
     for axes, order, panel in zip(panels, (2, 3), "ab", strict=True):
-        found = sweep(lambda rho, order=order: with_prediction(order, rho), values, most=4)
+        found = sweep(of_order(order), values, most=4)
         low, high = 1e3 * found.limits
-        print(f"Fig. 5({panel}), N = {order}: stable from {low:.2f} to {high:.1f} ms")
         axes.plot(1e3 * values, exact, color="0.7", linewidth=3, label="exact prediction (Eq. 15)")
         axes.plot(1e3 * values, found.abscissa, label=f"N = {order}, n = {POINTS}: {low:.2f} to {high:.1f} ms")
         axes.axhline(0, color="k", linewidth=0.8)
@@ -126,7 +141,6 @@ def figure_5() -> Figure:
         axes.set(xlabel="prediction ρ [ms]", ylim=(-20, 30), xlim=(-20, 45), title=f"({panel})")
         axes.legend(fontsize=8, loc="lower left")
     panels[0].set_ylabel("rightmost Re s [1/s]")
-    print(f"Fig. 5, exact prediction: stable from {1e3 * (DELAY - limit(with_delay, 5e-3, 10e-3)):.2f} ms")
     return figure
 
 
@@ -138,25 +152,36 @@ def radius(**changes: object) -> float:
     ).spectral_radius
 
 
-def of_the_loop() -> None:
-    """Print the same limits of the sampled loop that runs."""
-    for order in (2, 3, 4):
-        beyond = lambda rho, order=order: radius(coupling__prediction=rho, coupling__order=order) - 1.0  # noqa: E731
-        low, high = (1e3 * brentq(beyond, *ends, xtol=1e-6) for ends in ((1e-3, 5e-3), (10e-3, 50e-3)))
-        print(f"loop, N = {order}: stable from {low:.2f} to {high:.1f} ms")
-    for step in (1e-3, 1e-4, 5e-5):
-        plain = {"coupling": Direct(), "timing.step": step}
-        samples = range(int(6.7e-3 / step), int(6.85e-3 / step) + 2)
-        test = halfreal.load(HERE / "forward_prediction.toml").with_values(plain)
-        found = {n: linearised(test.with_values({"rig.actuator.delay": n * step})).stable for n in samples}
-        last = max(n for n, stable in found.items() if stable)
-        print(
-            f"loop, without coupling, step {1e3 * step:g} ms: stable with {last} samples of delay, not with {last + 1}"
-        )
+def permissible_in_the_loop(order: int) -> tuple[float, float]:
+    """The same of the sampled loop that runs [s]."""
+
+    def beyond(rho: float) -> float:
+        return radius(coupling__prediction=rho, coupling__order=order) - 1.0
+
+    return brentq(beyond, 1e-3, 5e-3, xtol=1e-6), brentq(beyond, 10e-3, 50e-3, xtol=1e-6)
 
 
-def main(folder: Path) -> None:
-    of_the_loop()
+def largest_delay(order: int) -> float:
+    """Of the rig, if all of it is predicted [s]."""
+
+    def beyond(delay: float) -> float:
+        return radius(rig__actuator__delay=delay, coupling__prediction=delay, coupling__order=order) - 1.0
+
+    return float(brentq(beyond, 10e-3, 40e-3, xtol=1e-6))
+
+
+def stable_samples(step: float) -> int:
+    """The largest delay, in samples of this step, with which the sampled loop without coupling is stable."""
+    plain = {"coupling": Direct(), "timing.step": step}
+    samples = range(int(6.7e-3 / step), int(6.85e-3 / step) + 2)
+    test = halfreal.load(HERE / "forward_prediction.toml").with_values(plain)
+    stable = [n for n in samples if linearised(test.with_values({"rig.actuator.delay": n * step})).stable]
+    if len(stable) == len(samples):
+        raise RuntimeError(f"stable with {samples[-1]} samples of {step} s and perhaps with more")
+    return max(stable)
+
+
+def draw(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in {"figure_3": figure_3(), "figure_4": figure_4(), "figure_5": figure_5()}.items():
         figure.savefig(folder / f"{name}.png", dpi=90)
@@ -164,4 +189,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))

@@ -1,13 +1,13 @@
-"""Draw the paper's Figs. 3–6 and 9–12, computed from the model and from rehearsals, and print our numbers beside its.
+"""Draw the paper's Figs. 3–6 and 9–12, computed from the model and from rehearsals.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
-python figures.py --readme        # pictures go to images, and the numbers into README.md
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,26 @@ from halfreal.figures import ERROR, MEASURED, QUIET, TARGET, new_figure, styled
 from halfreal.stability import performance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from numbers_table import LIFT, LINES, RISE, all_rows, bands, errors, into_readme
-from study import HERE, Stepped, models, rehearsed, single_gust, stepped, tuned_on_the_rig, with_airspeed
+from study import (
+    HERE,
+    LIFT,
+    LINES,
+    RISE,
+    Stepped,
+    bands,
+    errors,
+    models,
+    rehearsed,
+    sampled_models,
+    single_gust,
+    stepped,
+    tuned_on_the_rig,
+    with_airspeed,
+)
 
 PUBLISHED = (5.0, 1.15, -52.0)
 """Tuned on the rig of the paper: frequency [Hz], amplitude and phase [deg] of the compensator."""
-TUNED = "table tuned on the rig"
+UNTUNED, TUNED = "continuous model's table, sampled drive", "that table, tuned on the rig"
 
 
 def bode(axes: Any, hz: np.ndarray, values: np.ndarray, **style: Any) -> None:
@@ -100,7 +114,7 @@ def figure_9(whole: halfreal.Run, bare: Stepped, tuned: Stepped) -> Figure:
     return figure
 
 
-COLOURS = (MEASURED, TARGET, ERROR, "tab:green", "black")
+COLOURS = (MEASURED, TARGET, ERROR, "tab:green", "tab:brown", "black")
 
 
 @styled
@@ -109,7 +123,9 @@ def figure_10(tests: dict[str, Stepped]) -> Figure:
     figure = new_figure(13, 5.5)
     panels = figure.subplots(2, 3, sharex=True)
     model = performance(*models(), LINES)
-    bode(panels[:, 0], LINES, model.ideal, color=QUIET, label="P_id, model of the continuous drive")
+    bode(panels[:, 0], LINES, model.ideal, color=QUIET, label="P_id, continuous drive")
+    sampled = performance(*sampled_models(), LINES)
+    bode(panels[:, 0], LINES, sampled.ideal, color=QUIET, linestyle="--", label="P_id, sampled drive")
     for (name, test), colour in list(zip(tests.items(), COLOURS, strict=True))[3:]:
         mark = {"marker": "o" if name == TUNED else "s", "markersize": 4, "linestyle": "none"}
         bode(panels[:, 0], test.frequency_hz, test.compensator, color=colour, label=name, **mark)
@@ -127,8 +143,8 @@ def figure_10(tests: dict[str, Stepped]) -> Figure:
     panels[0, 1].set_title("(b) D_a/D_n, k_n = 8000 N/m, c_n = 800 N s/m")
     panels[0, 2].set(title="errors of D_a/D_n", ylabel="amplitude [%]", yscale="log", ylim=(1e-3, 2e3))
     panels[1, 2].set(ylabel="phase [°]", xlabel="frequency [Hz]", yscale="log", ylim=(1e-3, 1e2))
-    for axes in panels[0, :2]:
-        axes.legend(fontsize=7)
+    for axes, place in zip(panels[0, :2], ("lower right", "upper left"), strict=True):
+        axes.legend(fontsize=6, loc=place)
     return figure
 
 
@@ -153,7 +169,7 @@ def figure_11(tests: dict[str, Stepped]) -> Figure:
             label=name,
         )
     panels[0].set(title="The device as the wing feels it", ylabel="gain [mm/N]")
-    panels[0].legend(fontsize=7.5)
+    panels[0].legend(fontsize=7, loc="lower left")
     return figure
 
 
@@ -176,19 +192,18 @@ def figure_12() -> Figure:
     return figure
 
 
-def main(folder: Path, readme: bool = False) -> None:
-    tests = {
+def rehearsals() -> dict[str, Stepped]:
+    """The stepped gusts."""
+    return {
         "no compensation": stepped("stepped_bare"),
         "table": stepped("stepped_narrow"),
         "broad band": stepped("stepped_broad"),
         "table, sampled drive": stepped("stepped_sampled"),
     }
-    tuning = tuned_on_the_rig(tests["table, sampled drive"])
-    with tempfile.TemporaryDirectory() as place:
-        airspeed = rehearsed(with_airspeed(halfreal.load(HERE / "stepped_bare.toml"), Path(place), LIFT, RISE))
-    rows = all_rows(tests, tuning, airspeed)
-    print("\n".join(rows))
-    tests[TUNED] = tuning[1]
+
+
+def draw(folder: Path, tests: dict[str, Stepped], tuning: Sequence[Stepped], airspeed: halfreal.Run) -> None:
+    tests = tests | {UNTUNED: tuning[0], TUNED: tuning[2]}
     figures = {
         "figure_3_devices": figure_3(),
         "figure_4_ideal_compensator": figure_4(),
@@ -202,12 +217,13 @@ def main(folder: Path, readme: bool = False) -> None:
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=130)
         print(folder / f"{name}.png")
-    if readme:
-        into_readme(rows)
+
+
+def main(folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        airspeed = rehearsed(with_airspeed(halfreal.load(HERE / "stepped_bare.toml"), Path(place), LIFT, RISE))
+    draw(folder, rehearsals(), tuned_on_the_rig(), airspeed)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--readme"]:
-        main(HERE / "images", readme=True)
-    else:
-        main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))

@@ -7,6 +7,7 @@ are phasors at the frequency of the gusts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,15 @@ import halfreal
 from halfreal.contracts import Device
 from halfreal.models import polynomials
 from halfreal.runs import LoopStability, linearised
-from halfreal.stability import Follower
+from halfreal.stability import Follower, Following
+from halfreal.studies import SHAKER_RANGES, CompensatorBands, compensator_bands
 
 HERE = Path(__file__).parent
 SETTLED = 0.5
 """Part of a dwell after which the response is steady."""
+LINES = np.linspace(0.25, 15.0, 119)
+LIFT, RISE = 40.0, 20.0
+"""Of the wing at full airspeed [N], and how long the airspeed rises [s]: ours."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +83,30 @@ def measured(definition: halfreal.Definition) -> Stepped:
     return Stepped(np.asarray(gusts.frequencies), actuator, device, command, -resisting, true, run)
 
 
-def tuned_on_the_rig(first: Stepped) -> tuple[Stepped, Stepped, Stepped]:
-    """The table of the sampled drive corrected by its record, by two records, and that again with other noise."""
-    definition = halfreal.load(HERE / "stepped_sampled.toml")
+def on_the_rig(definition: halfreal.Definition, seed: int = 1) -> Stepped:
+    """A test whose model is that of a continuous drive, on the rig, whose drive is sampled: the model does not know."""
+    rig = halfreal.load(HERE / "stepped_sampled.toml").rig
+    known = definition.coupling.with_model_data(definition)
+    return measured(definition.with_values({"timing.seed": seed}).model_copy(update={"rig": rig, "coupling": known}))
+
+
+def tuned_on_the_rig() -> tuple[Stepped, Stepped, Stepped, Stepped]:
+    """The table of the continuous model on the sampled drive; corrected by its record, by two records, and that again
+    with other noise."""
+    definition = halfreal.load(HERE / "stepped_narrow.toml")
+    first = on_the_rig(definition)
     once = halfreal.tune_from_runs(definition, [first.run]).best
     assert once is not None
-    second = measured(once)
+    second = on_the_rig(once)
     twice = halfreal.tune_from_runs(once, [first.run, second.run]).best
     assert twice is not None
-    return second, measured(twice), measured(twice.with_values({"timing.seed": 2}))
+    return first, second, on_the_rig(twice), on_the_rig(twice, seed=2)
+
+
+def sampled_models() -> tuple[Following, Device]:
+    """The same with the drive as it is sampled, and the device as it is integrated."""
+    test = halfreal.load(HERE / "stepped_sampled.toml")
+    return test.rig.follower(test.timing.step), test.virtual.device(test.timing.step)
 
 
 def models(stiffness: float = 8000.0, damping: float = 800.0) -> tuple[Follower, Device]:
@@ -124,3 +144,16 @@ def with_airspeed(definition: halfreal.Definition, folder: Path, lift: float, ri
 def rehearsed(definition: halfreal.Definition) -> halfreal.Run:
     """Without the margins, which take longer than the test."""
     return halfreal.rehearse(definition, stability=LoopStability(linearised(definition), None, None, ()))
+
+
+@cache
+def bands(factor: float, rig: str = "nominal") -> CompensatorBands:
+    """Of an uncertain shaker, each range so many times the printed one."""
+    nominal = halfreal.load(HERE / "stepped_bare.toml").rig
+    ranges = {name: factor * part for name, part in SHAKER_RANGES.items()}
+    return compensator_bands(nominal.shaker, nominal.drive, models()[1], LINES, ranges=ranges, rig=rig)  # type: ignore[arg-type]
+
+
+def errors(ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Amplitude error, and phase error [deg]."""
+    return np.abs(np.abs(ratio) - 1.0), np.abs(np.degrees(np.angle(ratio)))

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from contracts.native import COMPILER, an_fmu, of_functions
 from examples.wallace2005 import GALLERY
 from halfreal.definition.definition import Definition
 from halfreal.definition.kinds import CONTRACTS, kinds
@@ -55,12 +56,31 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
     ("link", "shared memory"): {"name": f"contract-test-{os.getpid()}"},
 }
 """Settings of kinds that no definition of the gallery has, and of links, whose ends are opened here."""
+if COMPILER is not None:
+    EXAMPLES |= {
+        ("virtual", "library"): {
+            "function": f"{of_functions()}:virtual_device",
+            "parameters": {"k": 2e3, "c": 50.0},
+            "state": {"d": 0.0},
+        },
+        ("coupling", "library"): {"function": f"{of_functions()}:coupling"},
+        ("rig", "library"): {"function": f"{of_functions()}:rig", "parameters": {"k": 2250.0}},
+        ("virtual", "fmu"): {"fmu": str(an_fmu()), "inputs": {"force": "force"}, "outputs": {"displacement": "x"}},
+        ("coupling", "fmu"): {"fmu": str(an_fmu()), "inputs": {"force": "force"}, "outputs": {"command": "x"}},
+        ("rig", "fmu"): {
+            "fmu": str(an_fmu("rig")),
+            "inputs": {"command": "excitation"},
+            "outputs": {"displacement": "x", "force": "v"},
+        },
+    }
 SLOW = {"automatic", "six_axes"}
 """Definitions of the gallery that are taken last: what they leave out takes long to be chosen, or to be compiled."""
-UNEXCITED = {("virtual", "state space"), ("virtual", "user")}
+UNEXCITED = {("virtual", "state space"), ("virtual", "user"), ("virtual", "library"), ("virtual", "fmu")}
 """Kinds that the support of BASE cannot excite."""
 
-EVERY = [(family, kind) for family in CONTRACTS for kind in kinds(family)]
+NATIVE = {"library", "fmu"}
+"""Kinds that need a C compiler here."""
+EVERY = [(family, kind) for family in CONTRACTS for kind in kinds(family) if COMPILER is not None or kind not in NATIVE]
 
 
 def file_of(family: str, kind: str) -> Path | None:

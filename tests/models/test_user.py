@@ -8,7 +8,7 @@ from halfreal.errors import HalfrealError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.user import UserFunctionError, load_function, try_out
-from halfreal.models.structures.user import UserModel
+from halfreal.models.structures.programmed import UserModel
 from models import loops
 
 SPRING_DAMPER = '''

@@ -6,12 +6,16 @@ from pydantic import ValidationError
 from scipy.signal import lsim
 
 import halfreal
+from halfreal.contracts.context import AT_REST
 from halfreal.contracts.state_space import StateSpace
 from halfreal.kernels.loop import Loop
-from halfreal.models.excitations import Step, silence
+from halfreal.models.excitations import Sine, Step, silence
 from halfreal.models.shaker import Drive, Shaker, polynomials, responses
 from halfreal.rigs.electrodynamic import Electrodynamic
+from halfreal.runs.loop_stability import cut_loop, loop_stability
+from halfreal.runs.rig_alone import rig_fault
 from halfreal.stability.ideal_compensator import follower_of
+from halfreal.stability.open_loop import answer
 from rigs.wing import DRIVE, SHAKER, STEP, definition, gusts
 
 SAMPLED = {**DRIVE, "position_rate": 1000.0, "force_rate": 10000.0}
@@ -85,6 +89,95 @@ def test_a_sampled_drive_comes_to_the_continuous_one_with_its_rates():
     assert errors[1] < 0.4 * errors[0]
 
 
+RATES = [  # position and force rate [Hz], steps of the rig in a tick, and ticks of the common period
+    (1000.0, 10000.0, 5, 4),
+    (1500.0, 3000.0, 3, 8),  # the position loop looks at every 8/3 of a tick
+    (8000.0, 40000.0, 10, 1),
+]
+UNLOADED = {"mass": [[0.0]], "stiffness": [[0.0]]}
+
+
+def sampled(position, force, substeps, **rig):
+    drive = {**DRIVE, "position_rate": position, "force_rate": force}
+    return definition(rig={"drive": drive, "substeps": substeps, **rig})
+
+
+def steady(test, hz, command=None, force=None):
+    """Fourier coefficients of command, displacement and force on the armature in the steady state, by running it."""
+    asked = Sine(displacement=command, frequency=hz).block("command") if command else silence("command", "m")
+    pushed = silence("excitation.specimen", "N")
+    pushed = Sine(force=force, frequency=hz).block("excitation.specimen") if force else pushed
+    inner = [pushed, test.rig.block(("command",), STEP, np.zeros(1), ideal=False)]
+    loop = Loop([asked], inner, dt=STEP, substeps=test.rig.substeps)
+    loop.run(160_000)
+    log = loop.run(8000, record=["command", "rig.displacement", "rig.force"]).log
+    turning = np.exp(-2j * np.pi * hz * log[:, 0])
+    return tuple(2.0 * np.mean(log[:, i] * turning) for i in (1, 2, 3))
+
+
+@pytest.mark.parametrize(("position", "force", "substeps", "ticks"), RATES)
+@pytest.mark.parametrize("hz", [5.0, 15.0, 40.0])
+def test_a_sampled_drive_follows_as_its_responses_tell(position, force, substeps, ticks, hz):
+    test = sampled(position, force, substeps, specimen=UNLOADED)
+    omega, h = 2 * np.pi * hz, STEP / substeps
+    (by_command,), (by_force,) = test.rig.follower(STEP).responses(np.array([omega]))
+    command, moved, _ = steady(test, hz, command=1e-3)
+    assert by_command == pytest.approx(moved / command, rel=1e-9)
+    # the force of an excitation is that of the end of a step, held over it
+    held = np.exp(0.5j * omega * h) * np.sinc(omega * h / (2 * np.pi))
+    assert by_force == pytest.approx(steady(test, hz, force=1.0)[1] / (-1j * held), rel=1e-7)
+
+
+@pytest.mark.parametrize("hz", [5.0, 15.0])
+def test_the_responses_of_a_sampled_drive_hold_whatever_the_specimen_is(hz):
+    test = sampled(*RATES[0][:3])
+    (by_command,), (by_force,) = test.rig.follower(STEP).responses(np.array([2 * np.pi * hz]))
+    command, moved, resisting = steady(test, hz, command=1e-3)
+    # what the wing's force has at 1 kHz and above is left out
+    assert by_command * command - by_force * resisting == pytest.approx(moved, rel=5e-6)
+
+
+@pytest.mark.parametrize(("position", "force", "substeps", "ticks"), RATES)
+def test_the_response_of_a_loop_with_a_sampled_drive_is_that_of_its_motion(position, force, substeps, ticks):
+    test, hz = sampled(position, force, substeps), 12.0
+    loop = cut_loop(test)
+    assert loop.period == ticks
+    omega = 2 * np.pi * hz
+    found = answer(loop, ["measured.displacement"]).response(omega)[0, 0, 0] * np.exp(-1j * omega * STEP)
+    command, moved, _ = steady(test, hz, command=1e-3)
+    assert found == pytest.approx(moved / command, rel=1e-8)
+
+
+def test_a_loop_with_a_sampled_drive_is_judged_as_it_is_sampled():
+    soft = {"virtual": {"kind": "spring-damper", "stiffness": 3000.0, "damping": 60.0}}
+    drive = {**DRIVE, "position_rate": 500.0, "force_rate": 4000.0}
+    slow, continuous = (loop_stability(definition(**soft, rig={"drive": one})) for one in (drive, DRIVE))
+    assert slow.linearisation.period == 8
+    assert "judged as it is sampled" in slow.caveats[0] and not continuous.caveats
+    # a quarter of the delay and 3 dB that a continuous drive would leave are not there
+    assert slow.margin.critical_delay < 0.8 * continuous.margin.critical_delay
+    assert slow.margin.gain_margin_db < continuous.margin.gain_margin_db - 2.0
+
+
+@pytest.mark.parametrize(("rate", "stable"), [(500.0, True), (200.0, False)])
+def test_a_drive_that_is_too_slow_is_unstable_on_its_own(rate, stable):
+    test = definition(rig={"drive": {**DRIVE, "position_rate": rate, "force_rate": 4000.0}})
+    loop = halfreal.build(test, AT_REST)
+    assert (rig_fault(test, loop) is None) == stable
+    log = on_command(test, Step(displacement=1e-3)).run(16000, record=["rig.displacement"]).log[:, 1]
+    assert (np.ptp(log[-2000:]) < np.ptp(log[4000:6000])) == stable
+
+
+def test_the_loops_of_a_drive_act_together_at_time_zero_wherever_a_test_begins():
+    test, late = sampled(*RATES[0][:3]), Step(displacement=1e-3)
+    inner = [silence("excitation.specimen", "N"), test.rig.block(("command",), STEP, np.zeros(1), ideal=False)]
+    logs = []
+    for start in (0, -3):
+        loop = Loop([late.block("command")], inner, dt=STEP, substeps=5, start=start)
+        logs.append(loop.run(400 - start, record=["rig.displacement"]).log[-360:, 1])
+    np.testing.assert_array_equal(*logs)
+
+
 @pytest.mark.parametrize("sampled", [False, True])
 def test_no_more_current_is_asked_for_than_the_limit(sampled):
     drive = {**(SAMPLED if sampled else DRIVE), "current_limit": 3.0}
@@ -120,6 +213,10 @@ def test_a_test_may_begin_away_from_rest(sampled):
     [
         ({"rig": {"drive": {**DRIVE, "position_rate": 1000.0}}}, "both loops or in none"),
         ({"rig": {"drive": SAMPLED}}, "no whole number of the rig's own steps"),
+        (
+            {"rig": {"drive": {**DRIVE, "position_rate": 1e6 / 250.25, "force_rate": 4e6}, "substeps": 1000}},
+            "act alike only every 1001 ticks",
+        ),
         ({"rig": {"specimen": {"mass": [[1.0, 0], [0, 0]], "stiffness": [[1.0, 0], [0, 1.0]]}}}, "has no mass"),
         ({"rig": {"specimen": {"mass": [[1.0]], "stiffness": [[1.0]], "interface": 2}}}, "count from 1"),
     ],

@@ -47,5 +47,6 @@ def examples(
     target = to / name
     if target.exists():
         stop(f"'{target}' exists; choose another folder with --to, or remove it first")
-    shutil.copytree(found[name], target, ignore=shutil.ignore_patterns("__pycache__", "results"))
+    of_the_gallery = shutil.ignore_patterns("__pycache__", "results", "readme_numbers.py", "numbers.json")
+    shutil.copytree(found[name], target, ignore=of_the_gallery)
     typer.echo(f"copied to {target}; next: see {target / 'README.md'}")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..models.shaker import Shaker
     from ..rigs.sensors import Sensors
     from ..rigs.shaking_table import ShakingTable
-    from ..stability.ideal_compensator import Follower
+    from ..stability.ideal_compensator import Following
     from ..studies.check.examined import Examined
     from .virtual import Virtual
 
@@ -166,8 +166,8 @@ class Rig(Settings):
         """
         return None
 
-    def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
-        """Its actuator as ratios of polynomials, with the hold of the command; ``shaker`` in place of its own."""
+    def follower(self, step: float, shaker: Shaker | None = None) -> Following:
+        """Its actuator by its responses, with the hold of the command; ``shaker`` in place of its own."""
         self.check_shaker(shaker)
         raise HalfrealError(
             f"the actuator of a rig of kind '{self.kind}' has no model here; give the coupling's table or weights "

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..kernels.block import Value
+from ..kernels.block import Block, Channel, Value
 from ..kernels.restoring import PARAMETERS, initial_stiffness, permanent_set, restoring_force
 from . import massless
 
@@ -128,3 +129,20 @@ class Method:
     frozen: tuple[str, ...] = ()
     faults: Mapping[int, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
+    keeps: Any = None
+    """What must live as long as the block, such as an opened library."""
+
+    def block(self, name: str, inputs: tuple[str, ...], outputs: tuple[Channel, ...]) -> Block:
+        """A block that does nothing else."""
+        return Block(
+            name=name,
+            step=self.step,
+            inputs=inputs,
+            outputs=outputs,
+            parameters=self.parameters,
+            state=self.state,
+            frozen=self.frozen,
+            faults=self.faults,
+            references=self.references,
+            keeps=self.keeps,
+        )

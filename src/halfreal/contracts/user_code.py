@@ -1,7 +1,8 @@
-"""A function in a user's file: the base of everything that users write, whatever part of a test it is."""
+"""What users bring besides the definition's text, and is run: functions in files of theirs, compiled libraries."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -9,10 +10,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema, field_validator
 
+from ..kernels.block import Block
 from ..kernels.closed_over import closed_over
-from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split
+from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_out
 from ..kernels.user_import import import_file
 from ..settings import Settings, fault, folder, shown, stored
+from .system import Method
 
 
 def _field(value: Any) -> float | np.ndarray:
@@ -36,7 +39,44 @@ FieldValue = Annotated[
 ]
 
 
-class UserCode(Settings):
+def fields_of_the_state(frozen: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    """Fields that are frozen, if the state has them all."""
+    for name in frozen:
+        if "state" in info.data and name not in info.data["state"]:
+            raise fault(f"'{name}' is no field of the state, which has {', '.join(info.data['state']) or 'none'}")
+    return frozen
+
+
+class ForeignCode(Settings):
+    """Whatever is run and does not stand in the definition itself."""
+
+    @property
+    def file(self) -> Path:
+        """The file that the definition names."""
+        raise NotImplementedError
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of all that it is made of, by file."""
+        return {str(self.file): hashlib.sha256(self.file.read_bytes()).hexdigest() if self.file.exists() else ""}
+
+
+class Programmed(ForeignCode):
+    """Code that a block is made of."""
+
+    foreign: ClassVar[str]
+    """What it is, for people."""
+
+    def method(self, dt: float) -> Method:
+        """Its compiled function, parameters and state, for a block that is called every ``dt`` seconds."""
+        raise NotImplementedError
+
+    def tried(self, block: Block) -> Block:
+        """The block, after a trial outside of any loop."""
+        try_out(block)
+        return block
+
+
+class UserCode(ForeignCode):
     """A function in a user's file, and the numbers it is given."""
 
     arguments: ClassVar[tuple[str, ...]]
@@ -57,6 +97,10 @@ class UserCode(Settings):
             raise fault(str(error)) from error
         return f"{path}:{name}"
 
+    @property
+    def file(self) -> Path:
+        return Path(split(self.function)[0])
+
     def load(self) -> Callable[..., Any]:
         """The function itself: from here on the user's file is run."""
         file, name = split(self.function)
@@ -68,9 +112,10 @@ class UserCode(Settings):
         return import_file(Path(split(self.function)[0])).hashes()
 
 
-class UserFunction(UserCode):
+class UserFunction(UserCode, Programmed):
     """A user's function as a block: the base of user-written models, couplings, specimens and rigs."""
 
+    foreign = "a user's function"
     arguments = ARGUMENTS
     state: dict[FieldName, FieldValue] = Field(default_factory=dict)
     frozen: tuple[str, ...] = ()
@@ -79,10 +124,10 @@ class UserFunction(UserCode):
     @field_validator("frozen")
     @classmethod
     def _fields_of_the_state(cls, frozen: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        for name in frozen:
-            if "state" in info.data and name not in info.data["state"]:
-                raise fault(f"'{name}' is no field of the state, which has {', '.join(info.data['state']) or 'none'}")
-        return frozen
+        return fields_of_the_state(frozen, info)
+
+    def method(self, dt: float) -> Method:
+        return Method(self.load(), {"dt": dt, **self.parameters}, self.state, self.frozen)
 
     def hashes(self) -> dict[str, str]:
         """Also of the constants that go into compiled code, which need not come from files."""

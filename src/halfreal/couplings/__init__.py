@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from .model_inverse import ModelInverse as ModelInverse
     from .narrow_band_table import NarrowBandTable as NarrowBandTable
     from .narrow_band_table import Tracking as Tracking
+    from .programmed import FmuCoupling as FmuCoupling
+    from .programmed import LibraryCoupling as LibraryCoupling
+    from .programmed import UserCoupling as UserCoupling
     from .start_up import Measured as Measured
     from .start_up import Model as Model
     from .transfer_function import Lead as Lead
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
     from .transfer_function import Roots as Roots
     from .transfer_function import Section as Section
     from .transfer_function import Sections as Sections
-    from .user import UserCoupling as UserCoupling
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
@@ -65,6 +67,6 @@ else:
             "narrow_band_table": "NarrowBandTable Tracking",
             "start_up": "Measured Model",
             "transfer_function": "Lead Pi Polynomials Roots Section Sections",
-            "user": "UserCoupling",
+            "programmed": "FmuCoupling LibraryCoupling UserCoupling",
         },
     )

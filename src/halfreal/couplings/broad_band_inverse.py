@@ -40,7 +40,7 @@ from ..kernels.block import Block, channels
 from ..kernels.history import push
 from ..models.shaker import Shaker
 from ..settings import Number, Vector, fault
-from ..stability.ideal_compensator import Follower, ideal_response
+from ..stability.ideal_compensator import Following, ideal_response
 from .narrow_band_table import mean_response
 from .plain import PlainCoupling
 
@@ -126,7 +126,7 @@ class BroadBandInverse(PlainCoupling):
         step = test.timing.step
         return self.with_table(test.rig.follower(step, self.shaker), test.virtual.device(step), step)
 
-    def with_table(self, actuator: Follower, device: Device, dt: float) -> Self:
+    def with_table(self, actuator: Following, device: Device, dt: float) -> Self:
         """With the weights for this actuator and device, the delays of the sampled loop in them."""
         if told := self._not_shown(dt):
             raise HalfrealError(f"coupling.highest: {told}")

@@ -42,7 +42,7 @@ from ..kernels.history import push
 from ..kernels.linear import copy_to, multiply_add
 from ..models.shaker import Shaker
 from ..settings import Number, Settings, Vector, fault
-from ..stability.ideal_compensator import Follower, ideal_response
+from ..stability.ideal_compensator import Following, ideal_response
 from .derivative_filter import derivative_filter
 from .forward_prediction import MOST_POINTS, coefficient_map, weights
 from .plain import PlainCoupling, measured
@@ -216,7 +216,7 @@ class NarrowBandTable(PlainCoupling):
         step = test.timing.step
         return self.with_table(test.rig.follower(step, self.shaker), test.virtual.device(step), step)
 
-    def with_table(self, actuator: Follower, device: Device, dt: float) -> Self:
+    def with_table(self, actuator: Following, device: Device, dt: float) -> Self:
         """With the table of P_id: ``actuator`` and ``device`` with the delays of the sampled loop in them."""
         lines = self.lines
         omega = 2 * np.pi * lines

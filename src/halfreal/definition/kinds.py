@@ -47,7 +47,9 @@ OWN = {
         "models.structures.beam:Beam",
         "models.structures.spring_damper:SpringDamper",
         "models.structures.state_space:StateSpaceModel",
-        "models.structures.user:UserModel",
+        "models.structures.programmed:UserModel",
+        "models.structures.programmed:LibraryModel",
+        "models.structures.programmed:FmuModel",
     ),
     "excitation": (
         "models.excitations.sine:Sine",
@@ -75,7 +77,9 @@ OWN = {
         "couplings.adaptive_time_series:AdaptiveTimeSeries",
         "couplings.harmonic.lms:HarmonicLms",
         "couplings.harmonic.rls:HarmonicRls",
-        "couplings.user:UserCoupling",
+        "couplings.programmed:UserCoupling",
+        "couplings.programmed:LibraryCoupling",
+        "couplings.programmed:FmuCoupling",
     ),
     "rig": (
         "rigs.simulated:SimulatedRig",
@@ -85,7 +89,9 @@ OWN = {
         "rigs.electrodynamic:Electrodynamic",
         "rigs.shaking_table:ShakingTable",
         "rigs.assembled:AssembledRig",
-        "rigs.user:UserRig",
+        "rigs.programmed:UserRig",
+        "rigs.programmed:LibraryRig",
+        "rigs.programmed:FmuRig",
     ),
     "link": (
         "links.udp:Udp",

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..kernels.user import split
 from ..models.remembered import parts, remembered, user_code
 from .definition import Definition
 
-__all__ = ["changed", "parts", "remembered", "user_code", "user_files"]
+__all__ = ["changed", "files_run", "parts", "remembered", "user_code", "user_files"]
 
 
 def user_files(definition: Definition) -> tuple[str, ...]:
     """The files that a definition names for it."""
-    return tuple(split(part.function)[0] for part in parts(definition))
+    return tuple(str(part.file) for part in parts(definition))
+
+
+def files_run(definition: Definition) -> dict[str, str]:
+    """SHA-256 of each of the user's files that a test runs, by its name: for the record."""
+    return {Path(name).name: digest for name, digest in user_code(definition).items() if ":" not in Path(name).name}
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:

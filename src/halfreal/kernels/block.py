@@ -12,6 +12,8 @@ Contract for implementers
    step are parameters.  Users' functions are checked (``kernels/checked.py``) and may take constants from around them.
 5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
    loop's poles.
+   A block that acts at a slower rate of its own says after how many calls it acts alike again (``repeats``): the
+   loop is then linearised over the period of all its blocks.
 6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.
 """
 
@@ -78,11 +80,17 @@ class Block:
     """Frozen fields that are hysteretic memory: held at rest, but part of the dynamics of a loop in motion."""
     held: str = ""
     """What it means for people that the frozen fields are held: the caveat of a linearisation."""
+    repeats: int = 1
+    """Calls after which it acts alike again; more than one if it has a slower rate of its own."""
     faults: Mapping[int, str] = field(default_factory=dict)
     watched: tuple[str, ...] = ()
     """Output channels whose every change becomes an event in the record."""
     initial: tuple[float, ...] = ()
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
+    stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)
+    """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
+    keeps: Any = field(default=None, compare=False, repr=False)
+    """What must live as long as the block, such as an opened library whose functions it calls."""
     references: tuple[str, ...] = ()
     """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
 

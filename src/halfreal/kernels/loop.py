@@ -6,6 +6,7 @@ there to the same bits, change one entry and you have a perturbation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -262,6 +263,11 @@ class Loop:
                 found[1000 * (row + 1) + code] = f"block '{block.name}': {text}"
         return found
 
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """Blocks that keep a state to themselves: the loop cannot be set back to where it was."""
+        return tuple(block.name for block in self.blocks if block.stand_in is not None)
+
     def dynamic_indices(self) -> np.ndarray:
         """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.
 
@@ -287,6 +293,13 @@ class Loop:
         """Entries of ``vector`` that are hysteretic memory: held in a linearisation at rest, moving otherwise."""
         found = [self.state_indices(block.name, name) for block in self.blocks for name in block.memory]
         return np.concatenate([np.zeros(0, dtype=int), *found])
+
+    @property
+    def period(self) -> int:
+        """Ticks after which all blocks act alike again: more than one if a block has a slower rate of its own."""
+        first, last = int(self._groups[0]), int(self._groups[0] + self._groups[1])
+        calls = [self.substeps if first <= row < last else 1 for row in range(len(self.blocks))]
+        return math.lcm(*(b.repeats // math.gcd(b.repeats, n) for b, n in zip(self.blocks, calls, strict=True)))
 
     # --- driving ----------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..definition.definition import Definition
 from ..definition.load import to_toml
+from ..definition.user_code import files_run
 from ..kernels.block import Channel
 from ..kernels.control import ENDED, RECORDER_ERROR
 from ..records import live_file, recorder, rescue
@@ -72,6 +73,7 @@ class RigRecord(Record):
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             interface=definition.interface,
             versions=versions(),
+            code=files_run(definition),
             host=host(),
             rig=self._rig,
             about=definition.record.about(),

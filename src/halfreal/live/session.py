@@ -23,7 +23,7 @@ from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS, also_said
-from ..definition.user_code import changed, user_code
+from ..definition.user_code import changed, files_run, user_code
 from ..identification.specimen_met import specimen_met
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, RELEASES, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
@@ -289,6 +289,7 @@ class Session(SlowOperator):
             limits_used={},
             references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
             versions=versions(),
+            code=files_run(self.definition),
             host=host(),
             rig=self._rig(),
             about=self._about,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .force_control.index_one import IndexOne as IndexOne
     from .force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha as IndexOneGeneralizedAlpha
     from .force_control.stiffness_estimate import Estimate as Estimate
+    from .sampled_drive import SampledFollower as SampledFollower
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
     from .schemes.exact import discretise as discretise
@@ -79,6 +80,9 @@ if TYPE_CHECKING:
     from .structures.modal import Modes as Modes
     from .structures.partition import Partition as Partition
     from .structures.partition import Removed as Removed
+    from .structures.programmed import FmuModel as FmuModel
+    from .structures.programmed import LibraryModel as LibraryModel
+    from .structures.programmed import UserModel as UserModel
     from .structures.restoring import BilinearLaw as BilinearLaw
     from .structures.restoring import BoucWenLaw as BoucWenLaw
     from .structures.restoring import CubicLaw as CubicLaw
@@ -92,7 +96,6 @@ if TYPE_CHECKING:
     from .structures.substructure import Substructure as Substructure
     from .structures.substructure import SubstructureError as SubstructureError
     from .structures.substructure import couple as couple
-    from .structures.user import UserModel as UserModel
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
@@ -104,6 +107,7 @@ else:
             "force_control.index_one": "IndexOne",
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
+            "sampled_drive": "SampledFollower",
             "schemes.central_difference": "CentralDifference",
             "schemes.exact": "Exact discretise exact_method exact_step",
             "schemes.explicit_newmark": "ExplicitNewmark",
@@ -131,6 +135,6 @@ else:
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",
             "structures.substructure": "Substructure SubstructureError couple",
-            "structures.user": "UserModel",
+            "structures.programmed": "FmuModel LibraryModel UserModel",
         },
     )

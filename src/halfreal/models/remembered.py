@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from ..contracts.user_code import UserCode
+from ..contracts.user_code import ForeignCode
 from ..settings import Settings
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def parts(definition: Definition) -> list[UserCode]:
+def parts(definition: Definition) -> list[ForeignCode]:
     """What of a definition is the user's code, wherever it stands."""
     return list(_within(definition))
 
 
-def _within(part: Settings) -> Iterator[UserCode]:
-    if isinstance(part, UserCode):
+def _within(part: Settings) -> Iterator[ForeignCode]:
+    if isinstance(part, ForeignCode):
         yield part
     for name in type(part).model_fields:
         value = getattr(part, name)

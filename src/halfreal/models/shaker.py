@@ -95,7 +95,10 @@ def polynomials(shaker: Any, drive: Any) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def responses(shaker: Any, drive: Drive, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """n_c/Δ and n_f/Δ at ω [rad/s]; the shaker's numbers may be columns of samples, (samples, 1)."""
+    """n_c/Δ and n_f/Δ at ω [rad/s] of a continuous drive; the shaker's numbers may be columns of samples, (samples, 1).
+
+    A sampled drive has its own, ``sampled_drive.py``; here its rates are left out.
+    """
     s = 1j * np.asarray(omega)
     k = shaker.motor_constant
     a_m = shaker.mass * s**2 + shaker.damping * s + shaker.stiffness

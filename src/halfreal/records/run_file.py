@@ -16,6 +16,7 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
     /rig                  likewise: nature ("simulated", "real" or "unknown"), name and address of the rig
+    /code                 likewise: SHA-256 of each file of the user's that was run
     /about                likewise, where they were given: operator, specimen, calibration, notes
     /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes
     /after/accepted       once a run has been judged, JSON: word ("ACCEPTED" or "NOT ACCEPTED"), reasons
@@ -70,7 +71,7 @@ FORMAT_VERSION = 2
 
 SPECIMEN, ACCEPTED = "after/specimen_met", "after/accepted"
 """What is found out after a run."""
-FACTS = ("versions", "host", "rig", "about")
+FACTS = ("versions", "host", "rig", "code", "about")
 """Groups of texts."""
 
 
@@ -330,6 +331,7 @@ def _read(file: Any, rows: int | None = None) -> Run:
         versions=_facts(file, "versions"),
         host=_facts(file, "host"),
         rig=_facts(file, "rig"),
+        code=_facts(file, "code"),
         about=_facts(file, "about"),
         specimen_met=after_run.specimen(file[SPECIMEN].asstr()[()]) if SPECIMEN in file else None,
         accepted=after_run.judgement(file[ACCEPTED].asstr()[()]) if ACCEPTED in file else None,

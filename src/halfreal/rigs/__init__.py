@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from .interface_geometry import motion_from_sensors as motion_from_sensors
     from .kinematics import Kinematics as Kinematics
     from .peak_filter import PeakFilter as PeakFilter
+    from .programmed import FmuRig as FmuRig
+    from .programmed import FmuSpecimen as FmuSpecimen
+    from .programmed import LibraryRig as LibraryRig
+    from .programmed import LibrarySpecimen as LibrarySpecimen
+    from .programmed import UserRig as UserRig
+    from .programmed import UserSpecimen as UserSpecimen
     from .sensors import DisplacementSensor as DisplacementSensor
     from .sensors import ForceSensor as ForceSensor
     from .sensors import MomentSensor as MomentSensor
@@ -45,8 +51,6 @@ if TYPE_CHECKING:
     from .table_tuning import tune_controller as tune_controller
     from .transfer_system import TransferSystem as TransferSystem
     from .transfer_system import rigid_body_mass as rigid_body_mass
-    from .user import UserRig as UserRig
-    from .user import UserSpecimen as UserSpecimen
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
@@ -71,6 +75,6 @@ else:
             "table_parts": "MAVIS ForcePlate Pid Platform TableActuator Valves",
             "table_tuning": "axis_response tune_controller",
             "transfer_system": "TransferSystem rigid_body_mass",
-            "user": "UserRig UserSpecimen",
+            "programmed": "FmuRig FmuSpecimen LibraryRig LibrarySpecimen UserRig UserSpecimen",
         },
     )

@@ -8,11 +8,13 @@ from pydantic import Field
 
 from ..settings import default_kind
 from .flexible_specimen import FlexibleSpecimen
+from .programmed import FmuSpecimen, LibrarySpecimen, UserSpecimen
 from .specimen import Specimen
-from .user import UserSpecimen
 
 AnySpecimen = Annotated[
-    Specimen | FlexibleSpecimen | UserSpecimen, Field(discriminator="kind"), default_kind("specimen")
+    Specimen | FlexibleSpecimen | UserSpecimen | LibrarySpecimen | FmuSpecimen,
+    Field(discriminator="kind"),
+    default_kind("specimen"),
 ]
 MatrixSpecimen = Annotated[Specimen | FlexibleSpecimen, Field(discriminator="kind"), default_kind("specimen")]
 """One with matrices."""

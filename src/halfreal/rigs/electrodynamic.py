@@ -11,9 +11,9 @@ the drive's filters e, g and integrators p, r::
 
 The command D_c is held over the step.  A continuous drive is integrated exactly for it (C. F. Van Loan, IEEE Trans.
 Autom. Control 23 (1978) 395–404); where the mean force asked for in a step, F_c, exceeds k_I times the current limit,
-the step is taken with that force instead, and the position loop's integrator stands still.  A sampled drive updates its
-loops at their rates by backward differences, its voltage being held in between; its loop is judged (linearised) as if
-the drive were continuous.
+the step is taken with that force instead, and the position loop's integrator stands still.  A sampled drive
+(``halfreal.models.sampled_drive``) updates its loops at their rates by backward differences, its voltage being held in
+between; its clock is that of the test, and its loops act together at time 0.
 
 f is positive when the specimen resists a positive displacement: f = −f_m of the paper.
 """
@@ -32,14 +32,18 @@ from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, stored
+from ..models.sampled_drive import Rates, SampledFollower, rates_of
 from ..models.schemes.exact import discretise
 from ..models.shaker import Drive, Shaker, polynomials
 from ..settings import fault
-from ..stability.ideal_compensator import Follower
+from ..stability.ideal_compensator import Follower, Following
 from .held_structure import HeldStructure
 from .sensors import Sensors
 from .specimen import EXCITATION, excitation_block
 from .with_sensors import SensedRig
+
+MOST_TICKS = 1000
+"""Of the period that a sampled drive and the ticks of a test have together."""
 
 
 def continuous_drive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -62,6 +66,8 @@ def continuous_drive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 def sampled_drive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    if s.count < 0.0:  # wherever a test begins, its loops act together at time 0
+        s.count = float((round(t / p.step) - 1) % int(p.cycle))
     place, current = s.x[int(p.interface)], s.x[s.x.size - 1]
     if int(s.count) % int(p.position_every) == 0:
         w, period = p.position[3], p.position_period
@@ -139,6 +145,16 @@ class Electrodynamic(SensedRig):
                     "drive",
                     name,
                 )
+        if self.drive.position_rate is not None:
+            rates = rates_of(self.drive, step, self.substeps)
+            together = rates.period // rates.per_tick
+            if together > MOST_TICKS:
+                raise fault(
+                    f"the drive and the test act alike only every {together} ticks, {together * step:g} s, and a loop "
+                    f"is judged over {MOST_TICKS} at most; choose rates with a shorter common period with timing.step",
+                    "drive",
+                    "position_rate",
+                )
 
     def plant(self) -> Plant:
         """Shaker and specimen."""
@@ -206,7 +222,10 @@ class Electrodynamic(SensedRig):
         """What a judgement of the linearised loop rests on."""
         if self.drive.position_rate is None:
             return None
-        return "the sampled drive is judged as if it were continuous; only the rehearsal has its sampling"
+        return (
+            "the drive is judged as it is sampled, on the clock of the test; with a clock of its own it sees a command "
+            "up to one timing.step later"
+        )
 
     @property
     def steps_per_tick(self) -> int:
@@ -218,18 +237,27 @@ class Electrodynamic(SensedRig):
         resting = np.array(moving.initial)[: 2 * len(context.axes)]
         return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
 
-    def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
-        return Follower(*polynomials(self.shaker if shaker is None else shaker, self.drive), delay=0.5 * step)
+    def follower(self, step: float, shaker: Shaker | None = None) -> Following:
+        moved = self.shaker if shaker is None else shaker
+        if self.drive.position_rate is not None:
+            return SampledFollower(moved, self.drive, rates_of(self.drive, step, self.substeps))
+        return Follower(*polynomials(moved, self.drive), delay=0.5 * step)
 
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray, *, ideal: bool) -> Block:
-        """The block "specimen"; ``ideal`` leaves out sampling and limit of the drive."""
+        """The block "specimen"; ``ideal`` leaves out the limit of the drive."""
         h = dt / self.substeps
         plant, resting = self.plant(), self.at_rest(float(x0[0]))
         limit = np.inf
         if self.drive.current_limit is not None and not ideal:
             limit = self.shaker.motor_constant * self.drive.current_limit
-        if self.drive.position_rate is not None and not ideal:
-            step, parameters, state = sampled_drive_step, self._sampled(plant, h), self._sampled_state(plant, resting)
+        frozen, repeats = ["before"], 1
+        if self.drive.position_rate is not None:
+            step, rates = sampled_drive_step, rates_of(self.drive, dt, self.substeps)
+            parameters, state = self._sampled(plant, rates), self._sampled_state(plant, resting)
+            # an integrator without a gain is no state: it would be a pole that never decays
+            gains = {"sum": self.drive.integral, "total": self.drive.force_integral}
+            frozen += ["count", *(name for name, gain in gains.items() if gain == 0.0)]
+            repeats = rates.cycle
         else:
             step, parameters = continuous_drive_step, self._continuous(plant, h)
             state = {"x": resting, "before": np.zeros(len(resting))}
@@ -241,7 +269,8 @@ class Electrodynamic(SensedRig):
             outputs=(*moved, *felt, Channel("rig.current", "A")),
             parameters={**parameters, "limit": limit},
             state=state,
-            frozen=tuple(name for name in ("before", "count") if name in state),
+            frozen=tuple(frozen),
+            repeats=repeats,
             initial=tuple(plant.c @ resting[: len(plant.a)]),
             references=("ruffini2020", "vanloan1978"),
         )
@@ -270,12 +299,11 @@ class Electrodynamic(SensedRig):
             "direct": plant.d[:, 1],
         }
 
-    def _sampled(self, plant: Plant, h: float) -> dict[str, Value]:
-        drive = self.drive
-        assert drive.position_rate is not None and drive.force_rate is not None
+    def _sampled(self, plant: Plant, rates: Rates) -> dict[str, Value]:
+        drive, h = self.drive, rates.step
         transition, held, _ = discretise(plant.a, plant.b, h, "zero")
-        position_every, force_every = round(1.0 / (drive.position_rate * h)), round(1.0 / (drive.force_rate * h))
         return {
+            "step": h,
             "transition": stored(transition),
             "inputs": stored(held),
             "outputs": stored(plant.c),
@@ -284,11 +312,11 @@ class Electrodynamic(SensedRig):
             "position": np.array([drive.proportional, drive.integral, drive.derivative, drive.position_filter]),
             "loop": np.array([drive.force_proportional, drive.force_integral, drive.force_filter]),
             "constant": self.shaker.motor_constant,
-            "position_every": float(position_every),
-            "force_every": float(force_every),
-            "cycle": float(np.lcm(position_every, force_every)),
-            "position_period": 1.0 / drive.position_rate,
-            "force_period": 1.0 / drive.force_rate,
+            "position_every": float(rates.position),
+            "force_every": float(rates.force),
+            "cycle": float(rates.cycle),
+            "position_period": rates.position * h,
+            "force_period": rates.force * h,
         }
 
     def _sampled_state(self, plant: Plant, resting: np.ndarray) -> dict[str, Value]:
@@ -304,5 +332,5 @@ class Electrodynamic(SensedRig):
             "filtered": filtered,
             "total": total,
             "voltage": drive.force_proportional * filtered + drive.force_integral * total,
-            "count": 0.0,
+            "count": -1.0,
         }

@@ -11,6 +11,7 @@ coupling and guard (``halfreal.safety.slow_motion``).  The rig is one of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
@@ -52,6 +53,11 @@ CONTRACTED: dict[str, Owner] = {
 """Signals that the contracts of parts ask for, and what they have a channel for each of."""
 SETTLING_TICKS = 4
 """Ticks at rest after which every block is past its first call."""
+
+
+def ticks_alike(definition: Definition, loop: Loop) -> int:
+    """Ticks after which a loop does the same again: of a step of its virtual part, and of the rates of its rig."""
+    return math.lcm(definition.virtual.ticks_per_step, loop.period)
 
 
 def needed_to_resume(axes: Axes) -> tuple[str, ...]:
@@ -103,6 +109,8 @@ def build(
         others = [one for group in axes.named(controller, inner, outer) for block in group for one in block.outputs]
         definition.guarded.check_channels(others, linked=bool(link))
     controller.append(last_guard(context, before, moved, others))
+    if purpose.quiet:
+        controller, inner, outer = ([as_linearised(block) for block in group] for group in (controller, inner, outer))
     controller, inner, outer = axes.named(controller, inner, outer)
     check_written(axes, [*controller, *inner, *outer])
     return Loop(
@@ -115,6 +123,11 @@ def build(
         end=None if alone else timing.ticks,
         hold=HOLDING if moved else None,
     )
+
+
+def as_linearised(block: Block) -> Block:
+    """A block, or what stands in for it where the loop is linearised."""
+    return block if block.stand_in is None else block.stand_in()
 
 
 def rig_blocks(context: Context, command: tuple[str, ...]) -> RigBlocks:

@@ -188,7 +188,8 @@ def finite(value: float) -> float | None:
 def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
     """The loop linearised with what its adaptive blocks have come to in ``ran``; None if it has none."""
     loop = build(definition, AT_REST)
-    adaptive = [block for block in loop.blocks if block.held]
+    running = {block.name: block.step for block in ran.blocks}
+    adaptive = [block for block in loop.blocks if block.held and running[block.name] is block.step]
     if not adaptive:
         return None
     for block in adaptive:

@@ -16,6 +16,7 @@ from ..definition.definition import EXCITATION, Definition
 from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
+from ..definition.user_code import files_run
 from ..kernels.loop import Loop
 from ..stability.loop_loci import loci_of
 from .build import build, needed_to_resume
@@ -150,6 +151,7 @@ def rehearse(
         limits_used=limits_used(definition, loop),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),
+        code=files_run(definition),
         host=host(),
         rig={"nature": "simulated", "name": f"halfreal {__version__}, in the loop itself: {definition.rig.kind}"},
         about=definition.record.about(),

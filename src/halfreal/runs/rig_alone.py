@@ -1,6 +1,7 @@
 """Whether a rig is stable on its own: with its command held, whatever the test does with it.
 
-In the code that runs, cut at the command (``stability/open_loop.py``), the map of one tick
+In the code that runs, cut at the command (``stability/open_loop.py``), the map of one tick, or of one period of a rig
+with slower rates of its own,
 
     x_r⁺ = A_rr x_r
 
@@ -41,11 +42,11 @@ def rig_alone(definition: Definition, loop: Loop) -> Linearisation:
     alone.run(SETTLING_TICKS)
     indices = rig_indices(alone)
     try:
-        return Linearisation(derivative(alone, indices, indices), alone.dt)
+        return Linearisation(derivative(alone, indices, indices, alone.period), alone.dt, alone.period)
     except NoSlopeError:
         alone = settled(definition, OPEN_LOOP)
         indices = rig_indices(alone)
-        return Linearisation(derivative(alone, indices, indices), alone.dt)
+        return Linearisation(derivative(alone, indices, indices, alone.period), alone.dt, alone.period)
 
 
 def rig_indices(loop: Loop) -> np.ndarray:

@@ -156,6 +156,8 @@ class Run:
     rig: Mapping[str, str] = field(default_factory=dict)
     """Which rig it was: ``nature`` ("simulated", "real" or "unknown"), ``name`` with its version, as it said itself,
     and ``address``; empty in records from before rigs were asked."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the user's files that were run in it, by their names."""
     about: Mapping[str, str] = field(default_factory=dict)
     """What people said of the test, as far as they did: ``operator``, ``specimen``, ``calibration``, ``notes``."""
 

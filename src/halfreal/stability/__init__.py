@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .frf import DataMargins as DataMargins
     from .frf import data_margins as data_margins
     from .ideal_compensator import Follower as Follower
+    from .ideal_compensator import Following as Following
     from .ideal_compensator import Ideal as Ideal
     from .ideal_compensator import Performance as Performance
     from .ideal_compensator import ideal as ideal
@@ -84,7 +85,7 @@ else:
             "force_method": "Forecast recommend",
             "elementwise": "ElementMargins element_margins",
             "frf": "DataMargins FRF data_margins",
-            "ideal_compensator": "Follower Ideal Performance ideal ideal_response performance",
+            "ideal_compensator": "Follower Following Ideal Performance ideal ideal_response performance",
             "linearise": "Linearisation derivative",
             "margins": "DelayMargin delay_margin",
             "matching": "extrapolated matched",

@@ -44,6 +44,8 @@ NEAR_AXIS = 0.05
 """|Re s|/|s| up to which an eigenvalue splits the axis; far more than any rounding moves it."""
 TINY = 1e-10
 """Modulus up to which a loop gain counts as none."""
+LARGEST_PENCIL = 400
+"""Size up to which a loop's crossings come from one pencil."""
 POLE = 1e9
 """Modulus from which on it is that of a pole on the axis, where L turns by half a circle and crosses nothing."""
 

@@ -24,12 +24,21 @@ F_m       force of the specimen on the actuator, positive along D_a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ..contracts.device import Device, ratio
 from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
+
+
+class Following(Protocol):
+    """An actuator by its responses: D_a = G_c D_c + G_f F_m."""
+
+    def responses(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """G_c and G_f at ω [rad/s]."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,13 @@ def ideal(actuator: Follower, device: Device) -> Ideal:
     return Ideal(above, below, actuator.delay)
 
 
-def ideal_response(actuator: Follower, device: Device, omega: np.ndarray) -> np.ndarray:
+def ideal_response(actuator: Following, device: Device, omega: np.ndarray) -> np.ndarray:
     """P_id(jω) = (1 − G_f/N)/G_c."""
     command, force = actuator.responses(omega)
     return np.asarray((1.0 - force / device.response(omega)) / command)
 
 
-def displacement_ratio(actuator: Follower, device: Device, compensator: np.ndarray, omega: np.ndarray) -> np.ndarray:
+def displacement_ratio(actuator: Following, device: Device, compensator: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """D_a/D_n with the compensator P(jω); ones for none."""
     command, force = actuator.responses(omega)
     return np.asarray(command * compensator + force / device.response(omega))
@@ -156,7 +165,7 @@ class Performance:
 
 
 def performance(
-    actuator: Follower, device: Device, frequency_hz: np.ndarray, compensator: np.ndarray | float = 1.0
+    actuator: Following, device: Device, frequency_hz: np.ndarray, compensator: np.ndarray | float = 1.0
 ) -> Performance:
     """Of a compensator by its response at these frequencies; 1.0 is none."""
     hz = np.atleast_1d(np.asarray(frequency_hz, dtype=float))

@@ -1,7 +1,7 @@
 """The state-transition matrix of the code that runs, taken by perturbing the loop's own state vector.
 
-One tick (or one period of ``period`` ticks, for couplings that change periodically) is a map F of the loop's dynamic
-state x.  Its Jacobian at the present state is measured column by column on the compiled loop itself,
+One tick (or one period of ``period`` ticks, where something acts at a slower rate of its own) is a map F of the loop's
+dynamic state x.  Its Jacobian at the present state is measured column by column on the compiled loop itself,
 
     A e_i = (F(x + ε e_i) − F(x − ε e_i)) / 2ε
 
@@ -14,6 +14,7 @@ left out (``memory.py``).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -186,16 +187,19 @@ def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:
 
 
 def linearise(loop: Loop, period: int = 1) -> Linearisation:
-    """Measure the transition matrix of ``loop`` at its present state, which is left as it was."""
-    indices = loop.dynamic_indices()
+    """Measure the transition matrix of ``loop`` at its present state, which is left as it was.
+
+    It is that of ``period`` ticks, or of as many times that as it takes the loop to act alike again.
+    """
+    indices, period = loop.dynamic_indices(), math.lcm(period, loop.period)
     return without_memory(loop, derivative(loop, indices, indices, period), indices, period)
 
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:
     """The linearisation of which ``matrix`` is the transition of all states at ``indices``, memory left out."""
     whole = Linearisation(matrix, loop.dt, period)
-    # of several ticks, each leaves others alone
-    if period > 1 or whole.stable:
+    # of the ticks of a virtual part's step, each leaves others alone
+    if period > loop.period or whole.stable:
         return whole
     memory = find_memory(loop, indices)
     inner, outer = memory.bases()

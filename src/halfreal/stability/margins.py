@@ -13,6 +13,8 @@ and stepping through these crossings counts the unstable roots at any delay.
 How the crossings are found without a frequency grid is told in ``crossings``; the factors on the gain of a large loop
 come from ``gain_search``.
 
+*Loops sampled at two rates*: what the mean response gives is refined on all their frequencies (``lifted_margins``).
+
 *Fixed delays* in single channels are put into the pencil as Chebyshev models (``state_space.transport``) whose order
 covers the highest frequency with σ_max ≥ 1; all decisions are then taken on the exact response.
 
@@ -34,6 +36,7 @@ from ..contracts.state_space import Delayed, StateSpace, check_channel, check_sq
 from ..errors import HalfrealError
 from ..figures import BAD, GOOD, styled
 from .crossings import (
+    LARGEST_PENCIL,
     Response,
     at_top,
     bracketed,
@@ -46,11 +49,12 @@ from .crossings import (
     well_scaled,
 )
 from .gain_search import searched_gains
+from .lifted_margins import lifted
+from .periodic import PeriodicModel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LARGEST_PENCIL = 400
 ZERO_LAG = 1e-7
 """Lag [rad] up to which a crossing counts as one without delay."""
 LIMIT = 1e-11
@@ -294,10 +298,10 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
         unstable, stuck = _count_unstable(loop, omega[at_zero])
         gain = float(np.max(np.abs(at_top(model)), initial=0.0))
     gains = gain_omega = np.array([np.nan])
-    if isinstance(loop, StateSpace):
+    if isinstance(loop, StateSpace) and not isinstance(loop, PeriodicModel):
         gains, gain_omega = gain_crossings(model, top) if exact else searched_gains(model, top)
     beyond = 0 if model.dt is None else int(np.sum(np.abs(at_top(model)) > 1.0))
-    return DelayMargin(
+    found = DelayMargin(
         omega,
         lag,
         direction,
@@ -311,6 +315,7 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
         dt=model.dt,
         beyond_one=beyond,
     )
+    return lifted(loop, found) if isinstance(loop, PeriodicModel) and channel is None else found
 
 
 # --- the loop to look at ----------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ held    a combination w·s with wB = 0 that no input changes (the part of A that
 unread  a combination that no output depends on, now or later (the part of A that cannot be observed in y): a counter,
         a sum of energies.  It may go on for ever, and nobody feels it.
 
-Both must hold over many calls, as a block may act in every tenth tick only.
+Both must hold over many calls, as a block may act in every tenth tick only; one that says so (``Block.repeats``) is
+not looked at, and keeps all its poles.
 
 An integrator that is fed by the loop and acts on it is neither, and its pole stays: a loop that drifts is not stable.
 The loop's own state is then restricted to where nothing of what is held differs from its value at rest, and what is
@@ -95,7 +96,7 @@ def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
     changing: list[str] = []
     for block in loop.blocks:
         fields = [i for key in block.state for i in loop.state_indices(block.name, key) if int(i) in place]
-        if not fields:
+        if not fields or block.repeats > 1:  # one call does not tell what the others of its period leave alone
             continue
         *both, changes = _of_block(loop, block.name, np.array(fields))
         changing += [block.name] if changes else []

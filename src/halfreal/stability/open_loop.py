@@ -6,7 +6,8 @@ then
     x⁺ = A x + B w        command = C x
 
 with w the probe's value, all measured as in ``linearise``.  Closing it by w = command gives back the loop that runs, so
-that L = −C (zI − A)⁻¹ B is its open loop in the sense of negative feedback, with every block as it will run.
+that L = −C (zI − A)⁻¹ B is its open loop in the sense of negative feedback, with every block as it will run.  Where
+a block has a slower rate of its own, L is the response at the frequency of the probe itself (``periodic.py``).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import Linearisation, derivative
+from .linearise import Linearisation
 from .memory import find_memory
+from .periodic import TickMap, mean_model, monodromy, tick_maps
 
 PROBE = "probe"
 
@@ -51,24 +53,26 @@ def open_loop(loop: Loop) -> StateSpace:
 def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace, StateSpace]:
     """L, and what ``answer`` tells of channels, measured together."""
     commands = [name.replace(PROBE, "command", 1) for name in _probed(loop)]
-    both, n = answer(loop, [*commands, *names]), len(commands)
-    a, b, c, d, dt = both.a, both.b, both.c, both.d, both.dt
-    return StateSpace(a, b, -c[:n], -d[:n], dt), StateSpace(a, b, c[n:], d[n:], dt)
+    both, n = _measured(loop, [*commands, *names]), len(commands)
+    opened = [TickMap(one.a, one.b, -one.c[:n], -one.d[:n]) for one in both]
+    others = [TickMap(one.a, one.b, one.c[n:], one.d[n:]) for one in both]
+    return mean_model(opened, loop.dt), mean_model(others, loop.dt)
 
 
 def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     """From the probe to channels at the end of the same tick, where those that the rig writes are of the next one."""
-    outputs = np.array([loop.index[name] for name in names])
-    inputs = loop.state_indices(PROBE, "value")
+    return mean_model(_measured(loop, names), loop.dt)
+
+
+def _measured(loop: Loop, names: Sequence[str]) -> list[TickMap]:
+    """From the probe to channels, in each tick of the loop's period."""
+    outputs = np.array([loop.index[name] for name in names], dtype=int)
     states = loop.dynamic_indices()
-    rows = np.concatenate([states, outputs])
-    by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
-    n = states.size
-    a, b, c = by_state[:n], by_probe[:n], by_state[n:]
-    if not Linearisation(a, loop.dt).stable:
-        inner, outer = find_memory(loop, states).bases()
-        a, b, c = outer @ a @ inner, outer @ b, c @ inner
-    return StateSpace(a=a, b=b, c=c, d=by_probe[n:], dt=loop.dt)
+    ticks = tick_maps(loop, states, loop.state_indices(PROBE, "value"), outputs)
+    if Linearisation(monodromy(ticks), loop.dt, len(ticks)).stable:
+        return ticks
+    inner, outer = find_memory(loop, states).bases()
+    return [TickMap(outer @ one.a @ inner, outer @ one.b, one.c @ inner, one.d) for one in ticks]
 
 
 def _probed(loop: Loop) -> list[str]:

@@ -32,8 +32,8 @@ from scipy.linalg import block_diag
 from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
-from ...stability.linearise import derivative
 from ...stability.open_loop import PROBE
+from ...stability.periodic import TickMap, mean_model, tick_maps
 from ...stability.regulated_plant import closed_loop, growth
 
 SMALL = 1e-3
@@ -87,12 +87,10 @@ def loop_plant(loop: Loop, target: Sequence[str], measured: Sequence[str]) -> St
     ]
     states = np.setdiff1d(loop.dynamic_indices(), np.concatenate([np.zeros(0, dtype=int), *aside]))
     outputs = np.array([loop.index[name] for name in target])
-    rows = np.concatenate([states, outputs])
-    by_state = derivative(loop, states, rows)
-    by_probe = derivative(loop, loop.state_indices(PROBE, "value"), rows)
     # a measurement of this tick is part of the state with which the tick begins, a target comes out of the tick
-    gap = np.array([states == loop.index[name] for name in measured], dtype=float) - by_state[states.size :]
-    return StateSpace(by_state[: states.size], by_probe[: states.size], gap, -by_probe[states.size :], loop.dt)
+    now = np.array([states == loop.index[name] for name in measured], dtype=float)
+    ticks = tick_maps(loop, states, loop.state_indices(PROBE, "value"), outputs)
+    return mean_model([TickMap(one.a, one.b, now - one.c, -one.d) for one in ticks], loop.dt)
 
 
 def loop_response(loop: Loop, hz: np.ndarray | float, target: Sequence[str], measured: Sequence[str]) -> np.ndarray:

@@ -59,6 +59,7 @@ def virtual_block(
         frozen=method.frozen,
         memory=tuple(name for name in ("permanent",) if name in method.state),
         faults=method.faults,
+        keeps=method.keeps,
         references=(*method.references, *references),
     )
 

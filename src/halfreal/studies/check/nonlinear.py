@@ -54,8 +54,15 @@ class Nonlinear:
     of: str = ""
     """What of them: stroke, force or speed."""
 
+    opaque: tuple[str, ...] = ()
+    """Blocks that keep a state to themselves, so that there are no operating points."""
+
     def summary(self) -> str:
         text = "nonlinear: the rehearsal was too short for operating points"
+        if self.opaque:
+            text = (
+                f"perhaps nonlinear, and not linearised along the rehearsal: {self.opaque[0]} keeps its state to itself"
+            )
         if self.time.size:
             worst = int(np.argmax(self.spectral_radius))
             text = (
@@ -83,7 +90,7 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     loop = build(definition, UNDISTURBED)
     stretch = max(definition.timing.ticks // POINTS, 1)
     time, radius = [], []
-    for _ in range(POINTS):
+    for _ in range(0 if loop.opaque else POINTS):
         loop.run(stretch)
         if loop.state("guard")["mode"] != 0.0:
             break
@@ -94,12 +101,13 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
         time.append(loop.vector[0] * loop.dt)
     points = np.array(time), np.array(radius)
     if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
-        return Nonlinear(*points, factor=None, searched=False)
+        return Nonlinear(*points, factor=None, searched=False, opaque=loop.opaque)
     saturation = saturation_factors(definition)
     if saturation is None:
-        return Nonlinear(*points, factor=critical_factor(definition))
+        return Nonlinear(*points, factor=critical_factor(definition), opaque=loop.opaque)
     below, saturated = saturation
-    return Nonlinear(*points, critical_factor(definition, below), True, saturated, tried(definition, saturated).end)
+    end = tried(definition, saturated).end
+    return Nonlinear(*points, critical_factor(definition, below), True, saturated, end, loop.opaque)
 
 
 def moving_radius(loop: Loop) -> float:
@@ -110,11 +118,11 @@ def moving_radius(loop: Loop) -> float:
     """
     memories = loop.memory_indices()
     indices = np.concatenate([loop.dynamic_indices(), memories])
-    matrix = matrix_of(slopes(loop, indices, indices), indices.size)
-    values = without_memory(loop, matrix, indices).eigenvalues
+    matrix = matrix_of(slopes(loop, indices, indices, loop.period), indices.size)
+    values = without_memory(loop, matrix, indices, loop.period).eigenvalues
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
-    return float(np.abs(np.delete(values, resting)).max())
+    return float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period))
 
 
 def least_factor(definition: Definition) -> float:

@@ -158,7 +158,7 @@ def continuation(
         largest = REACH * max([expected, *(one.amplitude for number, one in seeds if number == value)])
     frame = Frame(low, high, 0.5 * SMALLEST * largest, largest, family.loop_at, axis)
     names, of = kept(definition)
-    step = definition.virtual.ticks_per_step * definition.timing.step
+    step = family.step * definition.timing.step
     branches: list[Branch] = []
     judged: list[Hopf] = []
 

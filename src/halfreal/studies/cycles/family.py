@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...contracts.context import AT_REST
 from ...definition.definition import Definition
 from ...definition.paths import slot
 from ...kernels.loop import Loop
+from ...runs.build import build, ticks_alike
 from ..uncertainty.variation import Variation
 from .free_loop import free_loop
 
@@ -16,7 +18,7 @@ class Family:
 
     def __init__(self, definition: Definition, place: str) -> None:
         self.definition, self.place = definition, place
-        self.step = definition.virtual.ticks_per_step
+        self.step = ticks_alike(definition, build(definition, AT_REST))
         self._variation = Variation(definition, [place])
         holder, key = slot(definition, definition.model_dump(mode="json", exclude={"uncertainty"}), place)
         self.whole = isinstance(holder[key], int)

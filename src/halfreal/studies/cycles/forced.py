@@ -12,7 +12,7 @@ import numpy as np
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...kernels.tick import TICK
-from ...runs.build import SETTLING_TICKS, build
+from ...runs.build import SETTLING_TICKS, build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...safety.limits import Limits
 from ...stability.limit_cycle import NoCycleError, refine
@@ -27,9 +27,9 @@ def forced_response(definition: Definition) -> PeriodicMotion:
     """The response to a periodic excitation, once its ramp is over; ideal sensors, no limits."""
     if definition.slow is not None:
         raise HalfrealError("a slow test has no periodic response in time: it stands still until its rig has settled")
-    every, dt = definition.virtual.ticks_per_step, definition.timing.step
+    loop, dt = build(definition.unchecked_copy({"limits": Limits(after_trip=0.0)}), UNDISTURBED), definition.timing.step
+    every = ticks_alike(definition, loop)
     ticks = period_of(definition) / (every * dt)
-    loop = build(definition.unchecked_copy({"limits": Limits(after_trip=0.0)}), UNDISTURBED)
     channels, of = kept(definition)
     loop.run(SETTLING_TICKS * every)
     loop.vector[TICK] = float(every * (definition.timing.ticks // every))  # its ramp is over by its end

@@ -12,7 +12,7 @@ from ...errors import HalfrealError
 from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs import equivalent
-from ...runs.build import SETTLING_TICKS, build
+from ...runs.build import SETTLING_TICKS, build, ticks_alike
 from ...safety.limits import Limits
 from ...stability.amplitude_sweep import Mode
 from ...stability.linearise import NoSlopeError, derivative
@@ -33,7 +33,7 @@ def free_loop(definition: Definition) -> Loop:
     if definition.slow is not None:
         raise HalfrealError("a slow test has no limit cycles: time stands still until its rig has settled")
     loop = build(definition.unchecked_copy({"limits": Limits(after_trip=0.0)}), AT_REST)
-    loop.run(SETTLING_TICKS * definition.virtual.ticks_per_step)
+    loop.run(SETTLING_TICKS * ticks_alike(definition, loop))
     return loop
 
 
@@ -66,7 +66,7 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
 
     A law without a slope at rest is replaced by its equivalent at the amplitudes of the rehearsal.
     """
-    targets, step = definition.interface.channels("target"), definition.virtual.ticks_per_step
+    targets, step = definition.interface.channels("target"), ticks_alike(definition, loop)
     base = loop.vector.copy()
     try:
         linear, both = loop, moved_by_states(loop, targets, step)
@@ -75,6 +75,7 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
         both = moved_by_states(linear, targets, step)
     indices = linear.dynamic_indices()
     values, vectors = np.linalg.eig(both[: indices.size])
+    sizes = np.abs(values) ** (1.0 / step)
     shown = both[indices.size :] @ vectors
     place = {loop.name_of(int(i)): int(i) for i in loop.dynamic_indices()}
     here = [place.get(linear.name_of(int(i))) for i in indices]
@@ -82,9 +83,9 @@ def modes(definition: Definition, loop: Loop) -> list[tuple[Mode, int]]:
     swings, creeps = list[tuple[Mode, int]](), list[tuple[Mode, int]]()
     for i in np.argsort(-np.abs(values)):
         # what only creeps, as friction makes a structure do in small motion, may swing in large motion
-        angle = float(np.angle(values[i])) or float(abs(np.log(abs(values[i]) + 1e-300)))
+        angle = (float(np.angle(values[i])) or float(abs(np.log(abs(values[i]) + 1e-300)))) / step
         axis = int(np.argmax(np.abs(shown[:, i])))
-        if angle <= 0.0 or abs(values[i]) < FADED or 2 * np.pi / angle < FEWEST_TICKS or shown[axis, i] == 0.0:
+        if angle <= 0.0 or sizes[i] < FADED or 2 * np.pi / angle < FEWEST_TICKS or shown[axis, i] == 0.0:
             continue
         direction = np.zeros(base.size, dtype=complex)
         for k, to in enumerate(here):

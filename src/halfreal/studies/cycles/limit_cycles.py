@@ -15,7 +15,7 @@ from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...kernels.loop import GUARD_MODE, Loop
 from ...kernels.tick import TICK
-from ...runs.build import build
+from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
 from ...stability.amplitude_sweep import Mode, guesses
@@ -87,7 +87,7 @@ def expected_motion(definition: Definition) -> float:
 
 def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> PeriodicMotion:
     """The cycle near the present motion of a loop, of about so many ticks in a period."""
-    every = definition.virtual.ticks_per_step
+    every = ticks_alike(definition, loop)
     channels, of = kept(definition)
     return PeriodicMotion(
         cycle_near(loop, ticks / every, channels, every, axis), axis, channels, of, every * definition.timing.step
@@ -97,7 +97,7 @@ def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> P
 def check_clock(definition: Definition, loop: Loop, mode: Mode, amplitude: float) -> None:
     """Raise an error if the motion of a loop left to itself depends on the time that it begins at."""
     ends = []
-    for later in (0.0, 1000.0 * definition.virtual.ticks_per_step):
+    for later in (0.0, 1000.0 * ticks_alike(definition, loop)):
         loop.vector[:] = mode.rest + amplitude * mode.direction.real
         loop.vector[TICK] += later
         ends.append(targets_of(definition, loop, int(mode.ticks)))

@@ -83,6 +83,11 @@ def parts_of(definition: Definition) -> Parts:
 def _split(loop: Loop, forces: tuple[str, ...], displacements: tuple[str, ...]) -> Parts:
     states = loop.dynamic_indices()
     last = loop.row("guard")
+    if slower := [one.name for one in loop.blocks[: last + 1] if one.repeats > 1]:
+        raise HalfrealError(
+            f"'{slower[0]}' acts at a slower rate of its own, and has no response of one frequency to put a measured "
+            "one behind; measure the whole loop, and give it as that"
+        )
     own = np.concatenate(
         [loop.state_begin(one.name) + np.arange(loop.state_of(one.name).size) for one in loop.blocks[: last + 1]]
     )

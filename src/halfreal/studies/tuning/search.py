@@ -199,7 +199,7 @@ def ideal_compensators(hunt: Search, top_hz: float) -> list[Found]:
         test.virtual.device(step)
     except HalfrealError:
         return []
-    if not np.any(actuator.by_force):
+    if not np.any(actuator.responses(np.array([2 * np.pi * top_hz]))[1]):
         return []  # its inverse is tried above
     found, given = [], given_in(test)
     if given is not None:

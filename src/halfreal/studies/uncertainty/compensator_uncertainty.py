@@ -117,6 +117,8 @@ def compensator_bands(
             f"{', '.join(sorted(unknown)) or 'nothing'} is no number of a shaker; name some of "
             f"{', '.join(type(shaker).model_fields)}"
         )
+    if drive.position_rate is not None:
+        raise HalfrealError("these bands are those of a continuous drive; leave out position_rate and force_rate")
     hz = np.asarray(frequency_hz, dtype=float)
     omega = 2 * np.pi * hz
     drawn = 2.0 * qmc.LatinHypercube(2 * len(ranges), seed=seed).random(samples) - 1.0

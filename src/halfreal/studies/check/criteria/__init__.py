@@ -28,6 +28,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "sampling:sampling",
         "release:release",
         "continuous_limit:continuous_limit",
+        "foreign_code:foreign_code",
         "parts:of_rig",
         "missing_limits:missing_limits",
         "parts:of_virtual",

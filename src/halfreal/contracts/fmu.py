@@ -1,0 +1,305 @@
+"""A part of a test that is an FMU: how it is wired, its parameters, and the block that steps it (``fmu_steps.py``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from .. import units
+from ..kernels.block import Block, flatten, layout
+from ..kernels.fmi_instance import Instance
+from ..kernels.fmi_library import Fmu, FmuError, Variable, digest_of, opened, references
+from ..kernels.foreign import as_field, place
+from ..kernels.linear import stored
+from ..kernels.native import call_native, compile_block
+from ..settings import fault, folder
+from ..settings import stored as from_a_run_file
+from .fmu_steps import FAULTS, co_simulation_step, model_exchange_step, stand_in_step
+from .realisation import realised
+from .system import Method
+from .user_code import Programmed
+
+SAMPLES = 2000
+"""Ticks of a pulse response."""
+Port = tuple[str, int, str]
+"""What a part reads or writes: its name, of how many entries, and its unit."""
+STAGES = np.array([0.0, 0.5, 0.5, 1.0])
+WEIGHTS = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+
+
+class FmuPart(Programmed):
+    """An FMU, how it is wired, and its parameters."""
+
+    foreign = "an FMU"
+    fmu: str
+    """File, from the definition's folder."""
+    type: Literal["co-simulation", "model exchange"] = "co-simulation"
+    """Whether the FMU integrates by itself, or gives derivatives that are integrated here; only the latter are
+    linearised exactly."""
+    inputs: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
+    """Names of the FMU's inputs: of each quantity that it reads one, or one for each axis."""
+    outputs: dict[str, str | tuple[str, ...]]
+    """Likewise of its outputs."""
+    parameters: dict[str, float] = Field(default_factory=dict)
+    """Values of the FMU's parameters by name, each in the FMU's own unit."""
+    substeps: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Model exchange: integration steps in one tick."""
+
+    @field_validator("fmu")
+    @classmethod
+    def _there(cls, name: str, info: ValidationInfo) -> str:
+        if from_a_run_file(info):
+            return name
+        path = (folder(info) / name).resolve()
+        if not path.is_file():
+            raise fault(f"there is no file {path}; name it relative to the definition's folder")
+        return str(path)
+
+    @property
+    def file(self) -> Path:
+        return Path(self.fmu)
+
+    def opened(self) -> Fmu:
+        """The FMU itself: from here on its code is run."""
+        return opened(self.file, digest_of(self.file), self.type)
+
+    def wired(self, given: Mapping[str, str | tuple[str, ...]], ports: Sequence[Port], causality: str) -> Wiring:
+        """Which variables of the FMU belong to which entries of the ports, and by what they are multiplied."""
+        fmu, wiring = self.opened(), Wiring([], [], [])
+        unknown = [key for key in given if key not in [name for name, *_ in ports]]
+        if unknown:
+            named = ", ".join(name for name, *_ in ports)
+            raise FmuError(f"{causality}s has '{unknown[0]}', and this part has {named}")
+        first = 0
+        for name, count, unit in ports:
+            names = given.get(name, ())
+            names = (names,) if isinstance(names, str) else names
+            if names and len(names) != count:
+                raise FmuError(
+                    f"{causality}s.{name} names {len(names)} variable(s) for {count} axis(es); give one for each"
+                )
+            for number, one in enumerate(names):
+                variable = fmu.variable(one, causality)
+                wiring.variables.append(variable)
+                wiring.places.append(first + number)
+                wiring.factors.append(conversion(fmu, variable, unit))
+            first += count
+        return wiring
+
+    def fmu_method(
+        self, dt: float, reads: Sequence[Port], writes: Sequence[Port], also: Mapping[str, str] | None = None
+    ) -> Method:
+        """A fresh instance of the FMU as a block's method; ``also`` are further variables that it writes."""
+        fmu = self.opened()
+        ins, outs = (
+            self.wired(self.inputs, reads, "input"),
+            self.wired({**self.outputs, **(also or {})}, writes, "output"),
+        )
+        missing = [name for name, *_ in writes if name not in self.outputs and name not in (also or {})]
+        if missing:
+            raise FmuError(f"outputs lacks '{missing[0]}'; name the variable of {self.file.name} that it is")
+        instance = Instance(fmu, self.parameters)
+        shared = Shared(instance, references(ins.variables), references(outs.variables), np.zeros(8))
+        n, width = len(ins.variables), max(len(ins.variables), 1)
+        parameters: dict[str, Any] = {
+            **addresses(shared),
+            "dt": dt,
+            "inputs": float(n),
+            "wires": padded(ins.places, width),
+            "into": padded([1.0 / one for one in ins.factors], width),
+            "out": padded(outs.factors, len(outs.factors)),
+        }
+        state: dict[str, Any] = {
+            "begun": 0.0,
+            "time": 0.0,
+            "last": np.zeros(width),
+            "values": np.zeros(width),
+            "results": np.zeros(len(outs.factors)),
+        }
+        frozen: tuple[str, ...] = ("begun", "time", "values", "results")
+        if self.type == "co-simulation":
+            return Method(co_simulation_step, parameters, state, frozen, FAULTS, keeps=shared)
+        states, indicators = max(fmu.states, 1), max(fmu.indicators, 1)
+        parameters |= {"states": float(fmu.states), "indicators": float(fmu.indicators)}
+        parameters |= {"substeps": float(self.substeps), "stages": STAGES, "weights": WEIGHTS}
+        state |= {"x": np.zeros(states), "trial": np.zeros(states), "slopes": np.zeros((4, states))}
+        state |= {"sign": np.zeros(indicators), "crossing": np.zeros(indicators)}
+        frozen = (*frozen, "trial", "slopes", "sign", "crossing")
+        return Method(model_exchange_step, parameters, state, frozen, FAULTS, keeps=shared)
+
+    def tried(self, block: Block) -> Block:
+        """The block, after two ticks at rest; one of co-simulation has a stand-in to be linearised."""
+        address, y = self._address(block), np.zeros(len(block.outputs))
+        p, s, u = flatten(block.parameters), flatten(block.state), np.zeros(max(len(block.inputs), 1))
+        for tick in range(2):
+            _, status = call_native(address, p, s, tick * float(p_of(block, "dt")), u, y)
+            if status:
+                said = block.keeps.instance.message
+                raise FmuError(f"{self.file.name}: {FAULTS.get(status, status)} at rest{': ' + said if said else ''}")
+        bad = [channel.name for channel, value in zip(block.outputs, y, strict=True) if not np.isfinite(value)]
+        if bad:
+            raise FmuError(f"{self.file.name}: its output for '{bad[0]}' is not finite at rest")
+        if self.type == "model exchange":
+            return block
+        return replace(block, stand_in=lambda: self.stand_in(block))
+
+    def _address(self, block: Block) -> int:
+        return compile_block(
+            block.step, layout(block.parameters), layout(block.state), len(block.inputs), len(block.outputs)
+        )
+
+    def _played(self, block: Block, inputs: np.ndarray) -> np.ndarray:
+        """Outputs of the instance from its beginning on for inputs (ticks, inputs)."""
+        address, p, s = self._address(block), flatten(block.parameters), flatten(block.state)
+        y, found = np.zeros(len(block.outputs)), np.zeros((len(inputs), len(block.outputs)))
+        for tick, u in enumerate(inputs):
+            _, status = call_native(address, p, s, 0.0, np.ascontiguousarray(u), y)
+            if status:
+                raise FmuError(f"{self.file.name}: {FAULTS.get(status, status)} in its pulse response")
+            found[tick] = y
+        return found
+
+    def stand_in(self, block: Block) -> Block:
+        """The linear block whose pulse responses at rest are those of the FMU."""
+        n, used = len(block.inputs), np.asarray(p_of(block, "wires"))[: int(p_of(block, "inputs"))].astype(int)
+        rest = self._played(block, np.zeros((SAMPLES + 1, n)))
+        pulses, off = np.zeros((SAMPLES, len(block.outputs), n)), 0.0
+        for i in used:
+            answers = []
+            for size in (PULSE, 0.5 * PULSE):
+                inputs = np.zeros((SAMPLES + 1, n))
+                inputs[1, i] = size  # the first tick makes no step yet
+                answers.append((self._played(block, inputs) - rest)[1:] / size)
+            pulses[:, :, i] = answers[0]
+            scale = np.abs(answers[0]).max()
+            off = max(off, float(np.abs(answers[0] - answers[1]).max() / scale) if scale > 0 else 0.0)
+        model = realised(pulses, float(p_of(block, "dt")))
+        missed = self._missed(model, pulses)
+        linear = f"; its answer differs by {off:.1g} for half the pulse" if off > LINEAR else ""
+        told = (
+            f"{self.file.name} keeps its state to itself: linearised by experiment, order {model.states} from pulse "
+            f"responses of {SAMPLES} ticks, met to {missed:.1g}{linear}"
+        )
+        states = max(model.states, 1)
+        a, b, c = np.zeros((states, states)), np.zeros((states, n)), np.zeros((len(block.outputs), states))
+        if model.states:
+            a, b, c = model.a, model.b, model.c
+        return Block(
+            name=block.name,
+            step=stand_in_step,
+            inputs=block.inputs,
+            outputs=block.outputs,
+            parameters={"a": stored(a), "b": stored(b), "c": stored(c), "d": stored(model.d), "rest": rest[0]},
+            state={"x": np.zeros(states), "next": np.zeros(states)},
+            frozen=("next",),
+            held=told,
+        )
+
+    @staticmethod
+    def _missed(model: Any, pulses: np.ndarray) -> float:
+        """The largest difference between a model's pulse responses and these, as a share of their largest value."""
+        size, x, worst = float(np.abs(pulses).max()), model.b, 0.0
+        for answer in pulses[1:]:
+            worst = max(worst, float(np.abs(model.c @ x - answer).max()))
+            x = model.a @ x
+        return worst / size if size > 0 else 0.0
+
+
+PULSE = 1e-3
+"""Size of pulses [N, m]: small, as the loop is linearised at rest."""
+LINEAR = 1e-6
+
+
+@dataclass
+class Wiring:
+    """Variables of an FMU, the entries of a block's inputs or outputs that they are, and factors to SI units."""
+
+    variables: list[Variable]
+    places: list[int]
+    factors: list[float]
+
+
+@dataclass
+class Shared:
+    """Memory that compiled code and the FMU share; kept as long as the block."""
+
+    instance: Instance
+    inputs: np.ndarray
+    outputs: np.ndarray
+    scratch: np.ndarray
+
+
+def addresses(shared: Shared) -> dict[str, float]:
+    """Parameters of a block that steps an instance: addresses of functions and memory."""
+    instance, fmu = shared.instance, shared.instance.fmu
+    found = fmu.addresses
+    two = fmu.version == "2.0"
+    values = {
+        "version": 2.0 if two else 3.0,
+        "component": as_field(instance.component),
+        "used": place(instance.used),
+        "stands_at": place(instance.stands_at),
+        "scratch": place(shared.scratch),
+        "tunable": float(len(instance.tunable)),
+        "tunable_references": place(instance.references),
+        "tunable_values": place(instance.values),
+        "input_references": place(shared.inputs),
+        "output_references": place(shared.outputs),
+        "set_numbers": as_field(found["SetReal" if two else "SetFloat64"]),
+        "get_numbers": as_field(found["GetReal" if two else "GetFloat64"]),
+        "reset": as_field(found["Reset"]),
+        "setup": as_field(found.get("SetupExperiment", 0)),
+        "enter_initialization": as_field(found["EnterInitializationMode"]),
+        "exit_initialization": as_field(found["ExitInitializationMode"]),
+    }
+    if fmu.interface == "co-simulation":
+        return {**values, "do_step": as_field(found["DoStep"])}
+    exchange = {
+        "set_time": "SetTime",
+        "set_states": "SetContinuousStates",
+        "get_states": "GetContinuousStates",
+        "derivatives": "GetDerivatives" if two else "GetContinuousStateDerivatives",
+        "get_indicators": "GetEventIndicators",
+        "completed": "CompletedIntegratorStep",
+        "event_mode": "EnterEventMode",
+        "discrete": "NewDiscreteStates" if two else "UpdateDiscreteStates",
+        "continuous_time": "EnterContinuousTimeMode",
+    }
+    return {**values, **{key: as_field(found[name]) for key, name in exchange.items()}}
+
+
+def read_unit(unit: str) -> str:
+    """A unit as Modelica writes it (N.m, m/s2) in our way."""
+    return re.sub(r"(?<=[A-Za-z])(-?\d+)", r"^\1", unit.replace(".", " "))
+
+
+def si_unit(unit: str) -> str:
+    """The unit in which a variable of the FMU is recorded: its own."""
+    return read_unit(unit) or "1"
+
+
+def conversion(fmu: Fmu, variable: Variable, unit: str) -> float:
+    """By what a variable's number is multiplied to be in ``unit``; 1 if it has no unit."""
+    if not variable.unit:
+        return 1.0
+    ours = read_unit(variable.unit)
+    try:
+        return float(units.factor(ours, unit))
+    except units.UnitError as error:
+        raise FmuError(
+            f"'{variable.name}' of {fmu.path.name} is in '{variable.unit}', where '{unit}' belongs: it {error}"
+        ) from error
+
+
+def padded(values: Sequence[float], width: int) -> np.ndarray:
+    return np.array([*values, *[0.0] * (width - len(values))], dtype=float)
+
+
+def p_of(block: Block, name: str) -> Any:
+    return block.parameters[name]

@@ -1,0 +1,134 @@
+"""A part of a test that is an FMU, stepped by the compiled loop through the FMU's own C functions, without Python.
+
+*Co-simulation*: the FMU integrates by itself.  From tick to tick it is given the mean of the inputs at both ends, which
+is second-order accurate, and then those of the tick before its outputs are read:
+
+    set (u_{k−1} + u_k)/2,  doStep from t_{k−1} to t_k,  set u_k,  get y_k
+
+Its state stays inside.  The loop is linearised with a stand-in, a linear model realised from pulse responses of
+another instance (``realisation.py``).
+
+*Model exchange*: x˙ = f(x, u, t) of the FMU is integrated by the classical Runge–Kutta method with inputs linear
+between ticks.  x is part of the loop's own state, and linearised like any other.  Events (changes of sign of event
+indicators, or steps after which the FMU asks for them) are handled at the end of the step in which they occur.
+"""
+
+from __future__ import annotations
+
+from ..kernels.compile import kernel
+from ..kernels.fmi_calls import completed_step, do_step, events, get_numbers, restart, set_numbers
+from ..kernels.foreign import address_of, call_c, put_real, real_at
+from ..kernels.linear import copy_to, multiply_add, set_to
+
+FAULTS = {
+    1: "the FMU refused an input, an output or its restart",
+    2: "the FMU could not make its step",
+    3: "the FMU stands at another time than the loop: its state cannot be set back",
+    4: "the FMU could not handle an event",
+}
+
+
+@kernel
+def give_inputs(p, s, u, share):  # type: ignore[no-untyped-def]
+    """Inputs between those of the tick before (share 0) and those of this one (1)."""
+    for i in range(int(p.inputs)):
+        now = u[int(p.wires[i])]
+        s.values[i] = p.into[i] * (s.last[i] + share * (now - s.last[i]))
+    return set_numbers(p, int(p.input_references), int(p.inputs), address_of(s.values))
+
+
+@kernel
+def take_outputs(p, s, u, y):  # type: ignore[no-untyped-def]
+    """Outputs for the inputs of this tick, which are then those of the tick before."""
+    for i in range(int(p.inputs)):
+        s.last[i] = u[int(p.wires[i])]
+    worst = give_inputs(p, s, u, 1.0)
+    worst = max(worst, get_numbers(p, int(p.output_references), y.shape[0], address_of(s.results)))
+    for i in range(y.shape[0]):
+        y[i] = p.out[i] * s.results[i]
+    return worst
+
+
+def co_simulation_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    if s.begun == 0.0:
+        if real_at(int(p.used)) != 0.0 and restart(p) > 1:
+            return 1
+        s.begun, s.time = 1.0, 0.0
+        put_real(int(p.used), 1.0)
+        put_real(int(p.stands_at), 0.0)
+    else:
+        if real_at(int(p.stands_at)) != s.time:
+            return 3
+        if give_inputs(p, s, u, 0.5) > 1:
+            return 1
+        if do_step(p, s.time, p.dt) > 1:
+            return 2
+        s.time += p.dt
+        put_real(int(p.stands_at), s.time)
+    return 1 if take_outputs(p, s, u, y) > 1 else 0
+
+
+@kernel
+def slope(p, s, u, t, share, k):  # type: ignore[no-untyped-def]
+    """Derivatives of the states s.trial at a time within the tick, into s.slopes[k]."""
+    component, n = int(p.component), int(p.states)
+    worst = call_c(int(p.set_time), (component, t))
+    worst = max(worst, call_c(int(p.set_states), (component, address_of(s.trial), n)))
+    worst = max(worst, give_inputs(p, s, u, share))
+    return max(worst, call_c(int(p.derivatives), (component, address_of(s.slopes[k]), n)))
+
+
+def model_exchange_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    component, n, m = int(p.component), int(p.states), int(p.indicators)
+    if s.begun == 0.0:
+        if real_at(int(p.used)) != 0.0 and restart(p) > 1:
+            return 1
+        put_real(int(p.used), 1.0)
+        if events(p) > 1 or call_c(int(p.get_states), (component, address_of(s.x), n)) > 1:
+            return 4
+        s.begun, s.time = 1.0, 0.0
+    else:
+        h, worst = p.dt / p.substeps, 0
+        for part in range(int(p.substeps)):
+            copy_to(s.x, s.trial)
+            for k in range(4):
+                if k > 0:
+                    for i in range(n):
+                        s.trial[i] = s.x[i] + h * p.stages[k] * s.slopes[k - 1, i]
+                share = part + p.stages[k]
+                worst = max(worst, slope(p, s, u, s.time + share * h, share / p.substeps, k))
+            for k in range(4):
+                for i in range(n):
+                    s.x[i] += h * p.weights[k] * s.slopes[k, i]
+        s.time += p.dt
+        worst = max(worst, call_c(int(p.set_time), (component, s.time)))
+        worst = max(worst, call_c(int(p.set_states), (component, address_of(s.x), n)))
+        worst = max(worst, give_inputs(p, s, u, 1.0))
+        status, wanted = completed_step(p)
+        if m > 0:
+            worst = max(worst, call_c(int(p.get_indicators), (component, address_of(s.crossing), m)))
+            for i in range(m):
+                wanted = wanted or (s.crossing[i] > 0.0) != (s.sign[i] > 0.0)
+        if max(worst, status) > 1:
+            return 2
+        if wanted:
+            worst = call_c(int(p.event_mode), (component,))
+            worst = max(worst, events(p))
+            if max(worst, call_c(int(p.get_states), (component, address_of(s.x), n))) > 1:
+                return 4
+    if take_outputs(p, s, u, y) > 1:
+        return 1
+    if m > 0 and call_c(int(p.get_indicators), (component, address_of(s.sign), m)) > 1:
+        return 1
+    return 0
+
+
+def stand_in_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    copy_to(p.rest, y)
+    multiply_add(p.c, s.x, y)
+    multiply_add(p.d, u, y)
+    set_to(0.0, s.next)
+    multiply_add(p.a, s.x, s.next)
+    multiply_add(p.b, u, s.next)
+    copy_to(s.next, s.x)
+    return 0

@@ -1,0 +1,167 @@
+"""An instance of an FMU: made, initialised and freed from Python, stepped by compiled blocks.
+
+What the FMU logs must not reach Python while the loop runs: its last message is kept aside by compiled code.  Memory
+that an FMI 2 instance asks for comes from the C library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, types
+
+from .fmi_library import Fmu, FmuError, Variable, references
+from .foreign import function_address
+
+MESSAGE = 256
+"""Bytes kept of a message."""
+DISCARD = 2
+"""Status from which on a call has failed: 0 is well, 1 a warning."""
+POINTER = ctypes.c_void_p
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
+@cache
+def _logger_2() -> Any:
+    @cfunc(types.void(types.voidptr, types.voidptr, types.int32, types.voidptr, types.voidptr))
+    def keep(environment, instance, status, category, message):  # type: ignore[no-untyped-def]
+        kept, said = carray(environment, MESSAGE, np.uint8), carray(message, MESSAGE, np.uint8)
+        for i in range(MESSAGE - 1):
+            kept[i] = said[i]
+            if said[i] == 0:
+                break
+
+    return keep
+
+
+@cache
+def _logger_3() -> Any:
+    @cfunc(types.void(types.voidptr, types.int32, types.voidptr, types.voidptr))
+    def keep(environment, status, category, message):  # type: ignore[no-untyped-def]
+        kept, said = carray(environment, MESSAGE, np.uint8), carray(message, MESSAGE, np.uint8)
+        for i in range(MESSAGE - 1):
+            kept[i] = said[i]
+            if said[i] == 0:
+                break
+
+    return keep
+
+
+class _Callbacks(ctypes.Structure):
+    _fields_ = (
+        ("logger", POINTER),
+        ("allocate", POINTER),
+        ("free", POINTER),
+        ("finished", POINTER),
+        ("environment", POINTER),
+    )
+
+
+class Instance:
+    """One instance, initialised with its parameters and zero inputs."""
+
+    def __init__(self, fmu: Fmu, parameters: dict[str, float]) -> None:
+        if fmu.once and fmu.path in _alive:
+            raise FmuError(
+                f"{fmu.path.name} may be instantiated only once in a process, and is already; use one part with it"
+            )
+        self.fmu = fmu
+        self.used = np.zeros(1)
+        """Whether it has been stepped."""
+        self.stands_at = np.zeros(1)
+        """Its time [s]."""
+        self._callbacks: _Callbacks | None = None
+        self._message = np.zeros(MESSAGE, dtype=np.uint8)
+        self.tunable: list[Variable] = [fmu.variable(name, "parameter", "input") for name in parameters]
+        self.references = references(self.tunable)
+        self.values = np.array(list(parameters.values()), dtype=float)
+        self.component = self._instantiate()
+        _alive.append(fmu.path)
+        weakref.finalize(self, _free, fmu, self.component, self._callbacks)
+        self._initialise()
+
+    @property
+    def message(self) -> str:
+        """The last message that the FMU has logged."""
+        return bytes(self._message).partition(b"\0")[0].decode("utf-8", "replace").strip()
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function of the FMU for this instance; raises what it says if it fails."""
+        function = ctypes.CFUNCTYPE(ctypes.c_int32, POINTER, *(type(one) for one in arguments))
+        status = function(self.fmu.addresses[name])(self.component, *arguments)
+        if status >= DISCARD:
+            said = f": {self.message}" if self.message else ""
+            raise FmuError(f"{self.fmu.path.name}: fmi{self.fmu.version[0]}{name} failed with status {status}{said}")
+
+    def _instantiate(self) -> int:
+        fmu, environment = self.fmu, self._message.ctypes.data
+        name, token = fmu.identifier.encode(), fmu.token.encode()
+        where = fmu.resources
+        if fmu.version == "2.0":
+            self._callbacks = _Callbacks(
+                _logger_2().address,
+                function_address(_libc(), "calloc"),
+                function_address(_libc(), "free"),
+                None,
+                environment,
+            )
+            make = ctypes.CFUNCTYPE(
+                POINTER, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, POINTER, *[ctypes.c_int] * 2
+            )(fmu.addresses["Instantiate"])
+            kind = 1 if fmu.interface == "co-simulation" else 0
+            component = make(name, kind, token, where.as_uri().encode(), ctypes.addressof(self._callbacks), 0, 0)
+        elif fmu.interface == "co-simulation":
+            flags = [ctypes.c_bool] * 4
+            make = ctypes.CFUNCTYPE(
+                POINTER, *[ctypes.c_char_p] * 3, *flags, POINTER, ctypes.c_size_t, POINTER, POINTER, POINTER
+            )(fmu.addresses["InstantiateCoSimulation"])
+            place = f"{where}/".encode()
+            component = make(
+                name, token, place, False, False, False, False, None, 0, environment, _logger_3().address, None
+            )
+        else:
+            make = ctypes.CFUNCTYPE(POINTER, *[ctypes.c_char_p] * 3, *[ctypes.c_bool] * 2, POINTER, POINTER)(
+                fmu.addresses["InstantiateModelExchange"]
+            )
+            place = f"{where}/".encode()
+            component = make(name, token, place, False, False, environment, _logger_3().address)
+        if not component:
+            said = f": {self.message}" if self.message else ""
+            raise FmuError(f"{fmu.path.name} gives no instance{said}")
+        return int(component)
+
+    def _initialise(self) -> None:
+        no, zero, flag = ctypes.c_int(0), ctypes.c_double(0.0), ctypes.c_bool(False)
+        two = self.fmu.version == "2.0"
+        self.set(self.references, self.values)
+        if two:
+            self.call("SetupExperiment", no, zero, zero, no, zero)
+            self.call("EnterInitializationMode")
+        else:
+            self.call("EnterInitializationMode", flag, zero, zero, flag, zero)
+        self.call("ExitInitializationMode")
+
+    def set(self, which: np.ndarray, values: np.ndarray) -> None:
+        if which.size == 0:
+            return
+        size = ctypes.c_size_t(which.size)
+        if self.fmu.version == "2.0":
+            self.call("SetReal", POINTER(which.ctypes.data), size, POINTER(values.ctypes.data))
+        else:
+            self.call("SetFloat64", POINTER(which.ctypes.data), size, POINTER(values.ctypes.data), size)
+
+
+_alive: list[Any] = []
+
+
+def _free(fmu: Fmu, component: int, callbacks: Any) -> None:  # which must live until then
+    ctypes.CFUNCTYPE(None, POINTER)(fmu.addresses["FreeInstance"])(component)
+    _alive.remove(fmu.path)

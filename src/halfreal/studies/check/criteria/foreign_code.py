@@ -1,0 +1,68 @@
+"""What is run besides halfreal's own code: which files, and whether compiled libraries and FMUs are fast enough.
+
+Their functions are timed at rest, each tick by itself, from here: the longest of them tells of this machine as much as
+of the function.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from ....contracts.finding import Finding, note
+from ....definition.user_code import files_run
+from ....kernels.block import Block, flatten, layout
+from ....kernels.native import call_native, compile_block
+from ....runs.build import build
+from ..examined import Examined
+
+TICKS = 1000
+FULL = 0.5
+"""Share of the step that one block may take."""
+
+
+def foreign_code(examined: Examined) -> Iterable[Finding]:
+    files = files_run(examined.definition)
+    if not files:
+        return
+    for name, digest in files.items():
+        yield note(f"{name} is run in this test, SHA-256 {digest}")
+    step = examined.definition.timing.step
+    for block in build(examined.definition).blocks:
+        if block.keeps is not None:
+            yield judged(block, step)
+
+
+def judged(block: Block, step: float) -> Finding:
+    """How long the function of a library takes for one tick."""
+    took = timed(block)
+    median, slow, longest = (float(one) for one in (np.median(took), np.quantile(took, 0.99), took.max()))
+    text = (
+        f"block '{block.name}' takes {1e6 * median:.2g} µs a tick (median), {1e6 * slow:.2g} µs (99 %), "
+        f"{1e6 * longest:.2g} µs (longest of {TICKS})"
+    )
+    if slow <= FULL * step:
+        return note(text)
+    return Finding(
+        "no-go",
+        f"{text}: more than {100 * FULL:.0f} % of the step of {1e3 * step:g} ms",
+        value=slow,
+        limit=FULL * step,
+        unit="s",
+        remedies=("take a longer step, or have the function do less in one tick",),
+    )
+
+
+def timed(block: Block) -> np.ndarray:
+    """Times [s] of single ticks at rest."""
+    sizes = len(block.inputs), len(block.outputs)
+    address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
+    p, s = flatten(block.parameters), flatten(block.state)
+    u, y, took = np.zeros(max(sizes[0], 1)), np.zeros(max(sizes[1], 1)), np.zeros(TICKS)
+    for tick in range(TICKS):
+        began = time.perf_counter()
+        call_native(address, p, s, 0.0, u, y)
+        took[tick] = time.perf_counter() - began
+    return took

@@ -1,0 +1,26 @@
+/* functions.py in C. */
+#include "halfreal_block.h"
+
+HALFREAL_SIZES(virtual_device, 3, 1, 3, 1);
+HALFREAL_BLOCK(virtual_device) /* p: step, k, c */
+{
+    (void)t;
+    s[0] = (p[2] * s[0] - p[0] * u[2]) / (p[2] + p[0] * p[1]);
+    y[0] = s[0];
+    return 0;
+}
+
+HALFREAL_BLOCK(rig) /* p: step, k */
+{
+    (void)s, (void)t;
+    y[0] = u[0];
+    y[1] = p[1] * u[0];
+    return 0;
+}
+
+HALFREAL_BLOCK(coupling)
+{
+    (void)p, (void)s, (void)t;
+    y[0] = u[0];
+    return 0;
+}
