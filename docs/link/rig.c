@@ -8,6 +8,7 @@
  *     PORT            to listen on; 0 takes a free one, which is in the first line printed
  *     --step          of the rig's clock [0.001 s]; the controller's must be the same
  *     --axes          number of interface axes [1]
+ *     --auxiliary     number of auxiliary channels [0], measured besides displacements and forces
  *     --stiffness     of the simulated specimen, each axis [100000 N/m]
  *     --stroke        largest position to either side, each axis [0.250 m]
  *     --rate          fastest change of the position, each axis [0.5 m/s]
@@ -52,12 +53,12 @@
 
 #define NANO INT64_C(1000000000)
 
-enum { AXES = 64, IDENTITY = 13, CHANNELS = 5 * AXES + IDENTITY };
+enum { AXES = 64, AUXILIARY = 64, IDENTITY = 13, CHANNELS = 5 * AXES + AUXILIARY + IDENTITY };
 enum { HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
 enum { HELLO = 1, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP };  /* kinds */
 enum { IDLE = 1, ARMED, SAFE };                                       /* states */
 enum { NO_COMMAND = 1, OWN_LIMIT, EMERGENCY_STOP };                   /* codes when safe */
-enum { BUSY = 1, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG };            /* codes of a refusal */
+enum { BUSY = 1, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG, OTHER_AUXILIARY }; /* codes of a refusal */
 enum { ASKS_WHO = 1 };                                                /* code of a HELLO */
 
 /* What is counted, from the start of the program. */
@@ -71,10 +72,11 @@ static uint64_t counter[COUNTERS];
 static struct {
     double step, stiffness, return_time, longest_lease; /* [s], [N/m], [s], [s] */
     double stroke, rate, largest_step;                  /* [m], [m/s], [m] */
-    uint16_t axes;
+    uint16_t axes, auxiliary;
     bool in_step;
 } settings = {.step = 0.001, .stiffness = 1e5, .return_time = 0.0, .longest_lease = 1.0,
-              .stroke = 0.250, .rate = 0.5, .largest_step = 0.005, .axes = 1, .in_step = false};
+              .stroke = 0.250, .rate = 0.5, .largest_step = 0.005, .axes = 1, .auxiliary = 0,
+              .in_step = false};
 
 _Static_assert(sizeof(double) == 8, "channels are IEEE 754 doubles");
 _Static_assert(sizeof NAME - 1 <= 8 * (IDENTITY - 1), "the rig's name has at most 96 bytes");
@@ -106,7 +108,7 @@ static void report(const char *text) {
 /* ---- 1. Datagrams ------------------------------------------------------------------------------------------------ */
 
 static const uint32_t MAGIC = UINT32_C(0x4C524648);
-static const uint8_t VERSION = 2;
+static const uint8_t VERSION = 3;
 
 typedef struct {
     uint8_t kind;
@@ -199,13 +201,15 @@ static uint32_t actuate(const double position[]) {
     return 0;
 }
 
-/* Read the sensors: displacements [m] and forces [N].  Called after each step, and when a session or a safe motion
- * starts.  Here: no noise, a linear spring. */
-static void measure(double displacement[], double force[]) {
+/* Read the sensors: displacements [m], forces [N], and the auxiliary channels, each in the unit and at the place that
+ * the definition gives it.  Called after each step, and when a session or a safe motion starts.  Here: no noise, a
+ * linear spring; auxiliary channel i is i times the first displacement, i = 1, 2, ... */
+static void measure(double displacement[], double force[], double auxiliary[]) {
     for (int i = 0; i < settings.axes; i++) {
         displacement[i] = simulated[i];
         force[i] = settings.stiffness * simulated[i];
     }
+    for (int i = 0; i < settings.auxiliary; i++) auxiliary[i] = (i + 1) * simulated[0];
 }
 
 /* ---- 3. The limits: nothing moves the hardware but what passes here ---------------------------------------------- */
@@ -217,8 +221,8 @@ static struct {
 
 /* An axis whose sensor gives no number stays at the position last applied. */
 static void hold_where_it_stands(void) {
-    double stands[AXES], force[AXES];
-    measure(stands, force);
+    double stands[AXES], force[AXES], auxiliary[AUXILIARY];
+    measure(stands, force, auxiliary);
     for (int i = 0; i < settings.axes; i++)
         if (isfinite(stands[i])) applied.position[i] = stands[i];
 }
@@ -290,10 +294,12 @@ static void transmit(const Datagram *d, const struct sockaddr_in *to) {
 }
 
 static void send_measurement(void) {
-    Datagram d = {.kind = MEASUREMENT, .count = (uint16_t)(2 * settings.axes), .key = rig.key, .sequence = ++rig.sent,
-                  .answers = rig.newest, .state = rig.state, .code = rig.state == SAFE ? rig.code : 0};
+    const int n = settings.axes;
+    Datagram d = {.kind = MEASUREMENT, .count = (uint16_t)(2 * n + settings.auxiliary), .key = rig.key,
+                  .sequence = ++rig.sent, .answers = rig.newest, .state = rig.state,
+                  .code = rig.state == SAFE ? rig.code : 0};
     d.tick = (int64_t)((uint64_t)rig.tick + 1); /* unsigned: whatever tick the network brought, no overflow */
-    measure(d.channel, d.channel + settings.axes);
+    measure(d.channel, d.channel + n, d.channel + 2 * n);
     transmit(&d, &rig.peer);
 }
 
@@ -345,7 +351,7 @@ static void take_step(int64_t now) {
     if (moving && !is_moving_to_safety()) report("safe: at rest ");
 }
 
-/* Only to who asks: a controller that knows nothing of it expects the five channels of each axis, and no more. */
+/* Only to who asks: a controller that knows nothing of it expects what is measured and the limits, and no more. */
 static void say_who(Datagram *offer) {
     uint8_t name[8 * (IDENTITY - 1)] = {0};
     memcpy(name, NAME, sizeof NAME - 1);
@@ -362,14 +368,16 @@ static void greet(const Datagram *hello, const struct sockaddr_in *from) {
     if (rig.state == ARMED || is_moving_to_safety()) refused = BUSY;
     else if (!(fabs(hello->channel[0] - settings.step) <= 1e-9 * settings.step)) refused = OTHER_STEP;
     else if (!(hello->channel[1] == settings.axes)) refused = OTHER_AXES;
+    else if (!(hello->channel[3] == settings.auxiliary)) refused = OTHER_AUXILIARY;
     else if (!(hello->channel[2] > 0.0 && hello->channel[2] <= settings.longest_lease)) refused = LEASE_TOO_LONG;
 
     Datagram d = {.answers = hello->sequence, .state = rig.state, .code = refused};
     if (refused != 0) {
         d.kind = REFUSAL;
-        d.count = 2;
+        d.count = 3;
         d.channel[0] = settings.step;
         d.channel[1] = settings.axes;
+        d.channel[2] = settings.auxiliary;
     } else {
         uint64_t key = 0;
         if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key || key == 0) return; /* it will ask again */
@@ -379,14 +387,15 @@ static void greet(const Datagram *hello, const struct sockaddr_in *from) {
         rig.lease = (int64_t)(hello->channel[2] * 1e9);
         rig.most_ahead = 2.0 * hello->channel[2] / settings.step + 64.0;
         d.kind = OFFER;
-        d.count = (uint16_t)(5 * settings.axes);
+        const int n = settings.axes, m = settings.auxiliary;
+        d.count = (uint16_t)(5 * n + m);
         d.key = key;
         d.code = rig.state == SAFE ? rig.code : 0;
-        measure(d.channel, d.channel + settings.axes);
-        for (int i = 0; i < settings.axes; i++) {
-            d.channel[2 * settings.axes + i] = settings.stroke;
-            d.channel[3 * settings.axes + i] = settings.rate;
-            d.channel[4 * settings.axes + i] = settings.largest_step;
+        measure(d.channel, d.channel + n, d.channel + 2 * n);
+        for (int i = 0; i < n; i++) {
+            d.channel[2 * n + m + i] = settings.stroke;
+            d.channel[3 * n + m + i] = settings.rate;
+            d.channel[4 * n + m + i] = settings.largest_step;
         }
         if (hello->code == ASKS_WHO) say_who(&d);
     }
@@ -450,7 +459,7 @@ static bool is_too_far_ahead(uint64_t sequence) {
  * first datagram of a session and stays welcome there: a second copy of it is a duplicate, not a stranger.  A command
  * from far ahead was never sent by the controller: accepted, it would make replays of all that the controller sends. */
 static bool belongs(const Datagram *d, const struct sockaddr_in *from) {
-    if (d->kind == HELLO) return d->key == 0 && d->count == 3;
+    if (d->kind == HELLO) return d->key == 0 && d->count == 4;
     if (rig.key == 0 || d->key != rig.key) return false;
     if (from->sin_addr.s_addr != rig.peer.sin_addr.s_addr || from->sin_port != rig.peer.sin_port) return false;
     if (d->kind == ARM) return d->sequence == 1 && d->count == settings.axes;
@@ -569,6 +578,7 @@ static double positive(const char *text, const char *what) {
 static uint16_t read_settings(int argc, char **argv) {
     static const struct option options[] = {
         {"step", required_argument, NULL, 's'},      {"axes", required_argument, NULL, 'a'},
+        {"auxiliary", required_argument, NULL, 'x'},
         {"stiffness", required_argument, NULL, 'k'}, {"return", required_argument, NULL, 'r'},
         {"lease", required_argument, NULL, 'l'},     {"in-step", no_argument, NULL, 'i'},
         {"stroke", required_argument, NULL, 'p'},    {"rate", required_argument, NULL, 'v'},
@@ -577,6 +587,7 @@ static uint16_t read_settings(int argc, char **argv) {
         switch (option) {
         case 's': settings.step = number(optarg, 1e-5, 10.0, false, "--step [s]"); break;
         case 'a': settings.axes = (uint16_t)number(optarg, 1, AXES, true, "--axes"); break;
+        case 'x': settings.auxiliary = (uint16_t)number(optarg, 0, AUXILIARY, true, "--auxiliary"); break;
         case 'k': settings.stiffness = number(optarg, 0.0, 1e12, false, "--stiffness [N/m]"); break;
         case 'r': settings.return_time = number(optarg, 0.0, 3600.0, false, "--return [s]"); break;
         case 'l': settings.longest_lease = number(optarg, 1e-3, 3600.0, false, "--lease [s]"); break;
@@ -588,8 +599,8 @@ static uint16_t read_settings(int argc, char **argv) {
         }
     }
     if (optind != argc - 1) {
-        fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--stiffness N/m] [--stroke M] [--rate M/S] "
-                        "[--largest-step M] [--return SECONDS] [--lease SECONDS] [--in-step]\n");
+        fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--auxiliary N] [--stiffness N/m] [--stroke M] "
+                        "[--rate M/S] [--largest-step M] [--return SECONDS] [--lease SECONDS] [--in-step]\n");
         exit(2);
     }
     return (uint16_t)number(argv[optind], 0, 65535, true, "PORT");

@@ -111,6 +111,41 @@ def parse(text: str, unit: str) -> float:
         raise UnitError(f"'{text}' is not finite in {unit}; give a number below 1e308 {unit}") from None
 
 
+def given(value: str | float, unit: str) -> float:
+    """A value of a definition whose unit stands elsewhere in it: text with a unit, or a number where there is none."""
+    if isinstance(value, str):
+        return parse(value, unit)
+    if unit != "1":
+        raise UnitError(f"{value:g} has no unit where {unit} is expected; write '{value:g} {unit}' if that is meant")
+    return float(value)
+
+
+def times(value: str | float, factor: float) -> str | float:
+    """A value as ``given`` takes it, so many times."""
+    if not isinstance(value, str):
+        return factor * value
+    match = _NUMBER.match(value.replace("−", "-"))
+    assert match is not None  # as whoever has read it knows
+    return f"{factor * float(match.group(1))!r} {value[match.end() :]}"
+
+
+def per(unit: str, divisor: str) -> str:
+    """The unit ``unit`` per ``divisor``: "N/V" of "N" and "V", "m/(s^2 V)" of "m/s^2" and "V"."""
+    whole: dict[str, int] = {}
+    for sign, part in ((1, unit), (-1, divisor)):
+        for name, power in _factors(part):
+            whole[name] = whole.get(name, 0) + sign * power
+    above, below = (
+        " ".join(
+            name if abs(power) == 1 else f"{name}^{abs(power)}" for name, power in whole.items() if sign * power > 0
+        )
+        for sign in (1, -1)
+    )
+    if not below:
+        return above or "1"
+    return f"{above or '1'}/({below})" if " " in below else f"{above or '1'}/{below}"
+
+
 def scale(values: np.ndarray, given: str, unit: str) -> np.ndarray:
     """Numbers in the unit ``given`` as numbers in ``unit``; each is rounded once if the factor is n or 1/n."""
     try:

@@ -23,6 +23,8 @@ ALIKE = {
     "stepped_sampled",
     "actuator_displacement",
     "baumgarte",
+    "from_the_rig",
+    "by_push_button",
 }
 """Judged by the tests of their own example, or like another of it."""
 NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "saturating_late"}

@@ -13,10 +13,10 @@ from typing import Self
 HELLO, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP = range(1, 8)
 IDLE, ARMED, SAFE = range(1, 4)
 NO_COMMAND, OWN_LIMIT, EMERGENCY_STOP = range(1, 4)
-BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = range(1, 5)
+BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG, OTHER_AUXILIARY = range(1, 6)
 
 HEADER = struct.Struct("<IBBHQQQqQII")
-MAGIC, VERSION = 0x4C524648, 2
+MAGIC, VERSION = 0x4C524648, 3
 BOUND = 20.0  # seconds after which a datagram that must come is said to be missing
 
 
@@ -57,8 +57,8 @@ def unpacked(data: bytes) -> Datagram:
 class Controller:
     """One socket, and one session at a time."""
 
-    def __init__(self, port: int, step: float = 0.001, axes: int = 1) -> None:
-        self.step, self.axes = step, axes
+    def __init__(self, port: int, step: float = 0.001, axes: int = 1, auxiliary: int = 0) -> None:
+        self.step, self.axes, self.auxiliary = step, axes, auxiliary
         self.key = self.sequence = self.heard = 0
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)  # as much of it as the system gives
@@ -77,11 +77,17 @@ class Controller:
     def hear(self) -> Datagram:
         return unpacked(self.socket.recv(65536))
 
-    def hello(self, lease: float = 1.0, step: float | None = None, axes: float | None = None) -> Datagram:
+    def hello(
+        self,
+        lease: float = 1.0,
+        step: float | None = None,
+        axes: float | None = None,
+        auxiliary: float | None = None,
+    ) -> Datagram:
         """The rig's answer to HELLO, which repeats its random sequence."""
-        sequence = random.getrandbits(64)
-        channels = (self.step if step is None else step, float(self.axes) if axes is None else axes, lease)
-        self.send(Datagram(HELLO, sequence=sequence, channels=channels))
+        sequence, own = random.getrandbits(64), (self.step, float(self.axes), float(self.auxiliary))
+        step, axes, auxiliary = (own[i] if other is None else other for i, other in enumerate((step, axes, auxiliary)))
+        self.send(Datagram(HELLO, sequence=sequence, channels=(step, axes, lease, auxiliary)))
         answer = self.hear()
         while answer.kind == MEASUREMENT:  # of a session that is running
             answer = self.hear()
@@ -100,7 +106,7 @@ class Controller:
             ARMED,
             0,
             1,
-            offer.channels[: 2 * self.axes],
+            offer.channels[: 2 * self.axes + self.auxiliary],
         )
         return offer
 
@@ -114,7 +120,7 @@ class Controller:
         got = self.hear()
         self.heard += 1
         assert (got.kind, got.key, got.sequence) == (MEASUREMENT, self.key, self.heard)
-        assert len(got.channels) == 2 * self.axes
+        assert len(got.channels) == 2 * self.axes + self.auxiliary
         return got
 
     def command(self, *positions: float, tick: int = 0) -> Datagram:

@@ -55,7 +55,7 @@ def test_the_crc_is_that_of_ieee_802_3():
     timestamp=st.integers(0, 2**63 - 1),
     state=HALF,
     code=HALF,
-    channels=st.lists(st.floats(), max_size=128).map(tuple),
+    channels=st.lists(st.floats(), max_size=192).map(tuple),
 )
 def test_compiled_datagrams_are_those_of_struct_and_zlib(**fields):
     room = np.full(8 * BUFFER + 8, 0xAA, dtype=np.uint8)
@@ -80,7 +80,7 @@ def test_compiled_datagrams_are_those_of_struct_and_zlib(**fields):
     timestamp=WHOLE,
     state=HALF,
     code=HALF,
-    channels=st.lists(st.floats(allow_nan=False), max_size=128).map(tuple),
+    channels=st.lists(st.floats(allow_nan=False), max_size=192).map(tuple),
 )
 def test_datagrams_of_the_handshake_are_those_of_the_page(**fields):
     data = Datagram(**fields).encode()
@@ -107,8 +107,8 @@ def test_no_part_of_a_datagram_nor_one_with_more_behind_it_passes_for_one(channe
 def test_what_is_whole_and_of_another_kind_of_link_is_no_datagram():
     for strange in (by_hand.Datagram(5, magic=0x4C524649), by_hand.Datagram(5, version=1)):
         assert decode(strange.packed()) is None
-    assert decode(by_hand.Datagram(5, channels=(0.0,) * 334).packed()) is None
-    assert decode(by_hand.Datagram(5, channels=(0.0,) * 333).packed()) is not None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 398).packed()) is None
+    assert decode(by_hand.Datagram(5, channels=(0.0,) * 397).packed()) is not None
 
 
 def test_commands_of_the_loop_are_those_of_the_page():

@@ -112,7 +112,7 @@ def test_hello_says_step_axes_and_lease():
     wire = Answering(lambda d: [offered(d)])
     offer = ControllerEnd(wire).hello(1, STEP, LEASE, PATIENCE)
     said = wire.said[0]
-    assert (said.kind, said.key, said.channels) == (HELLO, 0, (STEP, 1.0, LEASE))
+    assert (said.kind, said.key, said.channels) == (HELLO, 0, (STEP, 1.0, LEASE, 0.0))
     assert (offer.key, offer.displacement[0], offer.force[0]) == (KEY, 0.25, 250.0)
     assert (offer.largest[0], offer.fastest[0], offer.furthest[0]) == (0.5, 0.2, 0.01)
 
@@ -124,13 +124,14 @@ def test_hello_says_step_axes_and_lease():
         (2, r"its step is 0\.002 s and the definition's 0\.001 s; give both the same"),
         (3, r"it has 3 axis\(es\) and the definition 1; give both the same"),
         (4, r"does not grant a lease of 0\.1 s; shorten link.lease"),
+        (5, r"it measures 4 auxiliary channel\(s\) and the definition 0; give both the same"),
         (0, "its code is 0"),
         (77, "its code is 77"),
     ],
 )
 def test_each_refusal_is_told_in_words(code, words):
     with pytest.raises(LinkError, match=f"the rig at the far end refuses: .*{words}"):
-        hello(lambda d: [Datagram(REFUSAL, 0, 0, (0.002, 3.0), d.sequence, state=IDLE, code=code)])
+        hello(lambda d: [Datagram(REFUSAL, 0, 0, (0.002, 3.0, 4.0), d.sequence, state=IDLE, code=code)])
 
 
 def test_a_refusal_without_channels_is_one_all_the_same():
@@ -168,8 +169,8 @@ def test_a_rig_whose_own_limits_make_no_sense_is_not_armed(limits):
 
 
 def test_a_rig_of_another_version_is_refused_at_once():
-    with pytest.raises(LinkError, match=r"speaks version 1 of the protocol and this program version 2"):
-        hello(lambda d: [replace(offered(d), version=1)])
+    with pytest.raises(LinkError, match=r"speaks version 2 of the protocol and this program version 3"):
+        hello(lambda d: [replace(offered(d), version=2)])
 
 
 def test_only_the_offer_that_the_rig_made_last_is_taken(monkeypatch):

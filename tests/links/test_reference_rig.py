@@ -49,7 +49,7 @@ def test_who_asks_is_told_that_the_rig_is_simulated_and_its_name(start: Start) -
     rig = start("--axes", "3")
     with Controller(rig.port, STEP, axes=3) as controller:
         plain = controller.hello()
-        controller.send(Datagram(HELLO, sequence=77, code=1, channels=(STEP, 3.0, 1.0)))
+        controller.send(Datagram(HELLO, sequence=77, code=1, channels=(STEP, 3.0, 1.0, 0.0)))
         offer = controller.hear()
     assert (offer.kind, offer.answers, offer.channels[:15]) == (OFFER, 77, plain.channels)
     assert offer.channels[15] == 1.0
@@ -72,7 +72,7 @@ def test_what_the_rig_cannot_serve_is_refused_with_the_reason(start: Start, aske
     rig = start()
     with Controller(rig.port, STEP) as controller:
         refusal = controller.hello(**asked)
-        assert (refusal.kind, refusal.key, refusal.code, refusal.channels) == (REFUSAL, 0, code, (STEP, 1.0))
+        assert (refusal.kind, refusal.key, refusal.code, refusal.channels) == (REFUSAL, 0, code, (STEP, 1.0, 0.0))
         assert controller.hello(LONG).kind == OFFER
 
 

@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[str, Callable[[Datagram], Datagram | bytes]]] = {
     "kind 8": ("foreign", lambda d: replace(d, kind=8)),
     "a rig's offer": ("foreign", lambda d: replace(d, kind=OFFER)),
     "a rig's measurement": ("foreign", lambda d: replace(d, kind=MEASUREMENT)),
-    "HELLO with a key": ("foreign", lambda d: replace(d, kind=HELLO, channels=(STEP, 1.0, 1.0))),
+    "HELLO with a key": ("foreign", lambda d: replace(d, kind=HELLO, channels=(STEP, 1.0, 1.0, 0.0))),
     "HELLO with one channel": ("foreign", lambda d: replace(d, kind=HELLO, key=0)),
     "STOP with a channel": ("foreign", lambda d: replace(d, kind=STOP)),
     "no channels": ("foreign", lambda d: replace(d, channels=())),

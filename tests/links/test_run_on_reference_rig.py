@@ -39,6 +39,10 @@ ramp = "0.1 s"
 actuator = {{ kind = "first order", time_constant = "{LAG} s", reconstruction = "hold" }}
 specimen.stiffness = "{STIFFNESS} N/m"
 
+[auxiliary]
+second_sensor = {{ unit = "m", reads = "rig.displacement" }}
+twice = {{ unit = "m" }}
+
 [limits]
 command.trip = "100 mm"
 stale.trip = "60 s"
@@ -48,7 +52,7 @@ stale.trip = "60 s"
 @pytest.fixture
 def rig(program: Path) -> Iterator[subprocess.Popen[str]]:
     """The rig in C, in step with a loop that goes as fast as it can; the first line it prints has its port."""
-    options = f"0 --step {STEP} --stiffness {STIFFNESS} --lease 600 --in-step --rate 1e6".split()
+    options = f"0 --step {STEP} --stiffness {STIFFNESS} --lease 600 --in-step --rate 1e6 --auxiliary 2".split()
     with subprocess.Popen([program, *options], stdout=subprocess.PIPE, text=True) as process:
         yield process
         process.kill()
@@ -77,11 +81,14 @@ def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(rig: subprocess.Popen
     np.testing.assert_allclose(signals["measured.displacement"], expected, rtol=1e-10, atol=1e-16)
     np.testing.assert_allclose(signals["measured.force"], STIFFNESS * signals["measured.displacement"], rtol=1e-14)
 
+    np.testing.assert_array_equal(signals["measured.second_sensor"], signals["measured.displacement"])
+    np.testing.assert_array_equal(signals["measured.twice"], 2.0 * signals["measured.displacement"])
+
     # And the whole loop is the rehearsal's, but for the last places of numbers.
     rehearsed = halfreal.rehearse(definition)
     rows = len(rehearsed.time)
     np.testing.assert_array_equal(run.time[:rows], rehearsed.time)
-    for name in ("target", "command", "measured.displacement", "measured.force"):
+    for name in ("target", "command", "measured.displacement", "measured.force", "measured.second_sensor"):
         values = rehearsed.signals[name].values
         assert np.abs(values).max() > 1e-3
         np.testing.assert_allclose(signals[name][:rows], values, rtol=0, atol=1e-9 * np.abs(values).max())

@@ -115,7 +115,7 @@ def test_a_rig_in_a_session_tells_others_that_it_is_busy():
         controller.wire.send(Datagram(ARM, offer.key, 1, channels=(0.25,)).encode())
         with by_hand.Controller(port(rig)) as other:
             refusal = other.hello()
-        assert (refusal.kind, refusal.code, refusal.channels) == (by_hand.REFUSAL, by_hand.BUSY, (STEP, 1.0))
+        assert (refusal.kind, refusal.code, refusal.channels) == (by_hand.REFUSAL, by_hand.BUSY, (STEP, 1.0, 0.0))
 
 
 @pytest.mark.parametrize(("state", "code"), [(SAFE, OWN_LIMIT), (IDLE, 0)])

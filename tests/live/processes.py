@@ -143,6 +143,8 @@ class Rig(Process):
 
     lease = 5.0
     """Asked for when it is brought home by hand [s]: a busy machine may hold up whoever does so."""
+    auxiliary = 0
+    """Channels that it measures besides displacement and force."""
 
     def __init__(
         self, folder: Path, *options: str, changes: Mapping[str, object] | None = None, **streams: Any
@@ -160,7 +162,7 @@ class Rig(Process):
     def go_home(self, home: float = 0.0) -> None:
         """Bring it back by hand, whatever the last test has done; what it has said until then is forgotten."""
         self.signal(signal.SIGCONT)
-        with Controller(self.port) as by_hand:
+        with Controller(self.port, auxiliary=self.auxiliary) as by_hand:
             answer = wait_for(
                 lambda: (heard := by_hand.hello(self.lease)).kind == OFFER and heard, "the rig to be free"
             )

@@ -208,3 +208,12 @@ def test_report_of_a_single_sample_is_written_without_warnings(steady: Run) -> N
         signals={name: Signal(signal.unit, signal.values[:1]) for name, signal in steady.signals.items()},
     )
     assert "<html" in html.render(short)
+
+
+def test_auxiliary_channels_have_a_plot_and_a_row(steady: Run) -> None:
+    definition = {**steady.definition, "auxiliary": {"pressure": {"unit": "MPa"}, "not_recorded": {"unit": "V"}}}
+    pressure = Signal("MPa", 20.0 + np.sin(steady.time))
+    run = replace(steady, definition=definition, signals={**steady.signals, "measured.pressure": pressure})
+    page = Page(html.render(run)).text
+    assert "Auxiliary channels of the rig." in page and "Auxiliary channels" not in Page(html.render(steady)).text
+    assert "measured.pressure" in page and "MPa" in page

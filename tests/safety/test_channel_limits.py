@@ -51,7 +51,7 @@ def test_limits_of_channels_go_through_toml(tmp_path):
             "'rig.stroke.3', and this loop has no such channel; it has .*rig.force",
         ),
         ({"rig.force": {"trip": "1 mm"}}, r'limits.channels."rig.force".trip: .1 mm. is in mm where N is expected'),
-        ({"rig.force": {"trip": 5.0}}, "the number 5 where N is expected; write it with its unit"),
+        ({"rig.force": {"trip": 5.0}}, "5 has no unit where N is expected; write '5 N'"),
         ({"rig.force": {"trip": "-5 N"}}, "a limit is above zero"),
         ({"rig.force": {"warn": "5 N", "trip": "3 N"}}, "a warning must come first"),
     ],

@@ -11,6 +11,11 @@ Contract for implementers
 3. What else it knows of itself it may say: its ``highest_frequency``, the frequencies it stays at, one after
    another (``dwells``), the harmonics it consists of (``harmonics``), the same with another amplitude (``scaled``).
    None stands for what is not known; couplings and checks then go without.
+4. One that comes from outside names the auxiliary channel that it ``reads``, and the magnitude at which the guard has
+   to ``trip``.  Its block has ``measured.NAME`` as its input, and is asked for after ``on_channel`` has told it the
+   channel's unit.  ``as_recorded`` is such an excitation in a test whose record is known.
+5. One that can be the signal of a simulated auxiliary channel takes its amplitude in ``value``; ``on_channel`` tells
+   its unit.
 """
 
 from __future__ import annotations
@@ -18,6 +23,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal, Self
+
+import numpy as np
 
 from ..kernels.block import Block
 from ..settings import Settings
@@ -73,6 +80,25 @@ class Excitation(Settings):
     def can_be_released(self) -> bool:
         """Whether ``block`` takes ``since``."""
         return False
+
+    @property
+    def reads(self) -> str | None:
+        """The auxiliary channel that it is read from; None if it is known beforehand."""
+        return None
+
+    @property
+    def trip(self) -> str | None:
+        """Magnitude at which the guard trips, with its unit; None if it is known beforehand."""
+        return None
+
+    def on_channel(self, unit: str) -> Self:
+        """The same, read from an auxiliary channel of this unit, or the signal of one; ``UnitError`` if it does not
+        fit."""
+        return self
+
+    def as_recorded(self, values: np.ndarray, step: float) -> Excitation:
+        """The excitation of a test in which it had these values, ``step`` [s] apart; itself if known beforehand."""
+        return self
 
     @property
     def highest_frequency(self) -> float | None:

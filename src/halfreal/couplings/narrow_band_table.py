@@ -203,7 +203,7 @@ class NarrowBandTable(PlainCoupling):
             self.check_excitations(excitations)
             given = given_frequency(excitations)
             alone = self.frequency is None and self.track is None
-            if known.excitation.release_at is not None and alone and given is not None and len(given.frequencies) > 1:
+            if known.excitation.waits and alone and given is not None and len(given.frequencies) > 1:
                 raise fault("when the excitation's frequency changes depends on its release; track it", "track")
 
     @property

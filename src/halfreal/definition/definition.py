@@ -21,15 +21,21 @@ from ..contracts.rig import Rig
 from ..contracts.virtual import Virtual
 from ..couplings.direct import Direct
 from ..couplings.start_up import Measured, StartUp
+from ..errors import HalfrealError
+from ..kernels.block import Channel
 from ..rigs.kinematics import Kinematics
-from ..safety.limits import Limits
+from ..safety.limits import ChannelLimit, Limits
 from ..safety.slow_motion import Slow
 from ..settings import Settings, default_kind, fault
 from .acceptance import Acceptance
+from .auxiliary import Auxiliary, channels_of, check_names
 from .kinds import OneOf
 from .load import read
 from .sections import SPIN, Excitations, RealTime, RecordSettings, Reference, Timing, printable
 from .uncertainty import Uncertain, checked
+
+EXCITATION = "excitation.virtual"
+"""The channel of the virtual substructure's excitation."""
 
 
 class Definition(Settings):
@@ -43,6 +49,8 @@ class Definition(Settings):
     """Axes that are fed back and not commanded."""
     timing: Timing
     virtual: Annotated[Virtual, OneOf("virtual", usual="structure")]
+    auxiliary: dict[str, Auxiliary] = Field(default_factory=dict)
+    """What the rig measures besides displacement and force, by names."""
     excitation: Excitations = Excitations()
     kinematics: Kinematics | None = None
     """How actuators move the interface, where they are not one to an axis."""
@@ -83,6 +91,20 @@ class Definition(Settings):
     def period(self) -> float:
         """Period of the rig's clock [s]: the test's step, unless the test is slow."""
         return self.timing.step if self.slow is None else self.slow.period
+
+    @property
+    def auxiliary_channels(self) -> tuple[Channel, ...]:
+        """What the rig measures besides displacement and force, in the order in which it crosses the link."""
+        return channels_of(self.auxiliary)
+
+    @property
+    def guarded(self) -> Limits:
+        """The limits, with all that comes from outside: auxiliary channels, and an excitation that is read from one."""
+        driven = self.excitation.virtual
+        watched = {channel.name: ChannelLimit() for channel in self.auxiliary_channels} | self.limits.channels
+        if driven is not None and driven.trip is not None:
+            watched[EXCITATION] = ChannelLimit(trip=driven.trip)
+        return self.limits.unchecked_copy({"channels": watched})
 
     def with_values(self, values: Mapping[str, Any]) -> Definition:
         """The test with the values at some places replaced, validated anew: ``{"rig.actuator.delay": "3 ms"}``.
@@ -146,12 +168,21 @@ class Definition(Settings):
         virtual.fits(Known.of(info.data))
         return virtual
 
+    @field_validator("auxiliary")
+    @classmethod
+    def _can_be_named(cls, auxiliary: dict[str, Auxiliary]) -> dict[str, Auxiliary]:
+        check_names(auxiliary)
+        return auxiliary
+
     @field_validator("excitation")
     @classmethod
     def _can_act(cls, excitation: Excitations, info: ValidationInfo) -> Excitations:
         virtual = info.data.get("virtual")
         if excitation.virtual is not None and virtual is not None:
             virtual.check_excitation(excitation.virtual.acts_as)
+        auxiliary = info.data.get("auxiliary")
+        if auxiliary is not None and virtual is not None:
+            excitation.check_channels(auxiliary, virtual)
         timing = info.data.get("timing")
         if timing is not None and virtual is not None:
             excitation.check_release(timing, virtual.probing_ticks)
@@ -234,8 +265,11 @@ class Definition(Settings):
             raise fault("a slow test moves the rig to its first command within slow.ramp; leave timing.soft_start out")
         if excitation is not None and excitation.specimen is not None:
             raise fault("the test's time stands still while the rig moves: nothing can excite the specimen meanwhile")
-        if excitation is not None and excitation.release_at is not None:
-            raise fault("the excitation of a slow test cannot be released by the operator; leave release_at out")
+        if excitation is not None and excitation.waits:
+            key = "release_by" if excitation.release_at is None else "release_at"
+            raise fault(f"the excitation of a slow test cannot be released by the operator; leave {key} out")
+        if excitation is not None and excitation.virtual is not None and excitation.virtual.reads is not None:
+            raise fault("the test's time stands still while the rig moves: no channel of the rig can excite it")
         if known.virtual is not None:
             known.virtual.check_slow()
         shortest = min(slow.ramp, slow.average or slow.ramp)
@@ -298,6 +332,24 @@ class Definition(Settings):
                 "stale",
                 "trip",
             )
+        return limits
+
+    @field_validator("limits")
+    @classmethod
+    def _auxiliary_limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
+        for channel in channels_of(info.data.get("auxiliary") or {}):
+            try:
+                limits.channels.get(channel.name, ChannelLimit()).watched(channel)
+            except HalfrealError as error:
+                raise fault(str(error), "channels", channel.name) from error
+        return limits
+
+    @field_validator("limits")
+    @classmethod
+    def _excitation_limited_once(cls, limits: Limits, info: ValidationInfo) -> Limits:
+        driven = getattr(info.data.get("excitation"), "virtual", None)
+        if driven is not None and driven.trip is not None and EXCITATION in limits.channels:
+            raise fault("excitation.virtual.limit is its limit; leave this one out", "channels", EXCITATION)
         return limits
 
     @field_validator("limits")

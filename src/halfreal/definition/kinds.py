@@ -62,6 +62,7 @@ OWN = {
         "models.excitations.step_and_pulse:Step",
         "models.excitations.step_and_pulse:Pulse",
         "models.excitations.record:Record",
+        "models.excitations.channel:FromChannel",
     ),
     "coupling": (
         "couplings.direct:Direct",

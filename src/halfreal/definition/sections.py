@@ -11,9 +11,11 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .. import units
 from ..contracts.excitation import Excitation
+from ..contracts.virtual import Virtual
 from ..errors import HalfrealError
 from ..rigs.any_specimen import MatrixSpecimen
 from ..settings import Number, Settings, Vector, fault
+from .auxiliary import Auxiliary, ReleaseBy, outside
 from .kinds import OneOf
 
 MOST_TICKS = 1e9
@@ -89,36 +91,82 @@ class Excitations(Settings):
     release_at: Annotated[np.ndarray, Vector("s", least=0)] | None = None
     """The excitation of the virtual substructure waits until the operator releases it (key e); in a rehearsal it is
     released at these times.  Its time counts from the last release."""
+    release_by: ReleaseBy | None = None
+    """It waits until an auxiliary channel releases it, such as a push-button, or the operator."""
+
+    @field_validator("virtual", "specimen")
+    @classmethod
+    def _acts_on_a_structure(cls, excitation: Excitation | None) -> Excitation | None:
+        if excitation is not None and excitation.quantity == "value":
+            raise fault(
+                "value is the amplitude of a signal in [auxiliary]; give displacement, force or acceleration: the key "
+                "says how the excitation acts",
+                "value",
+            )
+        return excitation
 
     @field_validator("specimen")
     @classmethod
     def _is_a_force(cls, excitation: Excitation | None) -> Excitation | None:
         if excitation is not None and excitation.quantity != "force":
             raise fault(f"{excitation.quantity} given where a force is expected; only a force acts on the specimen")
+        if excitation is not None and excitation.reads is not None:
+            raise fault("a channel of the rig cannot excite its specimen: what pushes it there does; leave it out")
         return excitation
 
     @model_validator(mode="after")
     def _can_be_released(self) -> Self:
-        if self.release_at is None:
+        if not self.waits:
             return self
+        key = "release_by" if self.release_at is None else "release_at"
         if self.virtual is None:
-            raise fault("nothing to release; give excitation.virtual, or leave it out", "release_at")
+            raise fault("nothing to release; give excitation.virtual, or leave it out", key)
         if not self.virtual.can_be_released:
-            raise fault(f"an excitation of kind '{self.virtual.kind}' cannot be released; leave it out", "release_at")
-        if np.any(np.diff(self.release_at) <= 0.0):
+            raise fault(f"an excitation of kind '{self.virtual.kind}' cannot be released; leave it out", key)
+        if self.release_at is not None and np.any(np.diff(self.release_at) <= 0.0):
             raise fault("the times do not rise; give them in their order, each once", "release_at")
         return self
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits until it is released."""
+        return self.release_at is not None or self.release_by is not None
+
+    def check_channels(self, auxiliary: Mapping[str, Auxiliary], virtual: Virtual) -> None:
+        """Raise a fault if it reads a channel that is not there, is part of the loop, or does not fit."""
+        if self.release_by is not None:
+            one = outside(auxiliary, self.release_by.channel, "release_by", "channel")
+            try:
+                self.release_by.on_channel(one.unit)
+            except units.UnitError as error:
+                raise fault(str(error), "release_by", "threshold") from error
+        reads = None if self.virtual is None else self.virtual.reads
+        if self.virtual is None or reads is None:
+            return
+        one = outside(auxiliary, reads, "virtual", "channel")
+        if virtual.targets == "force":
+            raise fault(
+                f"a virtual substructure of kind '{virtual.kind}' needs its excitation within the step, and a channel "
+                "is measured once a step; give another excitation",
+                "virtual",
+                "kind",
+            )
+        try:
+            self.virtual.on_channel(one.unit)
+        except units.UnitError as error:
+            raise fault(str(error), "virtual", "gain") from error
+
     def check_release(self, timing: Timing, probing: int) -> None:
         """Raise a fault if the releases do not fit the test."""
-        if self.release_at is None:
-            return
-        if probing:
+        if self.waits and probing:
+            key = "release_by" if self.release_at is None else "release_at"
             raise fault(
                 "the test first finds the specimen's stiffness out, and its excitation follows at once; give the "
-                "stiffness (virtual.estimate left out), or leave release_at out",
-                "release_at",
+                f"stiffness (virtual.estimate left out), or leave {key} out",
+                key,
             )
+        if self.release_at is None:
+            return
         if self.release_at[-1] >= timing.duration:
             raise fault(
                 f"{units.text(self.release_at[-1], 's')} is not before the end of the test, "

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from .compile import kernel
 
-MAGIC, VERSION = 0x4C524648, 2
+MAGIC, VERSION = 0x4C524648, 3
 HELLO, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP = 1, 2, 3, 4, 5, 6, 7
 IDLE, ARMED_RIG, SAFE = 1.0, 2.0, 3.0
 """States of the rig."""
@@ -22,11 +22,12 @@ LEASE_OVER, OWN_LIMIT, OWN_STOP = 1.0, 2.0, 3.0
 HEADER, CRC = 56, 4
 IDENTITY_CHANNELS = 13
 """Of an OFFER, in which the rig says who it is."""
-MOST_CHANNELS = 5 * 64 + IDENTITY_CHANNELS
+MOST_AXES, MOST_AUXILIARY = 64, 64
+MOST_CHANNELS = 5 * MOST_AXES + MOST_AUXILIARY + IDENTITY_CHANNELS
 LONGEST = HEADER + 8 * MOST_CHANNELS + CRC
-"""Bytes of the longest datagram, an OFFER of 64 axes."""
-ROOM = HEADER + 8 * 128 + CRC
-"""Bytes of the longest datagram within a session, a MEASUREMENT of 64 axes."""
+"""Bytes of the longest datagram, an OFFER of all axes and auxiliary channels."""
+ROOM = HEADER + 8 * (2 * MOST_AXES + MOST_AUXILIARY) + CRC
+"""Bytes of the longest datagram within a session, a MEASUREMENT of all of them."""
 BUFFER = (ROOM + 7) // 8 + 2
 """Doubles of a buffer that holds any datagram within a session."""
 WINDOW = 64

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -65,6 +66,7 @@ REFUSALS = {
     2: "its step is {step:g} s and the definition's {wanted_step:g} s; give both the same",
     3: "it has {axes:.0f} axis(es) and the definition {wanted_axes}; give both the same",
     4: "it does not grant a lease of {lease:g} s; shorten link.lease",
+    5: "it measures {auxiliary:.0f} auxiliary channel(s) and the definition {wanted_auxiliary}; give both the same",
 }
 
 
@@ -79,6 +81,7 @@ class Offer:
     """Its own limits on a command: magnitude, rate and distance from the one before; infinite where it has none."""
     fastest: np.ndarray
     furthest: np.ndarray
+    auxiliary: np.ndarray = field(default_factory=lambda: np.zeros(0))
     identity: Identity = UNKNOWN
 
 
@@ -93,12 +96,15 @@ class ControllerEnd:
     def connect(cls, link: Link) -> ControllerEnd:
         return cls(link.to_rig())
 
-    def hello(self, axes: int, step: float, lease: float, patience: float) -> Offer:
-        """Ask the rig whether it is ready; it does not move."""
+    def hello(self, axes: int, step: float, lease: float, patience: float, auxiliary: int = 0) -> Offer:
+        """Ask the rig whether it is ready; it does not move.  ``auxiliary`` channels are to be measured with others."""
         deadline, pause = time.monotonic() + patience, REPEAT
+        offered, wanted = 0, 5 * axes + auxiliary
         while time.monotonic() < deadline:
             nonce = secrets.randbits(63) | 1  # a new one each time: the rig makes a new key for each
-            asked = Datagram(HELLO, sequence=nonce, code=ASKS_WHO, channels=(step, float(axes), lease))
+            asked = Datagram(
+                HELLO, sequence=nonce, code=ASKS_WHO, channels=(step, float(axes), lease, float(auxiliary))
+            )
             self.wire.send(asked.encode())
             answer_by = min(deadline, time.monotonic() + pause)
             pause *= 2.0  # only the newest key counts: a slow rig must have the time to answer
@@ -110,19 +116,33 @@ class ControllerEnd:
                 if answer is None or answer.answers != nonce:
                     continue
                 if answer.kind == REFUSAL:
-                    own = (*answer.channels, 0.0, 0.0)
+                    own = (*answer.channels, 0.0, 0.0, 0.0)
                     reason = REFUSALS.get(answer.code, f"its code is {answer.code}").format(
-                        step=own[0], axes=own[1], wanted_step=step, wanted_axes=axes, lease=lease
+                        step=own[0],
+                        axes=own[1],
+                        auxiliary=own[2],
+                        wanted_step=step,
+                        wanted_axes=axes,
+                        wanted_auxiliary=auxiliary,
+                        lease=lease,
                     )
                     raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
-                extra = len(answer.channels) - 5 * axes  # a rig that does not know the question says less
-                if answer.kind == OFFER and extra in (0, IDENTITY_CHANNELS) and answer.key != 0:
+                if answer.kind != OFFER or answer.key == 0:
+                    continue
+                offered = len(answer.channels)
+                if offered - wanted in (0, IDENTITY_CHANNELS):  # a rig that does not know the question says less
                     self._key, self._lease = answer.key, lease
-                    values, who = answer.channels[: 5 * axes], Identity.read(answer.channels[5 * axes :])
-                    return self._offer(answer.key, np.array(values).reshape(5, axes), who)
+                    values, who = np.array(answer.channels[:wanted]), Identity.read(answer.channels[wanted:])
+                    return self._offer(answer.key, axes, values, who)
+        if offered:
+            raise LinkError(
+                f"the rig at {self.wire.address} offers {offered} channels where {wanted} are expected, or "
+                f"{IDENTITY_CHANNELS} more for who it is: 5 for each of {axes} axis(es), and {auxiliary} auxiliary; "
+                "give both ends the same axes and auxiliary channels"
+            )
         raise LinkError(
             f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
-            "one is started with halfreal rig"
+            f"one is started with halfreal rig; one of an older protocol than version {VERSION} does not answer"
         )
 
     def _check_version(self, data: bytes) -> None:
@@ -133,24 +153,25 @@ class ControllerEnd:
                 f"{VERSION} (docs/link.md); update the older one"
             )
 
-    def _offer(self, key: int, values: np.ndarray, identity: Identity) -> Offer:
-        measured, limits = values[:2], values[2:]
+    def _offer(self, key: int, axes: int, values: np.ndarray, identity: Identity) -> Offer:
+        measured, limits = np.split(values, [values.size - 3 * axes])
         if not np.all(np.isfinite(measured)):
-            read = ", ".join(f"{x:g}" for x in measured.ravel())
+            read = ", ".join(f"{x:g}" for x in measured)
             raise LinkError(
-                f"the rig at {self.wire.address} measures {read} (displacements [m], then forces [N]); "
-                "they must be finite: check its sensors"
+                f"the rig at {self.wire.address} measures {read} (displacements [m], then forces [N], then auxiliary "
+                "channels); they must be finite: check its sensors"
             )
         if not np.all(limits > 0.0):  # written so that NaN is refused too
-            read = ", ".join(f"{x:g}" for x in limits.ravel())
+            read = ", ".join(f"{x:g}" for x in limits)
             raise LinkError(
                 f"the rig at {self.wire.address} offers {read} as its own limits (largest command, rate and step); "
                 "they must be greater than 0: check its settings"
             )
-        displacement, force, largest, fastest, furthest = values
-        return Offer(key, displacement, force, largest, fastest, furthest, identity)
+        displacement, force, auxiliary = np.split(measured, [axes, 2 * axes])
+        largest, fastest, furthest = limits.reshape(3, axes)
+        return Offer(key, displacement, force, largest, fastest, furthest, auxiliary, identity)
 
-    def arm(self, position: np.ndarray, patience: float) -> int:
+    def arm(self, position: np.ndarray, patience: float, auxiliary: int = 0) -> int:
         """Take the rig over, to hold where it stands; return the sequence of its first measurement."""
         while self.wire.receive(0.0) is not None:  # further answers to HELLO
             pass
@@ -169,7 +190,7 @@ class ControllerEnd:
                     f"the rig at {self.wire.address} was armed and is so no more (state {answer.state}, code "
                     f"{answer.code} of docs/link.md); see to the rig, then try again"
                 )
-            if len(answer.channels) == 2 * len(position):
+            if len(answer.channels) == 2 * len(position) + auxiliary:
                 return answer.sequence
         raise LinkError(
             f"the rig at {self.wire.address} did not say within {patience:g} s that it is armed; it will make itself "
@@ -203,12 +224,14 @@ class ControllerEnd:
         stale_warn: float | None,
         stale_trip: float | None,
         offer: Offer,
+        auxiliary: Sequence[Channel] = (),
     ) -> tuple[Block, Block]:
         """Blocks "link.send" and "link.receive", which ``waits`` for a measurement if the rig sets the pace.
 
         ``period`` is that of the commands; ``step`` that of the test, which is another in a slow one.  ``rate`` is the
         limit of the command's rate, which holds in wall time: "link.send" waits until a command may go, and watches the
-        clock for the last ``spin`` [s] of it.  ``stands`` is the command under which the rig stands.
+        clock for the last ``spin`` [s] of it.  ``stands`` is the command under which the rig stands.  ``auxiliary``
+        are the channels that are measured with displacement and force.
 
         Once the rig is armed, ``begin`` must tell "link.receive" where its measurements start.
         """
@@ -248,7 +271,7 @@ class ControllerEnd:
             "rig": ARMED_RIG,
             "code": 0.0,
             "heard": 0.0,
-            "measured": np.concatenate([offer.displacement, offer.force]),
+            "measured": np.concatenate([offer.displacement, offer.force, offer.auxiliary]),
         }
         receive = Block(
             name="link.receive",
@@ -257,6 +280,7 @@ class ControllerEnd:
             outputs=(
                 *channels("measured.displacement", "m", n, of="axis"),
                 *channels("measured.force", "N", n, of="axis"),
+                *auxiliary,
                 Channel("link.age", "s"),
                 Channel("link.idle", "s"),
                 Channel("link.lag", "1"),
@@ -289,7 +313,7 @@ class ControllerEnd:
                 RIG_UNKNOWN: "the rig is in a state that docs/link.md does not know: it does not count as armed",
             },
             watched=("link.stale", "rig.state"),
-            initial=(*offer.displacement, *offer.force),
+            initial=(*offer.displacement, *offer.force, *offer.auxiliary),
         )
         return send, receive
 

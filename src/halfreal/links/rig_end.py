@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,8 +36,9 @@ from .identity import ASKS_WHO, Identity
 from .rig_command import OwnLimits, command_block
 from .wires import Listener, Wire
 
-BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG = 1, 2, 3, 4
-Measured = Callable[[], tuple[np.ndarray, np.ndarray]]
+BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG, OTHER_AUXILIARY = 1, 2, 3, 4, 5
+Measured = Callable[[], tuple[np.ndarray, ...]]
+"""Displacements, forces, and the values of auxiliary channels."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class RigEnd:
     """Listens for controllers, one session at a time; grants leases up to ``lease`` [s].
 
     ``identity`` is what it tells those who ask who it is: whether it is simulated or real, and its name and version.
+    ``auxiliary`` channels are measured with displacement and force.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class RigEnd:
         lease: float,
         limits: OwnLimits | None = None,
         identity: Identity | None = None,
+        auxiliary: Sequence[str] = (),
     ) -> None:
+        self.auxiliary = tuple(auxiliary)
         self.axes, self.step, self.lease = axes, step, lease
         self.identity = Identity() if identity is None else identity
         self.limits = OwnLimits.none(axes) if limits is None else limits
@@ -73,14 +77,21 @@ class RigEnd:
         self._listener = listener
         self._session: RigSession | None = None
         self._state, self._code = int(IDLE), 0
-        self._measured = (0.0,) * (2 * axes)
+        self._measured = (0.0,) * (2 * axes + len(self.auxiliary))
+        self._own = (step, float(axes), float(len(self.auxiliary)))
 
     @classmethod
     def listen(
-        cls, link: Link, axes: int, step: float, limits: OwnLimits | None = None, identity: Identity | None = None
+        cls,
+        link: Link,
+        axes: int,
+        step: float,
+        limits: OwnLimits | None = None,
+        identity: Identity | None = None,
+        auxiliary: Sequence[str] = (),
     ) -> RigEnd:
         listener = link.listen()
-        return cls(axes, step, listener, listener.address, link.lease, limits, identity)
+        return cls(axes, step, listener, listener.address, link.lease, limits, identity, auxiliary)
 
     def await_session(self, measured: Measured, stop: Callable[[], bool]) -> RigSession | None:
         """Answer HELLOs until one is followed by ARM; None if told to stop."""
@@ -93,8 +104,8 @@ class RigEnd:
             if asked.kind == HELLO:
                 code = self._against(asked)
                 if code:
-                    own = (self.step, float(self.axes))
-                    self._answer(Datagram(REFUSAL, answers=asked.sequence, state=self._state, code=code, channels=own))
+                    refusal = Datagram(REFUSAL, answers=asked.sequence, state=self._state, code=code)
+                    self._answer(replace(refusal, channels=self._own))
                     continue
                 key, lease, asker = secrets.randbits(64) | 1, asked.channels[2], self._listener.speaker
                 self._measured = tuple(float(x) for part in measured() for x in part)
@@ -112,10 +123,12 @@ class RigEnd:
         return asked.kind == ARM and key != 0 and asked.key == key and asked.sequence == 1 and finite
 
     def _against(self, asked: Datagram) -> int:
-        if len(asked.channels) != 3 or not math.isclose(asked.channels[0], self.step, rel_tol=1e-9):
+        if len(asked.channels) != 4 or not math.isclose(asked.channels[0], self.step, rel_tol=1e-9):
             return OTHER_STEP
         if asked.channels[1] != self.axes:
             return OTHER_AXES
+        if asked.channels[3] != len(self.auxiliary):
+            return OTHER_AUXILIARY
         return 0 if 0.0 < asked.channels[2] <= self.lease else LEASE_TOO_LONG
 
     def _answer(self, datagram: Datagram) -> None:
@@ -131,10 +144,10 @@ class RigEnd:
                 return
             asked = decode(data)
             if asked is not None and asked.kind == HELLO:
-                own = (self.step, float(self.axes))
-                self._answer(Datagram(REFUSAL, answers=asked.sequence, state=int(ARMED_RIG), code=BUSY, channels=own))
+                refusal = Datagram(REFUSAL, answers=asked.sequence, state=int(ARMED_RIG), code=BUSY)
+                self._answer(replace(refusal, channels=self._own))
 
-    def ready(self, session: RigSession, measured: tuple[np.ndarray, np.ndarray]) -> None:
+    def ready(self, session: RigSession, measured: tuple[np.ndarray, ...]) -> None:
         """Say that the rig follows commands from now on: the first MEASUREMENT."""
         self._measured = tuple(float(x) for part in measured for x in part)
         session.wire.send(self._first(session))
@@ -165,7 +178,14 @@ class RigEnd:
         return Block(
             name="link.answer",
             step=answer_step,
-            inputs=(*(channel.name for channel in measured), "rig.state", "rig.code", "link.tick", "link.newest"),
+            inputs=(
+                *(channel.name for channel in measured),
+                *self.auxiliary,
+                "rig.state",
+                "rig.code",
+                "link.tick",
+                "link.newest",
+            ),
             outputs=(Channel("link.sent", "1"),),
             parameters={"way": session.wire.way(), "key": halves(session.key)},
             state={"buffer": np.zeros(BUFFER), "sequence": 1.0},  # ``ready`` had the first

@@ -44,6 +44,7 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         stale_warn=limits.stale.warn,
         stale_trip=limits.stale.trip,
         offer=offer,
+        auxiliary=definition.auxiliary_channels,
     )
     paced = pace(
         definition.period,

@@ -152,7 +152,11 @@ def resume(definition: Definition, run: Run) -> Resumption:
         name="replayed",
         step=as_recorded_step,
         inputs=(),
-        outputs=(*channels("measured.displacement", "m", n, of="axis"), *channels("measured.force", "N", n, of="axis")),
+        outputs=(
+            *channels("measured.displacement", "m", n, of="axis"),
+            *channels("measured.force", "N", n, of="axis"),
+            *definition.auxiliary_channels,
+        ),
     )
     loop = build(definition, Purpose(endless=True, replayed=True), link=[replayed])
     first = build(definition, Purpose(endless=True), link=[replayed])  # as the slow test begins

@@ -32,6 +32,7 @@ from ..links.pace import pace
 from ..links.rig_command import OwnLimits
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import NoWire
+from ..rigs.auxiliary import with_auxiliary
 from ..runs.build import watch
 from ..safety.watched import COMMAND, COMMAND_RATE
 from .preparation import where_it_stands
@@ -88,14 +89,18 @@ class VirtualRig:
         self.displacement = begins if at is None else np.broadcast_to(np.asarray(at, dtype=float), self.axes)
         self.force = np.zeros(self.axes)
         who = Identity("simulated", f"halfreal {__version__}: {definition.title}")
-        self.end = RigEnd.listen(definition.link, self.axes, definition.period, own_limits(definition), who)
+        self._auxiliary = [channel.name for channel in definition.auxiliary_channels]
+        self.end = RigEnd.listen(
+            definition.link, self.axes, definition.period, own_limits(definition), who, self._auxiliary
+        )
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run()
         self._channels = prepared.channels
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
         self._rig_blocks(self.displacement + ELSEWHERE)
-        self.force = np.array(
-            [prepared.vector[prepared.index[name]] for name in self.definition.interface.channels("measured.force")]
+        self.force, self.auxiliary = (
+            np.array([prepared.vector[prepared.index[name]] for name in names])
+            for names in (self.definition.interface.channels("measured.force"), self._auxiliary)
         )
         self._rest = self.displacement, self.force
 
@@ -107,7 +112,7 @@ class VirtualRig:
     def _rig_blocks(self, start: np.ndarray) -> RigBlocks:
         """The blocks of its rig, which begin with the interface at ``start``."""
         context = Context(self.definition, self.definition.virtual, start)
-        return self.definition.rig.blocks(context, numbered("command", self.axes))
+        return with_auxiliary(context, self.definition.rig.blocks(context, numbered("command", self.axes)))
 
     def _loop(self, session: RigSession) -> Loop:
         definition, n = self.definition, self.axes
@@ -145,7 +150,7 @@ class VirtualRig:
         who = self.end.identity
         known = {"nature": who.nature, "name": who.name, "address": self.end.address}
         record = None if output is None else RigRecord(self.definition, self._channels, output, known)
-        session = self.end.await_session(lambda: (self.displacement, self.force), stop)
+        session = self.end.await_session(lambda: (self.displacement, self.force, self.auxiliary), stop)
         if session is None:
             return None
         loop = self._loop(session)
@@ -165,7 +170,7 @@ class VirtualRig:
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
         thread = threading.Thread(target=drive, name="halfreal rig")
-        self.end.ready(session, (self.displacement, self.force))
+        self.end.ready(session, (self.displacement, self.force, self.auxiliary))
         thread.start()
         try:
             if record is not None:

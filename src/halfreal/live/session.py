@@ -176,7 +176,8 @@ class Session(SlowOperator):
             self._end = ControllerEnd.connect(self.definition.link)
         link = self.definition.link
         assert link is not None
-        self.offer = self._end.hello(self.definition.virtual.axes, self.definition.period, link.lease, PATIENCE)
+        test = self.definition
+        self.offer = self._end.hello(test.virtual.axes, test.period, link.lease, PATIENCE, len(test.auxiliary))
         check_own_limits(self.definition, self.offer)
         return self.offer
 
@@ -204,7 +205,7 @@ class Session(SlowOperator):
         loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
         if self.definition.slow is not None:
             loop.parameter("motion")["words"] = float(words.ctypes.data)
-        if self.definition.excitation.release_at is not None:
+        if self.definition.excitation.waits:
             loop.parameter("release")["words"] = float(words.ctypes.data)
         recording.start(self._make_file(loop))
         if self.resumption is not None:
@@ -231,7 +232,7 @@ class Session(SlowOperator):
 
     def release(self) -> None:
         """Release the excitation of the virtual substructure, in the next tick; its time begins then."""
-        if self.definition.excitation.release_at is None:
+        if not self.definition.excitation.waits:
             raise RefusedError("the excitation begins with the test; one with excitation.release_at can be released")
         words = self._words()
         if self.state != STATES[RUNNING]:
@@ -326,7 +327,7 @@ class Session(SlowOperator):
             self.privileges.update(prioritise(real_time.priority, real_time.cpu))
             names = [channel.name for channel in loop.channels]
             self._check_not_stopped()
-            begin(loop, self._end.arm(offer.displacement, PATIENCE), self._end.wire)
+            begin(loop, self._end.arm(offer.displacement, PATIENCE, offer.auxiliary.size), self._end.wire)
             ready.set()
             rows, words = recording.ring.rows, recording.words
             self._ended = loop.drive(int(MOST_TICKS), rows, names, words, events=self._happened)
@@ -395,7 +396,7 @@ class Session(SlowOperator):
         events = [*self._notes, *self._events(run, loop)]
         signals = dict(run.signals)
         try:
-            signals.update(reference_signals(as_released(definition, events), run.time))
+            signals.update(reference_signals(as_released(definition, events), run.time, signals))
         except EmulationError as error:
             events.append(Event(0.0, "reference", f"no reference: {error}"))
         assert self.checked is not None

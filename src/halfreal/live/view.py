@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,8 @@ class Status:
     """Of a slow test."""
     releases: int | None = None
     """Of the excitation so far, if the operator releases it."""
+    auxiliary: Sequence[tuple[str, str]] = ()
+    """Names and values of the rig's auxiliary channels."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,11 @@ def status(session: Session) -> Status:
         limits_used=limits_used(definition, loop),
         waiting_rows=session.waiting_rows,
         motion=None if definition.slow is None else motion(session),
-        releases=None if definition.excitation.release_at is None else int(seen[loop.index[RELEASES]]),
+        releases=int(seen[loop.index[RELEASES]]) if definition.excitation.waits else None,
+        auxiliary=[
+            (channel.name, units.text(float(seen[loop.index[channel.name]]), channel.unit))
+            for channel in definition.auxiliary_channels
+        ],
     )
 
 
@@ -151,6 +158,8 @@ def table(now: Status, title: str, question: str = "") -> Any:
     )
     gap = ", ".join(units.text(value, unit) for unit, value in now.gap.items())
     shown.add_row("gap", f"{gap}; measurement {1e3 * now.age:.2f} ms old")
+    for name, value in now.auxiliary:
+        shown.add_row(Text(name), Text(value))
     for name, share in sorted(now.limits_used.items(), key=lambda item: -item[1]):
         colour = "red" if share > 0.9 else "yellow" if share > 0.7 else "green"
         bar = "█" * round(20 * min(share, 1.0))

@@ -8,6 +8,7 @@ from ..lazy import lazy
 
 if TYPE_CHECKING:
     from .excitations import Chirp as Chirp
+    from .excitations import FromChannel as FromChannel
     from .excitations import Gust as Gust
     from .excitations import MultiSine as MultiSine
     from .excitations import Pulse as Pulse
@@ -117,7 +118,7 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
-            "excitations": "Chirp Gust MultiSine Pulse Random Record Sine Square Step SteppedSine",
+            "excitations": "Chirp FromChannel Gust MultiSine Pulse Random Record Sine Square Step SteppedSine",
             "excitations.silence": "silence",
             "force_control.baumgarte": "Baumgarte",
             "force_control.constrained": "Constrained ForceMethod",

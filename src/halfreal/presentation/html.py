@@ -127,6 +127,8 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         "Responses of the virtual part that the definition asks for.",
         partial(plots.channels, run, series.responses(run)),
     )
+    if others := series.auxiliary(run):
+        made.add("response", "Auxiliary channels of the rig.", partial(plots.channels, run, others, MEASURED))
     for i, name in enumerate(run.interface.actuators.names):
         limit = series.command_limit(run, i + 1)
         of = "" if len(run.interface.actuators) == 1 else f", {series.moved(run)} {name}"

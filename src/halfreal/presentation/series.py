@@ -131,6 +131,11 @@ def responses(run: Run) -> list[str]:
     return [channel for channel in (f"virtual.{name}" for name in asked) if channel in run.signals]
 
 
+def auxiliary(run: Run) -> list[str]:
+    """Recorded channels that the rig measures besides displacement and force."""
+    return [channel for name in run.definition.get("auxiliary") or {} if (channel := f"measured.{name}") in run.signals]
+
+
 def moved(run: Run) -> str:
     """What the commands of a run are counted along, in a word."""
     return "axis" if run.interface.moved_by is None else "actuator"

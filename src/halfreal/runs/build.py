@@ -12,7 +12,7 @@ coupling and guard (``halfreal.safety.slow_motion``).  The rig is one of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +35,7 @@ from ..kernels.loop import GUARD_MODE, Loop, WiringError
 from ..kernels.native import is_own
 from ..kernels.user import try_out
 from ..models.excitations import releases, virtual_excitation
+from ..rigs.auxiliary import with_auxiliary
 from ..safety.energy_error import energy_error
 from ..safety.guard import GuardPlan, Seen, guard
 from ..safety.slow_motion import HOLDING
@@ -101,11 +102,12 @@ def build(
     inner, outer = ([], list(link)) if link else rig_blocks(context, command)
     outer += measured_pose(context, outer)
     if moved:
-        outer = [sensing(block) for block in outer]
+        auxiliary = {channel.name for channel in definition.auxiliary_channels}
+        outer = [sensing(block, auxiliary) for block in outer]
     others: list[Channel] = []
     if not alone:
         others = [one for group in axes.named(controller, inner, outer) for block in group for one in block.outputs]
-        definition.limits.check_channels(others, linked=bool(link))
+        definition.guarded.check_channels(others, linked=bool(link))
     controller.append(last_guard(context, before, moved, others))
     if purpose.quiet:
         controller, inner, outer = ([as_linearised(block) for block in group] for group in (controller, inner, outer))
@@ -129,14 +131,14 @@ def as_linearised(block: Block) -> Block:
 
 
 def rig_blocks(context: Context, command: tuple[str, ...]) -> RigBlocks:
-    """The blocks of the test's own rig."""
+    """The blocks of the test's own rig, with its auxiliary channels."""
     rig = context.test.rig
     answer = rig.blocks(context, command)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise HalfrealError(
             f"rig of kind '{rig.kind}': blocks() gave {shown(answer)}; it must give two lists of blocks"
         )
-    return RigBlocks(*(looked_at("rig", rig, blocks) for blocks in answer))
+    return with_auxiliary(context, RigBlocks(*(looked_at("rig", rig, blocks) for blocks in answer)))
 
 
 def looked_at(place: str, part: Virtual | Coupling | Rig, blocks: Sequence[Block]) -> list[Block]:
@@ -224,7 +226,7 @@ def last_guard(context: Context, ticks_before: int, moved: bool, others: Sequenc
         energy=numbered("energy.error", len(axes.commanded)),
     )
     return guard(
-        test.limits,
+        test.guarded,
         GuardPlan(
             context.period,
             seen,
@@ -261,7 +263,7 @@ def watch(definition: Definition, loop: Loop | None = None) -> Watch:
     if loop is not None:
         read = set(loop.blocks[loop.row("guard")].inputs)
         others = [channel for channel in loop.channels if channel.name in read]
-    return definition.limits.watched(definition.interface, commands, targets, others)
+    return definition.guarded.watched(definition.interface, commands, targets, others)
 
 
 def soft_stop(definition: Definition) -> float:
@@ -270,10 +272,15 @@ def soft_stop(definition: Definition) -> float:
     return definition.limits.return_time if given == 0.0 and definition.commands == "force" else given
 
 
-def sensing(block: Block) -> Block:
-    """A rig's block in a slow test: its sensors are read all the time, and once a tick that becomes a measurement."""
+def sensing(block: Block, auxiliary: Container[str]) -> Block:
+    """A rig's block in a slow test: its sensors are read all the time, and once a tick that becomes a measurement.
+
+    ``auxiliary`` channels are what they are all the time.
+    """
 
     def sensed(channel: Channel) -> Channel:
+        if channel.name in auxiliary:
+            return channel
         name, signal = (one.replace("measured.", "sensed.") for one in (channel.name, channel.signal))
         return replace(channel, name=name, signal=signal)
 

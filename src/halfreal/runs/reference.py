@@ -26,6 +26,7 @@ from ..models.excitations import RELEASES, releases, silence, virtual_excitation
 from ..models.schemes.exact import Exact
 from ..models.schemes.newmark import Newmark
 from ..models.schemes.runge_kutta import RungeKutta4
+from ..rigs.auxiliary import simulated
 from .run import Event
 
 
@@ -62,10 +63,23 @@ def emulation(system: System, fine: float) -> Method:
 def as_released(definition: Definition, events: Iterable[Event]) -> Definition:
     """The definition of a test whose excitation was released at the times that its events tell."""
     excitation = definition.excitation
-    if excitation.release_at is None:
+    if not excitation.waits:
         return definition
     at = np.array([event.time for event in events if event.channel == RELEASES])
-    return definition.unchecked_copy({"excitation": excitation.unchecked_copy({"release_at": at})})
+    return definition.unchecked_copy({"excitation": excitation.unchecked_copy({"release_at": at, "release_by": None})})
+
+
+def as_heard(definition: Definition, values: np.ndarray | None) -> Definition:
+    """The definition of a test whose excitation, if it came from outside, had these values in its record's rows."""
+    excitation = definition.excitation
+    driven = excitation.virtual
+    if driven is None or driven.reads is None:
+        return definition
+    if values is None or not np.all(np.isfinite(values)):
+        what = "not on record (record.channels)" if values is None else "not finite on record"
+        raise EmulationError(f"excitation.virtual, which came from the rig, is {what}")
+    heard = driven.as_recorded(values, definition.record.every * definition.timing.step)
+    return definition.unchecked_copy({"excitation": excitation.unchecked_copy({"virtual": heard})})
 
 
 def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None:
@@ -84,6 +98,7 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     context = Context(definition, definition.virtual, np.zeros(n))
     pushed = definition.excitation.specimen
     excitations = [
+        *simulated(context),
         *releases(context),
         virtual_excitation(context, "excitation.virtual", -wait),
         silence("excitation.specimen") if pushed is None else pushed.block("excitation.specimen", -wait),

@@ -6,13 +6,13 @@ import datetime
 import difflib
 import math
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
-from ..definition.definition import Definition
+from ..definition.definition import EXCITATION, Definition
 from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
@@ -22,7 +22,7 @@ from ..stability.loop_loci import loci_of
 from .build import build, needed_to_resume
 from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
-from .reference import EmulationError, emulate
+from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
 from .user_faults import raised_by_user
 
@@ -123,7 +123,9 @@ def rehearse(
     }
     events = [event for event in (describe(definition, loop, *one) for one in happened) if event]
     try:
-        signals.update(reference_signals(definition, log[:, 0]))
+        # the times of a definition need be no ticks; those at which a channel has released it are
+        released = definition if definition.excitation.release_by is None else as_released(definition, events)
+        signals.update(reference_signals(released, log[:, 0], signals if EXCITATION in signals else None))
     except EmulationError as error:  # the test stands by itself
         events.append(Event(0.0, "reference", f"no reference: {error}"))
     if lost:
@@ -156,12 +158,20 @@ def rehearse(
     )
 
 
-def reference_signals(definition: Definition, time: np.ndarray) -> dict[str, Signal]:
-    """The emulated system's interface displacements at the times of a record; none before and after the test."""
+def reference_signals(
+    definition: Definition, time: np.ndarray, signals: Mapping[str, Signal] | None = None
+) -> dict[str, Signal]:
+    """The emulated system's interface displacements at the times of a record; none before and after the test.
+
+    An excitation that comes from the rig is taken from the ``signals`` of the record; simulated if these are left out.
+    """
     step = definition.timing.step
     during = np.flatnonzero((time > -0.5 * step) & (time < (definition.timing.ticks - 0.5) * step))
     if not during.size:
         return {}
+    if signals is not None and definition.reference is not None:
+        driven = signals.get(EXCITATION)
+        definition = as_heard(definition, None if driven is None else driven.values[during])
     emulated = emulate(definition, round(time[during[-1]] / step) + 1, definition.record.every)
     if emulated is None:
         return {}

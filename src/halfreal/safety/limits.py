@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -152,21 +153,26 @@ class ChannelLimit(Settings):
     warn: str | float | None = None
     trip: str | float | None = None
 
-    def read(self, which: Which, name: str, unit: str) -> np.ndarray:
+    def watched(self, channel: Channel) -> Watched:
+        """The channel with this limit."""
+        name, unit = channel.name, channel.unit
+        key = f'channels."{name}"'
+        warn, trip = self._read("warn", name, unit), self._read("trip", name, unit)
+        if warn[0] >= trip[0] and warn[0] < UNLIMITED:
+            raise HalfrealError(f"limits.{key}: warn is not below trip; a warning must come first")
+        quantity = Quantity(name, "", key, None, sensor=name.startswith("measured."))
+        return Watched(quantity, key, (name,), warn, trip, (unit,))
+
+    def _read(self, which: Which, name: str, unit: str) -> np.ndarray:
         """The limit in the unit of its channel, (1,)."""
         given: str | float | None = getattr(self, which)
         if given is None:
             return np.array([UNLIMITED])
         place = f'limits.channels."{name}".{which}'
-        if not isinstance(given, str):
-            if unit != "1":
-                raise HalfrealError(f"{place} is the number {given:g} where {unit} is expected; write it with its unit")
-            found = float(given)
-        else:
-            try:
-                found = units.parse(given, unit)
-            except units.UnitError as error:
-                raise HalfrealError(f"{place}: {error}") from error
+        try:
+            found = units.given(given, unit)
+        except units.UnitError as error:
+            raise HalfrealError(f"{place}: {error}") from error
         if not found > 0.0:
             raise HalfrealError(f"{place} is {given}; a limit is above zero")
         return np.array([found])
@@ -241,14 +247,8 @@ class Limits(Settings):
     ) -> Watch:
         """The quantities that the guard watches, with their limits; of others those that are among ``channels``."""
         found = [self._watched(one, one.key_of(commands, targets), axes) for one in TABLE]
-        units_of = {channel.name: channel.unit for channel in channels}
-        for name, limit in self.channels.items():
-            if name in units_of:
-                key, unit = f'channels."{name}"', units_of[name]
-                warn, trip = limit.read("warn", name, unit), limit.read("trip", name, unit)
-                if warn[0] >= trip[0] and warn[0] < UNLIMITED:
-                    raise HalfrealError(f"limits.{key}: warn is not below trip; a warning must come first")
-                found.append(Watched(Quantity(name, "", key, None), key, (name,), warn, trip, (unit,)))
+        there = {channel.name: channel for channel in channels}
+        found += [limit.watched(there[name]) for name, limit in self.channels.items() if name in there]
         return Watch(tuple(found))
 
     def check_channels(self, channels: Sequence[Channel], *, linked: bool) -> None:
@@ -257,8 +257,10 @@ class Limits(Settings):
         for name in self.channels:
             if name not in there:
                 far = " (over a link only the rig itself knows what it writes for itself)" if linked else ""
+                near = difflib.get_close_matches(name, there, n=1)
+                hint = f"did you mean '{near[0]}'? It has" if near else "it has"
                 raise HalfrealError(
-                    f"limits.channels names '{name}', and this loop has no such channel{far}; it has {', '.join(there)}"
+                    f"limits.channels names '{name}', and this loop has no such channel{far}; {hint} {', '.join(there)}"
                 )
 
     def _watched(self, quantity: Quantity, key: str, axes: Axes) -> Watched:

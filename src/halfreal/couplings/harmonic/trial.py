@@ -74,7 +74,12 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
     An excitation that ends before ends it too.
     """
     driven, virtual = test.excitation.virtual, test.virtual
-    if driven is None or coupling.following is not None or test.excitation.specimen is not None:
+    if (
+        driven is None
+        or driven.reads is not None
+        or coupling.following is not None
+        or test.excitation.specimen is not None
+    ):
         return None
     start = np.asarray(virtual.initial_target(), dtype=float)
     context = Context(test, virtual, start)

@@ -1,5 +1,6 @@
 """Excitations of the virtual substructure and of the specimen."""
 
+from .channel import FromChannel
 from .chirp import Chirp
 from .multi_sine import MultiSine
 from .random import Random
@@ -14,6 +15,7 @@ from .stepped import Gust, SteppedSine
 __all__ = [
     "RELEASES",
     "Chirp",
+    "FromChannel",
     "Gust",
     "MultiSine",
     "Pulse",

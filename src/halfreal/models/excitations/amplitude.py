@@ -1,8 +1,9 @@
 """What halfreal's own excitations have in common: amplitude and ramp.
 
 The key that carries the amplitude says how it acts: ``displacement`` moves the support, ``force`` pushes a degree of
-freedom, ``acceleration`` shakes the ground.  Every excitation gives its value and its rate, and rises over ``ramp``
-seconds along g(t) = ½ (1 − cos πt/ramp).  A block with a ``shift`` gives the value of so much later.
+freedom, ``acceleration`` shakes the ground; the signal of a simulated auxiliary channel has ``value``.  Every
+excitation gives its value and its rate, and rises over ``ramp`` seconds along g(t) = ½ (1 − cos πt/ramp).  A
+block with a ``shift`` gives the value of so much later.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import Annotated, Self
 
 from pydantic import model_validator
 
+from ... import units
 from ...contracts.excitation import Excitation
 from ...kernels.block import Block, Channel, Value
 from ...kernels.compile import kernel
 from ...settings import Number, fault
 
 UNITS = {"displacement": "m", "force": "N", "acceleration": "m/s^2"}
+KEYS = (*UNITS, "value")
 
 
 class WithAmplitude(Excitation):
@@ -27,11 +30,13 @@ class WithAmplitude(Excitation):
     displacement: Annotated[float, Number("m")] | None = None
     force: Annotated[float, Number("N")] | None = None
     acceleration: Annotated[float, Number("m/s^2")] | None = None
+    value: str | float | None = None
+    """Amplitude of the signal of an auxiliary channel, in a unit of that channel, in place of the three before."""
     ramp: Annotated[float, Number("s", least=0)] = 0.0
 
     @model_validator(mode="after")
     def _one_amplitude(self) -> Self:
-        given = [key for key in UNITS if getattr(self, key) is not None]
+        given = [key for key in KEYS if getattr(self, key) is not None]
         if len(given) != 1:
             raise fault(
                 f"{' and '.join(given) if given else 'no amplitude'} given where exactly one of displacement, force, "
@@ -41,7 +46,7 @@ class WithAmplitude(Excitation):
 
     @property
     def quantity(self) -> str:
-        return next(key for key in UNITS if getattr(self, key) is not None)
+        return next(key for key in KEYS if getattr(self, key) is not None)
 
     @property
     def amplitude(self) -> float:
@@ -49,6 +54,10 @@ class WithAmplitude(Excitation):
 
     def scaled(self, factor: float) -> Self:
         return self.unchecked_copy({self.quantity: factor * self.amplitude})
+
+    def on_channel(self, unit: str) -> Self:
+        assert self.value is not None  # as whoever has it as a signal has seen to
+        return self.unchecked_copy({"value": units.given(self.value, unit)})
 
     @property
     def can_be_released(self) -> bool:
@@ -58,7 +67,7 @@ class WithAmplitude(Excitation):
         self, name: str, step: Callable[..., int], shift: float, since: str | None, parameters: Mapping[str, Value]
     ) -> Block:
         """The block ``name`` of this step function, with these parameters beside amplitude, ramp and shift."""
-        unit = UNITS[self.quantity]
+        unit = UNITS.get(self.quantity, "1")  # whose signal it is knows the unit of its value
         return Block(
             name=name,
             step=step,

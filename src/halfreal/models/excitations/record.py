@@ -72,6 +72,8 @@ class Record(WithAmplitude):
     def _agree(self, told: History) -> None:
         """Hold the unit that the file tells against the amplitude, which is taken from it if there is none."""
         given = {key: value for key in UNITS if (value := getattr(self, key)) is not None}
+        if self.value is not None:  # the file's numbers are played to a channel, whatever they were
+            return
         if told.unit is None:
             if "acceleration" in given and told.velocity:
                 raise fault(

@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from ...contracts.context import Context
 from ...contracts.coupling import Coupling
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...kernels.block import Block, channels, names
 from ...kernels.loop import Loop
-from ...models.excitations import silence
+from ...models.excitations import releases, silence, virtual_excitation
+from ...rigs.auxiliary import simulated
 from ...runs.error_measures import frequency_evaluation
 from ...runs.reference import assembled, reference_specimen
 from .bench import Bench, Signals, distance
@@ -157,10 +159,7 @@ def integration(bench: Bench) -> float | None:
     if due is None or specimen is None:
         return None
     system, n = assembled(definition, specimen), definition.virtual.axes
-    driven = (
-        ("excitation.virtual", definition.excitation.virtual),
-        ("excitation.specimen", definition.excitation.specimen),
-    )
+    context, pushed = Context(definition, definition.virtual, np.zeros(n)), definition.excitation.specimen
     try:
         method = definition.virtual.own_method(system, definition.timing.step)
     except (ValueError, HalfrealError):
@@ -170,7 +169,12 @@ def integration(bench: Bench) -> float | None:
     outputs = channels("integrated", "m", len(system.displacement_outputs))
     inputs = ("excitation.virtual", "excitation.virtual.rate", "excitation.specimen")
     block = Block("integrated", method.step, inputs, outputs, method.parameters, method.state, method.frozen)
-    blocks = [silence(name) if part is None else part.block(name) for name, part in driven]
+    blocks = [
+        *simulated(context),
+        *releases(context),
+        virtual_excitation(context, "excitation.virtual", 0.0),
+        silence("excitation.specimen") if pushed is None else pushed.block("excitation.specimen"),
+    ]
     loop = Loop([*blocks, block], dt=definition.timing.step)
     log = loop.run(definition.timing.ticks, record=names(outputs)[:n]).log[:, 1:]
     return _part((log - due)[bench.first :], due[bench.first :])

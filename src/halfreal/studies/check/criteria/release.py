@@ -10,10 +10,19 @@ from ..examined import Examined
 
 
 def release(examined: Examined) -> Iterable[Finding]:
-    at = examined.definition.excitation.release_at
-    if at is not None:
+    excitation = examined.definition.excitation
+    driven, by = excitation.virtual, excitation.release_by
+    if excitation.waits:
+        at = () if excitation.release_at is None else excitation.release_at
         times = ", ".join(units.text(float(time), "s") for time in at)
+        button = "" if by is None else f"when the simulated auxiliary.{by.channel} rises to {by.threshold}"
         yield note(
-            f"the excitation is released by the operator, and was rehearsed with releases at {times}; released while "
+            f"the excitation is released {'by the operator' if by is None else f'by auxiliary.{by.channel}'}, and was "
+            f"rehearsed with releases {' and '.join(filter(None, (button, times and f'at {times}')))}; released while "
             "the structure still moves from an earlier release, it may move more than it did in the rehearsal"
+        )
+    if driven is not None and driven.reads is not None:
+        yield note(
+            f"the excitation is what auxiliary.{driven.reads} measures, and was rehearsed with its simulated signal; "
+            f"another one of the same magnitude, up to {driven.trip}, may move the structure more"
         )
