@@ -130,3 +130,5 @@ class Method:
     references: tuple[str, ...] = ()
     jacobian: Callable[..., Jacobian] | None = None
     """As that of a block (``halfreal.kernels.block``)."""
+    form: str = ""
+    """In which form the program has chosen to integrate the system, for people; empty if as it stands."""

@@ -45,7 +45,7 @@ F = U u       force of the inputs, linear between their samples
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -321,8 +321,6 @@ def newmark_limit(system: System, beta: float, gamma: float) -> float | None:
 class Family(Scheme):
     """A scheme that is a choice of α_m, α_f, β and γ."""
 
-    references: ClassVar[tuple[str, ...]]
-
     def parameters(self) -> Parameters:
         raise NotImplementedError
 
@@ -330,7 +328,7 @@ class Family(Scheme):
         """Most iterations in a step, and their tolerance."""
         return 1, 0.0
 
-    def method(self, system: System, dt: float) -> Method:
+    def plain(self, system: System, dt: float) -> Method:
         return generalized_alpha(system, dt, self.parameters(), *self.iteration(), self.references)
 
     def recursion(self, stack: Stack, dt: float) -> Recursion | None:

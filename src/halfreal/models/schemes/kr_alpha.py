@@ -85,6 +85,7 @@ class KRAlpha(Scheme):
 
     kind: Literal["kr-alpha"] = "kr-alpha"
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.75
+    references = ("kolay2014",)
 
     def _parameters(self) -> tuple[float, float, float, float]:
         """α_m, α_f, β, γ."""
@@ -93,7 +94,7 @@ class KRAlpha(Scheme):
         gamma = 0.5 - alpha_m + alpha_f
         return alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma
 
-    def method(self, system: System, dt: float) -> Method:
+    def plain(self, system: System, dt: float) -> Method:
         system = condensed(system, self.kind)
         alpha_f, stack = self._parameters()[1], Stack.of(linear(system))
         to_velocity, to_displacement, lag, inverse, before = (one[0] for one in self._matrices(stack, dt))
@@ -118,7 +119,7 @@ class KRAlpha(Scheme):
             },
             state={**initial_state(system), **work},
             frozen=("started", "permanent", *work),
-            references=("kolay2014",),
+            references=self.references,
             jacobian=(lambda *_: self.recursion(Stack.of(system), dt).jacobian()) if system.linear else None,
         )
 

@@ -109,7 +109,7 @@ class _RungeKutta(Scheme):
     tableau: ClassVar[tuple[tuple[float, ...], ...]]
     weights: ClassVar[tuple[float, ...]]
 
-    def method(self, system: System, dt: float) -> Method:
+    def plain(self, system: System, dt: float) -> Method:
         system = condensed(system, self.kind)
         tableau, n, nu = np.array(self.tableau), system.dofs, system.inputs.shape[1]
         stages = len(tableau)

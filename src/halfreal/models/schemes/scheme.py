@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
+from .in_parts import in_parts
 from .recursion import Recursion, Stack
 
 
@@ -25,7 +27,15 @@ class Scheme(Settings):
     answered_next_tick: ClassVar[bool] = False
     """Whether it takes a measured force for the answer to the target of the tick before, as slow tests need it."""
 
+    references: ClassVar[tuple[str, ...]] = ()
+
     def method(self, system: System, dt: float) -> Method:
+        """In parts where that is the same and faster (``in_parts.py``), else plainly."""
+        found = in_parts(self, system, dt)
+        return self.plain(system, dt) if found is None else replace(found, references=self.references)
+
+    def plain(self, system: System, dt: float) -> Method:
+        """The method with the matrices of the system as they are."""
         raise NotImplementedError
 
     def recursion(self, stack: Stack, dt: float) -> Recursion | None:
