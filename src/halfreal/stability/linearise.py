@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvals
@@ -24,6 +25,8 @@ from scipy.linalg import eigvals
 from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import FAULT
+from .condensed import condensed
+from .condensed_poles import all_poles
 from .memory import find_memory
 from .pieces import taken_apart
 from .slopes import SHRUNK, SIZES, Slope, first_size, slope
@@ -50,7 +53,7 @@ class NoSlopeError(HalfrealError):
 class Linearisation:
     """Transition matrix of a loop over ``period`` ticks of ``dt`` seconds, and what follows from it."""
 
-    matrix: np.ndarray
+    matrix: Any
     dt: float
     period: int = 1
     memory: tuple[str, ...] = ()
@@ -59,11 +62,13 @@ class Linearisation:
     """Blocks that act otherwise in other ticks, so that one tick does not tell their poles."""
     equivalent: bool = False
     """Whether blocks without a slope at rest are replaced by equivalent ones."""
+    poles: np.ndarray | None = None
+    """The eigenvalues, where they are known without asking the matrix, which is sparse then."""
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues over one period, largest first."""
-        values = np.asarray(eigvals(self.matrix))
+        values = np.asarray(eigvals(self.matrix)) if self.poles is None else self.poles
         return values[np.argsort(-np.abs(values), kind="stable")]
 
     @property
@@ -197,7 +202,19 @@ def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:
 def linearise(loop: Loop, period: int = 1) -> Linearisation:
     """Measure the transition matrix of ``loop`` at its present state, which is left as it was."""
     indices = loop.dynamic_indices()
-    return without_memory(loop, derivative(loop, indices, indices, period), indices, period)
+    pieces = taken_apart(loop, indices, indices, perturbed) if period == 1 else None
+    if pieces is None:
+        return without_memory(loop, perturbed(loop, indices, indices, period), indices, period)
+    small = condensed(pieces, indices.size, loop.dt)
+    poles = None if small is None else all_poles(small)
+    if small is None or poles is None:
+        return without_memory(loop, pieces.together(), indices, period)
+    whole = Linearisation(pieces.sparse(), loop.dt, poles=poles)
+    if whole.stable:
+        return whole
+    memory = find_memory(loop, indices)
+    poles = all_poles(small.without(*memory.of(pieces.columns[0], len(small.a)).bases()))
+    return Linearisation(whole.matrix, loop.dt, 1, memory.names, memory.changing, poles=poles)
 
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:

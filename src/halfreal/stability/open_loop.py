@@ -19,8 +19,10 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import Linearisation, derivative
+from .condensed import Condensed, condensed
+from .linearise import MARGINAL, Linearisation, perturbed
 from .memory import find_memory
+from .pieces import taken_apart
 
 PROBE = "probe"
 
@@ -43,32 +45,50 @@ def probe(axes: int, unit: str) -> Block:
     )
 
 
-def open_loop(loop: Loop) -> StateSpace:
+def open_loop(loop: Loop) -> StateSpace | Condensed:
     """L of a loop that was built with its rig on the probe."""
     return open_loop_and(loop, ())[0]
 
 
-def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace, StateSpace]:
+def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace | Condensed, StateSpace]:
     """L, and what ``answer`` tells of channels, measured together."""
     commands = [name.replace(PROBE, "command", 1) for name in _probed(loop)]
-    both, n = answer(loop, [*commands, *names]), len(commands)
+    both, n = _measured(loop, [*commands, *names]), len(commands)
+    if isinstance(both, Condensed):
+        return both.only(slice(0, n)).negative(), whole(both.only(slice(n, None)))
     a, b, c, d, dt = both.a, both.b, both.c, both.d, both.dt
     return StateSpace(a, b, -c[:n], -d[:n], dt), StateSpace(a, b, c[n:], d[n:], dt)
 
 
 def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     """From the probe to channels at the end of the same tick, where those that the rig writes are of the next one."""
-    outputs = np.array([loop.index[name] for name in names])
-    inputs = loop.state_indices(PROBE, "value")
+    return whole(_measured(loop, names))
+
+
+def whole(found: StateSpace | Condensed) -> StateSpace:
+    """One model; of a condensed loop its small part, if its outputs show nothing of the large one."""
+    small = found.as_small() if isinstance(found, Condensed) else found
+    return small.dense() if isinstance(small, Condensed) else small
+
+
+def _measured(loop: Loop, names: Sequence[str]) -> StateSpace | Condensed:
+    outputs = np.array([loop.index[name] for name in names], dtype=int)
     states = loop.dynamic_indices()
+    n, columns = states.size, np.concatenate([states, loop.state_indices(PROBE, "value")])
     rows = np.concatenate([states, outputs])
-    by_state, by_probe = derivative(loop, states, rows), derivative(loop, inputs, rows)
-    n = states.size
-    a, b, c = by_state[:n], by_probe[:n], by_state[n:]
+    pieces = taken_apart(loop, columns, rows, perturbed)
+    small = None if pieces is None else condensed(pieces, n, loop.dt)
+    if pieces is not None and small is not None:
+        if np.abs(small.poles()).max() < 1.0 - MARGINAL:
+            return small
+        places = pieces.columns[0][pieces.columns[0] < n]
+        return small.without(*find_memory(loop, states).of(places, len(small.a)).bases())
+    both = perturbed(loop, columns, rows) if pieces is None else pieces.together()
+    a, b, c = both[:n, :n], both[:n, n:], both[n:, :n]
     if not Linearisation(a, loop.dt).stable:
         inner, outer = find_memory(loop, states).bases()
         a, b, c = outer @ a @ inner, outer @ b, c @ inner
-    return StateSpace(a=a, b=b, c=c, d=by_probe[n:], dt=loop.dt)
+    return StateSpace(a=a, b=b, c=c, d=both[n:, n:], dt=loop.dt)
 
 
 def _probed(loop: Loop) -> list[str]:

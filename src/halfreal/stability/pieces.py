@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -54,18 +55,40 @@ class Pieces:
 
     def together(self) -> np.ndarray:
         """The derivative itself, (rows, columns)."""
-        a, b, c, d = (_diagonal([getattr(one, name) for one in self.large]) for name in "abcd")
+        rest, by_large, by_rest, own = self._parts()
+        (columns, large, _), (rows, large_rows, _) = self.columns, self.rows
+        whole = np.zeros((rows.size + large_rows.size, columns.size + large.size))
+        whole[np.ix_(rows, columns)] = rest
+        whole[np.ix_(rows, large)] = by_large
+        whole[np.ix_(large_rows, columns)] = by_rest
+        whole[np.ix_(large_rows, large)] = own if isinstance(own, np.ndarray) else own.toarray()
+        return whole
+
+    def sparse(self) -> Any:
+        """The same as a sparse array, of a large block that is."""
+        from scipy.sparse import block_array, csr_array
+
+        rest, by_large, by_rest, own = (csr_array(one) for one in self._parts())
+        whole = block_array([[rest, by_large], [by_rest, own]]).tocsr()
+        rows, columns = (np.argsort(np.concatenate(one[:2])) for one in (self.rows, self.columns))
+        return whole[rows][:, columns]
+
+    def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Of rows of the rest and of the large blocks, by columns of the rest and of the large blocks."""
+        b, c, d = (_diagonal([getattr(one, name) for one in self.large]) for name in "bcd")
+        own = self.large[0].a if len(self.large) == 1 else _diagonal([one.a for one in self.large])
         answered = np.linalg.inv(np.eye(len(d)) - d @ self.through)
         v_rest, v_large = answered @ d @ self.inputs, answered @ c
-        u_rest, u_large = self.inputs + self.through @ v_rest, self.through @ v_large
-        (rest, large, states), (rest_rows, large_rows, state_rows) = self.columns, self.rows
-        whole = np.zeros((rest_rows.size + large_rows.size, rest.size + large.size))
-        whole[np.ix_(rest_rows, rest)] = self.rest + self.by_outputs @ v_rest
-        whole[np.ix_(rest_rows, large)] = (self.by_outputs @ v_large)[:, states]
-        whole[np.ix_(large_rows, rest)] = (b @ u_rest)[state_rows]
-        own = a[np.ix_(state_rows, states)]
-        whole[np.ix_(large_rows, large)] = own + b[state_rows] @ u_large[:, states] if np.any(self.through) else own
-        return whole
+        u_rest = self.inputs + self.through @ v_rest
+        states, rows = self.columns[2], self.rows[2]
+        if np.any(self.through):
+            own = own + b @ (self.through @ v_large)
+        return (
+            self.rest + self.by_outputs @ v_rest,
+            (self.by_outputs @ v_large)[:, states],
+            (b @ u_rest)[rows],
+            own[rows][:, states],
+        )
 
 
 def _diagonal(parts: list[np.ndarray]) -> np.ndarray:
@@ -86,7 +109,7 @@ def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: De
 
     The loop is left as it was.
     """
-    names = [block.name for block in loop.controller if block.jacobian is not None and _states(block) >= LARGE]
+    names = [block.name for block in loop.controller if is_large(block)]
     split = [_split(loop, names, where) for where in (columns, rows)]
     if not names or None in split:
         return None
@@ -110,8 +133,10 @@ def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: De
     return Pieces(both[:n, :m], both[:n, m:], both[n:, :m], both[n:, m:], large, of_columns, of_rows)
 
 
-def _states(block: Block) -> int:
-    return sum(int(np.size(value)) for key, value in block.state.items() if key not in block.frozen)
+def is_large(block: Block) -> bool:
+    """Whether a block offers its Jacobian and has so many states that it is asked for it."""
+    states = sum(int(np.size(value)) for key, value in block.state.items() if key not in block.frozen)
+    return block.jacobian is not None and states >= LARGE
 
 
 def _split(loop: Loop, names: list[str], indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
