@@ -40,23 +40,42 @@ MOST_SMALL = 600
 """States of the small part up to which condensing pays."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sums(poles, left, right, z, reach, value, slope, curve):  # type: ignore[no-untyped-def]
-    """Σ c b/(z − λ), its derivative by z, and a bound of its second derivative within ``reach`` of z; each entry."""
-    rows, columns = left.shape[0], right.shape[1]
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _sums(poles, residues, z, shift, reach, value, slope, curve):  # type: ignore[no-untyped-def]
+    """Σ c b/(z − λ), its derivative, and unless reach < 0 a bound of its second one within ``reach``, of each entry.
+
+    The point is z + shift, of which z may be one of the poles.
+    """
+    entries = residues.shape[1]
     for k in range(z.size):
         for i in range(poles.size):
-            apart = z[k] - poles[i]
-            over = 1.0 / (apart if apart != 0.0 else 1e-150)
-            square = over * over
-            near = max(abs(apart) - reach[k], 1e-100)
-            cube = 2.0 / (near * near * near)
-            for r in range(rows):
-                for c in range(columns):
-                    residue = left[r, i] * right[i, c]
-                    value[k, r, c] += residue * over
-                    slope[k, r, c] -= residue * square
-                    curve[k, r, c] += abs(residue) * cube
+            apart = (z[k] - poles[i]) + shift[k]
+            square = apart.real * apart.real + apart.imag * apart.imag
+            scale = 1.0 / max(square, 1e-290)
+            over = complex(apart.real * scale, -apart.imag * scale)
+            for e in range(entries):
+                term = residues[i, e] * over
+                value[k, e] += term
+                slope[k, e] -= term * over
+            if reach[k] >= 0.0:
+                near = max(np.sqrt(square) - reach[k], 1e-100)
+                cube = 2.0 / (near * near * near)
+                for e in range(entries):
+                    term = residues[i, e]
+                    curve[k, e] += np.sqrt(term.real * term.real + term.imag * term.imag) * cube
+
+
+def sums(
+    poles: np.ndarray, left: np.ndarray, right: np.ndarray, z: np.ndarray, shift: np.ndarray, reach: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """G, G' at z + shift, and a bound of |G''| up to ``reach`` from there, where that is not negative."""
+    entries = len(left) * right.shape[1]
+    residues = np.ascontiguousarray((left.T[:, :, None] * right[:, None, :]).reshape(poles.size, entries))
+    value, slope = np.zeros((z.size, entries), dtype=complex), np.zeros((z.size, entries), dtype=complex)
+    curve = np.zeros((z.size, entries))
+    _sums(poles, residues, z.astype(complex), shift.astype(complex), reach, value, slope, curve)
+    shape = z.size, len(left), right.shape[1]
+    return value.reshape(shape), slope.reshape(shape), curve.reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -95,10 +114,8 @@ class Condensed:
 
     def sums(self, z: np.ndarray, reach: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """G(z), G'(z) and a bound of |G''| up to ``reach`` from z."""
-        shape = z.size, len(self.left), self.right.shape[1]
-        value, slope, curve = np.zeros(shape, dtype=complex), np.zeros(shape, dtype=complex), np.zeros(shape)
-        _sums(self.modes, self.left, self.right, z, np.zeros(z.size) if reach is None else reach, value, slope, curve)
-        return value, slope, curve
+        reach = np.full(z.size, -1.0) if reach is None else reach
+        return sums(self.modes, self.left, self.right, z, np.zeros(z.size), reach)
 
     def response(self, omega: np.ndarray) -> np.ndarray:
         """From w to y at ω [rad/s], (len(ω), outputs, inputs)."""

@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import schur
 
-from .condensed import Condensed
+from .condensed import Condensed, sums
 
 ROUNDS = 40
 SETTLED, INNER_SETTLED = 2e-15, 1e-8
@@ -52,28 +52,15 @@ UNCOUPLED = 1e-18
 """By how much a pole moves that the rest of the loop does not feel."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _repelled(anchor, shift, others, moved, skip, total):  # type: ignore[no-untyped-def]
     """Σ 1/(z − z_j) over all others but the one at ``skip``, z = anchor + shift."""
     for k in range(anchor.size):
         for j in range(others.size):
             if j != skip[k]:
                 apart = (anchor[k] - others[j]) + (shift[k] - moved[j])
-                total[k] += 1.0 / (apart if apart != 0.0 else 1e-150)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _shifted_sums(poles, left, right, anchor, shift, value, slope):  # type: ignore[no-untyped-def]
-    """G and G' at anchor + shift."""
-    for k in range(anchor.size):
-        for i in range(poles.size):
-            apart = (anchor[k] - poles[i]) + shift[k]
-            over = 1.0 / (apart if apart != 0.0 else 1e-150)
-            for r in range(left.shape[0]):
-                for c in range(right.shape[1]):
-                    term = left[r, i] * right[i, c] * over
-                    value[k, r, c] += term
-                    slope[k, r, c] -= term * over
+                scale = 1.0 / max(apart.real * apart.real + apart.imag * apart.imag, 1e-290)
+                total[k] += complex(apart.real * scale, -apart.imag * scale)
 
 
 def all_poles(loop: Condensed) -> np.ndarray | None:
@@ -134,9 +121,7 @@ class _Roots:
 
     def _inner(self, anchor: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """h = det(I − PG) and h'/h at anchor + shift."""
-        shape = anchor.size, len(self.left), self.right.shape[1]
-        g, g_slope = np.zeros(shape, dtype=complex), np.zeros(shape, dtype=complex)
-        _shifted_sums(self.poles, self.left, self.right, anchor, shift, g, g_slope)
+        g, g_slope, _ = sums(self.poles, self.left, self.right, anchor, shift, np.full(anchor.size, -1.0))
         p, p_slope = self._small(anchor + shift)
         inner = np.eye(p.shape[1]) - p @ g
         value = np.linalg.det(inner)

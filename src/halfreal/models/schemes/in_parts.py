@@ -162,12 +162,10 @@ def in_modes(found: Staged) -> Stack | None:
     else:
         stiffness, shapes = system.undamped_modes()
         mass = np.ones(len(stiffness))
-        coupled = shapes.T @ system.damping @ shapes
-        damping = np.diagonal(coupled)
-        terms = np.abs(shapes).T @ np.abs(system.damping) @ np.abs(shapes)
-        rounding = len(mass) * np.finfo(float).eps * terms + FOLLOWS * np.sqrt(np.abs(np.outer(damping, damping)))
-        if np.any(np.abs(coupled - np.diag(damping)) > rounding):
+        following = modal_part(system.damping, shapes)
+        if following is None:
             return None
+        damping = following
 
     def turned(rows: np.ndarray) -> np.ndarray:
         return rows if shapes is None else np.asarray(rows @ shapes)
@@ -188,6 +186,16 @@ def in_modes(found: Staged) -> Stack | None:
         displacement=place,
         velocity=speed,
     )
+
+
+@by_content(kept=4)
+def modal_part(damping: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
+    """Damping of each mode; None if some couples them, beyond what rounding of the products makes of none."""
+    coupled = shapes.T @ damping @ shapes
+    own = np.diagonal(coupled).copy()
+    terms = np.abs(shapes).T @ np.abs(damping) @ np.abs(shapes)
+    rounding = len(own) * np.finfo(float).eps * terms + FOLLOWS * np.sqrt(np.abs(np.outer(own, own)))
+    return None if np.any(np.abs(coupled - np.diag(own)) > rounding) else own
 
 
 # --- blocks of two states ---------------------------------------------------------------------------------------------
