@@ -20,7 +20,7 @@ from halfreal.records.ring import Ring
 PERIODS = (0.2e-3, 1e-3)
 FIRST, GROWTH, RESOLUTION, ROUNDED = 400, 1.5, 1.12, 10
 """The first size, the factor between the next ones, that between what fits and what does not at the end."""
-SMALLEST, LARGEST = 20, 4000
+SMALLEST, LARGEST = 20, 2000
 TURNS, TICKS, LONGEST_TURN = 7, 500, 0.15
 """Turns at each size, and their length: so many ticks, or seconds if that is shorter."""
 PAUSE = 0.2
@@ -101,6 +101,8 @@ class Search:
         above = min((size for size, good in fits.items() if not good and size > below), default=0)
         while not (below and above):
             size = FIRST if not (below or above) else rounded(below * GROWTH) if below else rounded(above / GROWTH)
+            if size > LARGEST:  # structures in modes fit, however large
+                return below, 0
             if not SMALLEST <= size <= LARGEST:
                 raise RuntimeError(f"the search for a size that just fits into {period:g} s has come to {size}")
             below, above = (size, above) if self.tick(size).p99 <= period else (below, size)
@@ -125,7 +127,7 @@ def rows() -> list[Row]:
         for period in PERIODS:
             below, above = search.limits(period)
             tick = search.tick(below)
-            figure = f"{below:,} {search.what}; {above:,} do not fit"
+            figure = f"{below:,} {search.what}; " + (f"{above:,} do not fit" if above else "more were not tried")
             times = f"tick p50 {duration(tick.p50)}, p99 {duration(tick.p99)}"
             found.append(Row(f"largest virtual substructure in {1e3 * period:g} ms", figure, times))
     return found

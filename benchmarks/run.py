@@ -23,6 +23,7 @@ import numpy_loop
 import processes
 import realtime
 import rls
+import scale
 from capacity import structure
 from report import Row, duration, show, speed, write
 
@@ -187,6 +188,7 @@ def main() -> None:
             *loops(definition, folder, fresh),
             *fresh.submit(whole).result(),
             *(larger(definition, dofs) for dofs in (20, 100)),
+            *fresh.submit(scale.rows).result(),
             *fresh.submit(stability.rows).result(),
             *fresh.submit(cycles.rows).result(),
             *fresh.submit(rls.rows).result(),

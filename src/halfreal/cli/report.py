@@ -71,7 +71,8 @@ def info(
         if as_json:
             typer.echo(json.dumps(definition.model_dump(mode="json"), indent=2))
         else:
-            typer.echo(as_toml(definition))
+            form = definition.virtual.form(definition.timing.step)
+            typer.echo((f"# virtual substructure: {form}\n" if form else "") + as_toml(definition))
     else:
         from ..presentation.provenance import about
 

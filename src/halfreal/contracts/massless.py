@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import HalfrealError
+from .by_content import by_content
 
 if TYPE_CHECKING:
     from .system import System
@@ -65,6 +66,7 @@ class Staged:
         return self.damped + self.algebraic
 
 
+@by_content(kept=4)
 def split(mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R and N: bases of what has mass and of what has none; unit vectors where single degrees of freedom have none."""
     unit, diagonal = np.eye(len(mass)), np.diag(mass)
@@ -175,6 +177,7 @@ def first_order_start(system: System) -> np.ndarray:
     return np.concatenate([q[:n], v[:n], q[n:]])
 
 
+@by_content(kept=4)
 def undamped_modes(mass: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """ω² in rising order and shapes (n, modes) with ΦᵀMΦ = I; as many as there are degrees of freedom with mass."""
     import scipy.linalg

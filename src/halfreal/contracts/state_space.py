@@ -107,6 +107,15 @@ class StateSpace:
     def poles(self) -> np.ndarray:
         return np.asarray(np.linalg.eigvals(self.a))
 
+    def closed_poles(self, gain: float = 1.0) -> np.ndarray:
+        """Poles of the loop closed by u = −gain · y."""
+        scaled = StateSpace(self.a, self.b, gain * self.c, gain * self.d, self.dt)
+        return np.asarray(np.linalg.eigvals(scaled.closed()))
+
+    def integrates(self) -> bool:
+        """Whether a pole lies at rest, so that there is no static response."""
+        return nearly_singular(self.a if self.dt is None else self.a - np.eye(self.states))
+
     def after(self, first: StateSpace) -> StateSpace:
         """The product self · first: ``first`` acts first."""
         if self.dt != first.dt:

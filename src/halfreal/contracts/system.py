@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.block import Block, Channel, Value
+from ..kernels.block import Block, Channel, Jacobian, Value
 from . import massless
 
 
@@ -155,6 +155,10 @@ class Method:
     """Entries of frozen fields that are not held."""
     faults: Mapping[int, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
+    jacobian: Callable[..., Jacobian] | None = None
+    """As that of a block (``halfreal.kernels.block``)."""
+    form: str = ""
+    """In which form the program has chosen to integrate the system, for people; empty if as it stands."""
     keeps: Any = None
     """What must live as long as the block, such as an opened library."""
 
@@ -172,4 +176,5 @@ class Method:
             faults=self.faults,
             references=self.references,
             keeps=self.keeps,
+            jacobian=self.jacobian,
         )

@@ -137,6 +137,10 @@ class Virtual(Settings):
         """By how much its displacement is late [s]: half a step if forces are held over one."""
         return 0.5 * step if self.force_hold == "zero" else 0.0
 
+    def form(self, step: float) -> str:
+        """In which form the program integrates it, for people; empty if as it stands."""
+        return ""
+
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         """What of it is nonlinear, for people, such as "virtual: a bouc-wen element"; nothing if it is linear."""

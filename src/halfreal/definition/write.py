@@ -145,6 +145,8 @@ def value_text(value: Any, column: int = 0) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key_text(key)} = {value_text(item, column)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
+        if all(type(item) is float for item in value):  # many numbers in a matrix
+            return repr(value)
         items = [value_text(item) for item in value]
         line = f"[{', '.join(items)}]"
         if column + len(line) > WIDTH and any(isinstance(item, list) for item in value):

@@ -18,6 +18,7 @@ from ..contracts.state_space import StateSpace
 from ..definition.definition import Definition
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
+from ..stability.condensed import Condensed
 from ..stability.linearise import Linearisation, NoSlopeError, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop, open_loop_and
@@ -53,7 +54,7 @@ class LoopStability:
     """Why the rig is unstable on its own, if it is."""
     margin_unknown: bool = False
     """Whether margins have a meaning, and could not be computed."""
-    open_loop: StateSpace | None = None
+    open_loop: StateSpace | Condensed | None = None
     """What ``margin`` is of: L of the loop that runs, cut at its command."""
 
     @property
@@ -100,7 +101,7 @@ def cut_loop(definition: Definition, smooth: bool = False) -> Loop:
     return loop
 
 
-def open_loop_of(definition: Definition) -> StateSpace:
+def open_loop_of(definition: Definition) -> StateSpace | Condensed:
     """L of the loop that runs, cut at its command."""
     try:
         return open_loop(cut_loop(definition))
@@ -156,7 +157,7 @@ def without_margins(definition: Definition) -> str | None:
 
 def cut_and_measured(
     definition: Definition, linearisation: Linearisation
-) -> tuple[Linearisation, Loop, StateSpace, StateSpace]:
+) -> tuple[Linearisation, Loop, StateSpace | Condensed, StateSpace]:
     """The cut loop, what was measured on it, and the linearisation of the closed one that goes with it.
 
     A block that moves in the closed loop may stand in the cut one, and have no slope there.

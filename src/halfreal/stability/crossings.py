@@ -36,7 +36,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigvals, matrix_balance
 
-from ..contracts.state_space import StateSpace, nearly_singular
+from ..contracts.state_space import StateSpace
+from .condensed import Condensed
 
 NOISE = 1e-11
 """|ln|μ|| up to which its sign is not trusted."""
@@ -205,7 +206,7 @@ def unit_moduli(response: Response, points: np.ndarray) -> tuple[np.ndarray, np.
 def gain_crossings(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarray]:
     """Factors k > 0 with det(I + kL(jω)) = 0 and their ω."""
     found = [(value, top) for value in at_top(model)]
-    if not nearly_singular(model.a if model.dt is None else model.a - np.eye(model.states)):
+    if not model.integrates():
         found += [(value, 0.0) for value in _eigenvalues(model.response, np.zeros(1))[0]]
     frequencies = shared_eigenvalues(model, real=True)
     if model.channels == 1:
@@ -268,7 +269,7 @@ def growth_rates(values: np.ndarray, dt: float | None) -> np.ndarray:
     return values if dt is None else np.log(values[np.abs(values) > 1e-14].astype(complex)) / dt
 
 
-def at_top(model: StateSpace) -> np.ndarray:
+def at_top(model: StateSpace | Condensed) -> np.ndarray:
     """Eigenvalues of L for ω → ∞ or at half the sampling rate."""
     if model.dt is None:
         return np.asarray(np.linalg.eigvals(model.d))

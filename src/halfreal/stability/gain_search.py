@@ -20,7 +20,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..contracts.state_space import StateSpace, nearly_singular
+from ..contracts.state_space import StateSpace
+from .condensed import Condensed
 from .crossings import at_top, growth_rates
 
 TURN = 0.25
@@ -37,12 +38,12 @@ BESIDE = 1e-6
 """How far beside a factor, as a part of it, poles are counted."""
 
 
-def searched_gains(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarray]:
+def searched_gains(model: StateSpace | Condensed, top: float) -> tuple[np.ndarray, np.ndarray]:
     """Factors k > 0 with det(I + kL(jω)) = 0 and their ω, up to 80 dB from 1."""
     points, values = loci(model, top)
     least = SMALL * min(1.0, float(np.abs(values).max(initial=0.0)))
     found = [(value, top) for value in at_top(model)]
-    if not nearly_singular(model.a if model.dt is None else model.a - np.eye(model.states)):
+    if not model.integrates():
         found += [(value, 0.0) for value in _eigenvalues(model, np.zeros(1))[0]]
     for i in range(len(points) - 1):
         for before, after in zip(values[i], values[i + 1], strict=True):
@@ -56,7 +57,7 @@ def searched_gains(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarra
     return ordered[:, 0], ordered[:, 1]
 
 
-def loci(model: StateSpace, top: float) -> tuple[np.ndarray, np.ndarray]:
+def loci(model: StateSpace | Condensed, top: float) -> tuple[np.ndarray, np.ndarray]:
     """Points ω and the eigenvalues of L(jω) there, (points, channels), each column following one locus."""
     poles = growth_rates(model.poles(), model.dt)
     poles = poles[np.abs(poles) > 0.0]
@@ -107,7 +108,7 @@ def _followed(values: np.ndarray) -> np.ndarray:
 
 
 def closed_in(
-    model: StateSpace, low: tuple[float, complex], high: tuple[float, complex]
+    model: StateSpace | Condensed, low: tuple[float, complex], high: tuple[float, complex]
 ) -> tuple[complex, float] | None:
     """The eigenvalue and the ω at which a locus passes the real axis, by bisection and the secant in turn.
 
@@ -129,7 +130,7 @@ def closed_in(
     return (complex(value.real), omega) if abs(value.imag) <= REAL * abs(value) else None
 
 
-def missed(model: StateSpace, gains: list[float], farthest: float) -> set[tuple[float, float]]:
+def missed(model: StateSpace | Condensed, gains: list[float], farthest: float) -> set[tuple[float, float]]:
     """Factors, with their ω, at which the loop becomes unstable on the way from 1 and none of ``gains`` tells it."""
     found: set[tuple[float, float]] = set()
     if _growth(model, 1.0)[0] >= 0.0:
@@ -152,15 +153,14 @@ def missed(model: StateSpace, gains: list[float], farthest: float) -> set[tuple[
     return found
 
 
-def _growth(model: StateSpace, gain: float) -> tuple[float, float]:
+def _growth(model: StateSpace | Condensed, gain: float) -> tuple[float, float]:
     """Growth rate and frequency [rad/s] of the fastest growing pole of the loop closed with ``gain`` times L."""
-    closed = StateSpace(model.a, model.b, gain * model.c, gain * model.d, model.dt).closed()
-    rates = growth_rates(np.linalg.eigvals(closed), model.dt)
+    rates = growth_rates(model.closed_poles(gain), model.dt)
     fastest = rates[np.argmax(rates.real)]
     return float(fastest.real), abs(float(fastest.imag))
 
 
-def _eigenvalues(model: StateSpace, omega: np.ndarray) -> np.ndarray:
+def _eigenvalues(model: StateSpace | Condensed, omega: np.ndarray) -> np.ndarray:
     try:
         matrices = model.response(omega)
     except np.linalg.LinAlgError:  # exactly on a pole

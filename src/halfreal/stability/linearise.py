@@ -7,9 +7,10 @@ dynamic state x.  Its Jacobian at the present state is measured column by column
 
 so that whatever blocks are plugged in, the answer is that of the loop that will run.  How large ε is for each state the
 code itself tells (``slopes.py``).  At rest the difference for a linear loop is exact to rounding, elsewhere good to
-about eight digits.  The eigenvalues λ of A are the loop's poles: it is stable if all |λ| < 1, and with s = ln λ / T a
-pole has the frequency |s|/2π and the damping ratio −Re s/|s|.  States that are memory, and their poles at λ = 1, are
-left out (``memory.py``).
+about eight digits.  A large block may offer its own Jacobian in place of that (``pieces.py``).
+
+The eigenvalues λ of A are the loop's poles: it is stable if all |λ| < 1, and with s = ln λ / T a pole has the frequency
+|s|/2π and the damping ratio −Re s/|s|.  States that are memory, and their poles at λ = 1, are left out (``memory.py``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvals
@@ -24,7 +26,10 @@ from scipy.linalg import eigvals
 from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import FAULT
+from .condensed import condensed
+from .condensed_poles import all_poles
 from .memory import find_memory
+from .pieces import taken_apart
 from .slopes import SHRUNK, SIZES, Slope, first_size, slope
 
 MARGINAL = 1e-9
@@ -49,7 +54,7 @@ class NoSlopeError(HalfrealError):
 class Linearisation:
     """Transition matrix of a loop over ``period`` ticks of ``dt`` seconds, and what follows from it."""
 
-    matrix: np.ndarray
+    matrix: Any
     dt: float
     period: int = 1
     memory: tuple[str, ...] = ()
@@ -58,11 +63,13 @@ class Linearisation:
     """Blocks that act otherwise in other ticks, so that one tick does not tell their poles."""
     equivalent: bool = False
     """Whether blocks without a slope at rest are replaced by equivalent ones."""
+    poles: np.ndarray | None = None
+    """The eigenvalues, where they are known without asking the matrix, which is sparse then."""
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues over one period, largest first."""
-        values = np.asarray(eigvals(self.matrix))
+        values = np.asarray(eigvals(self.matrix)) if self.poles is None else self.poles
         return values[np.argsort(-np.abs(values), kind="stable")]
 
     @property
@@ -125,8 +132,15 @@ class Linearisation:
 def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
     """Derivative of entries ``rows`` of the loop's vector after ``period`` ticks by its entries ``columns`` before.
 
-    The loop is left as it was.  Raises an error that names the states where there is none.
+    The loop is left as it was.  Large blocks that offer their own Jacobian are asked for it (``pieces.py``), the rest
+    is perturbed.  Raises an error that names the states where there is no derivative.
     """
+    pieces = taken_apart(loop, columns, rows, perturbed) if period == 1 else None
+    return perturbed(loop, columns, rows, period) if pieces is None else pieces.together()
+
+
+def perturbed(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
+    """The same derivative, every column by perturbing the loop itself."""
     found = slopes(loop, columns, rows, period)
     for index, one in zip(columns, found, strict=True):
         if np.any(one.without):
@@ -192,7 +206,19 @@ def linearise(loop: Loop, period: int = 1) -> Linearisation:
     It is that of ``period`` ticks, or of as many times that as it takes the loop to act alike again.
     """
     indices, period = loop.dynamic_indices(), math.lcm(period, loop.period)
-    return without_memory(loop, derivative(loop, indices, indices, period), indices, period)
+    pieces = taken_apart(loop, indices, indices, perturbed) if period == 1 else None
+    if pieces is None:
+        return without_memory(loop, perturbed(loop, indices, indices, period), indices, period)
+    small = condensed(pieces, indices.size, loop.dt)
+    poles = None if small is None else all_poles(small)
+    if small is None or poles is None:
+        return without_memory(loop, pieces.together(), indices, period)
+    whole = Linearisation(pieces.sparse(), loop.dt, poles=poles)
+    if whole.stable:
+        return whole
+    memory = find_memory(loop, indices)
+    poles = all_poles(small.without(*memory.of(pieces.columns[0], len(small.a)).bases()))
+    return Linearisation(whole.matrix, loop.dt, 1, memory.names, memory.changing, poles=poles)
 
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..contracts.state_space import StateSpace
+from .condensed import Condensed
 from .frf import FRF, DataMargins, branches
 from .loci import Loci
 from .margins import DelayMargin
@@ -21,7 +22,7 @@ DAMPED = 0.9
 """Damping ratio from which on a pole of the open loop counts as no oscillation."""
 
 
-def loci_of(loop: StateSpace, margin: DelayMargin) -> Loci:
+def loci_of(loop: StateSpace | Condensed, margin: DelayMargin) -> Loci:
     """Of a sampled loop whose exact margins are known."""
     omega = _lines(loop, margin)
     values = branches(loop.response(omega))
@@ -59,7 +60,7 @@ def _signed(lag_deg: np.ndarray, stable: bool) -> np.ndarray:
     return np.asarray(lag_deg if stable else np.where(lag_deg > 180.0, lag_deg - 360.0, lag_deg))
 
 
-def _lines(loop: StateSpace, margin: DelayMargin) -> np.ndarray:
+def _lines(loop: StateSpace | Condensed, margin: DelayMargin) -> np.ndarray:
     """Frequencies [rad/s] from below all that oscillates up to half the sampling rate, closer where L bends."""
     assert loop.dt is not None
     top = np.pi / loop.dt

@@ -11,7 +11,7 @@ Walton, Marshall, IEE Proc. D 134 (1987) 101–107, doi 10.1049/ip-d.1987.0018).
 and stepping through these crossings counts the unstable roots at any delay.
 
 How the crossings are found without a frequency grid is told in ``crossings``; the factors on the gain of a large loop
-come from ``gain_search``.
+come from ``gain_search``; loops with a large structure are treated in ``condensed_margins``.
 
 *Loops sampled at two rates*: what the mean response gives is refined on all their frequencies (``lifted_margins``).
 
@@ -35,6 +35,8 @@ from scipy.linalg import matrix_balance
 from ..contracts.state_space import Delayed, StateSpace, check_channel, check_square
 from ..errors import HalfrealError
 from ..figures import BAD, GOOD, styled
+from .condensed import Condensed
+from .condensed_margins import crossings_and_gains
 from .crossings import (
     LARGEST_PENCIL,
     Response,
@@ -60,7 +62,7 @@ ZERO_LAG = 1e-7
 LIMIT = 1e-11
 """Growth rate, as a part of the fastest pole, up to which a pole counts as lying on the stability limit."""
 
-Loop = StateSpace | Delayed
+Loop = StateSpace | Delayed | Condensed
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,9 @@ def crossings(loop: Loop) -> np.ndarray:
 
 def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
     """Margins of ``loop`` against a delay common to all channels, or in one ``channel`` with the others as they are."""
+    if isinstance(loop, Condensed):
+        found = _of_condensed(loop) if channel is None else None
+        return delay_margin(loop.dense(), channel) if found is None else found
     check_square(loop)
     if channel is not None:
         check_channel(loop, channel)
@@ -289,13 +294,12 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
     else:
         known = _remembered(response)
         omega, lag, direction = unit_moduli(known, bracketed(known, model, fastest, top))
-    at_zero = np.minimum(lag, 2 * np.pi - lag) < ZERO_LAG
-    lag[at_zero] = np.where(direction[at_zero] > 0, 0.0, 2 * np.pi)
+    at_zero = _without_lag(lag, direction)
     if isinstance(loop, Delayed):
         unstable, stuck = _with_fixed_delays(loop)
         gain = _bound_of_direct_gain(loop, channel)
     else:
-        unstable, stuck = _count_unstable(loop, omega[at_zero])
+        unstable, stuck = _count_unstable(loop.closed_poles(), loop.dt, omega[at_zero])
         gain = float(np.max(np.abs(at_top(model)), initial=0.0))
     gains = gain_omega = np.array([np.nan])
     if isinstance(loop, StateSpace) and not isinstance(loop, PeriodicModel):
@@ -321,7 +325,7 @@ def delay_margin(loop: Loop, channel: int | None = None) -> DelayMargin:
 # --- the loop to look at ----------------------------------------------------------------------------------------------
 
 
-def _problem(loop: Loop, channel: int | None) -> tuple[Response, StateSpace, float]:
+def _problem(loop: StateSpace | Delayed, channel: int | None) -> tuple[Response, StateSpace, float]:
     """Exact response, a model of the same size of eigenvalues (approximate for fixed delays), longest delay in it."""
     if isinstance(loop, StateSpace):
         model = loop if channel is None else loop.seen_from(channel)
@@ -393,9 +397,43 @@ def _bound_of_direct_gain(loop: Delayed, channel: int | None) -> float:
     return bound
 
 
-def _count_unstable(model: StateSpace, at_zero: np.ndarray) -> tuple[int, bool]:
-    """Unstable closed-loop poles, and if any is on the limit, without those that cross at ``at_zero`` [rad/s]."""
-    poles = growth_rates(np.linalg.eigvals(model.closed()), model.dt)
+def _of_condensed(loop: Condensed) -> DelayMargin | None:
+    """Margins of a loop with a large part; None if they are to be asked of the whole model."""
+    response = _remembered(loop.response)
+    found = crossings_and_gains(loop, response)
+    if found is None:
+        return None
+    (omega, lag, direction), gains, gain_omega, poles = found
+    at_zero = _without_lag(lag, direction)
+    unstable, stuck = _count_unstable(poles, loop.dt, omega[at_zero])
+    last = np.abs(at_top(loop))
+    return DelayMargin(
+        omega,
+        lag,
+        direction,
+        unstable_without_delay=unstable,
+        stuck=stuck,
+        on_limit=stuck or bool(np.any(at_zero)),
+        high_frequency_gain=float(np.max(last, initial=0.0)),
+        gains=gains,
+        gain_omega=gain_omega,
+        response=loop.response,
+        dt=loop.dt,
+        beyond_one=int(np.sum(last > 1.0)),
+    )
+
+
+def _without_lag(lag: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Which crossings need no delay; their lags become 0, or a full turn."""
+    at_zero = np.minimum(lag, 2 * np.pi - lag) < ZERO_LAG
+    lag[at_zero] = np.where(direction[at_zero] > 0, 0.0, 2 * np.pi)
+    return np.asarray(at_zero)
+
+
+def _count_unstable(closed: np.ndarray, dt: float | None, at_zero: np.ndarray) -> tuple[int, bool]:
+    """How many of the ``closed`` loop's poles are unstable, and if any is on the limit, without those that cross at
+    ``at_zero`` [rad/s]."""
+    poles = growth_rates(closed, dt)
     limit = LIMIT * np.max(np.abs(poles), initial=0.0)
     growth = poles.real.copy()
     for omega in at_zero:

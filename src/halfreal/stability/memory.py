@@ -35,6 +35,7 @@ import numpy as np
 from scipy.linalg import null_space, schur
 
 from ..kernels.loop import Loop
+from .pieces import is_large
 from .slopes import Slope, first_size, slope
 
 ON_CIRCLE = 1e-7
@@ -57,6 +58,15 @@ class Memory:
     """The fields that are memory, for people."""
     changing: tuple[str, ...] = ()
     """Blocks that leave alone in one call what they change in others, as one with a ring buffer does."""
+
+    def of(self, places: np.ndarray, count: int) -> Memory:
+        """Of the states at ``places`` alone, and with others behind them, ``count`` in all, that are none."""
+        more = count - places.size
+        held, unread = (
+            np.pad(self.held[:, places], ((0, 0), (0, more))),
+            np.pad(self.unread[places], ((0, more), (0, 0))),
+        )
+        return Memory(held, unread, self.names, self.changing)
 
     def bases(self) -> tuple[np.ndarray, np.ndarray]:
         """Q, P with which x⁺ = A x + B u, y = C x becomes z⁺ = P A Q z + P B u, y = C Q z, without the memory.
@@ -97,6 +107,8 @@ def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
     for block in loop.blocks:
         fields = [i for key in block.state for i in loop.state_indices(block.name, key) if int(i) in place]
         if not fields or block.repeats > 1:  # one call does not tell what the others of its period leave alone
+            continue
+        if is_large(block):  # a block that offers its Jacobian moves all the states that it gives one for
             continue
         *both, changes = _of_block(loop, block.name, np.array(fields))
         changing += [block.name] if changes else []

@@ -20,9 +20,11 @@ from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.loop import Loop
-from .linearise import Linearisation
+from .condensed import Condensed, condensed
+from .linearise import MARGINAL, Linearisation, perturbed
 from .memory import find_memory
 from .periodic import TickMap, mean_model, monodromy, tick_maps
+from .pieces import taken_apart
 
 PROBE = "probe"
 
@@ -45,29 +47,61 @@ def probe(axes: int, unit: str) -> Block:
     )
 
 
-def open_loop(loop: Loop) -> StateSpace:
+def open_loop(loop: Loop) -> StateSpace | Condensed:
     """L of a loop that was built with its rig on the probe."""
     return open_loop_and(loop, ())[0]
 
 
-def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace, StateSpace]:
+def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace | Condensed, StateSpace]:
     """L, and what ``answer`` tells of channels, measured together."""
     commands = [name.replace(PROBE, "command", 1) for name in _probed(loop)]
     both, n = _measured(loop, [*commands, *names]), len(commands)
-    opened = [TickMap(one.a, one.b, -one.c[:n], -one.d[:n]) for one in both]
-    others = [TickMap(one.a, one.b, one.c[n:], one.d[n:]) for one in both]
-    return mean_model(opened, loop.dt), mean_model(others, loop.dt)
+    if isinstance(both, list):
+        opened = [TickMap(one.a, one.b, -one.c[:n], -one.d[:n]) for one in both]
+        others = [TickMap(one.a, one.b, one.c[n:], one.d[n:]) for one in both]
+        return mean_model(opened, loop.dt), mean_model(others, loop.dt)
+    if isinstance(both, Condensed):
+        return both.only(slice(0, n)).negative(), whole(both.only(slice(n, None)))
+    a, b, c, d, dt = both.a, both.b, both.c, both.d, both.dt
+    return StateSpace(a, b, -c[:n], -d[:n], dt), StateSpace(a, b, c[n:], d[n:], dt)
 
 
 def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     """From the probe to channels at the end of the same tick, where those that the rig writes are of the next one."""
-    return mean_model(_measured(loop, names), loop.dt)
+    found = _measured(loop, names)
+    return mean_model(found, loop.dt) if isinstance(found, list) else whole(found)
 
 
-def _measured(loop: Loop, names: Sequence[str]) -> list[TickMap]:
-    """From the probe to channels, in each tick of the loop's period."""
+def whole(found: StateSpace | Condensed) -> StateSpace:
+    """One model; of a condensed loop its small part, if its outputs show nothing of the large one."""
+    small = found.as_small() if isinstance(found, Condensed) else found
+    return small.dense() if isinstance(small, Condensed) else small
+
+
+def _measured(loop: Loop, names: Sequence[str]) -> StateSpace | Condensed | list[TickMap]:
+    """From the probe to channels; of a loop whose ticks differ, one map for each tick of its period."""
     outputs = np.array([loop.index[name] for name in names], dtype=int)
     states = loop.dynamic_indices()
+    if loop.period > 1:
+        return _of_each_tick(loop, states, outputs)
+    n, columns = states.size, np.concatenate([states, loop.state_indices(PROBE, "value")])
+    rows = np.concatenate([states, outputs])
+    pieces = taken_apart(loop, columns, rows, perturbed)
+    small = None if pieces is None else condensed(pieces, n, loop.dt)
+    if pieces is not None and small is not None:
+        if np.abs(small.poles()).max() < 1.0 - MARGINAL:
+            return small
+        places = pieces.columns[0][pieces.columns[0] < n]
+        return small.without(*find_memory(loop, states).of(places, len(small.a)).bases())
+    both = perturbed(loop, columns, rows) if pieces is None else pieces.together()
+    a, b, c = both[:n, :n], both[:n, n:], both[n:, :n]
+    if not Linearisation(a, loop.dt).stable:
+        inner, outer = find_memory(loop, states).bases()
+        a, b, c = outer @ a @ inner, outer @ b, c @ inner
+    return StateSpace(a=a, b=b, c=c, d=both[n:, n:], dt=loop.dt)
+
+
+def _of_each_tick(loop: Loop, states: np.ndarray, outputs: np.ndarray) -> list[TickMap]:
     ticks = tick_maps(loop, states, loop.state_indices(PROBE, "value"), outputs)
     if Linearisation(monodromy(ticks), loop.dt, len(ticks)).stable:
         return ticks

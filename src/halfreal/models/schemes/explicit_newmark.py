@@ -28,7 +28,7 @@ class ExplicitNewmark(Scheme):
     kind: Literal["explicit newmark"] = "explicit newmark"
     answered_next_tick: ClassVar[bool] = True
 
-    def method(self, system: System, dt: float) -> Method:
+    def plain(self, system: System, dt: float) -> Method:
         axes = system.inputs.shape[1] - EXCITATIONS
         return splitting(self.kind, system, dt, np.zeros((axes, axes)), 0.0, 0.0, 0.5, ("newmark1959", "nakashima1992"))
 

@@ -164,7 +164,7 @@ class OperatorSplitting(Scheme):
         )
         yield Finding("warning", text, float(ratio), 1.0)
 
-    def method(self, system: System, dt: float) -> Method:
+    def plain(self, system: System, dt: float) -> Method:
         beta, gamma = 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha
         references = ("combescure1997", "nakashima1992")
         return splitting(self.kind, system, dt, self.specimen_stiffness, self.alpha, beta, gamma, references)

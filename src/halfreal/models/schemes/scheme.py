@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
 from ..materials.resisting import element_states, loaded
+from .in_parts import in_parts
+from .recursion import Recursion, Stack
 
 
 class Scheme(Settings):
@@ -25,8 +28,20 @@ class Scheme(Settings):
     answered_next_tick: ClassVar[bool] = False
     """Whether it takes a measured force for the answer to the target of the tick before, as slow tests need it."""
 
+    references: ClassVar[tuple[str, ...]] = ()
+
     def method(self, system: System, dt: float) -> Method:
+        """In parts where that is the same and faster (``in_parts.py``), else plainly."""
+        found = in_parts(self, system, dt)
+        return self.plain(system, dt) if found is None else replace(found, references=self.references)
+
+    def plain(self, system: System, dt: float) -> Method:
+        """The method with the matrices of the system as they are."""
         raise NotImplementedError
+
+    def recursion(self, stack: Stack, dt: float) -> Recursion | None:
+        """The scheme of a linear structure as a linear recursion; None if it is none, or not known as such."""
+        return None
 
     def critical_step(self, system: System) -> float | None:
         """Longest stable step [s] of the system at its initial stiffness; None if any step is stable."""

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
+from ...contracts.by_content import by_content
 from ...contracts.massless import undamped_modes
 from ...settings import Number, Settings
 
@@ -28,6 +29,7 @@ class Rayleigh(Settings):
         return np.asarray(self.mass * mass + self.stiffness * stiffness)
 
 
+@by_content(kept=2)
 def modal_damping(mass: np.ndarray, stiffness: np.ndarray, ratios: np.ndarray) -> np.ndarray:
     """C with the given damping ratio in every mode (one for all, or one each in order of frequency).
 

@@ -55,6 +55,9 @@ class Integrated(OneBlock):
     def own_method(self, system: System, step: float) -> Method | None:
         return self.scheme.method(system, step)
 
+    def form(self, step: float) -> str:
+        return self.scheme.method(self.system("none"), step).form
+
     @property
     def force_hold(self) -> Hold:
         return self.scheme.input_hold

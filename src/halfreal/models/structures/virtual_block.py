@@ -62,6 +62,7 @@ def virtual_block(
         faults=method.faults,
         keeps=method.keeps,
         references=(*method.references, *references),
+        jacobian=method.jacobian,
     )
 
 

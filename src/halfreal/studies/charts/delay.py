@@ -24,7 +24,7 @@ from ...runs.build import SETTLING_TICKS, build
 from ...runs.continuous import continuous_loop
 from ...runs.rehearse import Progress
 from ...stability.late_predictor import with_predictor
-from ...stability.open_loop import open_loop
+from ...stability.open_loop import open_loop, whole
 from ..uncertainty.variation import Variation
 from .batch_crossings import Crossings, crossings_of
 
@@ -116,7 +116,7 @@ class DelayTrace:
         step = variant.timing.step
         loop = build(self.variation.unchecked([step, other]), OPEN_LOOP)
         loop.run(SETTLING_TICKS)
-        return open_loop(loop), step
+        return whole(open_loop(loop)), step
 
     def rows(self, others: np.ndarray, longest: float, progress: Progress | None = None) -> list[ChartRow]:
         pairs = self.open_loops(others, progress)

@@ -19,6 +19,7 @@ from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.loop_stability import linearised, open_loop_of, without_margins
 from ...runs.worst_frequency import at_worst
+from ...stability.condensed import Condensed
 from ...stability.elementwise import ElementMargins, element_margins
 from ...stability.frf import FRF, data_margins
 from ...stability.loci import Loci
@@ -126,7 +127,7 @@ def _elements(hz: np.ndarray, response: np.ndarray, names: tuple[str, ...]) -> E
     return Elements(hz, response, names) if len(names) > 1 else None
 
 
-def _element_by_element(loop: StateSpace, margin: DelayMargin, hz: np.ndarray, values: np.ndarray) -> str:
+def _element_by_element(loop: StateSpace | Condensed, margin: DelayMargin, hz: np.ndarray, values: np.ndarray) -> str:
     if loop.channels == 1:
         return ""
     pairs = range(loop.channels)
@@ -134,7 +135,7 @@ def _element_by_element(loop: StateSpace, margin: DelayMargin, hz: np.ndarray, v
     return ElementMargins(np.array(rows), margin.critical_delay, margin.summary()).summary()
 
 
-def _borne_alone(loop: StateSpace, hz: np.ndarray, values: np.ndarray, i: int, j: int) -> float:
+def _borne_alone(loop: StateSpace | Condensed, hz: np.ndarray, values: np.ndarray, i: int, j: int) -> float:
     """The delay [s] at which an element, given at lines, first comes to −1; each crossing of 1 is found exactly."""
     size = np.abs(values)
     delays = []
