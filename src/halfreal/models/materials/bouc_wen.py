@@ -34,7 +34,7 @@ LEEWAY = 1.001
 
 
 @kernel
-def _slope(p, z, energy, direction):  # type: ignore[no-untyped-def]
+def _slope(p, z, direction):  # type: ignore[no-untyped-def]
     exponent = p[5]
     if exponent == 1.0:
         power = abs(z)
@@ -42,28 +42,44 @@ def _slope(p, z, energy, direction):  # type: ignore[no-untyped-def]
         power = z * z
     else:
         power = abs(z) ** exponent
-    weakened = (1.0 + p[7] * energy) * power
-    return (max(p[2] - p[6] * energy, 0.0) - weakened * (p[4] + p[3] * np.sign(direction * z))) / (1.0 + p[8] * energy)
+    return p[2] - power * (p[4] + p[3] * np.sign(direction * z))
+
+
+@kernel
+def _degraded(p, z, energy, direction):  # type: ignore[no-untyped-def]
+    """The same with A, ν and η of the energy."""
+    amplitude = max(p[2] - p[6] * energy, 0.0)
+    return (amplitude + (1.0 + p[7] * energy) * (_slope(p, z, direction) - p[2])) / (1.0 + p[8] * energy)
 
 
 @kernel
 def bouc_wen(p, s, strain, trial):  # type: ignore[no-untyped-def]
     h = (strain - s[0]) / SUBDIVISIONS
     z, energy, rise = s[1], s[2], p[9] * h
-    for _ in range(SUBDIVISIONS):
-        k1 = _slope(p, z, energy, h)
-        z2 = z + 0.5 * h * k1
-        k2 = _slope(p, z2, energy + 0.5 * rise * z, h)
-        z3 = z + 0.5 * h * k2
-        k3 = _slope(p, z3, energy + 0.5 * rise * z2, h)
-        z4 = z + h * k3
-        k4 = _slope(p, z4, energy + rise * z3, h)
-        energy += rise / 6.0 * (z + 2.0 * z2 + 2.0 * z3 + z4)
-        z += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-        z = min(max(z, -p[10]), p[10])
+    if p[6] + p[7] + p[8] == 0.0:
+        for _ in range(SUBDIVISIONS):
+            k1 = _slope(p, z, h)
+            k2 = _slope(p, z + 0.5 * h * k1, h)
+            k3 = _slope(p, z + 0.5 * h * k2, h)
+            k4 = _slope(p, z + h * k3, h)
+            z += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+            z = min(max(z, -p[10]), p[10])
+        slope = _slope(p, z, h)
+    else:
+        for _ in range(SUBDIVISIONS):
+            k1 = _degraded(p, z, energy, h)
+            z2 = z + 0.5 * h * k1
+            k2 = _degraded(p, z2, energy + 0.5 * rise * z, h)
+            z3 = z + 0.5 * h * k2
+            k3 = _degraded(p, z3, energy + 0.5 * rise * z2, h)
+            z4 = z + h * k3
+            k4 = _degraded(p, z4, energy + rise * z3, h)
+            energy += rise / 6.0 * (z + 2.0 * z2 + 2.0 * z3 + z4)
+            z += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+            z = min(max(z, -p[10]), p[10])
+        slope = _degraded(p, z, energy, h)
     trial[0], trial[1], trial[2] = strain, z, energy
-    tangent = p[0] * (p[1] + (1.0 - p[1]) * _slope(p, z, energy, h))
-    return p[0] * (p[1] * strain + (1.0 - p[1]) * z), tangent
+    return p[0] * (p[1] * strain + (1.0 - p[1]) * z), p[0] * (p[1] + (1.0 - p[1]) * slope)
 
 
 class BoucWen(Law):
@@ -75,7 +91,7 @@ class BoucWen(Law):
 
     code = BOUC_WEN
     states = 3
-    references = ("wen1976",)
+    references = ("wen1976", "baber1981")
     alpha: Annotated[float, Number("1", least=0, most=1)] = 0.0
     """α, the elastic part of the stiffness."""
     amplitude: Annotated[float, Number("1", above=0)] = 1.0
