@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from halfreal.contracts.by_content import by_content
 from halfreal.contracts.system import Method, System
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
@@ -168,3 +169,23 @@ def test_scheme_takes_the_parts_and_keeps_its_papers():
     assert Exact().method(system, STEP).references == ("vanloan1978",)
     assert KRAlpha().method(system, STEP).references == ("kolay2014",)
     assert KRAlpha().method(system, STEP).form
+
+
+def test_form_is_told_to_people():
+    assert structure("modal").form(STEP) == "20 degrees of freedom in 20 modes, each on its own"
+    assert structure("modal", elements=[], scheme="rk4").form(STEP)
+
+
+def test_decompositions_are_kept_by_what_the_matrices_hold():
+    calls = []
+
+    @by_content(kept=2)
+    def size(matrix: np.ndarray) -> float:
+        calls.append(matrix.copy())
+        return float(np.abs(matrix).max())
+
+    one = np.eye(3)
+    assert size(one) == size(one.copy()) == 1.0 and len(calls) == 1
+    one[0, 0] = 5.0
+    assert size(one) == 5.0 and size(np.eye(2)) == 1.0 and len(calls) == 3
+    assert size(np.eye(3)) == 1.0 and len(calls) == 4  # forgotten in the meantime

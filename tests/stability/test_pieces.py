@@ -113,5 +113,5 @@ def test_loops_without_large_blocks_and_frozen_fields_are_perturbed():
     indices = small.dynamic_indices()
     assert taken_apart(small, indices, indices, perturbed) is None
     loop = loop_of("newmark")
-    frozen = np.append(loop.dynamic_indices(), loop.state_indices("virtual", "before"))
+    frozen = np.append(loop.dynamic_indices(), loop.state_indices("virtual", "started"))
     assert taken_apart(loop, frozen, loop.dynamic_indices(), perturbed) is None

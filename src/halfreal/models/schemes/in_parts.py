@@ -53,19 +53,17 @@ def parts_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 for m in range(parts):
                     s.x[i, m] += p.at_start[j, i, m] * u[j]
     else:
-        for i in range(w):
-            copy_to(s.x[i], s.before[i])
-        for i in range(w):
-            if w == 2:
-                for m in range(parts):
-                    s.x[i, m] = p.transition[i, 0, m] * s.before[0, m] + p.transition[i, 1, m] * s.before[1, m]
-            else:
-                for m in range(parts):
-                    s.x[i, m] = (
-                        p.transition[i, 0, m] * s.before[0, m]
-                        + p.transition[i, 1, m] * s.before[1, m]
-                        + p.transition[i, 2, m] * s.before[2, m]
-                    )
+        if w == 2:
+            for m in range(parts):
+                a, b = s.x[0, m], s.x[1, m]
+                s.x[0, m] = p.transition[0, 0, m] * a + p.transition[0, 1, m] * b
+                s.x[1, m] = p.transition[1, 0, m] * a + p.transition[1, 1, m] * b
+        else:
+            for m in range(parts):
+                a, b, c = s.x[0, m], s.x[1, m], s.x[2, m]
+                s.x[0, m] = p.transition[0, 0, m] * a + p.transition[0, 1, m] * b + p.transition[0, 2, m] * c
+                s.x[1, m] = p.transition[1, 0, m] * a + p.transition[1, 1, m] * b + p.transition[1, 2, m] * c
+                s.x[2, m] = p.transition[2, 0, m] * a + p.transition[2, 1, m] * b + p.transition[2, 2, m] * c
         for j in range(p.earlier.shape[0]):
             if s.u[j] != 0.0:
                 for i in range(w):
@@ -122,7 +120,7 @@ def in_parts(scheme: Scheme, system: System, dt: float) -> Method | None:
 
 def method_of(recursion: Recursion, form: str) -> Method:
     """The method of a recursion in many parts."""
-    parts, w, nu = recursion.later.shape
+    nu = recursion.later.shape[2]
     last = (recursion.earlier, recursion.later, recursion.at_start)
     earlier, later, at_start = (np.ascontiguousarray(one.transpose(2, 1, 0)) for one in last)
     outputs = np.ascontiguousarray(recursion.outputs.transpose(1, 2, 0))
@@ -141,9 +139,8 @@ def method_of(recursion: Recursion, form: str) -> Method:
             "x": np.ascontiguousarray(recursion.start.T),
             "u": np.zeros(nu),
             "started": 0.0,
-            "before": np.zeros((w, parts)),
         },
-        frozen=("started", "before"),
+        frozen=("started",),
         jacobian=recursion.jacobian,
         form=form,
     )
