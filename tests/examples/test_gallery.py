@@ -24,6 +24,7 @@ ALIKE = {
     "stepped_sampled",
     "actuator_displacement",
     "baumgarte",
+    "oscillator",
 }
 """Judged by the tests of their own example, or like another of it."""
 NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "saturating_late"}
