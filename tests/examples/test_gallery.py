@@ -24,6 +24,8 @@ ALIKE = {
     "stepped_sampled",
     "actuator_displacement",
     "baumgarte",
+    "baumgarte_lagged",
+    "one_frame_a_step",
     "oscillator",
 }
 """Judged by the tests of their own example, or like another of it."""
