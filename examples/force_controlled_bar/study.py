@@ -47,13 +47,14 @@ CHANNELS = (
 PAPER = {"kind": "baumgarte", "alpha": "60 1/s", "beta": "60 1/s", "velocity_weight": "1 s", "tableau": "rk4"}
 EXACT, SAFE = {"stiffness": [["2.9 kN/mm"]]}, {"stiffness": [["3.19 kN/mm"]]}
 STAGE_TIME = {"derivatives": "stage", "loop": "lagged"}
-STEP_END = {"derivatives": "step end"}
+STEP_END, LAGGED = {"derivatives": "step end"}, {"loop": "lagged"}
 FROZEN = {"derivatives": "step start", "exchange": "step", "loop": "lagged"}
 INDEX_ONE = {"kind": "index 1", "tableau": "rk4"}
 METHODS: dict[str, tuple[str, dict[str, Any], int]] = {
-    "baumgarte": ("as published (reading B)", PAPER | EXACT | STEP_END, 4),
-    "line 9": ("as published, slopes from the fresh d", PAPER | STEP_END | {"loop": "lagged", "slopes": "measured"}, 4),
-    "frozen": ("as published, d frozen over the step (D)", PAPER | FROZEN, 1),
+    "baumgarte": ("published (B): loop solved with the bar's own stiffness", PAPER | EXACT | STEP_END, 4),
+    "baumgarte_lagged": ("published, loop lagged: nothing known of the bar", PAPER | STEP_END | LAGGED, 4),
+    "line 9": ("the same, slopes from the fresh d", PAPER | STEP_END | LAGGED | {"slopes": "measured"}, 4),
+    "one_frame_a_step": ("published (D): one frame a step, d stays over it", PAPER | FROZEN, 1),
     "stage_time": ("derivatives at stage time", PAPER | STAGE_TIME, 4),
     "stage_time_solved": ("stage time, loop solved with k̂ = 1.1 k", PAPER | SAFE | {"derivatives": "stage"}, 4),
     "index_one": ("index 1, k̂ = 1.1 k", INDEX_ONE | SAFE, 4),
@@ -176,6 +177,12 @@ def reference(steps: int) -> np.ndarray:
         found.append(solution.y.T)
         state, begin = solution.y[:, -1], end
     return np.vstack(found)[:steps, :2]
+
+
+def scatter(method: str, seeds: int, noise: float = NOISE, **changes: Any) -> np.ndarray:
+    """Mean, standard deviation, least and largest of J1, J2, J3, (4, 3)."""
+    found = indices(method, seeds, noise, **changes)
+    return np.array([found.mean(axis=0), found.std(axis=0, ddof=1), found.min(axis=0), found.max(axis=0)])
 
 
 def indices(method: str, seeds: int, noise: float = NOISE, **changes: Any) -> np.ndarray:

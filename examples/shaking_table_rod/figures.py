@@ -1,4 +1,4 @@
-"""Draw what the paper's Figs. 8 and 10 to 12 show, and print the table of poles of the README.
+"""Draw what the paper's Figs. 5 to 8 and 10 to 12 show, and print the table of poles of the README.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
 """
@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import oscillator
 import study
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from halfreal.contracts import StateSpace
 from halfreal.figures import BAD, QUIET, new_figure, styled
 from halfreal.identification import Poles
-from halfreal.models import discretise
-from halfreal.stability import delay_margin, delayed
+from halfreal.stability import Tracks, delay_margin
 
 COLOURS = ("tab:blue", "tab:red", "tab:green")  # as the paper's: mode 1, mode 2, the delay's pole
 NAMES = ("mode 1", "mode 2", "the delay's pole")
 HIGHEST_HZ, LONGEST = 32.0, 38e-3  # of the stability diagram
 NEAR = 0.25  # part of its own size by which an identified pole may be off one that is computed
-STEPS = (1e-3, 0.5e-3, 0.1e-3)  # s, for which the limit of the sampled loop is told
 TOLD = (6e-3, 14e-3, 22e-3, 26e-3, 29e-3, 31e-3, 34e-3, 35e-3)  # s, delays of the README's table
 SHOWN = 6.0  # s, of the histories
 
@@ -95,20 +93,6 @@ def loop() -> Figure:
     return figure
 
 
-def sampled_limits() -> dict[float, float]:
-    """Shortest unstable delay [s] of the loop sampled with a step [s], the delay being whole steps."""
-    model = study.open_loop(study.definition())
-    found = {}
-    for step in STEPS:
-        transition, held, _ = discretise(model.a, model.b, step, "zero")
-        sampled = StateSpace(transition, held, model.c, model.d, step)
-        n = round(30e-3 / step)  # stable by far
-        while np.abs(np.linalg.eigvals(delayed(sampled, n))).max() < 1.0:
-            n += 1
-        found[step] = n * step
-    return found
-
-
 def attributed(found: Poles | None, computed: np.ndarray) -> list[int | None]:
     """Which identified pole is that of mode 1, of mode 2 and of the delay: the nearest, if there is one near."""
     near: list[int | None] = []
@@ -125,6 +109,13 @@ def three(one: study.Decay) -> np.ndarray:
     return np.concatenate([slow, np.full(3 - slow.size, np.nan)])
 
 
+def three_tracks(tracks: Tracks) -> list[int]:
+    """Tracks of mode 1, mode 2 and the slowest pole of the delay."""
+    upper = np.flatnonzero(np.nanmax(tracks.poles.imag[-1:], axis=0, initial=-1.0) > 0)
+    slowest = upper[np.argsort(tracks.frequency_hz[-1, upper])][:3]
+    return sorted(slowest, key=lambda i: (i >= tracks.own, tracks.frequency_hz[-1, i]))
+
+
 @styled
 def poles(decays: list[study.Decay]) -> Figure:
     """Poles against the whole delay: computed for a pure delay, and identified from recorded motions (Fig. 11)."""
@@ -133,10 +124,7 @@ def poles(decays: list[study.Decay]) -> Figure:
     figure = new_figure(8.6, 7.4)
     above, below = figure.subplots(2, 1, sharex=True)
     delays = 1e3 * tracks.delays_s
-    upper = np.flatnonzero(np.nanmax(tracks.poles.imag[-1:], axis=0, initial=-1.0) > 0)
-    slowest = upper[np.argsort(tracks.frequency_hz[-1, upper])][:3]
-    order = sorted(slowest, key=lambda i: (i >= tracks.own, tracks.frequency_hz[-1, i]))
-    for track, colour in zip(order, COLOURS, strict=True):
+    for track, colour in zip(three_tracks(tracks), COLOURS, strict=True):
         line = "-" if track < tracks.own else "--"
         hz = tracks.frequency_hz[:, track]
         inside = np.where(hz < HIGHEST_HZ, 1.0, np.nan)
@@ -236,7 +224,14 @@ def _told(hz: float, ratio: float) -> str:
 
 def main(folder: Path) -> None:
     decays = study.decays()
+    draw(folder, decays)
+    print("\n".join(rows(decays)))
+
+
+def draw(folder: Path, decays: list[study.Decay]) -> None:
     figures = {
+        "figures_5_and_6_damping": oscillator.damping_doubled(),
+        "figure_7_oscillator": oscillator.stability_diagram(),
         "figure_8_table": table(study.compensation()),
         "figure_10_loop": loop(),
         "figure_11_poles": poles(decays),
@@ -246,9 +241,6 @@ def main(folder: Path) -> None:
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=110)
         print(folder / f"{name}.png")
-    for step, limit in sampled_limits().items():
-        print(f"sampled in steps of {1e3 * step:g} ms: unstable from {1e3 * limit:.1f} ms")
-    print("\n".join(rows(decays)))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from halfreal.identification import (
 from halfreal.models import BaseExcited, Random, discretise
 from halfreal.rigs import Pid, tune_controller
 from halfreal.runs import linearised
+from halfreal.runs.measures import measures, worst
 from halfreal.stability import Tracks, substructured_loop, track
 
 HERE = Path(__file__).parent
@@ -50,15 +51,28 @@ DECAYED = 0.02  # part of the largest displacement below which a motion has deca
 # --- the rod and its loop ---------------------------------------------------------------------------------------------
 
 
-def rod_modes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and modal masses [kg], shapes being 1 at the tip: Table 1."""
+def rod_matrices() -> tuple[np.ndarray, np.ndarray]:
+    """Mass and stiffness of the rod, its fixed end left out; the tip is last."""
     n = ELEMENTS + 1
     mass, stiffness = np.zeros((n, n)), np.zeros((n, n))
     for e in range(ELEMENTS):
         mass[e : e + 2, e : e + 2] += ELEMENT_MASS / 6 * np.array([[2, 1], [1, 2]])
         stiffness[e : e + 2, e : e + 2] += ELEMENT_STIFFNESS * np.array([[1, -1], [-1, 1]])
-    squares, shapes = scipy.linalg.eigh(stiffness[1:, 1:], mass[1:, 1:])
+    return mass[1:, 1:], stiffness[1:, 1:]
+
+
+def rod_modes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and modal masses [kg], shapes being 1 at the tip: Table 1."""
+    mass, stiffness = rod_matrices()
+    squares, shapes = scipy.linalg.eigh(stiffness, mass)
     return np.sqrt(squares[:count]) / (2 * np.pi), 1.0 / shapes[-1, :count] ** 2
+
+
+def rod_with_mass() -> np.ndarray:
+    """Frequencies [Hz] of all of the rod with the mass at its tip."""
+    mass, stiffness = rod_matrices()
+    mass[-1, -1] += MASS
+    return np.asarray(np.sqrt(scipy.linalg.eigh(stiffness, mass, eigvals_only=True)) / (2 * np.pi))
 
 
 def definition(changes: dict[str, Any] | None = None) -> halfreal.Definition:
@@ -69,6 +83,13 @@ def open_loop(test: halfreal.Definition) -> StateSpace:
     """L of rod and mass without table, delay or sampling."""
     specimen = BaseExcited(np.array([[MASS]]), np.zeros((1, 1)), np.zeros((1, 1)), (0,))
     return substructured_loop(test.virtual.system("none"), specimen)
+
+
+def coupled_poles() -> np.ndarray:
+    """Poles s [1/s] of the modes that run with the mass, without delay, by frequency."""
+    found = np.linalg.eigvals(open_loop(definition()).closed())
+    upper = found[found.imag > 0]
+    return np.asarray(upper[np.argsort(np.abs(upper))])
 
 
 def tracks(samples: int = 40) -> Tracks:
@@ -186,6 +207,14 @@ ARTIFICIAL = (0.0, 4e-3, 8e-3, 12e-3, 16e-3, 20e-3, 23e-3, 25e-3, 27e-3, 28e-3, 
 
 def decays(artificial: Sequence[float] = ARTIFICIAL) -> list[Decay]:
     return [decay(extra, 2 if extra < 10e-3 else 3) for extra in artificial]
+
+
+def errors(test: halfreal.Definition) -> tuple[float, float]:
+    """Synchronisation and fidelity error of its rehearsal."""
+    rows = measures(halfreal.rehearse(test))
+    found = [worst(rows, name) for name in ("synchronisation", "fidelity")]
+    assert all(one is not None for one in found)
+    return found[0].nrmse, found[1].nrmse  # type: ignore[union-attr]
 
 
 def main() -> None:

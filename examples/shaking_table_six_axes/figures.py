@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from halfreal.contracts import StateSpace
 from halfreal.figures import MEASURED, QUIET, new_figure, styled
 from halfreal.identification import AssembledFRF, frf_of_run
 from halfreal.models import BaseExcited
@@ -157,16 +158,25 @@ def axes_follow() -> Figure:
     return figure
 
 
+def loop_model() -> StateSpace:
+    """L of wing and store, without the table."""
+    return substructured_loop(study.definition().virtual.system("none"), BaseExcited.of(parts.store(), parts.INTERFACE))
+
+
+def loop_eigenvalues() -> tuple[np.ndarray, np.ndarray]:
+    """Lines [Hz], and the eigenvalues of L there, each in its column."""
+    hz = np.geomspace(2.0, 60.0, 3000)
+    values = np.linalg.eigvals(loop_model().response(2 * np.pi * hz))
+    for before, now in pairwise(values):  # in place
+        pairs = matched(before, now)
+        now[list(pairs)] = now[list(pairs.values())]
+    return hz, values
+
+
 @styled
 def loop() -> Figure:
     """Eigenvalues of the loop of wing and store, without the table: Bode's and Nyquist's plots."""
-    test = study.definition()
-    model = substructured_loop(test.virtual.system("none"), BaseExcited.of(parts.store(), parts.INTERFACE))
-    hz = np.geomspace(2.0, 60.0, 3000)
-    values = np.linalg.eigvals(model.response(2 * np.pi * hz))
-    for before, now in pairwise(values):  # in place: each curve stays in its column
-        pairs = matched(before, now)
-        now[list(pairs)] = now[list(pairs.values())]
+    hz, values = loop_eigenvalues()
     figure = new_figure(10.5, 5.0)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.15, 1))
     above, below, right = (figure.add_subplot(grid[place]) for place in ((0, 0), (1, 0), (slice(None), 1)))
@@ -330,7 +340,7 @@ def _table_moving(axes: Any, size: np.ndarray, motion: dict[str, complex]) -> No
     pictures.bare(axes, (-2.1, 1.5), (-1.7, 1.0))
 
 
-def main(folder: Path) -> None:
+def draw(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     drawn = (setup, axes_follow, loop, responses, damping, modes)
     for one in drawn:
@@ -339,6 +349,10 @@ def main(folder: Path) -> None:
         print(file)
     animate(folder / "modes.gif")
     print(folder / "modes.gif")
+
+
+def main(folder: Path) -> None:
+    draw(folder)
     print("\n".join([*axis_rows(), *mode_rows(), *error_rows()]))
 
 

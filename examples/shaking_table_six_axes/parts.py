@@ -11,6 +11,8 @@ specimen on a flexible virtual part with a six-axis interface for later.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.linalg
 
@@ -92,6 +94,36 @@ def poles(part: Substructure, highest_hz: float) -> tuple[np.ndarray, np.ndarray
     kept = np.flatnonzero((values.imag > 0) & (np.abs(values) < 2 * np.pi * highest_hz))
     kept = kept[np.argsort(np.abs(values[kept]))]
     return values[kept], vectors[:n, kept]
+
+
+def kept_modes_response(frequency_hz: np.ndarray, dofs: Sequence[str]) -> np.ndarray:
+    """Of the wing's kept modes and the store as one to the excitation, (dofs, frequencies): no delay, fewer modes."""
+    hz, shapes, part = modes(WING_MODES)
+    held = store()
+    free = [i for i in range(len(held.dofs)) if i not in held.index(INTERFACE)]
+    n = WING_MODES + len(free)
+    moves = np.zeros((len(held.dofs), n))  # of the store, by modes of the wing and its own free ones
+    moves[held.index(INTERFACE), :WING_MODES] = shapes[part.index(INTERFACE)]
+    moves[free, range(WING_MODES, n)] = 1.0
+    own = np.zeros((3, n, n))
+    omega = 2 * np.pi * hz
+    for matrix, values in zip(own, (np.ones(WING_MODES), 2 * WING_DAMPING * omega, omega**2), strict=True):
+        matrix[range(WING_MODES), range(WING_MODES)] = values
+    mass, damping, stiffness = (
+        matrix + moves.T @ other @ moves
+        for matrix, other in zip(own, (held.mass, held.damping, held.stiffness), strict=True)
+    )
+    pushes = np.concatenate([pushed(part) @ shapes, np.zeros(len(free))])
+    seen = [
+        np.concatenate([shapes[part.index([dof])[0]], np.zeros(len(free))])
+        if dof in part.dofs
+        else moves[held.index([dof])[0]]
+        for dof in dofs
+    ]
+    s = 2j * np.pi * np.asarray(frequency_hz)[:, None, None]
+    return np.asarray(
+        np.array(seen) @ np.linalg.solve(s**2 * mass + s * damping + stiffness, pushes[:, None])[..., 0].T
+    )
 
 
 def positions() -> dict[str, np.ndarray]:

@@ -66,8 +66,15 @@ def couplings() -> dict[str, Any]:
 # --- modal analysis ---------------------------------------------------------------------------------------------------
 
 
-def rehearsed(coupling: Any, excitation: Any, duration: float) -> halfreal.Run:
-    test = definition()
+def noise(times: float, seed: int) -> dict[str, Any]:
+    """Noise of the sensors as so many times that of the rod's test, 2 µm and 0.5 N, and its seed."""
+    of_motion, of_force = ("displacement", "rotation"), ("force", "moment")
+    told = {f"rig.sensors.{name}.noise": 2e-6 * times for name in of_motion}
+    return {**told, **{f"rig.sensors.{name}.noise": 0.5 * times for name in of_force}, "timing.seed": seed}
+
+
+def rehearsed(coupling: Any, excitation: Any, duration: float, changes: dict[str, Any] | None = None) -> halfreal.Run:
+    test = definition().with_values(changes or {})
     timing = test.timing.model_copy(update={"duration": duration})
     driven = test.excitation.model_copy(update={"virtual": excitation})
     run = halfreal.rehearse(
@@ -83,9 +90,9 @@ def random_force() -> Random:
     )
 
 
-def from_random(coupling: Any) -> AssembledFRF:
+def from_random(coupling: Any, changes: dict[str, Any] | None = None) -> AssembledFRF:
     """Responses of all channels to a random virtual force: whole periods are averaged after the first."""
-    return frf_of_run(rehearsed(coupling, random_force(), (1 + PERIODS) * PERIOD), CHANNELS)
+    return frf_of_run(rehearsed(coupling, random_force(), (1 + PERIODS) * PERIOD, changes), CHANNELS)
 
 
 def by_random(coupling: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -4,21 +4,10 @@ import numpy as np
 import pytest
 
 import halfreal
-from examples.bar import EXAMPLE, figures, linear, study
+from examples.bar import EXAMPLE, algorithm_one, figures, linear, study
 from halfreal.stability.force_control import ForceControl
 
 SEEDS = 24
-README = {
-    "baumgarte": ((3.37, 9.38, 4.60), (13.8, 9.33, 4.55)),
-    "line 9": ((5.13, 9.86, 4.53), (16.6, 9.9, 4.54)),
-    "frozen": ((2.77, 17.8, 13.3), (12.4, 18.0, 13.4)),
-    "stage_time": ((0.36, 2.50, 2.16), (11.4, 2.60, 2.09)),
-    "stage_time_solved": ((0.11, 0.71, 0.32), (9.6, 1.51, 0.84)),
-    "index_one": ((0.01, 0.24, 0.20), (12.8, 1.33, 0.79)),
-    "estimated_stiffness": ((0.01, 0.24, 0.20), (13.3, 1.32, 0.78)),
-    "camera": ((0.18, 0.99, 0.84), (12.9, 2.89, 1.85)),
-}
-"""J1, J2, J3 [%] without noise, and means of 24 runs with 5 µm."""
 
 
 @pytest.mark.parametrize("name", [name for name in study.METHODS if (EXAMPLE / f"{name}.toml").exists()])
@@ -26,13 +15,6 @@ def test_files_and_study_speak_of_the_same_methods(name):
     own, studied = halfreal.load(EXAMPLE / f"{name}.toml"), study.on_ideal_bench(name)
     assert own.virtual.model_dump(mode="json") == studied.virtual.model_dump(mode="json")
     assert own.timing.step == pytest.approx(studied.timing.step, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", README)
-def test_errors_are_those_the_readme_tells(name):
-    quiet, noisy = README[name]
-    np.testing.assert_allclose(100 * study.indices(name, 1, 0.0)[0], quiet, rtol=0.005, atol=0.006)
-    np.testing.assert_allclose(100 * study.indices(name, SEEDS).mean(axis=0), noisy, rtol=0.005, atol=0.006)
 
 
 @pytest.mark.parametrize("name", ["stage_time_solved", "index_one", "estimated_stiffness"])
@@ -48,6 +30,38 @@ def test_published_indices_without_noise_are_those_of_an_independent_computation
     true = study.reference(2000)
     assert 1e3 * np.abs(true).max(axis=0) == pytest.approx([0.1469, 0.2427], abs=1e-4)
     assert 1e3 * np.abs(true[:, 1] - true[:, 0]).max() == pytest.approx(0.1094, abs=1e-4)
+
+
+def test_one_frame_a_step_comes_near_the_printed_indices_with_the_nominal_bar():
+    """17.82/13.33 % without noise were computed apart from this code; with 7.2 µm J1 is the paper's 17.18 %."""
+    assert 100 * study.indices("one_frame_a_step", 1, 0.0)[0] == pytest.approx([2.77, 17.82, 13.33], rel=5e-3)
+    mean, spread, least, largest = 100 * study.scatter("one_frame_a_step", SEEDS, 7.2e-6)
+    assert abs(mean[0] - 17.18) < spread[0]
+    assert np.all(np.abs(mean - [17.18, 15.34, 17.68]) < 3 * spread)
+    assert np.all(least < mean) and np.all(mean < largest)
+
+
+def test_noise_hardly_moves_the_means_and_scatters_single_runs():
+    quiet = study.indices("baumgarte", 1, 0.0)[0]
+    mean, spread, _, _ = study.scatter("baumgarte", SEEDS)
+    assert np.abs(mean - quiet)[1:].max() < 1e-3
+    assert spread[1:].min() > 2e-3
+
+
+@pytest.mark.parametrize("scheme", algorithm_one.TABLEAUS)
+@pytest.mark.parametrize("alpha", [10.0, 26.0, 60.0, 600.0])
+def test_algorithm_1_to_the_letter_is_never_stable(scheme, alpha):
+    for reading in algorithm_one.READINGS:
+        assert min(algorithm_one.radius(scheme, alpha, omega, *reading) for omega in (0.01, 0.1, 0.25, 1.0)) > 1.0
+
+
+def test_algorithm_1_with_the_newest_state_in_its_regression_is_what_halfreal_runs():
+    """The spectral radius of B, by a matrix that has nothing in common with the code that runs."""
+    control = ForceControl(linear.published(26.0, "rk4"), linear.specimen())
+    for omega in (0.05, 0.2, 0.3):
+        step = omega / linear.OMEGA_0
+        own = algorithm_one.transition("RK4", 26.0, step, "solved", "commanded", newest=True)
+        assert np.abs(np.linalg.eigvals(own)).max() == pytest.approx(control.spectral_radius(omega), rel=1e-8)
 
 
 def test_feedback_of_the_actuator_is_sixty_per_cent_wrong():
@@ -86,9 +100,9 @@ def test_limits_of_the_linear_example_are_those_of_the_table(scheme, alpha, limi
 
 
 def test_figures_and_table_are_made(tmp_path):
-    figures.main(tmp_path, seeds=1, map_points=4, camera_seconds=0.05)
-    assert len(list(tmp_path.glob("*.png"))) == 6
+    figures.main(tmp_path, seeds=2, map_points=4, camera_seconds=0.05)
+    assert len(list(tmp_path.glob("*.png"))) == 7
     assert all(path.stat().st_size > 10_000 for path in tmp_path.glob("*.png"))
-    assert "| as published (reading B) | 4 | 3.37 / 9.38 / 4.60 |" in (tmp_path / "errors.md").read_text(
+    assert "loop solved with the bar's own stiffness | 4 | 3.37 / 9.38 / 4.60 |" in (tmp_path / "errors.md").read_text(
         encoding="utf-8"
     )

@@ -25,6 +25,9 @@ ALIKE = {
     "baumgarte",
     "from_the_rig",
     "by_push_button",
+    "baumgarte_lagged",
+    "one_frame_a_step",
+    "oscillator",
 }
 """Judged by the tests of their own example, or like another of it."""
 NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "saturating_late"}
