@@ -17,14 +17,16 @@ goes on during the adaption ("simultaneous").  An excitation of the specimen is 
 Memories are times in seconds, μ = exp(−Δt/T), or the bare μ is given.  Ξ keeps θ from jumping at the start, as much as
 ``prior`` seconds of data that speak for θ = 0 would: Ξ_i = (prior/Δt) ‖H_i‖²/2n · I.
 
-Beyond the paper, two guards act during simultaneous identification:
+Beyond the paper, two guards act during simultaneous identification.  Alg. 4 as printed has neither: regularisation = 0,
+discount_overestimates = false.
 
 - A drive that has settled excites one direction of each H_i only; an exponential memory forgets the others until their
   estimate is noise (wind-up).  Whenever the factor's R_kk², k running through all unknowns, is below the part ρ
   (``regularisation``) of what the present drive would have given in a memory, ρ (T_id/Δt) |q_i|²/2n, a row e_k of the
   missing weight holds the unknown at its value at the beginning of the adaption.  Excited directions are not touched.
 - While an H_i is estimated larger than at the beginning, rows of the adaption count less, by the ratio of the two
-  ‖H_i‖: else one estimate that is far too large outweighs everything that follows for many memories.
+  ‖H_i‖ (``discount_overestimates``): else one estimate that is far too large, whose rows w_o are as much too large,
+  outweighs everything that follows for many memories, and the drive rests meanwhile.
 
 ======== ==========================================================
 μ, μ_id  forgetting factors (``forgetting``, …); T, T_id ``memory``, …
@@ -121,9 +123,10 @@ def begin(p, s, axes):  # type: ignore[no-untyped-def]
 def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
     """Take in the gap that the twin leaves, u[2n:3n] = −g_ext."""
     share = 1.0
-    for i in range(s.now.shape[0]):
-        if s.now[i] * share * share > s.then[i]:
-            share = math.sqrt(s.then[i] / s.now[i])
+    if p.discounts == 1.0:
+        for i in range(s.now.shape[0]):
+            if s.now[i] * share * share > s.then[i]:
+                share = math.sqrt(s.then[i] / s.now[i])
     forget(s.r, s.z, p.forget)
     for o in range(axes):
         turn(s.transfer[o], s.cosine, s.sine, axes, s.row)
@@ -181,6 +184,7 @@ class HarmonicRls(Harmonic):
 
     kind: Literal["harmonic rls"] = "harmonic rls"
     mode: Literal["sequential", "simultaneous"] = "simultaneous"
+    """Identify first and adapt then, or go on identifying while it adapts."""
     memory: Annotated[float, Number("s", above=0)] | None = None
     """T of the adaption; chosen if neither it nor ``forgetting`` (μ of a sample) is given, 1 s outside definitions."""
     forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
@@ -188,9 +192,15 @@ class HarmonicRls(Harmonic):
     """T of the identification; likewise with ``identification_forgetting``, 2 s outside definitions."""
     identification_forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
     prior: Annotated[float, Number("s", least=0)] = 0.25
+    """Confidence in the drive at the start of the adaption: as in so many seconds of data."""
     identification_prior: Annotated[float, Number("N^2", above=0)] = 1e-6
     """Confidence in the transfer functions at the start: as in one sample of a drive of this square."""
     regularisation: Annotated[float, Number("1", least=0, most=0.5)] = 0.25
+    """Of simultaneous identification: confidence that directions of H which the drive does not excite keep, as part of
+    what an exciting drive would give; 0 as in the paper's Alg. 4."""
+    discount_overestimates: bool = True
+    """Samples count less for the drive while H is estimated larger than when the adaption began; false as in the paper's
+    Alg. 4."""
 
     @model_validator(mode="after")
     def _one_memory(self) -> Self:
@@ -249,7 +259,7 @@ class HarmonicRls(Harmonic):
         loop = plant()
         rate = max(float(growth_rates(loop, float(hz), np.array(memory), np.array(learning))) for hz in self.hz)
         if rate < 0.0:
-            return [f"while it identifies and adapts at once: {closing(rate, loop)}"]
+            return [f"while it identifies and adapts at once: {closing(rate, loop).removeprefix('with which ')}"]
         return [
             f"while it identifies and adapts at once, errors of the drive grow as exp({rate:.3g} t/s), and the gap "
             "will not close; lengthen coupling.memory and coupling.identification_memory, or leave them out to have "
@@ -260,6 +270,8 @@ class HarmonicRls(Harmonic):
         found = [] if self.mode == "simultaneous" else ['use coupling.mode = "simultaneous"']
         if self.identifies and self.mode != "simultaneous":
             found.append(LENGTHEN)
+        if self.mode == "simultaneous" and not self.discount_overestimates:
+            found.append("use coupling.discount_overestimates = true")
         return [*found, LEAVE_OUT] if self.memories(dt) else found
 
     def block(
@@ -320,6 +332,7 @@ class HarmonicRls(Harmonic):
                 "forget": math.exp(-0.5 * dt / memories["memory"]),
                 "identification_forget": math.exp(-0.5 * dt / memories["identification_memory"]),
                 "prior": self.prior / dt / (2 * n),
+                "discounts": float(self.discount_overestimates),
                 "floor": self.regularisation * remembered / dt / (2 * n),
             },
             state=state,
