@@ -1,5 +1,4 @@
-"""Learning curves of three adaption strategies (the paper's Figs. 11 and 12), what the guards of Alg. 4 do, ten tones in
-time, and a frequency that drifts.
+"""Learning curves of three adaption strategies (the paper's Figs. 11 and 12), the guards of Alg. 4, and more runs.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
 """
@@ -55,6 +54,26 @@ def guards() -> Figure:
 
 
 @styled
+def starts() -> Figure:
+    """Started from nothing and from the model's drive; the excitation's gap from a twin and identified."""
+    figure = new_figure(10.4, 4.2)
+    axes = figure.subplots()
+    curves = {
+        "LMS, from nothing": study.started("LMS", "none"),
+        "LMS, from the model's drive": study.started("LMS", "model"),
+        "RLS, from nothing": study.started("RLS", "none"),
+        "RLS, from the model's drive": study.started("RLS", "model"),
+        "RLS, gap of the excitation identified": study.started("RLS", "none", "identified"),
+        "the same, H identified for 20 s, specimen excited": study.specimen_excited(),
+    }
+    for label, envelope in curves.items():
+        axes.semilogy(WINDOW * np.arange(1, len(envelope) + 1), np.clip(envelope, 1e-13, None), label=label)
+    axes.set(xlim=(0, SECONDS), xlabel="time since the adaption began [s]", ylabel="gap, envelope [m]")
+    axes.legend(ncols=2, fontsize=8)
+    return figure
+
+
+@styled
 def tones_in_time() -> Figure:
     figure = new_figure(10.4, 3.6)
     axes = figure.subplots()
@@ -94,6 +113,7 @@ FIGURES = {
     "figure_11_learning_curves": lambda: learning_curves(100.0),
     "figure_12_short_identification": lambda: learning_curves(0.01),
     "guards": guards,
+    "starts": starts,
     "figure_5_in_time": tones_in_time,
     "drifting_frequency": drifting,
 }

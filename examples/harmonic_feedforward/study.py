@@ -1,4 +1,4 @@
-"""The lumped example varied: learning curves (the paper's Figs. 11 and 12) over many random draws, and ten tones in time.
+"""The lumped example varied: learning curves (the paper's Figs. 11 and 12) over many random draws, ten tones in time.
 
 Every curve is a run of the definition's own loop.  The identification comes first, with the excitation silent; the
 excitation sets in when it ends.
@@ -179,6 +179,29 @@ def estimates(coupling: Callable[[int], Harmonic]) -> np.ndarray:
     return np.array(found)
 
 
+# --- where the adaption starts, and what the excitation leaves --------------------------------------------------------
+
+
+@cache
+def started(law: str, first_drive: str, excitation_gap: str = "twin") -> np.ndarray:
+    """Envelope of the gap [m] with H of the model, by law ("LMS", "RLS") and first drive ("none", "model")."""
+    if law == "LMS":
+        coupling: Harmonic = HarmonicLms(transfer="model", first_drive=first_drive)
+    else:
+        coupling = HarmonicRls(transfer="model", first_drive=first_drive, excitation_gap=excitation_gap)
+    return learning_curve(coupling)[1]
+
+
+@cache
+def specimen_excited() -> np.ndarray:
+    """Envelope of the gap [m] of ``specimen_excited.toml`` from the end of its identification on."""
+    test = halfreal.load(HERE / "specimen_excited.toml")
+    log = build(test).run(test.timing.ticks, record=("target", "measured.displacement")).log
+    gap = np.abs(log[:, 2] - log[:, 1])[round(test.coupling.identification_time / STEP) :]
+    length = round(WINDOW / STEP)
+    return gap[: len(gap) // length * length].reshape(-1, length).max(axis=1)
+
+
 # --- ten tones in time ------------------------------------------------------------------------------------------------
 
 TEN = 5.0 * np.arange(1, 11)
@@ -197,7 +220,7 @@ class Tones:
 
 @cache
 def ten_tones(law: str = "RLS") -> Tones:
-    """``ten_tones.toml`` with RLS, with normalised LMS ("LMS"), or with μ_c = 1 1/s for all tones ("LMS, μ_c = 1 1/s")."""
+    """``ten_tones.toml`` with RLS, normalised LMS ("LMS"), or μ_c = 1 1/s for all tones ("LMS, μ_c = 1 1/s")."""
     test = halfreal.load(HERE / "ten_tones.toml")
     others = {
         "LMS": HarmonicLms(transfer="model"),

@@ -12,7 +12,16 @@ transpose and the target of Alg. 3 and 4 a minus sign, and B.3 is the LQ factori
 
 The gap is not fed back: as long as P is kept, the drive follows from the twin alone and moves no pole of the loop.
 What is wrong in P then remains as a gap |1 − H/H_est| |g_ext| (mode "sequential"); it vanishes if the identification
-goes on during the adaption ("simultaneous").  An excitation of the specimen is not in g_ext, and is refused.
+goes on during the adaption ("simultaneous").  An excitation of the specimen is not in the twin's g_ext, and is refused.
+
+g_ext may be identified instead ("an additional identification of g_ext", section 3.3): excitation_gap = "identified".
+Its amplitudes Γ_i are then further unknowns of the identification, with rows of cosines and sines,
+
+    g_o = r·P_o + a·Γ_o,    a = A [cos ω_1 t, −sin ω_1 t, …]
+
+(A the amplitude of the random drive, so that all columns are alike in size), and the twin is not asked.  Random drives
+tell Γ from P.  A drive that has settled does not, and the first of the guards below holds P: what is left of the gap is
+then taken for Γ, and the drive goes by −P⁻¹ of it towards closing the gap, as Newton's method would.
 
 Memories are times in seconds, μ = exp(−Δt/T), or the bare μ is given.  Ξ keeps θ from jumping at the start, as much as
 ``prior`` seconds of data that speak for θ = 0 would: Ξ_i = (prior/Δt) ‖H_i‖²/2n · I.
@@ -76,52 +85,74 @@ WEAKEST = 1e-6
 
 @kernel
 def identify(p, s, axes):  # type: ignore[no-untyped-def]
-    """Take in what the drive s.phasor did to the gap, s.answer."""
-    size = s.row.shape[0]
+    """Take in what the drive s.phasor, and the excitation if it is to be identified, did to the gap, s.answer."""
+    size = s.phasor.shape[1]
+    first = s.known_row.shape[0] - size  # those before are Γ's
     square = 0.0
     for i in range(s.drive.shape[0]):
         square += s.drive[i]
-    if not square > 0.0:  # nothing is learnt, and nothing forgotten
+    if first == 0 and not square > 0.0:  # nothing is learnt, and nothing forgotten
         return
+    for k in range(first):
+        s.known_row[k] = s.waves[k]
     for k in range(size):
-        s.row[k] = s.phasor[0, k]
+        s.known_row[first + k] = s.phasor[0, k]
     for o in range(axes):
-        s.right[o] = s.answer[o]
+        s.right[o] = s.gap[o] if first > 0 else s.answer[o]
     forget(s.known_r, s.known_z, p.identification_forget)
-    rotate_in(s.known_r, s.known_z, s.row, s.right, 0)
+    rotate_in(s.known_r, s.known_z, s.known_row, s.right, 0)
     if s.mode == ADAPTING:
         k = int(s.next)
         s.next = float((k + 1) % size)
-        least = p.floor * max(s.drive[k // (2 * axes)], WEAKEST * square)
-        missing = least - s.known_r[k, k] * s.known_r[k, k]
+        least = p.floor * max(s.drive[k // (2 * axes)], WEAKEST * square, p.weakest)
+        missing = least - s.known_r[first + k, first + k] * s.known_r[first + k, first + k]
         if missing > 0.0:
             weight = math.sqrt(missing)
-            for j in range(size):
-                s.row[j] = 0.0
-            s.row[k] = weight
+            for j in range(first + size):
+                s.known_row[j] = 0.0
+            s.known_row[first + k] = weight
             for o in range(axes):
                 s.right[o] = weight * s.anchor[o, k]
-            rotate_in(s.known_r, s.known_z, s.row, s.right, k)
-    solve(s.known_r, s.known_z, s.transfer)
+            rotate_in(s.known_r, s.known_z, s.known_row, s.right, first + k)
+    solve(s.known_r, s.known_z, s.known)
+    for o in range(axes):
+        for k in range(size):
+            s.transfer[o, k] = s.known[o, first + k]
+
+
+@kernel
+def foresee(p, s, u, axes):  # type: ignore[no-untyped-def]
+    """−g_ext, into s.twin: that of the twin, u[2n:3n], or as identified."""
+    if s.waves.shape[0] == 0:
+        for o in range(axes):
+            s.twin[o] = u[2 * axes + o]
+        return
+    for i in range(s.cosine.shape[0]):
+        s.waves[2 * i], s.waves[2 * i + 1] = p.scale * s.cosine[i], -p.scale * s.sine[i]
+    for o in range(axes):
+        s.twin[o] = 0.0
+        for k in range(s.waves.shape[0]):
+            s.twin[o] -= s.known[o, k] * s.waves[k]
 
 
 @kernel
 def begin(p, s, axes):  # type: ignore[no-untyped-def]
-    """Begin the adaption: θ = 0 with the confidence Ξ, and the transfer functions as they are now to hold on to."""
+    """Begin the adaption: the first θ with the confidence Ξ, and the transfer functions as they are to hold on to."""
     for i in range(s.now.shape[0]):
         s.then[i] = s.now[i]
     for k in range(s.row.shape[0]):
-        s.theta[0, k] = s.z[0, k] = 0.0
+        s.theta[0, k] = p.first_drive[k]
         for j in range(s.row.shape[0]):
             s.r[k, j] = 0.0
         s.r[k, k] = math.sqrt(p.prior * s.then[k // (2 * axes)])
+        s.z[0, k] = s.r[k, k] * p.first_drive[k]
         for o in range(axes):
             s.anchor[o, k] = s.transfer[o, k]
 
 
 @kernel
-def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
-    """Take in the gap that the twin leaves, u[2n:3n] = −g_ext."""
+def adapt(p, s, axes):  # type: ignore[no-untyped-def]
+    """Take in the gap that the excitation leaves, s.twin = −g_ext."""
     share = 1.0
     if p.discounts == 1.0:
         for i in range(s.now.shape[0]):
@@ -132,7 +163,7 @@ def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
         turn(s.transfer[o], s.cosine, s.sine, axes, s.row)
         for k in range(s.row.shape[0]):
             s.row[k] *= share
-        s.right[0] = share * u[2 * axes + o]
+        s.right[0] = share * s.twin[o]
         rotate_in(s.r, s.z, s.row, s.right, 0)
     solve(s.r, s.z, s.theta)
 
@@ -146,7 +177,8 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])  # what was driven, turned on to this tick
     squares(s.phasor, s.drive)
     squares(s.transfer, s.now)
-    observe(u, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
+    foresee(p, s, u, n)
+    observe(u, s.twin, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
     nmse = faded_ratio(s.gap_squares, p.fade, s.gap, u[:n])
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
@@ -163,7 +195,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if p.identification_time > 0.0 and unanswered(s):
                 status = NOT_EXCITED
             begin(p, s, n)
-        adapt(p, s, u, n)
+        adapt(p, s, n)
     if identifying or p.simultaneous == 1.0:
         identify(p, s, n)
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])
@@ -185,6 +217,9 @@ class HarmonicRls(Harmonic):
     kind: Literal["harmonic rls"] = "harmonic rls"
     mode: Literal["sequential", "simultaneous"] = "simultaneous"
     """Identify first and adapt then, or go on identifying while it adapts."""
+    excitation_gap: Literal["twin", "identified"] = "twin"
+    """The gap that the excitation leaves: from a twin of the virtual substructure, or identified with the transfer
+    functions, which an excitation of the specimen needs."""
     memory: Annotated[float, Number("s", above=0)] | None = None
     """T of the adaption; chosen if neither it nor ``forgetting`` (μ of a sample) is given, 1 s outside definitions."""
     forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
@@ -199,8 +234,8 @@ class HarmonicRls(Harmonic):
     """Of simultaneous identification: confidence that directions of H which the drive does not excite keep, as part of
     what an exciting drive would give; 0 as in the paper's Alg. 4."""
     discount_overestimates: bool = True
-    """Samples count less for the drive while H is estimated larger than when the adaption began; false as in the paper's
-    Alg. 4."""
+    """Samples count less for the drive while H is estimated larger than when the adaption began; false as in the
+    paper's Alg. 4."""
 
     @model_validator(mode="after")
     def _one_memory(self) -> Self:
@@ -210,12 +245,26 @@ class HarmonicRls(Harmonic):
                 raise fault(f"{memory} is given beside {forgetting}; keep one", memory)
         return self
 
+    @model_validator(mode="after")
+    def _gap_can_be_identified(self) -> Self:
+        if self.excitation_gap == "identified" and self.mode != "simultaneous":
+            raise fault(
+                'the gap of the excitation is identified while the drive adapts; use mode = "simultaneous"', "mode"
+            )
+        if self.excitation_gap == "identified" and self.regularisation == 0.0:
+            raise fault(
+                "a settled drive does not tell the gap of the excitation from what is driven, and regularisation = 0 "
+                "holds neither; give regularisation, such as 0.25",
+                "regularisation",
+            )
+        return self
+
     def check_excitations(self, virtual: bool, specimen: bool) -> None:
-        if specimen:
+        if specimen and self.excitation_gap == "twin":
             raise fault(
                 "by least squares the drive follows from the twin of the virtual substructure, which does not feel "
-                "excitation.specimen: its gap would not close, but open; use 'harmonic lms', or excite the virtual "
-                "substructure",
+                'excitation.specimen: its gap would not close, but open; use coupling.excitation_gap = "identified" or '
+                "'harmonic lms', or excite the virtual substructure",
                 "kind",
             )
         super().check_excitations(virtual, specimen)
@@ -233,7 +282,8 @@ class HarmonicRls(Harmonic):
     def chosen_memories(self, plant: Plant, dt: float) -> tuple[str, dict[str, float]]:
         given = self.memories(dt)
         if self.mode == "simultaneous" and len(given) < 2:
-            memory, learning, rate = rls_memories(plant(), self.hz, given, self.identifies)
+            drives = self.drives(plant().channels) if self.identifies else 1
+            memory, learning, rate = rls_memories(plant(), self.hz, given, drives)
             found = {"memory": memory, "identification_memory": learning}
             why = closing(rate, plant())
             return why, {name: value for name, value in found.items() if name not in given}
@@ -242,6 +292,9 @@ class HarmonicRls(Harmonic):
         slowest = time_constant(plant())
         memory = rounded(max(0.25 * slowest, shortest(self.hz, slowest)[0]))
         return f"beside the plant's slowest time constant, {units.text(slowest, 's', 3)}", {"memory": memory}
+
+    def drives(self, axes: int) -> int:
+        return axes + (self.excitation_gap == "identified")
 
     @property
     def needs_trial(self) -> bool:
@@ -290,7 +343,9 @@ class HarmonicRls(Harmonic):
         self.check_phase(phase)
         self.check_known()
         size, harmonics = 2 * n * len(self.hz), len(self.hz)
-        start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(size)
+        waves = 2 * harmonics if self.excitation_gap == "identified" else 0
+        start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(waves + size)
+        known = np.hstack([np.zeros((n, waves)), start])
         memories = USUAL | self.memories(dt)
         zeros = np.zeros(n)
         state: dict[str, Value] = {
@@ -299,8 +354,12 @@ class HarmonicRls(Harmonic):
             "z": np.zeros((1, size)),
             "transfer": start,
             "anchor": start,
+            "known": known,
             "known_r": known_r,
-            "known_z": start @ known_r,
+            "known_z": known @ known_r,
+            "known_row": np.zeros(waves + size),
+            "waves": np.zeros(waves),
+            "twin": zeros,
             "mode": IDENTIFYING,
             "drawn": -1.0,
             "next": 0.0,
@@ -332,12 +391,17 @@ class HarmonicRls(Harmonic):
                 "forget": math.exp(-0.5 * dt / memories["memory"]),
                 "identification_forget": math.exp(-0.5 * dt / memories["identification_memory"]),
                 "prior": self.prior / dt / (2 * n),
+                "first_drive": self.first_theta(n),
+                "scale": self.amplitude or 1.0,
+                "weakest": WEAKEST * (self.amplitude or 0.0) ** 2,
                 "discounts": float(self.discount_overestimates),
                 "floor": self.regularisation * remembered / dt / (2 * n),
             },
             state=state,
             frozen=tuple(state),
-            held="the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
+            held="the coupling's drive is held: how it adapts is not judged"
+            if waves
+            else "the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
             faults=self.faults(),
             watched=("coupling.mode",),
             references=REFERENCES,
