@@ -128,7 +128,7 @@ def test_figures_are_drawn(tmp_path, monkeypatch):
 
 
 def test_a_plate_that_bends_is_compensated_by_its_reduced_model():
-    """Eqs. 28–30: taken for rigid at 800 Hz the test is of another structure, with two modes it is the assembled one."""
+    """Eqs. 28–30: taken for rigid at 800 Hz another structure is tested, with two modes it is the assembled one."""
     rigid, modal = (study.flexible(800.0, 3e-3, modes) for modes in (0, 2))
     assert rigid.force > 0.5 and rigid.response > 0.3
     assert modal.force < 0.05 and modal.response < 0.05
