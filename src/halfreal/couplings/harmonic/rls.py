@@ -393,7 +393,7 @@ class HarmonicRls(Harmonic):
                 "prior": self.prior / dt / (2 * n),
                 "first_drive": self.first_theta(n),
                 "scale": self.amplitude or 1.0,
-                "weakest": WEAKEST * (self.amplitude or 0.0) ** 2,
+                "weakest": WEAKEST * (self.amplitude or 1.0) ** 2 if waves else 0.0,
                 "discounts": float(self.discount_overestimates),
                 "floor": self.regularisation * remembered / dt / (2 * n),
             },
