@@ -5,7 +5,7 @@
 
 The ``readme_numbers.py`` of an example has one function, ``make(images, quick)``.  It draws the example's pictures
 into the folder ``images`` and gives what the README tells as ``Numbers``.  If ``quick`` it draws nothing and may leave
-out what takes long; the suite compares the rest with what is stored.  Numbers are kept in the example's ``numbers.json``,
+out what takes long; the suite compares the rest with what is stored.  Numbers are in the example's ``numbers.json``,
 and from there written between marks::
 
     <!-- table: NAME -->       a table, also "claims", that of the paper's claims
