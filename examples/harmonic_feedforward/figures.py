@@ -1,87 +1,21 @@
-"""Learning curves of three adaption strategies (the paper's Figs. 11 and 12), and a frequency that drifts.
+"""Learning curves of three adaption strategies (the paper's Figs. 11 and 12), the guards of Alg. 4, and more runs.
 
 python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out
-
-Every curve is a run of the definition's own loop.  The identification comes first, with the excitation silent; the
-excitation sets in when it ends.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import study
 from matplotlib.figure import Figure
+from study import CHOSEN, HERE, SECONDS, WINDOW, learning_curve, strategies, ten_tones
 
 import halfreal
-from halfreal import build
-from halfreal.contracts import Purpose
-from halfreal.couplings import Harmonic, HarmonicLms, HarmonicRls
-from halfreal.definition import Excitations
+from halfreal.couplings import HarmonicRls
 from halfreal.figures import new_figure, styled
-from halfreal.kernels import Block
-from halfreal.models import Sine
-from halfreal.safety import Limits
-
-HERE = Path(__file__).parent
-SECONDS, WINDOW = 60.0, 0.25
-GAINS, FACTORS = (1.0, 10.0, 30.0, 100.0), (0.9, 0.99, 0.999, 0.9999)
-"""The paper varies both over four values that it does not print."""
-SEEDS = range(5, 21)
-"""Draws by which gains are compared: not those on which the rule that chooses memories was settled."""
-DRAWN = {"frequencies": [8.0], "random_interval": 2.0, "amplitude": 1.0}
-"""Random drives of the identification, as in the paper: uniform within ±1 N, changed every 2 s."""
-
-
-class Later(Sine):
-    """A sine that sets in later."""
-
-    begins: float = 0.0
-
-    def block(self, name: str, shift: float = 0.0) -> Block:
-        return super().block(name, shift - self.begins)
-
-
-def learning_curve(coupling: Harmonic, seconds: float = SECONDS) -> tuple[np.ndarray, np.ndarray]:
-    """Time since the end of the identification [s], and envelope of the gap [m] in windows of 0.25 s."""
-    start = coupling.identification_time
-    definition = halfreal.load(HERE / "lms.toml")
-    sine = Later(force=1.0, frequency=8.0, phase=np.pi / 2, begins=start)
-    definition = definition.model_copy(update={"coupling": coupling, "excitation": Excitations(virtual=sine)})
-    step = definition.timing.step
-    loop = build(definition.model_copy(update={"limits": Limits()}), Purpose(endless=True))
-    log = loop.run(round((start + seconds) / step), record=("target", "measured.displacement")).log
-    gap = (log[:, 2] - log[:, 1])[round(start / step) :]
-    length = round(WINDOW / step)
-    windows = np.abs(gap[: len(gap) // length * length]).reshape(-1, length).max(axis=1)
-    return WINDOW * np.arange(1, len(windows) + 1), windows
-
-
-def strategies(identification: float, seed: int = 1) -> dict[str, dict[str, Harmonic]]:
-    """Couplings by strategy and label; the last of each leaves its memories to be chosen."""
-    common: dict[str, Any] = {**DRAWN, "identification_time": identification, "seed": seed}
-    rls = {**common, "identification_forgetting": 0.99}
-    return {
-        "LMS": {
-            **{f"μ = {mu:g}": HarmonicLms(**common, gain=mu, identification_gain=0.01) for mu in GAINS},
-            "chosen": HarmonicLms(**common),
-        },
-        **{
-            f"RLS, {mode}": {
-                **{f"μ = {mu:g}": HarmonicRls(**rls, mode=mode, forgetting=mu) for mu in FACTORS},
-                "chosen": HarmonicRls(**common, mode=mode),
-            }
-            for mode in ("sequential", "simultaneous")
-        },
-    }
-
-
-def settled(time: np.ndarray, envelope: np.ndarray, level: float = 1e-4) -> float:
-    """When the gap falls below a level [m] for good; NaN if it does not."""
-    above = np.flatnonzero(~(envelope < level))
-    return float("nan") if above.size and above[-1] == len(time) - 1 else float(time[above[-1]]) if above.size else 0.0
 
 
 @styled
@@ -92,12 +26,63 @@ def learning_curves(identification: float) -> Figure:
     for axes, (strategy, couplings) in zip(panels, found.items(), strict=True):
         for label, coupling in couplings.items():
             time, envelope = learning_curve(coupling)
-            look = {"color": "k", "linewidth": 2.0} if label == "chosen" else {"linewidth": 1.2}
+            look = {"color": "k", "linewidth": 2.0} if label == CHOSEN else {"linewidth": 1.2}
             axes.semilogy(time, np.clip(envelope, 1e-11, 1e3), label=label, **look)
         axes.set(ylim=(1e-9, 1.0), ylabel="gap, envelope [m]", xlim=(0, SECONDS))
         axes.set_title(f"{strategy}, identified for {identification:g} s")
         axes.legend(loc="upper right", ncols=5)
     panels[-1].set_xlabel("time since the excitation set in [s]")
+    return figure
+
+
+@styled
+def guards() -> Figure:
+    """Alg. 4 with and without the guards that are added here, all draws."""
+    figure = new_figure(10.4, 4.2)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, as_printed in zip(panels, (True, False), strict=True):
+        found = study.of_guards(100.0, 0.999, as_printed)
+        time = WINDOW * np.arange(1, found.envelopes.shape[1] + 1)
+        for envelope, when in zip(found.envelopes, found.settled, strict=True):
+            axes.semilogy(time, envelope, color="tab:red" if np.isinf(when) else "tab:blue", linewidth=0.8)
+        name = "Alg. 4 as printed" if as_printed else "with both guards"
+        axes.set(title=f"{name}: {found.never} of {len(found.envelopes)} draws do not settle", xlim=(0, SECONDS))
+        axes.axhline(1e-4, color="k", linewidth=0.8, linestyle=":")
+        axes.set(ylim=(1e-9, 1.0), xlabel="time since the excitation set in [s]")
+    panels[0].set_ylabel("gap, envelope [m]")
+    return figure
+
+
+@styled
+def starts() -> Figure:
+    """Started from nothing and from the model's drive; the excitation's gap from a twin and identified."""
+    figure = new_figure(10.4, 4.2)
+    axes = figure.subplots()
+    curves = {
+        "LMS, from nothing": study.started("LMS", "none"),
+        "LMS, from the model's drive": study.started("LMS", "model"),
+        "RLS, from nothing": study.started("RLS", "none"),
+        "RLS, from the model's drive": study.started("RLS", "model"),
+        "RLS, gap of the excitation identified": study.started("RLS", "none", "identified"),
+        "the same, H identified for 20 s, specimen excited": study.specimen_excited(),
+    }
+    for label, envelope in curves.items():
+        axes.semilogy(WINDOW * np.arange(1, len(envelope) + 1), np.clip(envelope, 1e-13, None), label=label)
+    axes.set(xlim=(0, SECONDS), xlabel="time since the adaption began [s]", ylabel="gap, envelope [m]")
+    axes.legend(ncols=2, fontsize=8)
+    return figure
+
+
+@styled
+def tones_in_time() -> Figure:
+    figure = new_figure(10.4, 3.6)
+    axes = figure.subplots()
+    for law in ("RLS", "LMS", "LMS, μ_c = 1 1/s"):
+        found = ten_tones(law)
+        axes.semilogy(found.time, found.gap, label=law, linewidth=1.4)
+    axes.set(xlabel="time [s]", ylabel="gap, largest of a second [m]", title="Ten tones at once: the gap in time")
+    axes.set_xlim(0, found.time[-1])
+    axes.legend()
     return figure
 
 
@@ -124,16 +109,20 @@ def drifting() -> Figure:
     return figure
 
 
+FIGURES = {
+    "figure_11_learning_curves": lambda: learning_curves(100.0),
+    "figure_12_short_identification": lambda: learning_curves(0.01),
+    "guards": guards,
+    "starts": starts,
+    "figure_5_in_time": tones_in_time,
+    "drifting_frequency": drifting,
+}
+
+
 def main(folder: Path) -> None:
-    figures = {
-        "figure_11_learning_curves": learning_curves(100.0),
-        "figure_12_short_identification": learning_curves(0.01),
-        "drifting_frequency": drifting(),
-    }
     folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=130)
-        print(folder / f"{name}.png")
+    for name, draw in FIGURES.items():
+        draw().savefig(folder / f"{name}.png", dpi=100)
 
 
 if __name__ == "__main__":

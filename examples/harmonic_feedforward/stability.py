@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from study import TEN, ten_tones
 
 import halfreal
 from halfreal import build, linearise
@@ -41,7 +42,6 @@ from halfreal.stability import (
 
 HERE = Path(__file__).parent
 SPECIMEN, ACTUATOR = (0.01, 0.05, 1000.0), (0.1, 1.0, 100.0)
-TEN = 5.0 * np.arange(1, 11)
 MASSES = 1e-3 * np.arange(1, 31)
 EFFORT, NOISE = 1e-10, 1e-10
 """ρ of the regulator and r_n of its observer, chosen: the paper does not tell how its controller was tuned."""
@@ -123,53 +123,91 @@ def structures(hz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 1 / (virtual + specimen), 1 / virtual
 
 
-def known_structures(axes: Axes, hz: np.ndarray) -> None:
+def test_rig(hz: np.ndarray) -> np.ndarray:
+    """Response of the rig, y_e/u: specimen and actuator."""
+    s = 2j * np.pi * hz
+    return 1 / sum(k + s * d + s**2 * m for m, d, k in (SPECIMEN, ACTUATOR))
+
+
+def bode(title: str) -> tuple[Figure, Axes, Axes]:
+    """Two panels: size and phase."""
+    figure = new_figure(10.4, 6.4)
+    size, phase = figure.subplots(2, 1, sharex=True, height_ratios=(1.5, 1))
+    size.set(title=title, ylabel="|y / f| [m/N]", yscale="log")
+    phase.set(xlabel="frequency [Hz]", ylabel="phase [°]", ylim=(-200, 20), yticks=(-180, -90, 0))
+    return figure, size, phase
+
+
+def curve(panels: tuple[Axes, Axes], hz: np.ndarray, found: np.ndarray, **look: object) -> None:
+    """A response in both panels."""
+    panels[0].plot(hz, np.abs(found), **look)
+    angle = np.degrees(np.angle(found))
+    panels[1].plot(hz, np.where(angle > 20.0, angle - 360.0, angle), **look)
+
+
+def known_structures(panels: tuple[Axes, Axes], hz: np.ndarray) -> None:
     coupled, virtual = structures(hz)
-    axes.semilogy(hz, np.abs(virtual), color="0.75", linewidth=3, label="virtual alone")
-    axes.semilogy(hz, np.abs(coupled), color="k", linestyle="--", linewidth=1, label="coupled (reference)")
-    axes.set(xlim=(hz[0], hz[-1]), xlabel="frequency [Hz]", ylabel="|y_v / f| [m/N]")
+    curve(panels, hz, virtual, color="0.75", linewidth=3, label="virtual alone")
+    curve(panels, hz, coupled, color="k", linestyle="--", linewidth=1, label="coupled (reference)")
+    panels[0].set(xlim=(hz[0], hz[-1]))
 
 
 @styled
 def figure_5() -> Figure:
     hz = np.linspace(1.0, 55.0, 2700) + 1e-3
-    figure = new_figure(10.4, 4.2)
-    axes = figure.subplots()
-    known_structures(axes, hz)
-    axes.semilogy(hz, np.abs(response(closed_loop(plant(), filtered(TEN)), hz)), color="tab:blue", label="closed loop")
+    figure, *panels = bode("Fig. 5: in steady state the coupled structure at the harmonics, the virtual one elsewhere")
+    known_structures(panels, hz)
+    curve(panels, hz, test_rig(hz), color="tab:orange", linewidth=1.2, label="test rig, y_e/u")
+    closed = closed_loop(plant(), filtered(TEN))
+    curve(panels, hz, response(closed, hz), color="tab:blue", linewidth=0.9, label="closed loop (LMS)")
     look = {"linestyle": "none", "markersize": 7}
-    on_paper = np.abs(response(closed_loop(plant(), filtered(TEN)), TEN))
-    axes.semilogy(TEN, on_paper, marker="o", color="tab:blue", label="at the harmonics", **look)
-    runs = np.abs(running_response(TEN))
-    axes.semilogy(TEN, runs, marker="x", color="tab:red", label="code that runs, linearised", **look)
+    curve(panels, TEN, response(closed, TEN), marker="o", color="tab:blue", label="at the harmonics", **look)
+    curve(panels, TEN, running_response(TEN), marker="x", color="tab:red", label="code that runs, linearised", **look)
     between = TEN[:-1] + 2.5
-    axes.semilogy(between, np.abs(running_response(between)), marker="x", color="tab:red", **look)
-    axes.set_title("Fig. 5: in steady state the coupled structure at the harmonics, the virtual one elsewhere")
-    axes.legend()
+    curve(panels, between, running_response(between), marker="x", color="tab:red", **look)
+    in_time = {**look, "markersize": 11, "markerfacecolor": "none"}
+    curve(panels, TEN, ten_tones().response, marker="s", color="tab:green", label="ten tones in time (RLS)", **in_time)
+    panels[0].legend(ncols=2, fontsize=8)
     return figure
+
+
+def controllers() -> dict[str, StateSpace]:
+    """Closed loops with feedback controllers."""
+    full = StateSpace(
+        regulated(plant(), regulator(plant(), EFFORT)), plant().b[:, :1], plant().c, plant().d[:, :1]
+    )  # u = −K x
+    return {
+        "LQR, all states": full,
+        "LQG, from the gap": closed_loop(plant(), lqg(plant(), EFFORT, NOISE)),
+        "integrator (PID)": closed_loop(plant(), integral()),
+    }
 
 
 @styled
 def figure_6() -> Figure:
     hz = np.geomspace(0.1, 55.0, 1200)
-    figure = new_figure(10.4, 4.2)
-    axes = figure.subplots()
-    known_structures(axes, hz)
-    full = StateSpace(
-        regulated(plant(), regulator(plant(), EFFORT)), plant().b[:, :1], plant().c, plant().d[:, :1]
-    )  # u = −K x
-    curves = {
-        "LQR, all states": full,
-        "LQG, from the gap": closed_loop(plant(), lqg(plant(), EFFORT, NOISE)),
-        "integrator (PID)": closed_loop(plant(), integral()),
-    }
-    for label, system in curves.items():
-        axes.semilogy(hz, np.abs(response(system, hz)), linewidth=1.2, label=label)
-    on_paper = np.abs(response(closed_loop(plant(), filtered(TEN)), TEN))
-    axes.semilogy(TEN, on_paper, "o", color="tab:blue", label="adaptive filter, at its harmonics")
-    axes.set(xscale="log", title="Fig. 6: adaptive feed-forward beside feedback controllers")
-    axes.legend(fontsize=8)
+    figure, *panels = bode("Fig. 6: adaptive feed-forward beside feedback controllers")
+    known_structures(panels, hz)
+    for label, system in controllers().items():
+        curve(panels, hz, response(system, hz), linewidth=1.2, label=label)
+    on_paper = response(closed_loop(plant(), filtered(TEN)), TEN)
+    look = {"marker": "o", "linestyle": "none", "color": "tab:blue"}
+    curve(panels, TEN, on_paper, label="adaptive filter, at its harmonics", **look)
+    panels[0].set_xscale("log")
+    panels[0].legend(fontsize=8)
     return figure
+
+
+def good_up_to(system: StateSpace, error: float = 0.1) -> float:
+    """The frequency [Hz] up to which a closed loop is the coupled structure but for this error."""
+    hz = np.geomspace(1e-4, 55.0, 6000)
+    off = np.abs(response(system, hz) / structures(hz)[0] - 1) > error
+    return float(hz[np.argmax(off)]) if off.any() else float(hz[-1])
+
+
+def unstable(poles: list[np.ndarray]) -> list[int]:
+    """Masses [g] of the specimen with which a closed loop is unstable."""
+    return [round(1e3 * mass) for mass, found in zip(MASSES, poles, strict=True) if found.real.max() >= 0]
 
 
 def draw_poles(axes: Axes, poles: list[np.ndarray], title: str, linear: float) -> None:
@@ -178,8 +216,8 @@ def draw_poles(axes: Axes, poles: list[np.ndarray], title: str, linear: float) -
         colour = new_colour(float(mass))
         axes.plot(found.real, found.imag / (2 * np.pi), ".", color=colour, markersize=5)
     axes.axvline(0, color="k", linewidth=0.8)
-    unstable = [round(1e3 * m) for m, found in zip(MASSES, poles, strict=True) if found.real.max() >= 0]
-    told = f"unstable: {unstable[0]}–{unstable[-1]} g" if unstable else "stable for all masses"
+    masses = unstable(poles)
+    told = f"unstable: {masses[0]}–{masses[-1]} g" if masses else "stable for all masses"
     axes.set_xscale("symlog", linthresh=linear)
     ticks = [-(10.0**power) for power in ((2, 0, -2) if linear >= 1e-2 else (1, -3))]
     axes.set(title=f"{title}\n{told}", xlim=(-1e3, 10), ylim=(0, 55), xlabel="Re s [1/s]", ylabel="frequency [Hz]")
@@ -193,16 +231,27 @@ def new_colour(mass: float) -> tuple[float, float, float]:
     return (share, 0.2, 1.0 - share)
 
 
+def regulated_poles() -> dict[str, list[np.ndarray]]:
+    """Poles for all masses with feedback controllers tuned at 10 g."""
+    gains, observed = regulator(plant(), EFFORT), lqg(plant(), EFFORT, NOISE)
+    return {
+        "LQR, all states fed back": [np.linalg.eigvals(regulated(plant(m), gains)) for m in MASSES],
+        "LQG, from the gap": [closed_loop(plant(m), observed).poles() for m in MASSES],
+        "integrator (PID)": [closed_loop(plant(m), integral()).poles() for m in MASSES],
+    }
+
+
+def filtered_poles() -> dict[str, list[np.ndarray]]:
+    """The same with the adaptive filter, identified at 10 g."""
+    cases: dict[str, np.ndarray | float] = {"8 Hz": 8.0, "16 Hz": 16.0, "21 Hz": 21.0, "5, 10, …, 50 Hz": TEN}
+    return {title: [closed_loop(plant(m), filtered(hz)).poles() for m in MASSES] for title, hz in cases.items()}
+
+
 @styled
 def figure_7() -> Figure:
-    gains = regulator(plant(), EFFORT)
-    observed = lqg(plant(), EFFORT, NOISE)
     figure = new_figure(10.4, 4.4)
-    panels = figure.subplots(1, 3)
-    full = [np.linalg.eigvals(regulated(plant(m), gains)) for m in MASSES]
-    draw_poles(panels[0], full, "LQR, all states fed back", 1e-2)
-    draw_poles(panels[1], [closed_loop(plant(m), observed).poles() for m in MASSES], "LQG, from the gap", 1e-2)
-    draw_poles(panels[2], [closed_loop(plant(m), integral()).poles() for m in MASSES], "integrator (PID)", 1e-2)
+    for axes, (title, poles) in zip(figure.subplots(1, 3), regulated_poles().items(), strict=True):
+        draw_poles(axes, poles, title, 1e-2)
     figure.suptitle("Fig. 7: poles for a specimen of 1 g (blue) to 30 g (red), controllers tuned at 10 g")
     return figure
 
@@ -210,10 +259,8 @@ def figure_7() -> Figure:
 @styled
 def figure_8() -> Figure:
     figure = new_figure(10.4, 4.4)
-    cases: dict[str, np.ndarray | float] = {"8 Hz": 8.0, "16 Hz": 16.0, "21 Hz": 21.0, "5, 10, …, 50 Hz": TEN}
-    for axes, (title, hz) in zip(figure.subplots(1, 4), cases.items(), strict=True):
-        controller = filtered(hz)
-        draw_poles(axes, [closed_loop(plant(m), controller).poles() for m in MASSES], title, 1e-8)
+    for axes, (title, poles) in zip(figure.subplots(1, 4), filtered_poles().items(), strict=True):
+        draw_poles(axes, poles, title, 1e-8)
     figure.suptitle("Fig. 8: the same with the adaptive filter (LMS, μ_c = 1 1/s), identified at 10 g")
     return figure
 
@@ -250,8 +297,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for draw in (figure_5, figure_6, figure_7, figure_8, figure_9):
         path = folder / f"{draw.__name__}.png"
-        draw().savefig(path, dpi=130)
-        print(path)
+        draw().savefig(path, dpi=100)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """Rehearse the beam test many times over and draw what the paper's section 5 shows.
 
-python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out; about a minute
+python figures.py [FOLDER]        # pictures go to FOLDER, "results" if left out; some minutes
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+import modes
 import numpy as np
+import rig
 import study
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,6 +28,64 @@ NUMBERS_OF_HARMONICS = (1, 5, 9)
 NAMES = ("H_Pz [m/N]", "H_Bz [m/N]", "H_Bα [rad/N]")
 AUTOMATIC = "automatic"
 COLOURS = ("#9ecae1", "#4292c6", "#2171b5", "#08306b")
+
+
+# --- reference system and test rig (Figs. 14 and 16) ------------------------------------------------------------------
+
+
+@styled
+def receptances() -> Figure:
+    """Driving points: P of the reference system, and actuator 1 of the test rig."""
+    hz = np.geomspace(30, 1000, 2000)
+    ends = rig.rig_parts().receptance(hz, rig.PLATE, rig.PLATE)
+    curves = {
+        "reference system, at P": study.assembled(hz)[:, 0],
+        "test rig, at actuator 1": (rig.ENDS @ ends @ rig.ENDS.T)[:, 0, 0],
+        "virtual beam alone, at P": study.virtual_alone(hz)[:, 2, 0],
+    }
+    figure = new_figure(9.5, 6.0)
+    size, phase = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
+    for (name, found), colour in zip(curves.items(), (REFERENCE, TARGET, QUIET), strict=True):
+        size.loglog(hz, np.abs(found), color=colour, label=name)
+        phase.plot(hz, degrees(found), color=colour)
+    for told in modes.PRINTED:
+        excited = told not in modes.PRINTED[3:5]
+        size.axvline(told, color=MEASURED, linewidth=0.7, linestyle="-" if excited else ":")
+    size.set(ylabel="receptance [m/N]", title="Fig. 14; upright: modes that the paper prints, dotted those not excited")
+    size.legend(loc="lower left")
+    phase.set(ylabel="phase [°]", xlabel="frequency [Hz]", xlim=(30, 1000), ylim=(-200, 20), yticks=(-180, -90, 0))
+    named_ticks(phase)
+    return figure
+
+
+def degrees(found: np.ndarray) -> np.ndarray:
+    """Phases that do not jump."""
+    return np.asarray(np.degrees(np.unwrap(np.angle(found))))
+
+
+def named_ticks(axes: Axes) -> None:
+    ticks = (30, 60, 100, 200, 300, 500, 1000)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+
+
+@styled
+def mode_shapes() -> Figure:
+    figure = new_figure(9.5, 4.6)
+    x = 1e3 * rig.FREE_LENGTH * np.linspace(0, 1, modes.NODES)
+    x = np.concatenate([x, x + x[-1]])
+    for i, (axes, mode) in enumerate(
+        zip(figure.subplots(2, 3, sharex=True).flat, modes.modes(*modes.calibrated()), strict=True)
+    ):
+        axes.plot(x, 0 * x, color=QUIET, linewidth=0.8)
+        axes.plot(x, mode.shape, color=TARGET if mode.kind == "deflection" else MEASURED, linewidth=1.8)
+        axes.plot(1e3 * rig.FREE_LENGTH * (rig.P_NODE - 1) / rig.ELEMENTS, 0, "^", color=BAD, markersize=6)
+        axes.plot(1e3 * rig.FREE_LENGTH, 0, "o", color=REFERENCE, markersize=5)
+        axes.set(title=f"{i + 1}: {mode.hz:.0f} Hz, {mode.kind}", ylim=(-1.15, 1.15), yticks=[])
+    for axes in figure.axes[3:]:
+        axes.set_xlabel("along the beams [mm]")
+    figure.suptitle("Fig. 16: modes of the reference system; triangle P, dot B")
+    return figure
 
 
 # --- synchronisation (Fig. 19) ----------------------------------------------------------------------------------------
@@ -70,30 +130,61 @@ def stepped_sine(frequencies: np.ndarray, changes: dict[str, object] | None = No
     return np.array([study.run(study.sine(float(hz), changes)).receptances(hz) for hz in frequencies])
 
 
+@cache
+def stepped(scheme: str = "exact") -> np.ndarray:
+    """The stepped sine of Fig. 20 with a scheme of the virtual beam; with the paper's at every third frequency."""
+    return stepped_sine(at_frequencies(scheme), {"virtual.scheme": scheme})
+
+
+def at_frequencies(scheme: str) -> np.ndarray:
+    return STEPPED if scheme == "exact" else STEPPED[::3]
+
+
 @styled
-def frequency_responses(measured: np.ndarray) -> Figure:
-    """Sizes against the assembled structure, and what the differences are made of."""
-    figure = new_figure(9.5, 10)
-    panels = figure.subplots(4, 1, sharex=True, height_ratios=(1, 1, 1, 1.2))
+def frequency_responses() -> Figure:
+    """Sizes and phases against the assembled structure, with the exact scheme and with the paper's."""
+    figure = new_figure(10.4, 9.5)
+    panels = figure.subplots(3, 2, sharex=True, width_ratios=(1.5, 1))
     fine = np.geomspace(30, 1000, 1500)
     reference = study.assembled(fine)
-    for i, axes in enumerate(panels[:3]):
-        axes.semilogy(fine, np.abs(reference[:, i]), color=REFERENCE, linewidth=2.0, label="assembled structure")
-        axes.semilogy(STEPPED, np.abs(measured[:, i]), "o", color=TARGET, markersize=3.5, label="hybrid test")
-        axes.set(ylabel=NAMES[i])
-    panels[0].legend(loc="lower left")
-    axes = panels[3]
+    looks = (("exact", TARGET, "o", "hybrid test"), ("newmark", BAD, "+", "hybrid test, Newmark at 0.2 ms"))
+    for i, (size, phase) in enumerate(panels):
+        size.semilogy(fine, np.abs(reference[:, i]), color=REFERENCE, linewidth=2.0, label="assembled structure")
+        phase.plot(fine, degrees(reference[:, i]), color=REFERENCE, linewidth=2.0)
+        for scheme, colour, mark, name in looks:
+            hz, found = at_frequencies(scheme), stepped(scheme)[:, i]
+            near = np.interp(hz, fine, degrees(reference[:, i]))
+            turns = np.round((np.degrees(np.angle(found)) - near) / 360.0)
+            size.semilogy(hz, np.abs(found), mark, color=colour, markersize=4.5, label=name)
+            phase.plot(hz, np.degrees(np.angle(found)) - 360.0 * turns, mark, color=colour, markersize=4.5)
+        size.set(ylabel=NAMES[i], xscale="log", xlim=(30, 1000))
+        phase.set(ylabel="phase [°]")
+    panels[0, 0].legend(loc="lower left")
+    for axes in panels[2]:
+        axes.set_xlabel("frequency [Hz]")
+        named_ticks(axes)
+    return figure
+
+
+@styled
+def response_errors() -> Figure:
+    """What the differences of Fig. 20 are made of."""
+    figure = new_figure(9.5, 4.0)
+    axes = figure.subplots()
+    fine = np.geomspace(30, 1000, 1500)
+    reference, measured = study.assembled(fine), stepped()
     for scheme, colour, name in (("newmark", BAD, "Newmark"), ("exact", GOOD, "exact, inputs linear between samples")):
         error = np.abs(study.emulated(fine, scheme) / reference - 1).max(axis=1)
         axes.semilogy(fine, error, color=colour, linewidth=1.2, label=f"integration at 0.2 ms, {name}")
     whole = np.abs(measured / study.assembled(STEPPED) - 1).max(axis=1)
+    few = at_frequencies("newmark")
+    newmark = np.abs(stepped("newmark") / study.assembled(few) - 1).max(axis=1)
     left = np.abs(measured / study.emulated(STEPPED, "exact") - 1).max(axis=1)
+    axes.semilogy(few, newmark, "+", color=BAD, markersize=5, label="hybrid test, Newmark")
     axes.semilogy(STEPPED, whole, "o", color=TARGET, markersize=3.5, label="hybrid test, exact scheme")
     axes.semilogy(STEPPED, left, "x", color=MEASURED, markersize=4, label="the same without its integration error")
     axes.set(xlabel="frequency [Hz]", ylabel="largest relative error", xscale="log", xlim=(30, 1000), ylim=(1e-5, 3))
-    ticks = (30, 60, 100, 200, 300, 500, 1000)
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
+    named_ticks(axes)
     axes.legend(loc="lower right", ncols=2)
     return figure
 
@@ -115,9 +206,36 @@ def kinematics_only(frequencies: np.ndarray, measured: np.ndarray) -> Figure:
     return figure
 
 
+@styled
+def plate_that_bends(found: dict[tuple[float, float, int], study.Flexible]) -> Figure:
+    """Errors of the hybrid test with plates taken for rigid, and through their reduced model."""
+    figure = new_figure(9.5, 3.4)
+    panels = figure.subplots(1, 3, sharey=True)
+    labels = sorted({(hz, height) for hz, height, _ in found})
+    for axes, name, title in zip(
+        panels, ("force", "displacement", "response"), ("force", "displacement", "H of the hybrid test"), strict=True
+    ):
+        for offset, modes_kept, colour, label in ((-0.2, 0, BAD, "taken for rigid"), (0.2, 2, GOOD, "two modes")):
+            sizes = [100 * getattr(found[hz, height, modes_kept], name) for hz, height in labels]
+            axes.bar(np.arange(len(labels)) + offset, sizes, 0.4, color=colour, label=label)
+        axes.set(title=f"error of {title}", yscale="log", ylim=(0.1, 200))
+        axes.set_xticks(range(len(labels)), [f"{hz:g} Hz\n{1e3 * height:g} mm" for hz, height in labels])
+    panels[0].set_ylabel("[%]")
+    panels[0].legend(loc="upper left")
+    return figure
+
+
+@cache
+def plates() -> dict[tuple[float, float, int], study.Flexible]:
+    """By frequency [Hz], height of the plate [m] and modes of its reduced model."""
+    cases = [(hz, height, kept) for hz in (320.0, 800.0) for height in (6e-3, 3e-3) for kept in (0, 2)]
+    return {case: study.flexible(*case) for case in cases}
+
+
 # --- learning curves (Fig. 21) ----------------------------------------------------------------------------------------
 
 
+@cache
 def learning() -> dict[tuple[str, float], list[tuple[str, study.Record]]]:
     """Records by law and frequency, each with what was varied."""
     cases = {
@@ -178,43 +296,41 @@ def square_waves(records: dict[int, study.Record]) -> Figure:
     return figure
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------
+# --- all --------------------------------------------------------------------------------------------------------------
 
 
-def tell(records: dict[float, study.Record], squares: dict[int, study.Record]) -> None:
-    """The numbers of the README."""
-    print("largest error of H_Pz, H_Bz, H_Bα, relative: integration apart from the rest; NMSE after 1, 2, 5, 10 s")
-    for hz, record in records.items():
-        reference, found = study.assembled(hz)[0], record.receptances(hz)
-        errors = [np.abs(study.emulated(hz, s)[0] / reference - 1).max() for s in ("newmark", "exact")]
-        left = np.abs(found / study.emulated(hz, "exact")[0] - 1).max()
-        curve = [study.nmse_at(record, study.largest_ends(record.definition), t) for t in (1.0, 2.0, 5.0, 10.0)]
-        told = "  ".join(f"{x:.1e}" for x in curve)
-        print(f"  {hz:5g} Hz  Newmark {errors[0]:.2%}  exact {errors[1]:.2%}  left {left:.2%}  NMSE {told}")
-    print("square wave: NMSE over the last 2 s, and what the harmonics left out leave")
-    for harmonics, record in squares.items():
-        largest, gap = study.square_floor(record.definition)
-        last = record.gap_square[record.time > record.time[-1] - 2.0].max()
-        floor = (gap**2).sum(axis=1).max()
-        print(f"  {harmonics}  {last / (largest @ largest):.2e}  {floor / (largest @ largest):.2e}")
+@cache
+def sines() -> dict[float, study.Record]:
+    return {hz: study.run(study.sine(hz)) for hz in SHOWN}
+
+
+@cache
+def squares() -> dict[int, study.Record]:
+    return {harmonics: study.run(study.square(harmonics)) for harmonics in NUMBERS_OF_HARMONICS}
+
+
+def without_compensation() -> Figure:
+    some = STEPPED[(STEPPED >= 50) & (STEPPED <= 600)][::2]
+    return kinematics_only(some, stepped_sine(some, {"rig.parameters.compensation": 0}))
+
+
+FIGURES = {
+    "figure_14_receptances": lambda: receptances(),
+    "figure_16_modes": lambda: mode_shapes(),
+    "figure_19_synchronisation": lambda: synchronisation(sines()),
+    "figure_20_responses": lambda: frequency_responses(),
+    "figure_20_errors": lambda: response_errors(),
+    "figure_21_learning_curves": lambda: learning_curves(learning()),
+    "figure_22_square_wave": lambda: square_waves(squares()),
+    "kinematics_only": without_compensation,
+    "plate_that_bends": lambda: plate_that_bends(plates()),
+}
 
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-
-    def drawn(name: str, draw: Callable[[], Figure]) -> None:
-        draw().savefig(folder / f"beam_{name}.png", dpi=110)
-        print(folder / f"beam_{name}.png", flush=True)
-
-    records = {hz: study.run(study.sine(hz)) for hz in SHOWN}
-    squares = {harmonics: study.run(study.square(harmonics)) for harmonics in NUMBERS_OF_HARMONICS}
-    tell(records, squares)
-    drawn("synchronisation", lambda: synchronisation(records))
-    drawn("square_wave", lambda: square_waves(squares))
-    drawn("learning_curves", lambda: learning_curves(learning()))
-    drawn("frequency_responses", lambda: frequency_responses(stepped_sine(STEPPED)))
-    some = STEPPED[(STEPPED >= 50) & (STEPPED <= 600)][::2]
-    drawn("kinematics_only", lambda: kinematics_only(some, stepped_sine(some, {"rig.parameters.compensation": 0})))
+    for name, draw in FIGURES.items():
+        draw().savefig(folder / f"{name}.png", dpi=100)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ section 5; see A. Bartl, J. Mayet, M. K. Mahdiabadi, D. J. Rixen, Dynamics of Co
                       stinger stinger                    load cell and accelerometer at the plate's end of each stinger
                       coil 1  coil 2
 
-Section, material, plate, stingers and their distance are those of the paper's Tab. 2 and section 5.1.  Its drawing of
-the other dimensions (Fig. 15) and its calibrated joints are not at hand: free lengths, positions of P and of the foam,
-and moving parts of the coils were chosen, and then foam, mass at B and one clamp set so that the assembled structure
-has the natural frequencies that the paper tells for deflections: 95, 211, 319 and 520 Hz.
+Section, material, plate, stingers and their distance are those of the paper's Tab. 2 and section 5.1.  Tab. 2 also
+prints l = 400 mm, l_f = 30 mm and l_d = 250 mm, d_P = 200 mm, d_i = 100 mm and h_z2 = 2 mm; what these measure its
+drawing shows (Fig. 15), which is not at hand, nor are the calibrated joints and the moving parts of the coils.  Here B
+is l − d_i = 300 mm from each clamp, positions of P and foam were chosen, and then foam, mass at B and one clamp set so
+that the assembled structure has the natural frequencies told for deflections: 95, 211, 319 and 520 Hz.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from halfreal.contracts import Elements, System
 from halfreal.kernels import Block, Channel, channels, names, normal, stored
 from halfreal.models import (
     Beam,
-    Exact,
     Substructure,
     couple,
     discretise,
@@ -49,7 +49,7 @@ PLATE_LENGTH, PLATE_WIDTH, PLATE_HEIGHT = 100e-3, 40e-3, 6e-3  # m
 ARM = 40e-3  # half the distance of the actuators, m
 STINGER_LENGTH, STINGER_DIAMETER = 100e-3, 1e-3  # m
 
-# chosen
+# chosen, see above
 FREE_LENGTH, ELEMENTS = 300e-3, 30  # of each beam, from its clamp to B, m
 P_NODE, FOAM_NODE = 11, 21  # of the virtual beam: 100 mm and 200 mm from its clamp
 SPECIMEN_FOAM_NODE = 16  # of the specimen, which counts from B: 150 mm from its clamp
@@ -197,14 +197,16 @@ def rig() -> System:
 
 # --- as a part of definitions -----------------------------------------------------------------------------------------
 
-SENSED = (("acceleration", "m/s^2"), ("load_cell", "N"))
-TRUE = (("displacement", "m"), ("force", "N"))
+SENSED = (("acceleration", "m/s^2", 2), ("load_cell", "N", 2))
+TRUE = (("displacement", "m", 2), ("force", "N", 2))
 BANDWIDTH, ORDER = 2e3, 4  # of the amplifiers' Butterworth low-pass, Hz
+Signals = tuple[tuple[str, str, int], ...]
+"""Names, units and numbers of channels."""
 
 
-def both_ends(prefix: str, signals: tuple[tuple[str, str], ...]) -> tuple[Channel, ...]:
-    """Channels of some signals, each at coil 1 and at coil 2."""
-    return tuple(Channel(f"{prefix}.{name}.{i}", unit) for name, unit in signals for i in (1, 2))
+def each(prefix: str, signals: Signals) -> tuple[Channel, ...]:
+    """Channels of some signals, each numbered from 1."""
+    return tuple(Channel(f"{prefix}.{name}.{i + 1}", unit) for name, unit, count in signals for i in range(count))
 
 
 def noisy_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -223,10 +225,23 @@ def two_coils(
     tick: sensors with their noise, integration by peak filters at the excitation's ``frequencies`` [Hz], the force of
     the specimen (Eq. 26, or with ``compensation`` = 0 kinematics only, Eq. 27), and a peak filter on it too.
     """
+    inner = [held_forces(dt / substeps, commands, rig(), SENSED)]
+    return with_sensors(dt, substeps, inner, SENSED, transfer_system(), parameters)
+
+
+def with_sensors(
+    dt: float,
+    substeps: int,
+    inner: list[Block],
+    sensed: Signals,
+    system: TransferSystem,
+    parameters: dict[str, Any],
+) -> tuple[list[Block], list[Block]]:
+    """A rig of coils with amplifiers, sensors, integration, and the interface that its transfer system gives."""
     peaks = PeakFilter(frequencies=np.atleast_1d(parameters["frequencies"]), time_constant=parameters["time_constant"])
-    read, sensor = both_ends("amplified", SENSED), both_ends("sensor", SENSED)
-    seen = names(sensor)
-    noise = [parameters["acceleration_noise"]] * 2 + [parameters["force_noise"]] * 2
+    read, sensor = each("amplified", sensed), each("sensor", sensed)
+    seen, count = names(sensor), sensed[0][2]
+    noise = [parameters["acceleration_noise"]] * count + [parameters["force_noise"]] * 2
     sensors = Block(
         name="sensors",
         step=noisy_step,
@@ -236,27 +251,26 @@ def two_coils(
         state={"count": 0.0},
         frozen=("count",),
     )
-    moved = channels("sensor.velocity", "m/s", 2), channels("sensor.displacement", "m", 2)
-    integrator = peaks.integrator_block("integrator", dt, seen[:2], *moved)
-    interface = transfer_system().block(
-        seen[:2], names(moved[0]), names(moved[1]), seen[2:], kinematics_only=not parameters["compensation"]
+    moved = channels("sensor.velocity", "m/s", count), channels("sensor.displacement", "m", count)
+    integrator = peaks.integrator_block("integrator", dt, seen[:count], *moved)
+    interface = system.block(
+        seen[:count], names(moved[0]), names(moved[1]), seen[count:], kinematics_only=not parameters["compensation"]
     )
     place = channels("measured.displacement", "m", 2)
     interface = replace(interface, outputs=(*place, *interface.outputs[2:]))
     force = peaks.filter_block("force", dt, names(interface.outputs[2:]), channels("measured.force", "N", 2))
-    inner = [coils_block(dt / substeps, commands), amplifiers(dt / substeps, read)]
-    return inner, [sensors, integrator, interface, force]
+    return [*inner, amplifiers(dt / substeps, sensed, read)], [sensors, integrator, interface, force]
 
 
-def coils_block(dt: float, commands: tuple[str, ...]) -> Block:
+def held_forces(dt: float, commands: tuple[str, ...], system: System, sensed: Signals) -> Block:
     """Coils, beam and plate, exactly, for forces that are held over a step and act in the step after their tick."""
-    a, b, c, d = rig().first_order()
+    a, b, c, d = system.first_order()
     transition, held, _ = discretise(a, b, dt, "zero")
     return Block(
         name="rig",
         step=exact_step,
         inputs=commands,
-        outputs=both_ends("rig", SENSED + TRUE),
+        outputs=each("rig", sensed + TRUE),
         parameters={
             "transition": stored(transition),
             "earlier": stored(0.0 * held),
@@ -270,7 +284,7 @@ def coils_block(dt: float, commands: tuple[str, ...]) -> Block:
     )
 
 
-def amplifiers(dt: float, read: tuple[Channel, ...]) -> Block:
+def amplifiers(dt: float, sensed: Signals, read: tuple[Channel, ...]) -> Block:
     """The same low-pass for every sensor: what all share cancels out of the specimen's force for its displacement."""
     one = scipy.signal.tf2ss(*scipy.signal.butter(ORDER, 1.0, analog=True))
     a, b, c, d = (np.kron(np.eye(len(read)), part) for part in one)
@@ -279,22 +293,8 @@ def amplifiers(dt: float, read: tuple[Channel, ...]) -> Block:
     return Block(
         name="amplifiers",
         step=method.step,
-        inputs=names(both_ends("rig", SENSED)),
+        inputs=names(each("rig", sensed)),
         outputs=read,
-        parameters=method.parameters,
-        state=method.state,
-        frozen=method.frozen,
-    )
-
-
-def rig_block(dt: float, commands: tuple[str, str]) -> Block:
-    """The rig as a block of the loop: two forces in newtons to what the sensors read."""
-    method = Exact().method(rig(), dt)
-    return Block(
-        name="rig",
-        step=method.step,
-        inputs=commands,
-        outputs=both_ends("rig", SENSED + TRUE),
         parameters=method.parameters,
         state=method.state,
         frozen=method.frozen,

@@ -10,13 +10,14 @@ the specimen.  It differs from the assembled structure by the integration error,
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import rig
+import scipy.signal
 
 import halfreal
 from halfreal.models import discretise
@@ -48,15 +49,15 @@ def changed(name: str, changes: Mapping[str, object]) -> halfreal.Definition:
     return halfreal.Definition.model_validate(data, context={"folder": HERE})
 
 
-def sine(hz: float, changes: Mapping[str, object] | None = None) -> halfreal.Definition:
-    """The test with a sine of another frequency."""
+def sine(hz: float, changes: Mapping[str, object] | None = None, name: str = "sine") -> halfreal.Definition:
+    """The test with a sine of another frequency; ``name`` is "sine" or "flexible_plate"."""
     frequency = {
         "title": f"Two beams, sine at {hz:g} Hz",
         "excitation.virtual.frequency": f"{hz!r} Hz",
         "coupling.frequencies": [f"{hz!r} Hz"],
         "rig.parameters.frequencies": [hz],
     }
-    return changed("sine", {**frequency, **(changes or {})})
+    return changed(name, {**frequency, **(changes or {})})
 
 
 def square(harmonics: int, changes: Mapping[str, object] | None = None) -> halfreal.Definition:
@@ -123,10 +124,10 @@ class Record:
         return np.array([self.amplitude(name, hz, seconds) / force for name in RESPONSES])
 
 
-def run(definition: halfreal.Definition) -> Record:
-    """Rehearse the test, once and without its analyses."""
+def run(definition: halfreal.Definition, more: Sequence[str] = ()) -> Record:
+    """Rehearse the test, once and without its analyses; ``more`` channels are recorded too."""
     loop = halfreal.build(definition)
-    record = (*CHANNELS, *RESPONSES, "guard.mode")
+    record = (*CHANNELS, *RESPONSES, "guard.mode", *more)
     log = loop.run(definition.timing.ticks, record=record).log
     signals = {name: log[:, 1 + i] for i, name in enumerate(record)}
     beyond = np.flatnonzero(signals["guard.mode"])
@@ -146,6 +147,43 @@ def nmse_at(record: Record, largest: np.ndarray, seconds: float) -> float:
     """The learning curve so many seconds after the adaption has begun."""
     time, curve = learning_curve(record, largest)
     return float(curve[np.argmin(np.abs(time - seconds))])
+
+
+# --- a plate that bends -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Flexible:
+    """How well a plate that bends is taken off, relative errors."""
+
+    force: float
+    """Of the force as measured, against the specimen's own."""
+    displacement: float
+    """Of the displacement at the actuators' distance from B."""
+    response: float
+    """Largest of H_Pz, H_Bz, H_Bα, integration apart."""
+
+
+def flexible(hz: float, height: float, modes: int) -> Flexible:
+    """``flexible_plate.toml`` at a frequency, with a plate of some height [m] and some modes of its reduced model."""
+    changes = {"rig.parameters.plate_height": height, "rig.parameters.plate_modes": modes}
+    true = [f"rig.{what}.{i}" for what in ("force", "displacement") for i in ENDS]
+    measured = [f"measured.{what}.{i}" for what in ("force", "displacement") for i in ENDS]
+    record = run(sine(hz, changes, "flexible_plate"), [*true, *measured[:2]])
+    known, found = (np.array([record.amplitude(name, hz, 2.0) for name in names]) for names in (true, measured))
+    found = found / amplifier(hz)
+    errors = [
+        float(np.linalg.norm(found[part] - known[part]) / np.linalg.norm(known[part]))
+        for part in (slice(0, 2), slice(2, 4))
+    ]
+    response = np.abs(record.receptances(hz) / emulated(hz, "exact")[0] - 1).max()
+    return Flexible(errors[0], errors[1], float(response))
+
+
+def amplifier(hz: float) -> complex:
+    """What the amplifiers, which all sensors share, do at a frequency."""
+    numerator, denominator = scipy.signal.butter(rig.ORDER, 2 * np.pi * rig.BANDWIDTH, analog=True)
+    return complex(scipy.signal.freqs(numerator, denominator, [2 * np.pi * hz])[1][0])
 
 
 # --- what must come out -----------------------------------------------------------------------------------------------

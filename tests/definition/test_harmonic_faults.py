@@ -93,7 +93,8 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
             "[excitation.virtual]",
             "[excitation.specimen]",
             "coupling.kind: by least squares the drive follows from the twin of the virtual substructure, "
-            "which does not feel excitation.specimen: its gap would not close, but open; use 'harmonic lms', or excite",
+            "which does not feel excitation.specimen: its gap would not close, but open; use coupling.excitation_gap = "
+            "\"identified\" or 'harmonic lms', or excite",
         ),
         (
             'transfer = "model"\n',

@@ -30,7 +30,7 @@ ALIKE = {
     "oscillator",
 }
 """Judged by the tests of their own example, or like another of it."""
-NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "saturating_late"}
+NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "rls_as_printed", "saturating_late"}
 MARGINAL = {
     "ideal_bench",  # fidelity error of the method as published
     "lms",  # still closing its gap

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halfreal
-from examples.beam import EXAMPLE, figures, study
+from examples.beam import EXAMPLE, figures, flexible_plate, modes, study
 from halfreal.contracts.context import AT_REST
 
 RIG = study.rig
@@ -26,7 +26,7 @@ def worst(found, reference):
     return float(np.abs(found / reference - 1).max())
 
 
-@pytest.mark.parametrize("name", ["sine", "square"])
+@pytest.mark.parametrize("name", ["sine", "square", "flexible_plate"])
 def test_definitions_describe_the_beam_of_the_parts(name):
     beam = halfreal.load(EXAMPLE / f"{name}.toml").virtual
     assert beam.model_dump(mode="json") == RIG.virtual().model_dump(mode="json")
@@ -120,12 +120,43 @@ def test_figures_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "LMS_MEMORIES", ("0.3 s",))
     monkeypatch.setattr(figures, "RLS_FACTORS", (0.999,))
     monkeypatch.setattr(figures, "NUMBERS_OF_HARMONICS", (1,))
+    monkeypatch.setattr(
+        figures, "plates", lambda: {(320.0, 3e-3, kept): study.flexible(320.0, 3e-3, kept) for kept in (0, 2)}
+    )
     figures.main(tmp_path)
-    drawn = {path.stem for path in tmp_path.glob("*.png")}
-    assert drawn == {
-        f"beam_{name}"
-        for name in ("synchronisation", "square_wave", "learning_curves", "frequency_responses", "kinematics_only")
-    }
+    assert {path.stem for path in tmp_path.glob("*.png")} == set(figures.FIGURES)
+
+
+def test_a_plate_that_bends_is_compensated_by_its_reduced_model():
+    """Eqs. 28–30: taken for rigid at 800 Hz another structure is tested, with two modes it is the assembled one."""
+    rigid, modal = (study.flexible(800.0, 3e-3, modes) for modes in (0, 2))
+    assert rigid.force > 0.5 and rigid.response > 0.3
+    assert modal.force < 0.05 and modal.response < 0.05
+
+
+def test_without_modes_the_plate_is_the_rigid_one():
+    """But for its beam elements, which have no rotary inertia of the section: h² beside l² of the plate."""
+    beam, rigid = flexible_plate.transfer_system(6e-3, 0), RIG.transfer_system()
+    np.testing.assert_allclose(beam.mass, rigid.mass, rtol=0.005, atol=1e-9)
+    for name in ("actuators", "interface", "acceleration_sensors"):
+        np.testing.assert_allclose(getattr(beam, name), getattr(rigid, name), atol=1e-9)
+
+
+def test_modes_in_space_are_those_of_the_plane_and_two_that_do_not_deflect():
+    """Fig. 16."""
+    found = modes.modes(*modes.calibrated())
+    assert [mode.hz for mode in found] == pytest.approx(modes.PRINTED, abs=0.5)
+    assert [mode.kind for mode in found] == ["deflection"] * 3 + ["lateral bending", "torsion", "deflection"]
+    plane = RIG.assembled().natural_frequencies_hz()[:4]
+    assert [mode.hz for mode in found if mode.kind == "deflection"] == pytest.approx(plane, rel=1e-3)
+    assert all((mode.at_p > 0.1) == (mode.kind == "deflection") for mode in found)
+
+
+def test_torsion_of_the_uncalibrated_beams_is_that_of_a_rod():
+    """Fixed at both ends, f = √(GJ/ρI_p)/2L, L = 600 mm."""
+    section = modes.section()
+    expected = np.sqrt(section.torsion / section.inertia) / (4 * RIG.FREE_LENGTH)
+    assert modes.before_calibration()[1] == pytest.approx(expected, rel=0.003)
 
 
 def test_with_nine_harmonics_the_automatic_choice_closes_the_gap_no_later_than_by_hand():

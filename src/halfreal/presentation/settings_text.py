@@ -117,7 +117,6 @@ SHARED = {
     "real": "Part of H.",
     "imaginary": "Part of H.",
     "identification_time": "At the beginning, to identify the transfer functions.",
-    "mode": "Harmonics one after another, or all at once.",
     "identification_forgetting": "Forgetting factor while identifying.",
     # rigs
     "actuator": "What moves the specimen.",

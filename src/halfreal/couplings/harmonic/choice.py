@@ -5,12 +5,14 @@ known before it by its model only.
 
 harmonics             those of the excitation (``excitation.py``)
 transfer functions    those of the plant, if ``transfer = "model"``
+first drive           that which closes the gap of plant and twin, if ``first_drive = "model"``
 memories              by the rules of ``memory.py``; of sequential RLS τ/4, so that the drive settles before the
                       plant does; of an identification that is over before, a fifth of its time, so that its start
                       counts for less than 1 %
                       harmonics side by side of simultaneous RLS: tried out, and lengthened until the gap closes
                       (``trial.py``)
-t_rand                4τ, if there is time for two random drives for each axis, and memory for all axes
+t_rand                4τ, if there is time for two random drives for each axis (and one more, if the excitation's gap is
+                      identified), and memory for all of them
 amplitude             half of what the limits of drive and gap allow at the worst phases
 """
 
@@ -30,7 +32,7 @@ from ...errors import DefinitionError, Fault, HalfrealError
 from ...models.remembered import remembered
 from .excitation import with_harmonics
 from .memory import SETTLED, rounded, time_constant
-from .trial import try_out
+from .trial import MOST_TICKS, closing_drive, try_out
 
 if TYPE_CHECKING:
     from ...definition.definition import Definition
@@ -51,8 +53,8 @@ LONGER = (
 )
 """Times the memories that harmonics would need one by one: what is tried, until the gap closes.  What leaks from one
 harmonic into the others grows less with the memory of the identification."""
-TRIED, MOST_TICKS = 12.0, 300_000
-"""Memories for which the gap is watched, and ticks at most."""
+TRIED = 12.0
+"""Memories for which the gap is watched."""
 H = TypeVar("H", bound="Harmonic")
 
 
@@ -144,6 +146,8 @@ def choose(test: Definition, coupling: H, plant: Plant) -> Chosen[H]:
     known = settings
     if settings.transfer == "model":
         known = settings.with_model(plant().response(2 * np.pi * settings.hz))
+    if settings.first_drive == "model":
+        known = known.with_first_drive(closing_drive(test, settings.hz, plant()))
     return Chosen(known, tuple(choosing.choices), settings)
 
 
@@ -223,12 +227,10 @@ class Choosing(Generic[H]):
         time = self.coupling.identification_time
         if self.coupling.random_interval is not None:
             return
-        slowest = time_constant(self.plant())
-        longest = min(SETTLED * slowest, time / (2 * self.axes))
-        if self.axes > 1:
-            longest = min(
-                longest, self.coupling.memories(self.step).get("identification_memory", time) / (self.axes - 1)
-            )
+        slowest, drives = time_constant(self.plant()), self.coupling.drives(self.axes)
+        longest = min(SETTLED * slowest, time / (2 * drives))
+        if drives > 1:
+            longest = min(longest, self.coupling.memories(self.step).get("identification_memory", time) / (drives - 1))
         interval = max(time / math.ceil(time / longest - 1e-9), self.step)  # whole ones
         times = f"{interval / slowest:.2g} times the model's slowest time constant, {units.text(slowest, 's', 3)}"
         self.settle(times, random_interval=interval)
@@ -236,8 +238,8 @@ class Choosing(Generic[H]):
     def identification_memory(self) -> None:
         if self.coupling.knows_identification(self.step):
             return
-        drives = (self.axes - 1) * float(self.coupling.random_interval or 0.0)
-        memory = rounded(max(self.coupling.identification_time / FADED, 1.05 * drives))
+        remembered = (self.coupling.drives(self.axes) - 1) * float(self.coupling.random_interval or 0.0)
+        memory = rounded(max(self.coupling.identification_time / FADED, 1.05 * remembered))
         self.settle("a fifth of the identification's time", identification_memory=memory)
 
     def amplitude(self) -> None:

@@ -62,7 +62,7 @@ from .choice import Plant, choice
 from .excitation import with_harmonics
 from .kernel import ADAPTING, IDENTIFYING, NOT_EXCITED
 from .phase import WIDEST, follower
-from .transfer import Transfer, packed
+from .transfer import Amplitudes, Transfer, packed
 from .twin import twin
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class Harmonic(Coupling):
     The frequencies are listed, or they are the first ``harmonics`` multiples of ``base_frequency``; these may follow an
     excitation whose frequency varies slowly (``following``).  If neither is given, they are those of the excitation.
     The identification starts from ``transfer``, or from nothing; without one ``transfer`` is used.  It is given,
-    or ``"model"``: then it is that of the definition's virtual substructure and simulated rig.
+    or ``"model"``: then it is that of the definition's virtual substructure and simulated rig.  The adaption may start
+    from the drive that the model tells, ``first_drive = "model"`` (section 3.1.3): θ = −H_gu⁻¹ H_gext f.
     """
 
     sees_interface: ClassVar[bool] = True
@@ -95,6 +96,8 @@ class Harmonic(Coupling):
     following: Annotated[float, Number("Hz", above=0)] | None = None
     """Bandwidth with which the base frequency follows the excitation; it is fixed if left out."""
     transfer: tuple[Transfer, ...] | Literal["model"] | None = None
+    first_drive: tuple[Amplitudes, ...] | Literal["none", "model"] = "none"
+    """Where the adaption starts from: nothing, or the drive that closes the model's gap in steady state."""
     identification_time: Annotated[float, Number("s", least=0)] = 0.0
     random_interval: Annotated[float, Number("s", above=0)] | None = None
     """t_rand: long enough for transients to die; chosen from the plant if left out, 2 s outside definitions."""
@@ -128,6 +131,17 @@ class Harmonic(Coupling):
         twice = rising[:-1][np.diff(rising) == 0.0]
         if twice.size:
             raise fault(f"{units.text(float(twice[0]), 'Hz')} is listed twice; list it once", "frequencies")
+        return self
+
+    @model_validator(mode="after")
+    def _first_drive_fits(self) -> Self:
+        if self.following is not None and self.first_drive != "none":
+            raise fault("a first drive is known at fixed frequencies only; leave it or following out", "first_drive")
+        if not isinstance(self.first_drive, str):
+            if not self.known or len(self.first_drive) != len(self.hz):
+                raise fault("give frequencies, and the amplitudes of a first drive for each of them", "first_drive")
+            if len({len(part.real) for part in self.first_drive}) > 1:
+                raise fault("give each harmonic's first drive the same number of axes", "first_drive")
         return self
 
     @model_validator(mode="after")
@@ -168,8 +182,13 @@ class Harmonic(Coupling):
         return self.changed(transfer=parts)
 
     def adapting(self) -> Self:
-        """The same coupling without its identification phase: what a linearisation judges."""
-        return self.changed(identification_time=0.0)
+        """The same coupling without its identification phase, from no drive: what a linearisation judges."""
+        return self.changed(identification_time=0.0, first_drive="none")
+
+    def with_first_drive(self, amplitudes: np.ndarray) -> Self:
+        """The same coupling, whose adaption starts from these amplitudes ψ, (n_ω, n) [N]."""
+        parts = tuple(Amplitudes(real=psi.real, imaginary=psi.imag) for psi in np.asarray(amplitudes, dtype=complex))
+        return self.changed(first_drive=parts)
 
     def changed(self, **changes: object) -> Self:
         """The same coupling with some settings changed."""
@@ -233,6 +252,10 @@ class Harmonic(Coupling):
         they should be."""
         raise NotImplementedError
 
+    def drives(self, axes: int) -> int:
+        """Random drives that an identification needs: one for each axis."""
+        return axes
+
     @property
     def needs_trial(self) -> bool:
         """Whether memories that are computed for each harmonic are to be tried on all of them together."""
@@ -292,6 +315,10 @@ class Harmonic(Coupling):
                 "identification_time",
                 "transfer",
             )
+        if len(self.first_theta(axes)) != 2 * axes * len(self.hz):
+            raise fault(
+                f"the first drive has not the {axes} axis(es) of the interface; give each of them", "first_drive"
+            )
         for i, part in enumerate(self.given or ()):
             if len(part.real) != axes:
                 raise fault(
@@ -310,21 +337,21 @@ class Harmonic(Coupling):
                 )
         if self.identification_time == 0.0 or self.random_interval is None:
             return
-        draws = math.ceil(self.identification_time / self.random_interval - 1e-9)
-        if draws < axes:
+        draws, needed = math.ceil(self.identification_time / self.random_interval - 1e-9), self.drives(axes)
+        if draws < needed:
             raise fault(
                 f"{draws} random drive(s) within {units.text(self.identification_time, 's')} cannot excite {axes} "
-                f"axes; identify for at least {units.text(axes * self.random_interval, 's')}, or shorten "
-                "random_interval",
+                f"axes{' and tell the excitation from them' if needed > axes else ''}; identify for at least "
+                f"{units.text(needed * self.random_interval, 's')}, or shorten random_interval",
                 "identification_time",
             )
         memory = self.memories(dt).get("identification_memory", math.inf)
-        if memory < (axes - 1) * self.random_interval:
+        if memory < (needed - 1) * self.random_interval:
             raise fault(
-                f"with an identification_memory of {units.text(memory, 's')} the first of {axes} random drives, "
+                f"with an identification_memory of {units.text(memory, 's')} the first of {needed} random drives, "
                 f"{units.text(self.random_interval, 's')} each, is forgotten before the last, and what one alone does "
                 f"not excite is lost; lengthen it to at least "
-                f"{units.text((axes - 1) * self.random_interval, 's')}, or shorten random_interval",
+                f"{units.text((needed - 1) * self.random_interval, 's')}, or shorten random_interval",
                 "identification_memory",
             )
 
@@ -348,6 +375,12 @@ class Harmonic(Coupling):
         It writes ``excitation.phase``, which the coupling's block is then given.
         """
         return None if self.following is None else follower(dt, float(self.hz[0]), self.following, excitation)
+
+    def first_theta(self, axes: int) -> np.ndarray:
+        """θ at the start of the adaption, (N,)."""
+        if isinstance(self.first_drive, str):
+            return np.zeros(2 * axes * len(self.hz))
+        return np.array([[part.real, part.imaginary] for part in self.first_drive]).ravel()
 
     def start(self, axes: int) -> np.ndarray:
         """P at the start, (n, N)."""
@@ -383,6 +416,8 @@ class Harmonic(Coupling):
 
     def check_known(self) -> None:
         """Raise an error if something was left to be chosen (``choice.py``), and was not."""
+        if self.first_drive == "model":
+            raise HalfrealError("the drive that closes the model's gap is not known here; give it by with_first_drive")
         if self.identification_time > 0.0 and self.amplitude is None:
             raise HalfrealError("the identification needs the amplitude of its random drive; give it")
 

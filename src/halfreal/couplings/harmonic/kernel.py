@@ -56,15 +56,15 @@ def draw(seed, number, amplitude, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def observe(u, phasor, transfer, gap, answer, error):  # type: ignore[no-untyped-def]
+def observe(u, twin, phasor, transfer, gap, answer, error):  # type: ignore[no-untyped-def]
     """Gap g, its answer to the drive r, g − g_ext, and what the transfer functions leave unexplained of that.
 
-    u = (targets y_v, measured displacements y_e, twin −g_ext).
+    u = (targets y_v, measured displacements y_e, …); twin = −g_ext.
     """
     n = gap.shape[0]
     for o in range(n):
         gap[o] = u[n + o] - u[o]
-        answer[o] = gap[o] + u[2 * n + o]
+        answer[o] = gap[o] + twin[o]
         error[o] = answer[o]
         for k in range(phasor.shape[0]):
             error[o] -= transfer[o, k] * phasor[k]

@@ -45,6 +45,7 @@ from .kernel import (
     faded_ratio,
     observe,
     squares,
+    turn,
     unanswered,
     write,
 )
@@ -65,7 +66,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.phase = u[3 * n]
     squares(s.phasor, s.drive)
     squares(s.transfer, s.size)
-    observe(u, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
+    observe(u, u[2 * n : 3 * n], s.phasor[0], s.transfer, s.gap, s.answer, s.error)
     nmse = faded_ratio(s.gap_squares, p.fade, s.gap, u[:n])
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
@@ -87,11 +88,11 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     else:
         if s.mode == IDENTIFYING:
             s.mode = ADAPTING
-            if p.identification_time > 0.0:
-                if unanswered(s):
-                    status = NOT_EXCITED
-                for k in range(size):
-                    s.phasor[0, k] = 0.0
+            if p.identification_time > 0.0 and unanswered(s):
+                status = NOT_EXCITED
+            for i in range(harmonics):  # the first drive, turned to this tick
+                s.cosine[i], s.sine[i] = math.cos(p.omega[i] * t), math.sin(p.omega[i] * t)
+            turn(p.first_drive, s.cosine, s.sine, n, s.phasor[0])
         for i in range(harmonics):
             gain = p.gain
             if p.rate > 0.0:
@@ -220,6 +221,8 @@ class HarmonicLms(Harmonic):
             "mode": IDENTIFYING,
             "drawn": -1.0,
             "phase": 0.0,
+            "cosine": np.zeros(len(self.hz)),
+            "sine": np.zeros(len(self.hz)),
             "drive": np.zeros(len(self.hz)),
             "size": np.zeros(len(self.hz)),
             "gap": zeros,
@@ -236,6 +239,7 @@ class HarmonicLms(Harmonic):
             outputs=self.outputs(unit, n),
             parameters={
                 **self.parameters(dt, phase),
+                "first_drive": self.first_theta(n),
                 "gain": self.gain or 0.0,
                 "rate": 2 * n * dt / self.memory if self.memory else 0.0,
                 "identification_gain": self.identification_gain or 0.0,

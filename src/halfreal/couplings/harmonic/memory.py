@@ -8,7 +8,7 @@ RLS, simultaneous     the memories with which errors of the drive die out fastes
                       still stable if both are halved (``halfreal.couplings.harmonic.envelope``); of all that are nearly
                       as fast, the shortest
 bounds of RLS         for the drive two periods and τ/16, for H half of that; for both twice the time it takes to tell
-                      the harmonics apart; if H is identified first, τ for every further axis; with several harmonics
+                      the harmonics apart; if H is identified first, τ for every further drive; with several harmonics
                       of several axes, τ for the drive, and for H a settled drive (4τ) for each axis
 
 The decay rates are computed; the bounds, and what counts as nearly as fast, are experience with the gallery's lumped
@@ -85,13 +85,15 @@ def lms_memory(plant: StateSpace, hz: np.ndarray) -> tuple[float, float, float]:
 
 
 def rls_memories(
-    plant: StateSpace, hz: np.ndarray, given: dict[str, float], identified: bool = False
+    plant: StateSpace, hz: np.ndarray, given: dict[str, float], drives: int = 1
 ) -> tuple[float, float, float]:
-    """T and T_id of simultaneous RLS [s], one of which may be given, and the rate of the slowest error [1/s]."""
+    """T and T_id of simultaneous RLS [s], one of which may be given, and the rate of the slowest error [1/s].
+
+    ``drives``: random ones that must be remembered together, τ long at least each.
+    """
     slowest = time_constant(plant)
     bounds = shortest(hz, slowest)
-    if identified:  # a random drive for each axis, τ long at least, is remembered
-        bounds = bounds[0], max(bounds[1], (plant.channels - 1) * slowest)
+    bounds = bounds[0], max(bounds[1], (drives - 1) * slowest)
     if plant.channels > 1 and len(hz) > 1:  # each drive tells of one direction of every H_i only
         bounds = max(bounds[0], slowest), max(bounds[1], SETTLED * plant.channels * slowest)
     tried = [

@@ -12,19 +12,30 @@ transpose and the target of Alg. 3 and 4 a minus sign, and B.3 is the LQ factori
 
 The gap is not fed back: as long as P is kept, the drive follows from the twin alone and moves no pole of the loop.
 What is wrong in P then remains as a gap |1 − H/H_est| |g_ext| (mode "sequential"); it vanishes if the identification
-goes on during the adaption ("simultaneous").  An excitation of the specimen is not in g_ext, and is refused.
+goes on during the adaption ("simultaneous").  An excitation of the specimen is not in the twin's g_ext, and is refused.
+
+g_ext may be identified instead ("an additional identification of g_ext", section 3.3): excitation_gap = "identified".
+Its amplitudes Γ_i are then further unknowns of the identification, with rows of cosines and sines,
+
+    g_o = r·P_o + a·Γ_o,    a = A [cos ω_1 t, −sin ω_1 t, …]
+
+(A the amplitude of the random drive, so that all columns are alike in size), and the twin is not asked.  Random drives
+tell Γ from P.  A drive that has settled does not, and the first of the guards below holds P: what is left of the gap is
+then taken for Γ, and the drive goes by −P⁻¹ of it towards closing the gap, as Newton's method would.
 
 Memories are times in seconds, μ = exp(−Δt/T), or the bare μ is given.  Ξ keeps θ from jumping at the start, as much as
 ``prior`` seconds of data that speak for θ = 0 would: Ξ_i = (prior/Δt) ‖H_i‖²/2n · I.
 
-Beyond the paper, two guards act during simultaneous identification:
+Beyond the paper, two guards act during simultaneous identification.  Alg. 4 as printed has neither: regularisation = 0,
+discount_overestimates = false.
 
 - A drive that has settled excites one direction of each H_i only; an exponential memory forgets the others until their
   estimate is noise (wind-up).  Whenever the factor's R_kk², k running through all unknowns, is below the part ρ
   (``regularisation``) of what the present drive would have given in a memory, ρ (T_id/Δt) |q_i|²/2n, a row e_k of the
   missing weight holds the unknown at its value at the beginning of the adaption.  Excited directions are not touched.
 - While an H_i is estimated larger than at the beginning, rows of the adaption count less, by the ratio of the two
-  ‖H_i‖: else one estimate that is far too large outweighs everything that follows for many memories.
+  ‖H_i‖ (``discount_overestimates``): else one estimate that is far too large, whose rows w_o are as much too large,
+  outweighs everything that follows for many memories, and the drive rests meanwhile.
 
 ======== ==========================================================
 μ, μ_id  forgetting factors (``forgetting``, …); T, T_id ``memory``, …
@@ -74,62 +85,85 @@ WEAKEST = 1e-6
 
 @kernel
 def identify(p, s, axes):  # type: ignore[no-untyped-def]
-    """Take in what the drive s.phasor did to the gap, s.answer."""
-    size = s.row.shape[0]
+    """Take in what the drive s.phasor, and the excitation if it is to be identified, did to the gap, s.answer."""
+    size = s.phasor.shape[1]
+    first = s.known_row.shape[0] - size  # those before are Γ's
     square = 0.0
     for i in range(s.drive.shape[0]):
         square += s.drive[i]
-    if not square > 0.0:  # nothing is learnt, and nothing forgotten
+    if first == 0 and not square > 0.0:  # nothing is learnt, and nothing forgotten
         return
+    for k in range(first):
+        s.known_row[k] = s.waves[k]
     for k in range(size):
-        s.row[k] = s.phasor[0, k]
+        s.known_row[first + k] = s.phasor[0, k]
     for o in range(axes):
-        s.right[o] = s.answer[o]
+        s.right[o] = s.gap[o] if first > 0 else s.answer[o]
     forget(s.known_r, s.known_z, p.identification_forget)
-    rotate_in(s.known_r, s.known_z, s.row, s.right, 0)
+    rotate_in(s.known_r, s.known_z, s.known_row, s.right, 0)
     if s.mode == ADAPTING:
         k = int(s.next)
         s.next = float((k + 1) % size)
-        least = p.floor * max(s.drive[k // (2 * axes)], WEAKEST * square)
-        missing = least - s.known_r[k, k] * s.known_r[k, k]
+        least = p.floor * max(s.drive[k // (2 * axes)], WEAKEST * square, p.weakest)
+        missing = least - s.known_r[first + k, first + k] * s.known_r[first + k, first + k]
         if missing > 0.0:
             weight = math.sqrt(missing)
-            for j in range(size):
-                s.row[j] = 0.0
-            s.row[k] = weight
+            for j in range(first + size):
+                s.known_row[j] = 0.0
+            s.known_row[first + k] = weight
             for o in range(axes):
                 s.right[o] = weight * s.anchor[o, k]
-            rotate_in(s.known_r, s.known_z, s.row, s.right, k)
-    solve(s.known_r, s.known_z, s.transfer)
+            rotate_in(s.known_r, s.known_z, s.known_row, s.right, first + k)
+    solve(s.known_r, s.known_z, s.known)
+    for o in range(axes):
+        for k in range(size):
+            s.transfer[o, k] = s.known[o, first + k]
+
+
+@kernel
+def foresee(p, s, u, axes):  # type: ignore[no-untyped-def]
+    """−g_ext, into s.twin: that of the twin, u[2n:3n], or as identified."""
+    if s.waves.shape[0] == 0:
+        for o in range(axes):
+            s.twin[o] = u[2 * axes + o]
+        return
+    for i in range(s.cosine.shape[0]):
+        s.waves[2 * i], s.waves[2 * i + 1] = p.scale * s.cosine[i], -p.scale * s.sine[i]
+    for o in range(axes):
+        s.twin[o] = 0.0
+        for k in range(s.waves.shape[0]):
+            s.twin[o] -= s.known[o, k] * s.waves[k]
 
 
 @kernel
 def begin(p, s, axes):  # type: ignore[no-untyped-def]
-    """Begin the adaption: θ = 0 with the confidence Ξ, and the transfer functions as they are now to hold on to."""
+    """Begin the adaption: the first θ with the confidence Ξ, and the transfer functions as they are to hold on to."""
     for i in range(s.now.shape[0]):
         s.then[i] = s.now[i]
     for k in range(s.row.shape[0]):
-        s.theta[0, k] = s.z[0, k] = 0.0
+        s.theta[0, k] = p.first_drive[k]
         for j in range(s.row.shape[0]):
             s.r[k, j] = 0.0
         s.r[k, k] = math.sqrt(p.prior * s.then[k // (2 * axes)])
+        s.z[0, k] = s.r[k, k] * p.first_drive[k]
         for o in range(axes):
             s.anchor[o, k] = s.transfer[o, k]
 
 
 @kernel
-def adapt(p, s, u, axes):  # type: ignore[no-untyped-def]
-    """Take in the gap that the twin leaves, u[2n:3n] = −g_ext."""
+def adapt(p, s, axes):  # type: ignore[no-untyped-def]
+    """Take in the gap that the excitation leaves, s.twin = −g_ext."""
     share = 1.0
-    for i in range(s.now.shape[0]):
-        if s.now[i] * share * share > s.then[i]:
-            share = math.sqrt(s.then[i] / s.now[i])
+    if p.discounts == 1.0:
+        for i in range(s.now.shape[0]):
+            if s.now[i] * share * share > s.then[i]:
+                share = math.sqrt(s.then[i] / s.now[i])
     forget(s.r, s.z, p.forget)
     for o in range(axes):
         turn(s.transfer[o], s.cosine, s.sine, axes, s.row)
         for k in range(s.row.shape[0]):
             s.row[k] *= share
-        s.right[0] = share * u[2 * axes + o]
+        s.right[0] = share * s.twin[o]
         rotate_in(s.r, s.z, s.row, s.right, 0)
     solve(s.r, s.z, s.theta)
 
@@ -143,7 +177,8 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])  # what was driven, turned on to this tick
     squares(s.phasor, s.drive)
     squares(s.transfer, s.now)
-    observe(u, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
+    foresee(p, s, u, n)
+    observe(u, s.twin, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
     nmse = faded_ratio(s.gap_squares, p.fade, s.gap, u[:n])
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
@@ -160,7 +195,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if p.identification_time > 0.0 and unanswered(s):
                 status = NOT_EXCITED
             begin(p, s, n)
-        adapt(p, s, u, n)
+        adapt(p, s, n)
     if identifying or p.simultaneous == 1.0:
         identify(p, s, n)
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])
@@ -181,6 +216,10 @@ class HarmonicRls(Harmonic):
 
     kind: Literal["harmonic rls"] = "harmonic rls"
     mode: Literal["sequential", "simultaneous"] = "simultaneous"
+    """Identify first and adapt then, or go on identifying while it adapts."""
+    excitation_gap: Literal["twin", "identified"] = "twin"
+    """The gap that the excitation leaves: from a twin of the virtual substructure, or identified with the transfer
+    functions, which an excitation of the specimen needs."""
     memory: Annotated[float, Number("s", above=0)] | None = None
     """T of the adaption; chosen if neither it nor ``forgetting`` (μ of a sample) is given, 1 s outside definitions."""
     forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
@@ -188,9 +227,15 @@ class HarmonicRls(Harmonic):
     """T of the identification; likewise with ``identification_forgetting``, 2 s outside definitions."""
     identification_forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
     prior: Annotated[float, Number("s", least=0)] = 0.25
+    """Confidence in the drive at the start of the adaption: as in so many seconds of data."""
     identification_prior: Annotated[float, Number("N^2", above=0)] = 1e-6
     """Confidence in the transfer functions at the start: as in one sample of a drive of this square."""
     regularisation: Annotated[float, Number("1", least=0, most=0.5)] = 0.25
+    """Of simultaneous identification: confidence that directions of H which the drive does not excite keep, as part of
+    what an exciting drive would give; 0 as in the paper's Alg. 4."""
+    discount_overestimates: bool = True
+    """Samples count less for the drive while H is estimated larger than when the adaption began; false as in the
+    paper's Alg. 4."""
 
     @model_validator(mode="after")
     def _one_memory(self) -> Self:
@@ -200,12 +245,26 @@ class HarmonicRls(Harmonic):
                 raise fault(f"{memory} is given beside {forgetting}; keep one", memory)
         return self
 
+    @model_validator(mode="after")
+    def _gap_can_be_identified(self) -> Self:
+        if self.excitation_gap == "identified" and self.mode != "simultaneous":
+            raise fault(
+                'the gap of the excitation is identified while the drive adapts; use mode = "simultaneous"', "mode"
+            )
+        if self.excitation_gap == "identified" and self.regularisation == 0.0:
+            raise fault(
+                "a settled drive does not tell the gap of the excitation from what is driven, and regularisation = 0 "
+                "holds neither; give regularisation, such as 0.25",
+                "regularisation",
+            )
+        return self
+
     def check_excitations(self, virtual: bool, specimen: bool) -> None:
-        if specimen:
+        if specimen and self.excitation_gap == "twin":
             raise fault(
                 "by least squares the drive follows from the twin of the virtual substructure, which does not feel "
-                "excitation.specimen: its gap would not close, but open; use 'harmonic lms', or excite the virtual "
-                "substructure",
+                'excitation.specimen: its gap would not close, but open; use coupling.excitation_gap = "identified" or '
+                "'harmonic lms', or excite the virtual substructure",
                 "kind",
             )
         super().check_excitations(virtual, specimen)
@@ -223,7 +282,8 @@ class HarmonicRls(Harmonic):
     def chosen_memories(self, plant: Plant, dt: float) -> tuple[str, dict[str, float]]:
         given = self.memories(dt)
         if self.mode == "simultaneous" and len(given) < 2:
-            memory, learning, rate = rls_memories(plant(), self.hz, given, self.identifies)
+            drives = self.drives(plant().channels) if self.identifies else 1
+            memory, learning, rate = rls_memories(plant(), self.hz, given, drives)
             found = {"memory": memory, "identification_memory": learning}
             why = closing(rate, plant())
             return why, {name: value for name, value in found.items() if name not in given}
@@ -232,6 +292,9 @@ class HarmonicRls(Harmonic):
         slowest = time_constant(plant())
         memory = rounded(max(0.25 * slowest, shortest(self.hz, slowest)[0]))
         return f"beside the plant's slowest time constant, {units.text(slowest, 's', 3)}", {"memory": memory}
+
+    def drives(self, axes: int) -> int:
+        return axes + (self.excitation_gap == "identified")
 
     @property
     def needs_trial(self) -> bool:
@@ -249,7 +312,7 @@ class HarmonicRls(Harmonic):
         loop = plant()
         rate = max(float(growth_rates(loop, float(hz), np.array(memory), np.array(learning))) for hz in self.hz)
         if rate < 0.0:
-            return [f"while it identifies and adapts at once: {closing(rate, loop)}"]
+            return [f"while it identifies and adapts at once: {closing(rate, loop).removeprefix('with which ')}"]
         return [
             f"while it identifies and adapts at once, errors of the drive grow as exp({rate:.3g} t/s), and the gap "
             "will not close; lengthen coupling.memory and coupling.identification_memory, or leave them out to have "
@@ -260,6 +323,8 @@ class HarmonicRls(Harmonic):
         found = [] if self.mode == "simultaneous" else ['use coupling.mode = "simultaneous"']
         if self.identifies and self.mode != "simultaneous":
             found.append(LENGTHEN)
+        if self.mode == "simultaneous" and not self.discount_overestimates:
+            found.append("use coupling.discount_overestimates = true")
         return [*found, LEAVE_OUT] if self.memories(dt) else found
 
     def block(
@@ -278,7 +343,9 @@ class HarmonicRls(Harmonic):
         self.check_phase(phase)
         self.check_known()
         size, harmonics = 2 * n * len(self.hz), len(self.hz)
-        start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(size)
+        waves = 2 * harmonics if self.excitation_gap == "identified" else 0
+        start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(waves + size)
+        known = np.hstack([np.zeros((n, waves)), start])
         memories = USUAL | self.memories(dt)
         zeros = np.zeros(n)
         state: dict[str, Value] = {
@@ -287,8 +354,12 @@ class HarmonicRls(Harmonic):
             "z": np.zeros((1, size)),
             "transfer": start,
             "anchor": start,
+            "known": known,
             "known_r": known_r,
-            "known_z": start @ known_r,
+            "known_z": known @ known_r,
+            "known_row": np.zeros(waves + size),
+            "waves": np.zeros(waves),
+            "twin": zeros,
             "mode": IDENTIFYING,
             "drawn": -1.0,
             "next": 0.0,
@@ -320,11 +391,17 @@ class HarmonicRls(Harmonic):
                 "forget": math.exp(-0.5 * dt / memories["memory"]),
                 "identification_forget": math.exp(-0.5 * dt / memories["identification_memory"]),
                 "prior": self.prior / dt / (2 * n),
+                "first_drive": self.first_theta(n),
+                "scale": self.amplitude or 1.0,
+                "weakest": WEAKEST * (self.amplitude or 1.0) ** 2 if waves else 0.0,
+                "discounts": float(self.discount_overestimates),
                 "floor": self.regularisation * remembered / dt / (2 * n),
             },
             state=state,
             frozen=tuple(state),
-            held="the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
+            held="the coupling's drive is held: how it adapts is not judged"
+            if waves
+            else "the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
             faults=self.faults(),
             watched=("coupling.mode",),
             references=REFERENCES,

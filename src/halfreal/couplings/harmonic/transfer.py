@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import ValidationInfo, field_validator
 
-from ...settings import Matrix, Settings, fault
+from ...settings import Matrix, Settings, Vector, fault
 
 
 def packed(transfer: np.ndarray) -> np.ndarray:
@@ -53,3 +53,17 @@ class Transfer(Settings):
     @property
     def matrix(self) -> np.ndarray:
         return np.asarray(self.real + 1j * self.imaginary)
+
+
+class Amplitudes(Settings):
+    """ψ at one harmonic: the drive of each axis is Re(ψ e^{jωt}), t being the time of the test."""
+
+    real: Annotated[np.ndarray, Vector("N")]
+    imaginary: Annotated[np.ndarray, Vector("N")]
+
+    @field_validator("imaginary")
+    @classmethod
+    def _alike(cls, vector: np.ndarray, info: ValidationInfo) -> np.ndarray:
+        if len(vector) != len(info.data.get("real", vector)):
+            raise fault("real and imaginary parts of a drive have different numbers of axes; give one for each axis")
+        return vector

@@ -24,6 +24,7 @@ from ...kernels.block import Block, channels
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
 from ...kernels.loop import Loop
 from ...models.excitations import silence
+from .memory import time_constant
 from .twin import twin
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ CLOSING, ENDED = 0.5, 1e-6
 """The same where the excitation ends before, below this part of its peak."""
 REBOUND = 0.5
 """Of the largest in the second third, above which that of the last third means that it does not stay closed."""
+RUNG_OUT, MOST_TICKS = 20.0, 300_000
+"""Times τ, after which the twin's ringing has died; and ticks at most."""
 DONE = 1e-6
 """Of its largest size: what is below is not looked at."""
 
@@ -73,27 +76,17 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
 
     An excitation that ends before ends it too.
     """
-    driven, virtual = test.excitation.virtual, test.virtual
-    if (
-        driven is None
-        or driven.reads is not None
-        or coupling.following is not None
-        or test.excitation.specimen is not None
-    ):
+    driven = test.excitation.virtual
+    nothing_known = driven is None or driven.reads is not None or test.excitation.specimen is not None
+    if nothing_known or coupling.following is not None:
         return None
-    start = np.asarray(virtual.initial_target(), dtype=float)
-    context = Context(test, virtual, start)
-    feedback, twins = context.channels("feedback"), context.channels("twin")
+    context = context_of(test)
+    twins = context.channels("twin")
     answers = tuple(channel.name for channel in channels("answer", "m", len(twins)))
     step, ticks = test.timing.step, max(round(duration / test.timing.step / STRETCHES), 1)
     block = coupling.adapting().block(step, context.unit, twins, answers, twins)
     drive = tuple(channel.name for channel in block.outputs[: len(twins)])
-    before = [driven.block("excitation.virtual", 0.0), silence("nothing"), *virtual.blocks(context)[:-1]]
-    loop = Loop(
-        [*before, twin(virtual.blocks(context)[-1], feedback, "nothing"), block],
-        outer=[plant_block(plant, drive)],
-        dt=step,
-    )
+    loop = Loop([*twin_alone(context), block], outer=[plant_block(plant, drive)], dt=step)
     sizes: list[float] = []
     loudest, closed = 0.0, CLOSED
     waves = np.linalg.pinv(harmonic_waves(coupling.hz, ticks, step))
@@ -111,6 +104,37 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
         if size < DONE * max(sizes):
             break
     return judged(np.array(sizes), ticks * step, closed)
+
+
+def closing_drive(test: Definition, hz: np.ndarray, plant: StateSpace) -> np.ndarray:
+    """ψ, (n_ω, n), with which plant and twin leave no gap in steady state: H⁻¹ times the twin's amplitudes.
+
+    These are read from a run of excitation and twin alone, as long as the test or its ringing, over its last third.  An
+    excitation of the specimen is not seen, and one that ends before tells nothing: the drive is then that of zero.
+    """
+    context, step = context_of(test), test.timing.step
+    span = max(test.timing.duration, RUNG_OUT * time_constant(plant))
+    ticks = min(round(span / step), MOST_TICKS)
+    last = max(ticks // 3, 1)
+    loop = Loop(twin_alone(context), dt=step)
+    loop.run(ticks - last)
+    log = loop.run(last, record=context.channels("twin")).log
+    phase = 2.0 * np.pi * np.outer(log[:, 0], hz)
+    found = np.linalg.lstsq(np.hstack([np.cos(phase), -np.sin(phase)]), log[:, 1:], rcond=None)[0]
+    amplitudes = found[: len(hz)] + 1j * found[len(hz) :]
+    return np.linalg.solve(plant.response(2 * np.pi * hz), amplitudes[:, :, None])[:, :, 0]
+
+
+def context_of(test: Definition) -> Context:
+    return Context(test, test.virtual, np.asarray(test.virtual.initial_target(), dtype=float))
+
+
+def twin_alone(context: Context) -> list[Block]:
+    """Blocks of the excitation and of the twin that feels it."""
+    driven = context.test.excitation.virtual
+    excitation = silence("excitation.virtual") if driven is None else driven.block("excitation.virtual", 0.0)
+    *before, virtual = context.virtual.blocks(context)
+    return [excitation, silence("nothing"), *before, twin(virtual, context.channels("feedback"), "nothing")]
 
 
 def harmonic_waves(hz: np.ndarray, ticks: int, step: float) -> np.ndarray:
