@@ -66,7 +66,7 @@ from ...kernels.linear import (
 )
 from ...kernels.restoring import commit, restoring_force
 from ...settings import Number
-from .scheme import Scheme, initial_state, shared_parameters
+from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 NOT_CONVERGED = 1
 
@@ -292,6 +292,29 @@ class ImplicitScheme(Scheme):
     tolerance: Annotated[float, Number("1", above=0, most=1e-3)] = 1e-10
     """Largest change of a deformation in the last iteration, relative to the displacements."""
 
+    def coefficients(self) -> Coefficients:
+        raise NotImplementedError
+
+    def method(self, system: System, dt: float) -> Method:
+        by = self.coefficients()
+        return generalized_alpha(
+            system,
+            dt,
+            alpha_m=by.alpha_m,
+            alpha_f=by.alpha_f,
+            beta=by.beta,
+            gamma=by.gamma,
+            iterations=by.iterations,
+            tolerance=by.tolerance,
+            references=by.references,
+        )
+
+    def implicit(
+        self, alpha_m: float, alpha_f: float, beta: float, gamma: float, references: tuple[str, ...]
+    ) -> Coefficients:
+        """Coefficients with the settings of the iteration."""
+        return Coefficients("implicit", alpha_m, alpha_f, beta, gamma, references, self.iterations, self.tolerance)
+
 
 class GeneralizedAlpha(ImplicitScheme):
     """Generalised-α by its spectral radius at infinite frequency: 1 dissipates nothing, 0 annihilates in one step."""
@@ -299,17 +322,8 @@ class GeneralizedAlpha(ImplicitScheme):
     kind: Literal["generalized-alpha"] = "generalized-alpha"
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.8
 
-    def method(self, system: System, dt: float) -> Method:
+    def coefficients(self) -> Coefficients:
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
-        return generalized_alpha(
-            system,
-            dt,
-            alpha_m=alpha_m,
-            alpha_f=alpha_f,
-            beta=0.25 * (1.0 - alpha_m + alpha_f) ** 2,
-            gamma=0.5 - alpha_m + alpha_f,
-            iterations=self.iterations,
-            tolerance=self.tolerance,
-            references=("chung1993",),
-        )
+        beta, gamma = 0.25 * (1.0 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f
+        return self.implicit(alpha_m, alpha_f, beta, gamma, ("chung1993",))

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ...contracts.system import Method, System
 from ...settings import Number
-from .generalized_alpha import ImplicitScheme, generalized_alpha
+from .generalized_alpha import ImplicitScheme
+from .scheme import Coefficients
 
 
 class HHT(ImplicitScheme):
@@ -25,15 +25,5 @@ class HHT(ImplicitScheme):
     kind: Literal["hht"] = "hht"
     alpha: Annotated[float, Number("1", least=-1 / 3, most=0)] = -0.05
 
-    def method(self, system: System, dt: float) -> Method:
-        return generalized_alpha(
-            system,
-            dt,
-            alpha_m=0.0,
-            alpha_f=-self.alpha,
-            beta=0.25 * (1.0 - self.alpha) ** 2,
-            gamma=0.5 - self.alpha,
-            iterations=self.iterations,
-            tolerance=self.tolerance,
-            references=("hilber1977",),
-        )
+    def coefficients(self) -> Coefficients:
+        return self.implicit(0.0, -self.alpha, 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha, ("hilber1977",))

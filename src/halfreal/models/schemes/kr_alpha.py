@@ -44,7 +44,7 @@ from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import add_restoring, commit
 from ...settings import Number
-from .scheme import Scheme, initial_state, shared_parameters
+from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 
 def kr_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -85,12 +85,16 @@ class KRAlpha(Scheme):
     kind: Literal["kr-alpha"] = "kr-alpha"
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.75
 
-    def method(self, system: System, dt: float) -> Method:
-        system = condensed(system, self.kind)
+    def coefficients(self) -> Coefficients:
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
         gamma = 0.5 - alpha_m + alpha_f
-        beta = 0.25 * (0.5 + gamma) ** 2
+        return Coefficients("kr", alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma, ("kolay2014",))
+
+    def method(self, system: System, dt: float) -> Method:
+        system = condensed(system, self.kind)
+        by = self.coefficients()
+        alpha_m, alpha_f, beta, gamma = by.alpha_m, by.alpha_f, by.beta, by.gamma
         late = 1.0 - alpha_f
         m, c, k = system.mass, system.damping, system.stiffness
         implicit = gamma * dt * c + beta * dt**2 * system.tangent_stiffness
@@ -117,5 +121,5 @@ class KRAlpha(Scheme):
             },
             state={**initial_state(system), **work},
             frozen=("started", "permanent", *work),
-            references=("kolay2014",),
+            references=by.references,
         )

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ...contracts.system import Method, System
+from ...contracts.system import System
 from ...settings import Number
-from .generalized_alpha import ImplicitScheme, generalized_alpha, newmark_limit
+from .generalized_alpha import ImplicitScheme, newmark_limit
+from .scheme import Coefficients
 
 
 class Newmark(ImplicitScheme):
@@ -25,18 +26,8 @@ class Newmark(ImplicitScheme):
     beta: Annotated[float, Number("1", least=0, most=1)] = 0.25
     gamma: Annotated[float, Number("1", least=0.5, most=1)] = 0.5
 
-    def method(self, system: System, dt: float) -> Method:
-        return generalized_alpha(
-            system,
-            dt,
-            alpha_m=0.0,
-            alpha_f=0.0,
-            beta=self.beta,
-            gamma=self.gamma,
-            iterations=self.iterations,
-            tolerance=self.tolerance,
-            references=("newmark1959",),
-        )
+    def coefficients(self) -> Coefficients:
+        return self.implicit(0.0, 0.0, self.beta, self.gamma, ("newmark1959",))
 
     def critical_step(self, system: System) -> float | None:
         return newmark_limit(system, self.beta, self.gamma)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,6 +14,22 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The numbers by which a scheme integrates a frame of finite elements (``halfreal.models.frame``)."""
+
+    form: Literal["implicit", "kr", "splitting"]
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+    references: tuple[str, ...]
+    iterations: int = 1
+    tolerance: float = 0.0
+    specimen: np.ndarray | None = None
+    """Stiffness of the specimen that splitting reckons with, (axes, axes)."""
 
 
 class Scheme(Settings):
@@ -29,6 +46,10 @@ class Scheme(Settings):
 
     def critical_step(self, system: System) -> float | None:
         """Longest stable step [s] of the system at its initial stiffness; None if any step is stable."""
+        return None
+
+    def coefficients(self) -> Coefficients | None:
+        """How it integrates frames; None if it cannot."""
         return None
 
     def findings(self, specimen: np.ndarray) -> Iterable[Finding]:

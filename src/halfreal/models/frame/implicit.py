@@ -1,0 +1,217 @@
+"""Frames by generalised-α and its relatives (Newmark, HHT-α), with Newton iterations that are counted.
+
+The method is that of ``halfreal.models.schemes.generalized_alpha``, with the displacement q_{n+1} as its unknown:
+
+    R = F_{n+1−α_f} − M a_{n+1−α_m} − C v_{n+1−α_f} − K q_{n+1−α_f} − f_{n+1−α_f} = 0
+    a_{n+1} = c_a (q_{n+1} − q_n) − d_a v_n − e_a a_n,        c_a = 1/(βΔt²),  d_a = 1/(βΔt),  e_a = 1/(2β) − 1
+    v_{n+1} = c_v (q_{n+1} − q_n) − d_v v_n − e_v a_n,        c_v = γ/(βΔt),   d_v = γ/β − 1,  e_v = Δt (γ/(2β) − 1)
+    E dq = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ k_t A)
+
+The iteration starts from q_n with the tangents k_t committed there, and ends when √(Σ R²/D), D the diagonal of E at the
+start of the test, is below ``tolerance`` times √(Σ D (q² + Δq²)): when the displacements are right to this part.  One
+correction is always made, so that a linear frame is solved exactly.  What is left, and how many corrections there were,
+are channels of their own; more than ``tolerance`` after ``iterations`` is a fault.
+
+E is banded, and its factors are kept as long as no tangent has changed by more than ``REUSE``: between events a frame
+with bilinear hinges factors nothing, and one with curved laws seldom.
+
+Degrees of freedom without mass have no acceleration: a = 0, and v by the trapezoidal rule if they are damped, by
+the difference of displacements if not, as in the dense scheme.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sparse
+
+from ...contracts.massless import MasslessError
+from ...contracts.system import Method
+from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.block import Value
+from ...kernels.compile import kernel
+from ...kernels.linear import copy_to, multiply_add, set_to, three_products
+from ..schemes.scheme import Coefficients
+from .evaluate import add_tangents, commit_elements, evaluate
+from .loaded import Loaded
+
+NOT_CONVERGED = 1
+NO_SOLUTION = 2
+REUSE = 1e-2
+"""Change of a tangent, as a part of it, up to which old factors serve."""
+FLOOR = 1e-13
+"""Part of the elements' forces at rest that counts as rounding."""
+
+
+@kernel
+def _factor(p, s):  # type: ignore[no-untyped-def]
+    """New factors, if a tangent has changed."""
+    stale = s.factored == 0.0
+    for i in range(s.tangents.shape[0]):
+        change = abs(s.tangents[i] - s.used[i])
+        if change > p.reuse * (abs(s.tangents[i]) + abs(s.used[i])):
+            stale = True
+    if stale:
+        s.factored = 1.0
+        for i in range(s.factors.shape[0]):
+            copy_to(p.linear[i], s.factors[i])
+        add_tangents(p.table, p.dofs, p.kinematics, s.tangents, 1.0 - p.alpha_f, s.factors)
+        copy_to(s.tangents, s.used)
+        band_factor(s.factors)
+
+
+@kernel
+def _elements(p, s):  # type: ignore[no-untyped-def]
+    """Forces of the elements on trial at the new displacements, counted from those at rest."""
+    for i in range(s.q.shape[0]):
+        s.forces[i] = -p.rest_forces[i]
+    return evaluate(
+        p.table, p.dofs, p.kinematics, p.rest, p.numbers, p.material, p.materials, s.memory, s.flowing, s.trial,
+        s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch, s.next_q, s.next_v, p.dt, p.factor, s.forces,
+    )  # fmt: skip
+
+
+def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    status, n, late = 0, s.q.shape[0], 1.0 - p.alpha_f
+    left, count = 0.0, 0
+    if s.started == 0.0:
+        s.started = 1.0
+        multiply_add(p.at_start, u, s.a)
+    else:
+        set_to(0.0, s.known)
+        for j in range(u.shape[0]):
+            weighted = late * u[j] + p.alpha_f * s.u[j]
+            for i in range(n):
+                s.known[i] += p.on_inputs[j, i] * weighted
+        # all forces at q_n, with the velocities and accelerations that the step would end with there
+        for i in range(n):
+            s.next_q[i] = s.q[i]
+            s.next_v[i] = -p.v_by_v[i] * s.v[i] - p.v_by_a[i] * s.a[i]
+            after = -p.a_by_v[i] * s.v[i] - p.a_by_a[i] * s.a[i]
+            s.next_a[i] = (1.0 - p.alpha_m) * after + p.alpha_m * s.a[i]
+            s.work[i] = late * s.next_v[i] + p.alpha_f * s.v[i]
+            s.known[i] -= p.alpha_f * s.forces[i]
+        band_multiply_add(p.mass, -1.0, s.next_a, s.known)
+        band_multiply_add(p.damping, -1.0, s.work, s.known)
+        band_multiply_add(p.stiffness, -1.0, s.q, s.known)
+        failed = 0
+        if p.rates > 0.0:
+            failed = _elements(p, s)
+        status = NOT_CONVERGED
+        for iteration in range(int(p.iterations)):
+            count = iteration + 1
+            _factor(p, s)
+            for i in range(n):
+                s.change[i] = s.known[i] - late * s.forces[i]
+            band_solve(s.factors, s.change)
+            for i in range(n):
+                s.next_q[i] += s.change[i]
+                s.next_v[i] += p.v_by_q[i] * s.change[i]
+            band_multiply_add(p.linear, -1.0, s.change, s.known)
+            failed = _elements(p, s)
+            left, size = 0.0, 0.0
+            for i in range(n):
+                force = s.known[i] - late * s.forces[i]
+                moved = s.next_q[i] - s.q[i]
+                left += force * force / p.diagonal[i]
+                size += p.diagonal[i] * (s.next_q[i] * s.next_q[i] + moved * moved)
+            left, size = np.sqrt(left), np.sqrt(size)
+            if left <= p.tolerance * size + p.floor:
+                status = 0
+            left = left / size if size > 0.0 else 0.0
+            if status == 0:
+                break
+        if failed != 0:
+            status = NO_SOLUTION
+        for i in range(n):
+            moved = s.next_q[i] - s.q[i]
+            after = p.a_by_q[i] * moved - p.a_by_v[i] * s.v[i] - p.a_by_a[i] * s.a[i]
+            s.v[i] = s.next_v[i]
+            s.a[i] = after
+            s.q[i] = s.next_q[i]
+        commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
+    copy_to(u, s.u)
+    three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
+    rows = s.outputs.shape[0]
+    copy_to(s.outputs, y[:rows])
+    for i in range(p.probes.shape[0]):
+        at = int(p.probes[i, 1])
+        y[rows + i] = s.strain[at] if p.probes[i, 0] == 0.0 else s.stress[at]
+    y[y.shape[0] - 2] = left
+    y[y.shape[0] - 1] = float(count)
+    return status
+
+
+def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
+    """The method of a frame for given coefficients."""
+    model, n = loaded.model, loaded.model.dofs
+    heavy = model.mass.diagonal() > 0.0
+    damped = ~heavy & (np.abs(loaded.damping).sum(axis=1).A1 > 0.0 if n else heavy)
+    if by.alpha_f >= 0.5 and not heavy.all():
+        raise MasslessError(
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and with rho_inf = 1 its error would "
+            "alternate from step to step without end; take rho_inf = 0.9 or less, or the scheme 'newmark'"
+        )
+
+    def each(mass: float, with_damping: float, neither: float) -> np.ndarray:
+        return np.where(heavy, mass, np.where(damped, with_damping, neither))
+
+    beta, gamma = by.beta, by.gamma
+    a_by_q = each(1.0 / (beta * dt**2), 0.0, 0.0)
+    v_by_q = each(gamma / (beta * dt), 2.0 / dt, 1.0 / dt)
+    late = 1.0 - by.alpha_f
+    linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
+    linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
+    tangent = linear + late * (loaded.tangent - model.stiffness)
+    width = model.width
+    diagonal = tangent.diagonal()
+    parameters, states = loaded.fields()
+    work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change", "work")}
+    work |= {"factors": np.zeros((n, width + 1)), "used": np.zeros(len(model.states["tangents"])), "factored": 0.0}
+    rows = len(loaded.displacement_outputs)
+    return Method(
+        step=frame_implicit_step,
+        parameters={
+            "dt": dt,
+            "alpha_m": by.alpha_m,
+            "alpha_f": by.alpha_f,
+            "iterations": float(by.iterations),
+            "tolerance": by.tolerance,
+            "floor": FLOOR * float(np.sqrt(np.sum(loaded.rest_size**2 / diagonal))),
+            "reuse": REUSE,
+            "factor": gamma / (beta * dt),
+            "rates": float(loaded.rates),
+            "a_by_q": a_by_q,
+            "a_by_v": each(1.0 / (beta * dt), 0.0, 0.0),
+            "a_by_a": each(0.5 / beta - 1.0, 0.0, 0.0),
+            "v_by_q": v_by_q,
+            "v_by_v": each(gamma / beta - 1.0, 1.0, 0.0),
+            "v_by_a": each(dt * (0.5 * gamma / beta - 1.0), 0.0, 0.0),
+            "mass": banded(model.mass, loaded.mass_width),
+            "damping": banded(loaded.damping, width),
+            "stiffness": banded(model.stiffness, width),
+            "linear": banded(linear, width),
+            "diagonal": diagonal,
+            "at_start": loaded.at_start(),
+            **parameters,
+        },
+        state={
+            "q": np.zeros(n),
+            "v": np.zeros(n),
+            "a": np.zeros(n),
+            "u": np.zeros(len(loaded.on_inputs)),
+            "started": 0.0,
+            "forces": np.zeros(n),
+            "outputs": np.zeros(rows),
+            **states,
+            **work,
+        },
+        frozen=("started", "outputs", *(key for key in states if key != "flowing"), *work),
+        faults={
+            NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
+            f"{by.iterations} iterations; shorten the step, allow more iterations, or look for an element that softens "
+            "faster than the step can follow",
+            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
+            "hinge that softens faster than its beam is stiff",
+        },
+        references=by.references,
+    )

@@ -1,0 +1,84 @@
+"""A frame as a test meets it: under its gravity loads, with damping, inputs and outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sparse
+import scipy.sparse.linalg
+
+from ...kernels.block import Value
+from ...kernels.linear import stored
+from .model import Model, along
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The model at rest under its loads, and what acts on it and is read from it.
+
+    Inputs are (excitation, its rate, feedback…), outputs (interface…, responses that are linear in the motion…), and
+    ``probes``: strains (0) or stresses (1) of law instances.
+    """
+
+    model: Model
+    damping: sparse.csr_matrix
+    on_inputs: np.ndarray
+    """Forces of the inputs, transposed, (inputs, n)."""
+    displacement_outputs: np.ndarray
+    velocity_outputs: np.ndarray
+    acceleration_outputs: np.ndarray
+    probes: np.ndarray
+    """(count, 2): which, and of which instance."""
+    tangent: sparse.csr_matrix
+    """Stiffness at rest."""
+    rest_forces: np.ndarray
+    """Of the elements that are not linear, at rest, (n,)."""
+    rest_size: np.ndarray
+    """Size of what adds up to these, (n,)."""
+
+    @property
+    def rates(self) -> bool:
+        """Whether forces depend on velocities, or flow in time."""
+        return any(law.flows or law.initial_damping != 0.0 for law in self.model.laws)
+
+    @property
+    def mass_width(self) -> int:
+        """Half-bandwidth of the mass matrix."""
+        found = self.model.mass.tocoo()
+        return int(np.max(np.abs(found.row - found.col), initial=0))
+
+    def at_start(self) -> np.ndarray:
+        """Accelerations that unit inputs give at rest, as blocks store them, (inputs, n)."""
+        heavy = np.flatnonzero(self.model.mass.diagonal() > 0.0)
+        found = np.zeros((len(self.on_inputs), self.model.dofs))
+        if len(heavy):
+            solve = scipy.sparse.linalg.factorized(self.model.mass[heavy][:, heavy].tocsc())
+            for row, forces in zip(found, self.on_inputs, strict=True):
+                row[heavy] = solve(forces[heavy])
+        return found
+
+    def fields(self) -> tuple[dict[str, Value], dict[str, Value]]:
+        """Parameters and state of a block that every scheme needs."""
+        parameters: dict[str, Value] = {
+            **self.model.arrays,
+            "rest_forces": self.rest_forces,
+            "on_inputs": self.on_inputs,
+            "displacement_outputs": stored(self.displacement_outputs),
+            "velocity_outputs": stored(self.velocity_outputs),
+            "acceleration_outputs": stored(self.acceleration_outputs),
+            "probes": self.probes,
+        }
+        return parameters, dict(self.model.states)
+
+
+def rest_size(model: Model) -> np.ndarray:
+    """Σ |Aᵀ| |f| of the elements at rest, (n,)."""
+    total, at = np.zeros(model.dofs), 0
+    for piece in model.pieces:
+        c = len(piece.kinematics)
+        a = along(piece, model.numbering)
+        d = np.abs(model.arrays["rest"][at : at + c])
+        total += abs(a).T @ (np.abs(piece.stiffness) @ d)
+        at += c
+    return total
