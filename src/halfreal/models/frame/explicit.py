@@ -26,8 +26,8 @@ NO_SOLUTION = 2
 
 def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n, late, status = s.q.shape[0], 1.0 - p.alpha_f, 0
-    if s.started == 0.0:
-        s.started = 1.0
+    if s.started[0] == 0.0:
+        s.started[0] = 1.0
         multiply_add(p.at_start, u, s.a)
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
@@ -129,7 +129,7 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "v": np.zeros(n),
             "a": np.zeros(n),
             "u": np.zeros(len(loaded.on_inputs)),
-            "started": 0.0,
+            "started": np.zeros(1),
             "forces": np.zeros(n),
             "outputs": np.zeros(len(loaded.displacement_outputs)),
             **states,

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from ...contracts.massless import MasslessError
 from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, Method, System
+from ...kernels.any_size import with_sizes
 from ...kernels.block import Block, Channel, channels
 from ...settings import fault
 from ..materials.kinds import AnyLaw
@@ -157,17 +158,19 @@ class Frame(Integrated):
         self.check_excitation(excitation)
         virtual.check_feedback(self.axes, feedback)
         method = self.method(dt, excitation)
+        inputs = (*virtual.EXCITATION, *feedback)
+        outputs = (
+            *channels("target", "m", self.axes, of="axis"),
+            *(Channel(f"virtual.{name}", unit) for name, unit in self._assembled.responses),
+            Channel("virtual.residual", "1"),
+            Channel("virtual.iterations", "1"),
+        )
         return Block(
             name="virtual",
             step=method.step,
-            inputs=(*virtual.EXCITATION, *feedback),
-            outputs=(
-                *channels("target", "m", self.axes, of="axis"),
-                *(Channel(f"virtual.{name}", unit) for name, unit in self._assembled.responses),
-                Channel("virtual.residual", "1"),
-                Channel("virtual.iterations", "1"),
-            ),
-            parameters=method.parameters,
+            inputs=inputs,
+            outputs=outputs,
+            parameters=with_sizes(method.parameters, method.state, len(inputs), len(outputs)),
             state=method.state,
             frozen=method.frozen,
             memory=("memory", "inner"),

@@ -45,13 +45,13 @@ FLOOR = 1e-13
 @kernel
 def _factor(p, s):  # type: ignore[no-untyped-def]
     """New factors, if a tangent has changed."""
-    stale = s.factored == 0.0
+    stale = s.factored[0] == 0.0
     for i in range(s.tangents.shape[0]):
         change = abs(s.tangents[i] - s.used[i])
         if change > p.reuse * (abs(s.tangents[i]) + abs(s.used[i])):
             stale = True
     if stale:
-        s.factored = 1.0
+        s.factored[0] = 1.0
         for i in range(s.factors.shape[0]):
             copy_to(p.linear[i], s.factors[i])
         add_tangents(p.table, p.dofs, p.kinematics, s.tangents, 1.0 - p.alpha_f, s.factors)
@@ -73,8 +73,8 @@ def _elements(p, s):  # type: ignore[no-untyped-def]
 def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     status, n, late = 0, s.q.shape[0], 1.0 - p.alpha_f
     left, count = 0.0, 0
-    if s.started == 0.0:
-        s.started = 1.0
+    if s.started[0] == 0.0:
+        s.started[0] = 1.0
         multiply_add(p.at_start, u, s.a)
     else:
         set_to(0.0, s.known)
@@ -166,7 +166,11 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     diagonal = tangent.diagonal()
     parameters, states = loaded.fields()
     work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change", "work")}
-    work |= {"factors": np.zeros((n, width + 1)), "used": np.zeros(len(model.states["tangents"])), "factored": 0.0}
+    work |= {
+        "factors": np.zeros((n, width + 1)),
+        "used": np.zeros(len(model.states["tangents"])),
+        "factored": np.zeros(1),
+    }
     rows = len(loaded.displacement_outputs)
     return Method(
         step=frame_implicit_step,
@@ -199,7 +203,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "v": np.zeros(n),
             "a": np.zeros(n),
             "u": np.zeros(len(loaded.on_inputs)),
-            "started": 0.0,
+            "started": np.zeros(1),
             "forces": np.zeros(n),
             "outputs": np.zeros(rows),
             **states,
