@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..kernels.block import Value
+from ..kernels.block import Jacobian, Value
 from ..kernels.restoring import PARAMETERS, initial_stiffness, permanent_set, restoring_force
 from . import massless
 
@@ -128,3 +128,5 @@ class Method:
     frozen: tuple[str, ...] = ()
     faults: Mapping[int, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
+    jacobian: Callable[..., Jacobian] | None = None
+    """As that of a block (``halfreal.kernels.block``)."""

@@ -1,10 +1,10 @@
 """Blocks that are compiled once for fields of any size, such as frames, of which no two have as many elements.
 
 A block's function is else compiled for the sizes of its fields, which are then constants to the compiler; that is what
-small blocks want, and what a large one pays for with seconds for every new size.  A block whose parameters begin with
-``sizes`` (made by ``with_sizes``) is compiled for the names of its fields alone: its ``p`` and ``s`` are named tuples of
-arrays that are laid over the block's memory at each call.  Scalars of the state are arrays of one entry, since tuples
-cannot be assigned to: ``s.started[0] = 1.0``.
+small blocks want, and what a large one pays for with seconds for every new size.  A block whose parameters begin
+with ``sizes`` (made by ``with_sizes``) is compiled for the names of its fields alone: its ``p`` and ``s`` are named
+tuples of arrays that are laid over the block's memory at each call.  Scalars of the state are arrays of one entry, since
+tuples cannot be assigned to: ``s.started[0] = 1.0``.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def caller(function: Any, parameters: np.dtype, state: np.dtype) -> Callable[...
     given = (("P", "p", ranks(parameters)), ("S", "s", ranks(state)))
     k, tuples, names = HEAD, [], {}
     for name, base, fields in given:
-        names[name] = namedtuple(name, [field for field, _ in fields])  # type: ignore[misc]
-        read = []
-        for field, rank in fields:
-            read.append(READ[max(rank, int(base == "s"))].format(base=base, k=k))
-            k += EACH
+        names[name] = namedtuple(name, [field for field, _ in fields])
+        read = [
+            READ[max(rank, int(base == "s"))].format(base=base, k=k + EACH * n) for n, (_, rank) in enumerate(fields)
+        ]
+        k += EACH * len(fields)
         tuples.append(f"{name}({', '.join(read)})")
     text = f"""def make(function):
     def call(p, s, t, u, y):

@@ -13,6 +13,9 @@ Contract for implementers
 5. Delay lines are shift registers, not rings: then one tick is the same map at every tick, and its eigenvalues are the
    loop's poles.
 6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.
+7. A block with many states may offer its ``jacobian(p, s, t, u)``, a plain Python function of what ``step`` is given,
+   which answers with a ``Jacobian``.  Perturbing such a block state by state takes long; where it has none, or where it
+   does not agree with the code that runs, that is what is done (``stability/pieces.py``).
 """
 
 from __future__ import annotations
@@ -64,6 +67,20 @@ def names(signal: Sequence[Channel]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class Jacobian:
+    """One call of a block to first order about where it stands: s⁺ = A s + B u, y = C s + D u.
+
+    s are the fields of its state that are not frozen, in their order, arrays flattened in C order.
+    """
+
+    a: Any
+    """(states, states): an array, or a SciPy sparse one, of which parts that do not act on each other are seen."""
+    b: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+
+
+@dataclass(frozen=True)
 class Block:
     """A block of the loop: run-time function and data, and its wiring by channel names."""
 
@@ -85,6 +102,8 @@ class Block:
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
     references: tuple[str, ...] = ()
     """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
+    jacobian: Callable[[Any, Any, float, np.ndarray], Jacobian] | None = None
+    """Its derivatives, if it knows them: called with what ``step`` is called with (p, s, t, u)."""
 
 
 def layout(values: Mapping[str, Value]) -> np.dtype:

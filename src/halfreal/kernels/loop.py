@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -110,6 +111,15 @@ class Loop:
             hold=self._hold,
         )
 
+    def go_on_from(self, other: Loop) -> None:
+        """Stand where ``other`` stands, of which this is ``with_blocks``; new blocks are at their beginning."""
+        self.vector[: self._end_of_bus] = other.vector[: self._end_of_bus]
+        self.vector[self._seen :] = other.vector[other._seen :]
+        for row, (mine, theirs) in enumerate(zip(self.blocks, other.blocks, strict=True)):
+            if mine is theirs:
+                part = other.vector[other._state_at[row] : other._state_at[row + 1]]
+                self.vector[self._state_at[row] : self._state_at[row + 1]] = part
+
     # --- layout -----------------------------------------------------------------------------------------------------
 
     def _lay_out_bus(self) -> None:
@@ -188,7 +198,7 @@ class Loop:
         """A block's parameters as a record with named fields: a view, not a copy."""
         row = self.row(name)
         part = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]]
-        record: np.ndarray = part.view(layout(self.blocks[row].parameters))[0]
+        record: np.ndarray = part.view((np.record, layout(self.blocks[row].parameters)))[0]
         return record
 
     def state_indices(self, name: str, field: str) -> np.ndarray:
@@ -219,6 +229,26 @@ class Loop:
         """A block's whole state as one vector: a copy."""
         row = self.row(name)
         return self.vector[self._state_at[row] : self._state_at[row + 1]].copy()
+
+    def fields_of(self, name: str, values: np.ndarray) -> Any:
+        """A block's whole state, given as one vector, as the record that its functions are given."""
+        return values.view((np.record, layout(self.blocks[self.row(name)].state)))[0]
+
+    def owner_of(self, index: int) -> int:
+        """Row of the block to whose state an entry of ``vector`` belongs; -1 if it is none."""
+        if not self._end_of_bus <= index < self._seen:
+            return -1
+        return int(np.searchsorted(self._state_at, index, side="right")) - 1
+
+    @property
+    def time(self) -> float:
+        """Of the tick that comes next [s]."""
+        return float(self.vector[compiled.TICK]) * self.dt
+
+    @property
+    def controller(self) -> tuple[Block, ...]:
+        """Blocks that are run once a tick, in this order."""
+        return self.blocks[: int(self._groups[0])]
 
     def state_begin(self, name: str) -> int:
         """Where a block's state begins in ``vector``."""

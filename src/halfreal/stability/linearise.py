@@ -7,9 +7,10 @@ state x.  Its Jacobian at the present state is measured column by column on the 
 
 so that whatever blocks are plugged in, the answer is that of the loop that will run.  How large ε is for each state the
 code itself tells (``slopes.py``).  At rest the difference for a linear loop is exact to rounding, elsewhere good to
-about eight digits.  The eigenvalues λ of A are the loop's poles: it is stable if all |λ| < 1, and with s = ln λ / T a
-pole has the frequency |s|/2π and the damping ratio −Re s/|s|.  States that are memory, and their poles at λ = 1, are
-left out (``memory.py``).
+about eight digits.  A large block may offer its own Jacobian in place of that (``pieces.py``).
+
+The eigenvalues λ of A are the loop's poles: it is stable if all |λ| < 1, and with s = ln λ / T a pole has the frequency
+|s|/2π and the damping ratio −Re s/|s|.  States that are memory, and their poles at λ = 1, are left out (``memory.py``).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import FAULT
 from .memory import find_memory
+from .pieces import taken_apart
 from .slopes import SHRUNK, SIZES, Slope, first_size, slope
 
 MARGINAL = 1e-9
@@ -124,8 +126,15 @@ class Linearisation:
 def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
     """Derivative of entries ``rows`` of the loop's vector after ``period`` ticks by its entries ``columns`` before.
 
-    The loop is left as it was.  Raises an error that names the states where there is none.
+    The loop is left as it was.  Large blocks that offer their own Jacobian are asked for it (``pieces.py``), the rest
+    is perturbed.  Raises an error that names the states where there is no derivative.
     """
+    pieces = taken_apart(loop, columns, rows, perturbed) if period == 1 else None
+    return perturbed(loop, columns, rows, period) if pieces is None else pieces.together()
+
+
+def perturbed(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
+    """The same derivative, every column by perturbing the loop itself."""
     found = slopes(loop, columns, rows, period)
     for index, one in zip(columns, found, strict=True):
         if np.any(one.without):

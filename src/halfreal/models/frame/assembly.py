@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...contracts.quantities import ActsAs
 from ...errors import HalfrealError
 from ...values import found_in
 from .elements.element import Site
-from .loaded import Loaded, rest_size
+from .loaded import Loaded
 from .model import Model, at_rest, model_of
 from .names import unknown
 from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
@@ -32,7 +32,6 @@ class Assembled:
 
     model: Model
     damping: sparse.csr_matrix
-    tangent: sparse.csr_matrix
     ground: np.ndarray
     """−M ι of a ground acceleration, (n,)."""
     interface: np.ndarray
@@ -81,7 +80,7 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     # what the specimen holds up counts as held here
     springs = sparse.csr_matrix(interface.T * _typical(model.initial) @ interface)
     check_stands(model, model.initial + springs, "")
-    model, tangent = _under_gravity(given, model, interface, springs)
+    model = _under_gravity(given, model, springs)
     rayleigh = given["rayleigh"]
     damping = model.damping
     if rayleigh is not None:
@@ -91,7 +90,6 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     return Assembled(
         model=model,
         damping=damping.tocsr(),
-        tangent=tangent,
         ground=shaken(model, given["ground"], masses),
         interface=interface,
         force=np.zeros(model.dofs) if force is None else _row(force.node, force.direction, model.numbering, "force"),
@@ -111,7 +109,6 @@ def load(assembled: Assembled, excitation: ActsAs) -> Loaded:
         on_inputs[0] = assembled.ground
     on_inputs[2:] = -assembled.interface
     nothing = np.zeros_like(assembled.interface)
-    forces, _, _ = model.forces(np.zeros(model.dofs))
     return Loaded(
         model=model,
         damping=assembled.damping,
@@ -120,9 +117,6 @@ def load(assembled: Assembled, excitation: ActsAs) -> Loaded:
         velocity_outputs=np.vstack([nothing, assembled.outputs["velocity"]]),
         acceleration_outputs=np.vstack([nothing, assembled.outputs["acceleration"]]),
         probes=assembled.probes,
-        tangent=assembled.tangent,
-        rest_forces=forces,
-        rest_size=rest_size(model),
     )
 
 
@@ -201,10 +195,8 @@ def _typical(stiffness: sparse.csr_matrix) -> float:
     return float(np.median(diagonal[diagonal > 0.0])) if np.any(diagonal > 0.0) else 1.0
 
 
-def _under_gravity(
-    given: Mapping[str, Any], model: Model, interface: np.ndarray, springs: sparse.csr_matrix
-) -> tuple[Model, sparse.csr_matrix]:
-    """The model at rest under the gravity loads, and its tangent there."""
+def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_matrix) -> Model:
+    """The model at rest under the gravity loads."""
     total = np.zeros(model.dofs)
     for one in given["loads"]:
         turning = one.direction.startswith("r")
@@ -215,15 +207,10 @@ def _under_gravity(
                 "nothing else"
             )
         total += value * _row(one.node, one.direction, model.numbering, "loads")
+    model = at_rest(model, settle(model, total) if np.any(total) else total)
     if np.any(total):
-        q, states = settle(model, total, np.zeros(model.dofs, dtype=bool))
-        model = at_rest(model, q, states)
-    _, tangents, states = model.forces(np.zeros(model.dofs))
-    tangent = model.tangent(tangents)
-    model = replace(model, states={**model.states, **{key: states[key] for key in ("tangents", "strain", "stress")}})
-    if np.any(total):
-        check_stands(model, tangent + springs, " under its gravity loads")
-    return model, tangent
+        check_stands(model, model.stiffness + springs, " under its gravity loads")
+    return model
 
 
 def _responses(

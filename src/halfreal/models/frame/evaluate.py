@@ -17,7 +17,13 @@ AT_L    its first law instance
 
     d = d_rest + A q_e,    f = f(d, d˙, states),    forces += Aᵀ f,    K += Aᵀ (∂f/∂d) A
 
-A holds the element's direction, rigid offsets and all constraints, so that an element knows of none of them.
+A holds the element's direction, rigid offsets and all constraints, so that an element knows of none of them.  Schemes
+have the elements' stiffness at rest in their constant matrices; to them go only the forces *beyond* it,
+
+    f − f_rest − k_rest (d − d_rest)
+
+which are nothing as long as nothing yields.  They are memory like the laws' states: a loop that is linearised at rest
+has every element at its stiffness there.
 """
 
 from __future__ import annotations
@@ -36,27 +42,28 @@ SCRATCH = 16
 
 
 def _evaluate(  # type: ignore[no-untyped-def]
-    table, dofs, kinematics, rest, numbers, material, materials, memory, flowing, trial, strain, stress,
-    inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
+    table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
+    strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
 ):  # fmt: skip
-    """forces += Σ Aᵀf with all elements on trial at q, v; 0, or 1 + the number of an element that has no solution.
+    """forces += Σ Aᵀf beyond the stiffness at rest, with all elements on trial at q, v; 0, or 1 + the number of an
+    element that has no solution.
 
     ``elapsed`` is the time since what is committed, 0 in statics; ``factor`` the slope of v over q in the step.
     """
     laws = (material, materials, memory, flowing, trial, strain, stress)
-    d, rate, f, left, slope = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    d, rate, f, left, slope, moved = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     failed = 0
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_d = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_D])
         at_n, at_i, at_k, first = int(table[e, AT_N]), int(table[e, AT_I]), int(table[e, AT_K]), int(table[e, AT_L])
         for i in range(count):
-            moved, moving = rest[at_d + i], 0.0
+            far, fast = 0.0, 0.0
             for k in range(many):
                 dof = int(dofs[at_dof + k])
-                moved += kinematics[at_a + i * many + k] * q[dof]
-                moving += kinematics[at_a + i * many + k] * v[dof]
-            d[i], rate[i] = moved, moving
+                far += kinematics[at_a + i * many + k] * q[dof]
+                fast += kinematics[at_a + i * many + k] * v[dof]
+            moved[i], d[i], rate[i] = far, rest[at_d + i] + far, fast
         kind, status = table[e, TYPE], 0
         if kind == BEAM:
             status = beam(
@@ -66,6 +73,10 @@ def _evaluate(  # type: ignore[no-untyped-def]
             status = spring(numbers, at_n, laws, first, elapsed, factor, count, d, rate, f, tangents, at_k)
         if status != 0:
             failed = 1 + e
+        for i in range(count):
+            f[i] -= rest_f[at_d + i]
+            for j in range(count):
+                f[i] -= initial[at_k + i * count + j] * moved[j]
         for k in range(many):
             total = 0.0
             for i in range(count):
@@ -76,12 +87,12 @@ def _evaluate(  # type: ignore[no-untyped-def]
 
 def _calling(inside: Any) -> Callable[..., int]:
     def evaluate(  # type: ignore[no-untyped-def]
-        table, dofs, kinematics, rest, numbers, material, materials, memory, flowing, trial, strain, stress,
-        inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
+        table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
+        strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
     ):  # fmt: skip
         return inside(
-            table, dofs, kinematics, rest, numbers, material, materials, memory, flowing, trial, strain, stress,
-            inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
+            table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
+            strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
         )  # fmt: skip
 
     return evaluate
@@ -93,11 +104,16 @@ evaluate = shared(_calling(_inside), _inside)
 
 
 @kernel
-def add_tangents(table, dofs, kinematics, tangents, factor, band):  # type: ignore[no-untyped-def]
-    """band += factor Σ Aᵀ (∂f/∂d) A, banded (``halfreal.kernels.band``)."""
+def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # type: ignore[no-untyped-def]
+    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``)."""
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
+        same = True
+        for i in range(at_k, at_k + count * count):
+            same = same and tangents[i] == initial[i]
+        if same:
+            continue
         for k in range(many):
             column = int(dofs[at_dof + k])
             for m in range(many):
@@ -109,7 +125,8 @@ def add_tangents(table, dofs, kinematics, tangents, factor, band):  # type: igno
                     left = kinematics[at_a + i * many + m]
                     if left != 0.0:
                         for j in range(count):
-                            total += left * tangents[at_k + i * count + j] * kinematics[at_a + j * many + k]
+                            softer = tangents[at_k + i * count + j] - initial[at_k + i * count + j]
+                            total += left * softer * kinematics[at_a + j * many + k]
                 band[column, row - column] += factor * total
 
 

@@ -4,9 +4,9 @@ The method is that of ``halfreal.models.schemes.kr_alpha``, with banded factors 
 Ĝ = M + J, J = γΔt C + βΔt² K_0, G = (1 − α_m) M + (1 − α_f) J, H = α_m M + α_f J (Ĝ = G + H) and x = Ĝ⁻¹M a,
 
     v_{n+1} = v_n + Δt x_n,    q_{n+1} = q_n + Δt v_n + Δt² (½ + γ) x_n
-    G a_{n+1} = Ĝ M⁻¹ (F_{n+1−α_f} − C v_{n+1−α_f} − K q_{n+1−α_f} − f_{n+1−α_f}) − H a_n
+    G a_{n+1} = Ĝ M⁻¹ (F_{n+1−α_f} − C v_{n+1−α_f} − K q_{n+1−α_f} − g_{n+1−α_f}) − H a_n
 
-and the velocity that is given out is v + γΔt x.
+with K the stiffness at rest and g what the elements resist with beyond it; the velocity that is given out is v + γΔt x.
 """
 
 from __future__ import annotations
@@ -47,20 +47,21 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.next_q[i] = s.q[i] + p.dt * s.v[i] + p.dt * p.dt * (0.5 + p.gamma) * s.x[i]
             s.next_v[i] = s.v[i] + p.dt * s.x[i]
             s.work[i] = late * s.next_v[i] + p.alpha_f * s.v[i]
-            s.load[i] -= p.alpha_f * s.forces[i]
+            s.load[i] -= p.alpha_f * s.beyond[i]
         band_multiply_add(p.damping, -1.0, s.work, s.load)
         for i in range(n):
             s.work[i] = late * s.next_q[i] + p.alpha_f * s.q[i]
-            s.forces[i] = -p.rest_forces[i]
         band_multiply_add(p.stiffness, -1.0, s.work, s.load)
+        set_to(0.0, s.beyond)
         failed = evaluate(
-            p.table, p.dofs, p.kinematics, p.rest, p.numbers, p.material, p.materials, s.memory, s.flowing, s.trial,
-            s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch, s.next_q, s.next_v, p.dt, 0.0, s.forces,
+            p.table, p.dofs, p.kinematics, p.rest, p.rest_f, p.initial, p.numbers, p.material, p.materials,
+            s.memory, s.flowing, s.trial, s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch,
+            s.next_q, s.next_v, p.dt, 0.0, s.beyond,
         )  # fmt: skip
         if failed != 0:
             status = NO_SOLUTION
         for i in range(n):
-            s.load[i] -= late * s.forces[i]
+            s.load[i] -= late * s.beyond[i]
         band_solve(p.mass_factors, s.load)
         set_to(0.0, s.work)
         band_multiply_add(p.whole, 1.0, s.load, s.work)
@@ -96,7 +97,7 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and 'kr-alpha' asks for some everywhere; "
             "give the node inertia, element_mass = 'consistent' with a mass per length, or take the scheme 'newmark'"
         )
-    implicit = by.gamma * dt * loaded.damping + by.beta * dt**2 * loaded.tangent
+    implicit = by.gamma * dt * loaded.damping + by.beta * dt**2 * model.stiffness
     whole = model.mass + implicit
     width = model.width
     parameters, states = loaded.fields()
@@ -130,12 +131,12 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "a": np.zeros(n),
             "u": np.zeros(len(loaded.on_inputs)),
             "started": np.zeros(1),
-            "forces": np.zeros(n),
+            "beyond": np.zeros(n),
             "outputs": np.zeros(len(loaded.displacement_outputs)),
             **states,
             **work,
         },
-        frozen=("started", "outputs", *(key for key in states if key != "flowing"), *work),
+        frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
             NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
             "hinge that softens faster than its beam is stiff",

@@ -131,7 +131,7 @@ class Frame(Integrated):
         return System(
             mass=found.model.mass.toarray(),
             damping=found.damping.toarray(),
-            stiffness=found.tangent.toarray(),
+            stiffness=found.model.stiffness.toarray(),
             inputs=found.on_inputs.T.copy(),
             displacement_outputs=found.displacement_outputs,
             velocity_outputs=found.velocity_outputs,
@@ -173,7 +173,7 @@ class Frame(Integrated):
             parameters=with_sizes(method.parameters, method.state, len(inputs), len(outputs)),
             state=method.state,
             frozen=method.frozen,
-            memory=("memory", "inner"),
+            memory=("memory", "inner", "beyond"),
             faults=method.faults,
             references=(*method.references, *dict.fromkeys(self._references())),
         )

@@ -2,11 +2,12 @@
 
 The method is that of ``halfreal.models.schemes.generalized_alpha``, with the displacement q_{n+1} as its unknown:
 
-    R = F_{n+1−α_f} − M a_{n+1−α_m} − C v_{n+1−α_f} − K q_{n+1−α_f} − f_{n+1−α_f} = 0
+    R = F_{n+1−α_f} − M a_{n+1−α_m} − C v_{n+1−α_f} − K q_{n+1−α_f} − g_{n+1−α_f} = 0
     a_{n+1} = c_a (q_{n+1} − q_n) − d_a v_n − e_a a_n,        c_a = 1/(βΔt²),  d_a = 1/(βΔt),  e_a = 1/(2β) − 1
     v_{n+1} = c_v (q_{n+1} − q_n) − d_v v_n − e_v a_n,        c_v = γ/(βΔt),   d_v = γ/β − 1,  e_v = Δt (γ/(2β) − 1)
-    E dq = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ k_t A)
+    E dq = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ (k_t − k_rest) A)
 
+K is the stiffness of the frame at rest, g what the elements resist with beyond it.
 The iteration starts from q_n with the tangents k_t committed there, and ends when √(Σ R²/D), D the diagonal of E at the
 start of the test, is below ``tolerance`` times √(Σ D (q² + Δq²)): when the displacements are right to this part.  One
 correction is always made, so that a linear frame is solved exactly.  What is left, and how many corrections there were,
@@ -36,6 +37,8 @@ from .loaded import Loaded
 
 NOT_CONVERGED = 1
 NO_SOLUTION = 2
+ROUNDING = 1e-13
+"""Part of the displacements below which nothing is left to tell."""
 REUSE = 1e-2
 """Change of a tangent, as a part of it, up to which old factors serve."""
 FLOOR = 1e-13
@@ -54,19 +57,19 @@ def _factor(p, s):  # type: ignore[no-untyped-def]
         s.factored[0] = 1.0
         for i in range(s.factors.shape[0]):
             copy_to(p.linear[i], s.factors[i])
-        add_tangents(p.table, p.dofs, p.kinematics, s.tangents, 1.0 - p.alpha_f, s.factors)
+        add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, 1.0 - p.alpha_f, s.factors)
         copy_to(s.tangents, s.used)
         band_factor(s.factors)
 
 
 @kernel
 def _elements(p, s):  # type: ignore[no-untyped-def]
-    """Forces of the elements on trial at the new displacements, counted from those at rest."""
-    for i in range(s.q.shape[0]):
-        s.forces[i] = -p.rest_forces[i]
+    """Forces of the elements on trial at the new displacements, beyond their stiffness at rest."""
+    set_to(0.0, s.beyond)
     return evaluate(
-        p.table, p.dofs, p.kinematics, p.rest, p.numbers, p.material, p.materials, s.memory, s.flowing, s.trial,
-        s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch, s.next_q, s.next_v, p.dt, p.factor, s.forces,
+        p.table, p.dofs, p.kinematics, p.rest, p.rest_f, p.initial, p.numbers, p.material, p.materials,
+        s.memory, s.flowing, s.trial, s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch,
+            s.next_q, s.next_v, p.dt, p.factor, s.beyond,
     )  # fmt: skip
 
 
@@ -89,7 +92,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             after = -p.a_by_v[i] * s.v[i] - p.a_by_a[i] * s.a[i]
             s.next_a[i] = (1.0 - p.alpha_m) * after + p.alpha_m * s.a[i]
             s.work[i] = late * s.next_v[i] + p.alpha_f * s.v[i]
-            s.known[i] -= p.alpha_f * s.forces[i]
+            s.known[i] -= p.alpha_f * s.beyond[i]
         band_multiply_add(p.mass, -1.0, s.next_a, s.known)
         band_multiply_add(p.damping, -1.0, s.work, s.known)
         band_multiply_add(p.stiffness, -1.0, s.q, s.known)
@@ -101,7 +104,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             count = iteration + 1
             _factor(p, s)
             for i in range(n):
-                s.change[i] = s.known[i] - late * s.forces[i]
+                s.change[i] = s.known[i] - late * s.beyond[i]
             band_solve(s.factors, s.change)
             for i in range(n):
                 s.next_q[i] += s.change[i]
@@ -110,7 +113,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             failed = _elements(p, s)
             left, size = 0.0, 0.0
             for i in range(n):
-                force = s.known[i] - late * s.forces[i]
+                force = s.known[i] - late * s.beyond[i]
                 moved = s.next_q[i] - s.q[i]
                 left += force * force / p.diagonal[i]
                 size += p.diagonal[i] * (s.next_q[i] * s.next_q[i] + moved * moved)
@@ -118,6 +121,8 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if left <= p.tolerance * size + p.floor:
                 status = 0
             left = left / size if size > 0.0 else 0.0
+            if left < ROUNDING:
+                left = 0.0
             if status == 0:
                 break
         if failed != 0:
@@ -161,9 +166,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     late = 1.0 - by.alpha_f
     linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
     linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
-    tangent = linear + late * (loaded.tangent - model.stiffness)
-    width = model.width
-    diagonal = tangent.diagonal()
+    width, diagonal = model.width, linear.diagonal()
     parameters, states = loaded.fields()
     work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change", "work")}
     work |= {
@@ -204,12 +207,12 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "a": np.zeros(n),
             "u": np.zeros(len(loaded.on_inputs)),
             "started": np.zeros(1),
-            "forces": np.zeros(n),
+            "beyond": np.zeros(n),
             "outputs": np.zeros(rows),
             **states,
             **work,
         },
-        frozen=("started", "outputs", *(key for key in states if key != "flowing"), *work),
+        frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
             NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
             f"{by.iterations} iterations; shorten the step, allow more iterations, or look for an element that softens "

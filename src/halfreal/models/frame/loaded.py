@@ -30,12 +30,6 @@ class Loaded:
     acceleration_outputs: np.ndarray
     probes: np.ndarray
     """(count, 2): which, and of which instance."""
-    tangent: sparse.csr_matrix
-    """Stiffness at rest."""
-    rest_forces: np.ndarray
-    """Of the elements that are not linear, at rest, (n,)."""
-    rest_size: np.ndarray
-    """Size of what adds up to these, (n,)."""
 
     @property
     def rates(self) -> bool:
@@ -58,11 +52,20 @@ class Loaded:
                 row[heavy] = solve(forces[heavy])
         return found
 
+    @property
+    def rest_size(self) -> np.ndarray:
+        """Σ |Aᵀ| |f| of the elements at rest: what may cancel in the forces on each degree of freedom, (n,)."""
+        total, at = np.zeros(self.model.dofs), 0
+        for piece in self.model.pieces:
+            f = np.abs(self.model.arrays["rest_f"][at : at + len(piece.kinematics)])
+            total += abs(along(piece, self.model.numbering)).T @ f
+            at += len(f)
+        return total
+
     def fields(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Parameters and state of a block that every scheme needs."""
         parameters: dict[str, Value] = {
             **self.model.arrays,
-            "rest_forces": self.rest_forces,
             "on_inputs": self.on_inputs,
             "displacement_outputs": stored(self.displacement_outputs),
             "velocity_outputs": stored(self.velocity_outputs),
@@ -70,15 +73,3 @@ class Loaded:
             "probes": self.probes,
         }
         return parameters, dict(self.model.states)
-
-
-def rest_size(model: Model) -> np.ndarray:
-    """Σ |Aᵀ| |f| of the elements at rest, (n,)."""
-    total, at = np.zeros(model.dofs), 0
-    for piece in model.pieces:
-        c = len(piece.kinematics)
-        a = along(piece, model.numbering)
-        d = np.abs(model.arrays["rest"][at : at + c])
-        total += abs(a).T @ (np.abs(piece.stiffness) @ d)
-        at += c
-    return total

@@ -1,9 +1,10 @@
 """A frame as matrices and tables: what schemes and statics compute with.
 
-    M q¨ + C q˙ + K q + Σ Aᵀ f_e(A q, A q˙, states) − f_rest = F
+    M q¨ + C q˙ + K q + Σ Aᵀ f_e(A q, A q˙, states) = F
 
-q are the free degrees of freedom, counted from the state under gravity loads and ordered for a small bandwidth; K the
-linear pieces, f_e the others (``evaluate.py``), f_rest what these resist with at rest.
+q are the free degrees of freedom, ordered for a small bandwidth; K the linear pieces, f_e the others (``evaluate.py``).
+Once the model is ``at_rest`` under gravity loads, q counts from there, K has the tangents of all pieces there, and f_e
+is what they resist with beyond that.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from ...kernels.block import Value
 from ..materials.law import Law, rows
-from .evaluate import COLUMNS, SCRATCH, evaluate
+from .evaluate import AT_A, AT_D, AT_DOF, COLUMNS, COUNT, DOFS, SCRATCH, evaluate
 from .numbering import Numbering
 from .piece import Piece
 
@@ -33,9 +33,9 @@ class Model:
     damping: sparse.csr_matrix
     """Of dashpots."""
     stiffness: sparse.csr_matrix
-    """K, of linear pieces."""
+    """K: of linear pieces; at rest the tangent of all."""
     initial: sparse.csr_matrix
-    """K with every other piece at its stiffness without load."""
+    """Stiffness of all pieces without load."""
     pieces: tuple[Piece, ...]
     """Those that are not linear."""
     laws: tuple[Law, ...]
@@ -68,13 +68,15 @@ class Model:
     def forces(
         self, q: np.ndarray, v: np.ndarray | None = None, elapsed: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Σ Aᵀf of the pieces that are not linear, their tangents, and their states on trial, in Python."""
+        """Σ Aᵀf of the pieces that are not linear, beyond their stiffness at rest once that is known, their tangents,
+        and their states on trial; called from Python."""
         states = {key: value.copy() for key, value in self.states.items()}
-        forces = np.zeros(self.dofs)
-        speed = np.zeros(self.dofs) if v is None else v
+        forces = np.zeros(len(q))
+        speed = np.zeros(len(q)) if v is None else v
         a = self.arrays
         evaluate(
-            a["table"], a["dofs"], a["kinematics"], a["rest"], a["numbers"], a["material"], a["materials"],
+            a["table"], a["dofs"], a["kinematics"], a["rest"], a["rest_f"], a["initial"],
+            a["numbers"], a["material"], a["materials"],
             states["memory"], states["flowing"], states["trial"], states["strain"], states["stress"],
             states["inner"], states["inner_trial"], states["tangents"], states["scratch"],
             q, speed, elapsed, 0.0, forces,
@@ -135,10 +137,33 @@ def model_of(
     )
 
 
-def at_rest(model: Model, q: np.ndarray, states: dict[str, np.ndarray]) -> Model:
-    """The model counted from a displacement q that it has come to, its elements in these states."""
-    shift = np.concatenate([along(piece, model.numbering) @ q for piece in model.pieces]) if model.pieces else 0.0
-    return replace(model, arrays={**model.arrays, "rest": model.arrays["rest"] + shift}, states=states)
+def at_rest(model: Model, q: np.ndarray) -> Model:
+    """The model brought to a displacement q, and counted from there."""
+    shift = [along(piece, model.numbering) @ q for piece in model.pieces]
+    moved = replace(model, arrays={**model.arrays, "rest": np.concatenate([np.zeros(0), *shift])})
+    _, tangents, states = moved.forces(np.zeros(model.dofs))
+    kept = len(states["memory"])
+    committed = {"memory": states["trial"][:kept].copy(), "flowing": states["trial"][kept:].copy()}
+    states = {**states, **committed, "inner": states["inner_trial"].copy()}
+    return replace(
+        moved,
+        stiffness=model.tangent(tangents),
+        arrays={**moved.arrays, "initial": tangents.copy(), "rest_f": _own_forces(moved)},
+        states=states,
+    )
+
+
+def _own_forces(model: Model) -> np.ndarray:
+    """f of every piece at rest, one after another: each alone, with unit vectors as its A."""
+    table = model.arrays["table"].copy()
+    sizes = table[:, COUNT].astype(int)
+    table[:, DOFS] = table[:, COUNT]
+    table[:, AT_DOF] = table[:, AT_D]
+    table[:, AT_A] = np.concatenate([[0], np.cumsum(sizes**2)])[:-1]
+    units = np.concatenate([np.zeros(0), *(np.ravel(np.eye(size)) for size in sizes)])
+    n = int(sizes.sum())
+    alone = replace(model, arrays={**model.arrays, "table": table, "dofs": np.arange(float(n)), "kinematics": units})
+    return alone.forces(np.zeros(n))[0]
 
 
 def _full_mass(numbering: Numbering, masses: Sequence[tuple[Sequence[int], np.ndarray]]) -> sparse.csr_matrix:
@@ -204,6 +229,8 @@ def _tables(
         "dofs": np.array(dofs, dtype=float),
         "kinematics": np.concatenate(kinematics) if kinematics else np.zeros(0),
         "rest": np.zeros(at_d),
+        "rest_f": np.zeros(at_d),
+        "initial": np.zeros(at_k),
         "numbers": np.array(numbers, dtype=float),
         "material": np.array(material, dtype=float),
         "materials": np.column_stack([codes, parameters]),
@@ -217,11 +244,6 @@ def _tables(
         "inner": np.zeros(at_i),
         "inner_trial": np.zeros(at_i),
         "tangents": np.concatenate([np.ravel(piece.stiffness) for piece in pieces]) if pieces else np.zeros(0),
-        "scratch": np.zeros((5, SCRATCH)),
+        "scratch": np.zeros((6, SCRATCH)),
     }
     return arrays, states, laws, {(name, k): i for i, (name, k, _) in enumerate(owned)}
-
-
-def block_fields(model: Model) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Parameters and state of a block that evaluates the model's elements."""
-    return dict(model.arrays), dict(model.states)

@@ -64,25 +64,17 @@ def check_stands(model: Model, stiffness: sparse.csr_matrix, when: str) -> None:
     )
 
 
-def settle(model: Model, load: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Displacements and states of the elements under a load, with the degrees of freedom ``held`` (bool) in place."""
-    q, free = np.zeros(model.dofs), np.flatnonzero(~held)
-    size = float(np.abs(load).max(initial=0.0))
-    states = model.states
+def settle(model: Model, load: np.ndarray) -> np.ndarray:
+    """Displacements under a load of a model that has not been loaded."""
+    q, size = np.zeros(model.dofs), float(np.abs(load).max(initial=0.0))
     for _ in range(ITERATIONS):
-        forces, tangents, states = model.forces(q)
+        forces, tangents, _ = model.forces(q)
         left = load - model.stiffness @ q - forces
-        if np.abs(left[free]).max(initial=0.0) <= TOLERANCE * size:
-            return q, {
-                **states,
-                "memory": states["trial"][: len(states["memory"])].copy(),
-                "flowing": states["trial"][len(states["memory"]) :].copy(),
-                "inner": states["inner_trial"].copy(),
-            }
-        tangent = model.tangent(tangents)[free][:, free]
-        q[free] += scipy.sparse.linalg.spsolve(tangent.tocsc(), left[free])
-    worst = int(free[np.argmax(np.abs(left[free]))])
+        if np.abs(left).max(initial=0.0) <= TOLERANCE * size:
+            return q
+        q += scipy.sparse.linalg.spsolve(model.tangent(tangents).tocsc(), left)
+    worst = int(np.argmax(np.abs(left)))
     raise StaticsError(
-        f"the frame finds no equilibrium under its gravity loads: {np.abs(left[free]).max():.3g} N or N m are left at "
+        f"the frame finds no equilibrium under its gravity loads: {np.abs(left).max():.3g} N or N m are left at "
         f"{model.numbering.named(worst)} after {ITERATIONS} iterations; lower the loads, or strengthen it there"
     )

@@ -13,28 +13,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...contracts.system import Method, System
-from .generalized_alpha import generalized_alpha, newmark_limit
-from .scheme import Scheme
+from ...contracts.system import System
+from .generalized_alpha import Family, Parameters, newmark_limit
 
 
-class CentralDifference(Scheme):
+class CentralDifference(Family):
     """The central difference method; its step is limited."""
 
     kind: Literal["central difference"] = "central difference"
+    references = ("newmark1959",)
 
-    def method(self, system: System, dt: float) -> Method:
-        return generalized_alpha(
-            system,
-            dt,
-            alpha_m=0.0,
-            alpha_f=0.0,
-            beta=0.0,
-            gamma=0.5,
-            iterations=1,
-            tolerance=0.0,
-            references=("newmark1959",),
-        )
+    def parameters(self) -> Parameters:
+        return Parameters(0.0, 0.0, 0.0, 0.5)
 
     def critical_step(self, system: System) -> float | None:
         return newmark_limit(system, 0.0, 0.5)

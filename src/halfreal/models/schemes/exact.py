@@ -30,6 +30,7 @@ from ...contracts.massless import first_order_start
 from ...contracts.quantities import Hold
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
+from .recursion import Recursion, Stack, rows
 from .scheme import Scheme
 
 
@@ -50,16 +51,16 @@ def exact_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 def discretise(a: np.ndarray, b: np.ndarray, dt: float, hold: Hold) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Φ, Γ₀, Γ₁ of x˙ = A x + B u over a step."""
+    """Φ, Γ₀, Γ₁ of x˙ = A x + B u over a step, of one model or of a stack of them."""
     import scipy.linalg
 
-    n, nu = b.shape
-    augmented = np.zeros((n + 2 * nu, n + 2 * nu))
-    augmented[:n, :n] = a * dt
-    augmented[:n, n : n + nu] = b * dt
-    augmented[n : n + nu, n + nu :] = np.eye(nu)
-    exponential = scipy.linalg.expm(augmented)
-    transition, held, risen = exponential[:n, :n], exponential[:n, n : n + nu], exponential[:n, n + nu :]
+    n, nu = b.shape[-2:]
+    augmented = np.zeros((*b.shape[:-2], n + 2 * nu, n + 2 * nu))
+    augmented[..., :n, :n] = a * dt
+    augmented[..., :n, n : n + nu] = b * dt
+    augmented[..., n : n + nu, n + nu :] = np.eye(nu)
+    exponential = scipy.linalg.expm(augmented)[..., :n, :]
+    transition, held, risen = exponential[..., :n], exponential[..., n : n + nu], exponential[..., n + nu :]
     if hold == "zero":
         return transition, held, np.zeros_like(held)
     return transition, held - risen, risen
@@ -71,6 +72,8 @@ def exact_method(
     """The method of a state-space model A, B, C, D that starts at x = ``initial``."""
     a, b, c, d = model
     transition, earlier, later = discretise(a, b, dt, hold)
+    start, at_start = np.array(initial, dtype=float), np.zeros(b.shape)
+    found = Recursion(transition[None], earlier[None], later[None], c[None], d, start[None], at_start[None])
     return Method(
         step=exact_step,
         parameters={
@@ -81,13 +84,14 @@ def exact_method(
             "direct": stored(d),
         },
         state={
-            "x": np.array(initial, dtype=float),
+            "x": start,
             "u": np.zeros(b.shape[1]),
             "started": 0.0,
             "before": np.zeros(len(a)),
         },
         frozen=("started", "before"),
         references=("vanloan1978",),
+        jacobian=found.jacobian,
     )
 
 
@@ -110,3 +114,22 @@ class Exact(Scheme):
                 "element(s); take another scheme, such as 'newmark' or 'kr-alpha'"
             )
         return exact_method(system.first_order(), first_order_start(system), dt, self.hold)
+
+    def recursion(self, stack: Stack, dt: float) -> Recursion:
+        """x = (q, v)."""
+        now = np.broadcast_to(np.eye(stack.dofs), stack.mass.shape)
+        by_q, by_v = -stack.over_mass(stack.stiffness), -stack.over_mass(stack.damping)
+        pushed, none = stack.over_mass(stack.inputs), np.zeros_like(stack.inputs)
+        on_a = stack.acceleration_outputs
+        transition, earlier, later = discretise(
+            rows((0.0 * now, now), (by_q, by_v)), rows((none,), (pushed,)), dt, self.hold
+        )
+        return Recursion(
+            transition,
+            earlier,
+            later,
+            outputs=rows((stack.displacement_outputs + on_a @ by_q, stack.velocity_outputs + on_a @ by_v)),
+            direct=stack.direct + (on_a @ pushed).sum(0),
+            start=np.concatenate([stack.displacement, stack.velocity], axis=-1),
+            at_start=np.zeros_like(later),
+        )

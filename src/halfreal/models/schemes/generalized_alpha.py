@@ -45,7 +45,7 @@ F = U u       force of the inputs, linear between their samples
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -66,6 +66,7 @@ from ...kernels.linear import (
 )
 from ...kernels.restoring import commit, restoring_force
 from ...settings import Number
+from .recursion import Recursion, Stack, rows
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 NOT_CONVERGED = 1
@@ -150,19 +151,25 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return status
 
 
+class Parameters(NamedTuple):
+    """What the schemes of this family choose."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+
+
 def generalized_alpha(
     system: System,
     dt: float,
-    *,
-    alpha_m: float,
-    alpha_f: float,
-    beta: float,
-    gamma: float,
+    parameters: Parameters,
     iterations: int,
     tolerance: float,
     references: tuple[str, ...],
 ) -> Method:
-    """The method for given parameters; the schemes of this family choose them."""
+    """The method for given parameters."""
+    alpha_m, alpha_f, beta, gamma = parameters
     found = staged(system)
     system = found.system
     m, c, k = system.mass, system.damping, system.stiffness
@@ -198,7 +205,7 @@ def generalized_alpha(
     inverse = np.linalg.inv(effective)
     action = inverse @ system.elements.direction.T
     state, at_start, velocity_at_start = _start(found)
-    parameters = {
+    fields = {
         "dt": dt,
         "alpha_f": alpha_f,
         "displacement_before": q_before,
@@ -231,7 +238,7 @@ def generalized_alpha(
     }
     return Method(
         step=generalized_alpha_step,
-        parameters=parameters,
+        parameters=fields,
         state={**state, **work},
         frozen=("started", "permanent", *work),
         faults={
@@ -239,6 +246,32 @@ def generalized_alpha(
             f"{iterations} iterations; shorten the step, allow more iterations, or check the element's stiffness"
         },
         references=references,
+        jacobian=None if found.bare or e else lambda *_: recursion(Stack.of(system), dt, parameters).jacobian(),
+    )
+
+
+def recursion(stack: Stack, dt: float, parameters: Parameters) -> Recursion:
+    """The same step of a linear system, x = (q, v, a)."""
+    alpha_m, alpha_f, beta, gamma = parameters
+    m, c, k, late = stack.mass, stack.damping, stack.stiffness, 1.0 - alpha_f
+    inverse = np.linalg.inv((1.0 - alpha_m) * m + late * (gamma * dt * c + beta * dt**2 * k))
+    before = alpha_m * m + late * ((1.0 - gamma) * dt * c + (0.5 - beta) * dt**2 * k)
+    now = np.broadcast_to(np.eye(stack.dofs), m.shape)
+    # the new acceleration by q, v, a and by the inputs; then what it adds to displacements and velocities
+    new = rows((-inverse @ k, -inverse @ (c + late * dt * k), -inverse @ before))
+    forced = inverse @ stack.inputs
+    kept = rows((now, dt * now, (0.5 - beta) * dt**2 * now), (0.0 * now, now, (1.0 - gamma) * dt * now))
+    enters = rows((beta * dt**2 * now,), (gamma * dt * now,), (now,))
+    at_start = np.zeros((len(m), 3 * stack.dofs, stack.inputs.shape[-1]))
+    at_start[:, 2 * stack.dofs :] = stack.over_mass(stack.inputs)
+    return Recursion(
+        transition=rows((kept,), (0.0 * new,)) + enters @ new,
+        earlier=alpha_f * enters @ forced,
+        later=late * enters @ forced,
+        outputs=rows((stack.displacement_outputs, stack.velocity_outputs, stack.acceleration_outputs)),
+        direct=stack.direct,
+        start=np.concatenate([stack.displacement, stack.velocity, stack.acceleration()], axis=-1),
+        at_start=at_start,
     )
 
 
@@ -285,35 +318,38 @@ def newmark_limit(system: System, beta: float, gamma: float) -> float | None:
     return float(1.0 / (highest * np.sqrt(0.5 * gamma - beta)))
 
 
-class ImplicitScheme(Scheme):
+class Family(Scheme):
+    """A scheme that is a choice of α_m, α_f, β and γ."""
+
+    references: ClassVar[tuple[str, ...]]
+
+    def parameters(self) -> Parameters:
+        raise NotImplementedError
+
+    def iteration(self) -> tuple[int, float]:
+        """Most iterations in a step, and their tolerance."""
+        return 1, 0.0
+
+    def method(self, system: System, dt: float) -> Method:
+        return generalized_alpha(system, dt, self.parameters(), *self.iteration(), self.references)
+
+    def recursion(self, stack: Stack, dt: float) -> Recursion | None:
+        return recursion(stack, dt, self.parameters())
+
+
+class ImplicitScheme(Family):
     """Settings of the iteration, used only where there are nonlinear elements."""
 
     iterations: Annotated[int, Field(ge=1, le=1000)] = 20
     tolerance: Annotated[float, Number("1", above=0, most=1e-3)] = 1e-10
     """Largest change of a deformation in the last iteration, relative to the displacements."""
 
-    def coefficients(self) -> Coefficients:
-        raise NotImplementedError
+    def iteration(self) -> tuple[int, float]:
+        return self.iterations, self.tolerance
 
-    def method(self, system: System, dt: float) -> Method:
-        by = self.coefficients()
-        return generalized_alpha(
-            system,
-            dt,
-            alpha_m=by.alpha_m,
-            alpha_f=by.alpha_f,
-            beta=by.beta,
-            gamma=by.gamma,
-            iterations=by.iterations,
-            tolerance=by.tolerance,
-            references=by.references,
-        )
-
-    def implicit(
-        self, alpha_m: float, alpha_f: float, beta: float, gamma: float, references: tuple[str, ...]
-    ) -> Coefficients:
-        """Coefficients with the settings of the iteration."""
-        return Coefficients("implicit", alpha_m, alpha_f, beta, gamma, references, self.iterations, self.tolerance)
+    def coefficients(self) -> Coefficients | None:
+        by = self.parameters()
+        return Coefficients("implicit", *by, self.references, *self.iteration()) if by.beta > 0.0 else None
 
 
 class GeneralizedAlpha(ImplicitScheme):
@@ -321,9 +357,9 @@ class GeneralizedAlpha(ImplicitScheme):
 
     kind: Literal["generalized-alpha"] = "generalized-alpha"
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.8
+    references = ("chung1993",)
 
-    def coefficients(self) -> Coefficients:
+    def parameters(self) -> Parameters:
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
-        beta, gamma = 0.25 * (1.0 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f
-        return self.implicit(alpha_m, alpha_f, beta, gamma, ("chung1993",))
+        return Parameters(alpha_m, alpha_f, 0.25 * (1.0 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f)

@@ -15,8 +15,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ...settings import Number
-from .generalized_alpha import ImplicitScheme
-from .scheme import Coefficients
+from .generalized_alpha import ImplicitScheme, Parameters
 
 
 class HHT(ImplicitScheme):
@@ -24,6 +23,7 @@ class HHT(ImplicitScheme):
 
     kind: Literal["hht"] = "hht"
     alpha: Annotated[float, Number("1", least=-1 / 3, most=0)] = -0.05
+    references = ("hilber1977",)
 
-    def coefficients(self) -> Coefficients:
-        return self.implicit(0.0, -self.alpha, 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha, ("hilber1977",))
+    def parameters(self) -> Parameters:
+        return Parameters(0.0, -self.alpha, 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha)

@@ -39,11 +39,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from ...contracts.massless import condensed
+from ...contracts.massless import condensed, linear
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import add_restoring, commit
 from ...settings import Number
+from .recursion import Recursion, Stack, rows
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 
@@ -85,23 +86,22 @@ class KRAlpha(Scheme):
     kind: Literal["kr-alpha"] = "kr-alpha"
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.75
 
-    def coefficients(self) -> Coefficients:
+    def _parameters(self) -> tuple[float, float, float, float]:
+        """α_m, α_f, β, γ."""
         alpha_m = (2.0 * self.rho_inf - 1.0) / (self.rho_inf + 1.0)
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
         gamma = 0.5 - alpha_m + alpha_f
-        return Coefficients("kr", alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma, ("kolay2014",))
+        return alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma
+
+    def coefficients(self) -> Coefficients:
+        return Coefficients("kr", *self._parameters(), ("kolay2014",))
 
     def method(self, system: System, dt: float) -> Method:
         system = condensed(system, self.kind)
-        by = self.coefficients()
-        alpha_m, alpha_f, beta, gamma = by.alpha_m, by.alpha_f, by.beta, by.gamma
-        late = 1.0 - alpha_f
+        alpha_f, stack = self._parameters()[1], Stack.of(linear(system))
+        to_velocity, to_displacement, lag, inverse, before = (one[0] for one in self._matrices(stack, dt))
         m, c, k = system.mass, system.damping, system.stiffness
-        implicit = gamma * dt * c + beta * dt**2 * system.tangent_stiffness
-        alpha_1 = np.linalg.solve(m + implicit, m)
-        alpha_2 = (0.5 + gamma) * alpha_1
-        alpha_3 = np.linalg.solve(m + implicit, alpha_m * m + alpha_f * implicit)
-        inverse = np.linalg.inv(m @ (np.eye(system.dofs) - alpha_3))
+        late = 1.0 - alpha_f
         work = {key: np.zeros(system.dofs) for key in ("next_q", "next_a", "velocity")}
         return Method(
             step=kr_alpha_step,
@@ -109,17 +109,58 @@ class KRAlpha(Scheme):
                 "dt": dt,
                 "alpha_f": alpha_f,
                 "at_start": stored(np.linalg.solve(m, system.inputs)),
-                "to_displacement": stored(dt**2 * alpha_2),
-                "to_velocity": stored(dt * alpha_1),
-                "lag": stored(gamma * dt * alpha_1),
+                "to_displacement": stored(to_displacement),
+                "to_velocity": stored(to_velocity),
+                "lag": stored(lag),
                 "on_inputs": stored(inverse @ system.inputs),
                 "on_displacement": stored(inverse @ k),
                 "on_velocity": stored(inverse @ (c + late * dt * k)),
-                "on_acceleration": stored(inverse @ (m @ alpha_3 + late * (dt * c @ alpha_1 + dt**2 * k @ alpha_2))),
+                "on_acceleration": stored(inverse @ (before + late * (c @ to_velocity + k @ to_displacement))),
                 "action": stored(inverse @ system.elements.direction.T),
                 **shared_parameters(system),
             },
             state={**initial_state(system), **work},
             frozen=("started", "permanent", *work),
-            references=by.references,
+            references=("kolay2014",),
+            jacobian=(lambda *_: self.recursion(Stack.of(system), dt).jacobian()) if system.linear else None,
+        )
+
+    def _matrices(self, stack: Stack, dt: float) -> tuple[np.ndarray, ...]:
+        """Δt α₁, Δt² α₂, γ Δt α₁, H and M α₃, with the stiffness K_0."""
+        alpha_m, alpha_f, beta, gamma = self._parameters()
+        m = stack.mass
+        implicit = gamma * dt * stack.damping + beta * dt**2 * stack.stiffness
+        alpha_1 = np.linalg.solve(m + implicit, m)
+        alpha_3 = np.linalg.solve(m + implicit, alpha_m * m + alpha_f * implicit)
+        inverse = np.linalg.inv(m @ (np.eye(stack.dofs) - alpha_3))
+        return dt * alpha_1, dt**2 * (0.5 + gamma) * alpha_1, gamma * dt * alpha_1, inverse, m @ alpha_3
+
+    def recursion(self, stack: Stack, dt: float) -> Recursion:
+        """x = (q, v, a)."""
+        alpha_f, c, k = self._parameters()[1], stack.damping, stack.stiffness
+        to_velocity, to_displacement, lag, inverse, before = self._matrices(stack, dt)
+        late, now = 1.0 - alpha_f, np.broadcast_to(np.eye(stack.dofs), c.shape)
+        on_velocity = inverse @ (c + late * dt * k)
+        on_acceleration = inverse @ (before + late * (c @ to_velocity + k @ to_displacement))
+        pushed, none = stack.over_mass(stack.inputs), np.zeros_like(stack.inputs)
+        forced = rows((none,), (none,), (inverse @ stack.inputs,))
+        a = stack.acceleration()
+        return Recursion(
+            transition=rows(
+                (now, dt * now, to_displacement),
+                (0.0 * now, now, to_velocity),
+                (-inverse @ k, -on_velocity, -on_acceleration),
+            ),
+            earlier=alpha_f * forced,
+            later=late * forced,
+            outputs=rows(
+                (
+                    stack.displacement_outputs,
+                    stack.velocity_outputs,
+                    stack.acceleration_outputs + stack.velocity_outputs @ lag,
+                )
+            ),
+            direct=stack.direct,
+            start=np.concatenate([stack.displacement, stack.velocity - (lag @ a[..., None])[..., 0], a], axis=-1),
+            at_start=rows((none,), (-lag @ pushed,), (pushed,)),
         )

@@ -15,8 +15,7 @@ from typing import Annotated, Literal
 
 from ...contracts.system import System
 from ...settings import Number
-from .generalized_alpha import ImplicitScheme, newmark_limit
-from .scheme import Coefficients
+from .generalized_alpha import ImplicitScheme, Parameters, newmark_limit
 
 
 class Newmark(ImplicitScheme):
@@ -25,9 +24,10 @@ class Newmark(ImplicitScheme):
     kind: Literal["newmark"] = "newmark"
     beta: Annotated[float, Number("1", least=0, most=1)] = 0.25
     gamma: Annotated[float, Number("1", least=0.5, most=1)] = 0.5
+    references = ("newmark1959",)
 
-    def coefficients(self) -> Coefficients:
-        return self.implicit(0.0, 0.0, self.beta, self.gamma, ("newmark1959",))
+    def parameters(self) -> Parameters:
+        return Parameters(0.0, 0.0, self.beta, self.gamma)
 
     def critical_step(self, system: System) -> float | None:
         return newmark_limit(system, self.beta, self.gamma)

@@ -29,6 +29,7 @@ from ...contracts.system import Method, System
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...kernels.restoring import add_restoring, commit
+from .recursion import Recursion, Stack, rows
 from .scheme import Scheme, initial_state, shared_parameters
 
 
@@ -137,6 +138,33 @@ class _RungeKutta(Scheme):
             },
             state={**initial, **work},
             frozen=("started", "permanent", *work),
+            jacobian=(lambda *_: self.recursion(Stack.of(system), dt).jacobian()) if system.linear else None,
+        )
+
+    def recursion(self, stack: Stack, dt: float) -> Recursion:
+        """x = (q, v); every slope as a linear map of x and of the inputs at the step's beginning and end."""
+        now = np.broadcast_to(np.eye(stack.dofs), stack.mass.shape)
+        by_q, by_v = -stack.over_mass(stack.stiffness), -stack.over_mass(stack.damping)
+        pushed, none = stack.over_mass(stack.inputs), np.zeros_like(stack.inputs)
+        rate, forced = rows((0.0 * now, now), (by_q, by_v)), rows((none,), (pushed,))
+        size, nu = 2 * stack.dofs, stack.inputs.shape[-1]
+        # columns: by x, by the earlier inputs, by the later ones
+        before = np.broadcast_to(np.eye(size, size + 2 * nu), (len(now), size, size + 2 * nu))
+        slopes: list[np.ndarray] = []
+        for row in np.array(self.tableau):
+            place = before + dt * sum((a * slope for a, slope in zip(row, slopes, strict=False)), 0.0 * before)
+            node = row.sum()
+            slopes.append(rate @ place + rows((0.0 * rate, (1.0 - node) * forced, node * forced)))
+        after = before + dt * sum((b * slope for b, slope in zip(self.weights, slopes, strict=True)), 0.0 * before)
+        on_a = stack.acceleration_outputs
+        return Recursion(
+            transition=after[..., :size],
+            earlier=after[..., size : size + nu],
+            later=after[..., size + nu :],
+            outputs=rows((stack.displacement_outputs + on_a @ by_q, stack.velocity_outputs + on_a @ by_v)),
+            direct=stack.direct + (on_a @ pushed).sum(0),
+            start=np.concatenate([stack.displacement, stack.velocity], axis=-1),
+            at_start=rows((none,), (none,)),
         )
 
     def critical_step(self, system: System) -> float | None:

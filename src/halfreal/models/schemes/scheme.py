@@ -14,6 +14,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
+from .recursion import Recursion, Stack
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Scheme(Settings):
 
     def method(self, system: System, dt: float) -> Method:
         raise NotImplementedError
+
+    def recursion(self, stack: Stack, dt: float) -> Recursion | None:
+        """The scheme of a linear structure as a linear recursion; None if it is none, or not known as such."""
+        return None
 
     def critical_step(self, system: System) -> float | None:
         """Longest stable step [s] of the system at its initial stiffness; None if any step is stable."""

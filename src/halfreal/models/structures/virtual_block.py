@@ -60,6 +60,7 @@ def virtual_block(
         memory=tuple(name for name in ("permanent",) if name in method.state),
         faults=method.faults,
         references=(*method.references, *references),
+        jacobian=method.jacobian,
     )
 
 

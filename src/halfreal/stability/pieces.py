@@ -1,0 +1,181 @@
+"""A loop taken apart for its linearisation: blocks that offer their own Jacobian, and the rest, which is perturbed.
+
+A block with a thousand states costs a thousand perturbations of the whole loop, and each runs that block.  One that
+offers its Jacobian (``kernels/block.py``) is replaced by a stand-in instead, which puts out values that are given and
+keeps what it has read.  One tick of the loop is then, in its columns x and its rows y,
+
+    rest            y = R x + E v,       u = F x + H v                  perturbed, as ever
+    large blocks    b⁺ = A b + B u,      v = C b + D u                  from their Jacobians
+
+with v what the large blocks put out and u what they read.  In a tick each is called once and reads what was written
+before, so that I − D H has an inverse, and both put together are the derivative of the loop.
+
+That a Jacobian is that of the code which runs is tried each time along one direction, with the block itself.  Where it
+is not, as at a kink of a law, or where the block is too small to gain anything, there is nothing to take apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from ..kernels.block import Block, Jacobian
+from ..kernels.loop import Loop
+from .slopes import ROUNDING, first_size
+
+LARGE = 40
+"""States of a block from which on its Jacobian is asked for; fewer are perturbed in less time."""
+ALIKE = 1e-6
+"""Part of the terms by which a Jacobian may differ from what the block does."""
+
+Derivative = Callable[[Loop, np.ndarray, np.ndarray], np.ndarray]
+"""Of rows by columns of a loop's vector, by perturbing it."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The derivative of a loop over one tick, taken apart."""
+
+    rest: np.ndarray
+    """R, (rows of the rest, columns of the rest)."""
+    by_outputs: np.ndarray
+    """E, (rows of the rest, outputs)."""
+    inputs: np.ndarray
+    """F, (inputs, columns of the rest)."""
+    through: np.ndarray
+    """H, (inputs, outputs)."""
+    large: tuple[Jacobian, ...]
+    columns: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Which of the columns are of the rest; which of the large blocks; and which of all their states these are."""
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+    def together(self) -> np.ndarray:
+        """The derivative itself, (rows, columns)."""
+        a, b, c, d = (_diagonal([getattr(one, name) for one in self.large]) for name in "abcd")
+        answered = np.linalg.inv(np.eye(len(d)) - d @ self.through)
+        v_rest, v_large = answered @ d @ self.inputs, answered @ c
+        u_rest, u_large = self.inputs + self.through @ v_rest, self.through @ v_large
+        (rest, large, states), (rest_rows, large_rows, state_rows) = self.columns, self.rows
+        whole = np.zeros((rest_rows.size + large_rows.size, rest.size + large.size))
+        whole[np.ix_(rest_rows, rest)] = self.rest + self.by_outputs @ v_rest
+        whole[np.ix_(rest_rows, large)] = (self.by_outputs @ v_large)[:, states]
+        whole[np.ix_(large_rows, rest)] = (b @ u_rest)[state_rows]
+        own = a[np.ix_(state_rows, states)]
+        whole[np.ix_(large_rows, large)] = own + b[state_rows] @ u_large[:, states] if np.any(self.through) else own
+        return whole
+
+
+def _diagonal(parts: list[np.ndarray]) -> np.ndarray:
+    dense = [part if isinstance(part, np.ndarray) else part.toarray() for part in parts]
+    return dense[0] if len(dense) == 1 else np.asarray(block_diag(*dense))
+
+
+def stand_in_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    for i in range(u.size):
+        s.inputs[i] = u[i]
+    for i in range(y.size):
+        y[i] = s.outputs[i]
+    return 0
+
+
+def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: Derivative) -> Pieces | None:
+    """The derivative of ``rows`` by ``columns`` of a loop's vector; None if no large block offers its part of it.
+
+    The loop is left as it was.
+    """
+    names = [block.name for block in loop.controller if block.jacobian is not None and _states(block) >= LARGE]
+    split = [_split(loop, names, where) for where in (columns, rows)]
+    if not names or None in split:
+        return None
+    alone = _with_stand_ins(loop, names)
+    before = alone.vector.copy()
+    alone.run(1, event_room=0)
+    read = [alone.state(name)["inputs"].copy() for name in names]
+    alone.vector[:] = before
+    found = [_jacobian(loop, name, u) for name, u in zip(names, read, strict=True)]
+    large = tuple(one for one in found if one is not None)
+    if len(large) < len(names):
+        return None
+    put_out, taken_in = (
+        np.concatenate([alone.state_indices(name, field) for name in names]) for field in ("outputs", "inputs")
+    )
+    places = [_moved(loop, alone, where[one[0]]) for where, one in zip((columns, rows), split, strict=True) if one]
+    both = perturbed(alone, np.concatenate([places[0], put_out]), np.concatenate([places[1], taken_in]))
+    n, m = places[1].size, places[0].size
+    of_columns, of_rows = split
+    assert of_columns is not None and of_rows is not None
+    return Pieces(both[:n, :m], both[:n, m:], both[n:, :m], both[n:, m:], large, of_columns, of_rows)
+
+
+def _states(block: Block) -> int:
+    return sum(int(np.size(value)) for key, value in block.state.items() if key not in block.frozen)
+
+
+def _split(loop: Loop, names: list[str], indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Positions among ``indices`` of the rest and of the large blocks, and of the latter which states they are.
+
+    None if one of them is a frozen field of a large block, of which its Jacobian does not tell.
+    """
+    order: dict[int, int] = {}
+    for name in names:
+        block = loop.blocks[loop.row(name)]
+        for key in block.state:
+            if key not in block.frozen:
+                order |= {int(i): len(order) + n for n, i in enumerate(loop.state_indices(name, key))}
+    mine = {loop.row(name) for name in names}
+    is_large = np.array([loop.owner_of(int(i)) in mine for i in indices], dtype=bool)
+    if not all(int(i) in order for i in indices[is_large]):
+        return None
+    states = np.array([order[int(i)] for i in indices[is_large]], dtype=int)
+    return np.flatnonzero(~is_large), np.flatnonzero(is_large), states
+
+
+def _with_stand_ins(loop: Loop, names: list[str]) -> Loop:
+    """The loop with stand-ins that put out what the large blocks are about to."""
+    before = loop.vector.copy()
+    loop.run(1, event_room=0)
+    others = {}
+    for name in names:
+        block = loop.blocks[loop.row(name)]
+        outputs = loop.vector[[loop.index[one.name] for one in block.outputs]]
+        state = {"outputs": outputs, "inputs": np.zeros(len(block.inputs))}
+        bare = replace(block, step=stand_in_step, parameters={}, state=state, frozen=tuple(state), memory=())
+        others[name] = replace(bare, jacobian=None, faults={})
+    loop.vector[:] = before
+    alone = loop.with_blocks(others)
+    alone.go_on_from(loop)
+    return alone
+
+
+def _moved(loop: Loop, alone: Loop, indices: np.ndarray) -> np.ndarray:
+    """Where entries of the loop's vector, of the rest, stand in that of the one with stand-ins."""
+    moved = indices.copy()
+    for at, index in enumerate(indices):
+        row = loop.owner_of(int(index))
+        if row >= 0:
+            name = loop.blocks[row].name
+            moved[at] += alone.state_begin(name) - loop.state_begin(name)
+    return moved
+
+
+def _jacobian(loop: Loop, name: str, inputs: np.ndarray) -> Jacobian | None:
+    """What a block offers at its present state and these inputs; None if it does not agree with what the block does."""
+    block, state = loop.blocks[loop.row(name)], loop.state_of(name)
+    assert block.jacobian is not None
+    found = block.jacobian(loop.parameter(name), loop.fields_of(name, state.copy()), loop.time, inputs.copy())
+    kept = np.concatenate([np.full(int(np.size(value)), key not in block.frozen) for key, value in block.state.items()])
+    random = np.random.default_rng(1)
+    by_state = np.array([first_size(value) for value in state]) * random.standard_normal(state.size) * kept
+    by_input = np.array([first_size(value) for value in inputs]) * random.standard_normal(inputs.size)
+    ends = [loop.call(name, state + sign * by_state, inputs + sign * by_input) for sign in (1.0, -1.0)]
+    if ends[0] is None or ends[1] is None:
+        return None
+    ahead, behind = (np.append(one[0][kept], one[1]) for one in ends if one is not None)
+    x, u = by_state[kept], by_input
+    expected = 2.0 * np.append(found.a @ x + found.b @ u, found.c @ x + found.d @ u)
+    terms = np.append(abs(found.a) @ abs(x) + abs(found.b) @ abs(u), abs(found.c) @ abs(x) + abs(found.d) @ abs(u))
+    allowed = 2.0 * ALIKE * terms + ROUNDING * state.size * (np.abs(ahead) + np.abs(behind))
+    return found if np.all(np.abs(ahead - behind - expected) <= allowed) else None
