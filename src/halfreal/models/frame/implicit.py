@@ -1,23 +1,25 @@
 """Frames by generalised-α and its relatives (Newmark, HHT-α), with Newton iterations that are counted.
 
-The method is that of ``halfreal.models.schemes.generalized_alpha``, with the displacement q_{n+1} as its unknown:
+The method is that of ``halfreal.models.schemes.generalized_alpha``, with a displacement x as its unknown:
 
     R = F_{n+1−α_f} − M a_{n+1−α_m} − C v_{n+1−α_f} − K q_{n+1−α_f} − g_{n+1−α_f} = 0
-    a_{n+1} = c_a (q_{n+1} − q_n) − d_a v_n − e_a a_n,        c_a = 1/(βΔt²),  d_a = 1/(βΔt),  e_a = 1/(2β) − 1
-    v_{n+1} = c_v (q_{n+1} − q_n) − d_v v_n − e_v a_n,        c_v = γ/(βΔt),   d_v = γ/β − 1,  e_v = Δt (γ/(2β) − 1)
-    E dq = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ (k_t − k_rest) A)
+    q_{n+1} = q_n + Δt v_n + ½Δt² a_n + x,    v_{n+1} = v_n + Δt a_n + c_v x,    a_{n+1} = a_n + c_a x
+    c_v = γ/(βΔt),    c_a = 1/(βΔt²)
+    E dx = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ (k_t − k_rest) A)
 
 K is the stiffness of the frame at rest, g what the elements resist with beyond it.
-The iteration starts from q_n with the tangents k_t committed there, and ends when √(Σ R²/D), D the diagonal of E at the
-start of the test, is below ``tolerance`` times √(Σ D (q² + Δq²)): when the displacements are right to this part.  One
+The iteration starts from x = 0, where R is F − K q_n − (C + (1 − α_f)Δt K) v_n − (M + (1 − α_f)(Δt C + ½Δt² K)) a_n − g
+(weighted), and ends when √(Σ R²/D), D the diagonal of E at the
+start of the test, is below ``tolerance`` times √(Σ D (q² + Δq²)), and no tangent has changed with the last
+correction: when the displacements are right to this part.  One
 correction is always made, so that a linear frame is solved exactly.  What is left, and how many corrections there were,
 are channels of their own; more than ``tolerance`` after ``iterations`` is a fault.
 
 E is banded, and its factors are kept as long as no tangent has changed by more than ``REUSE``: between events a frame
 with bilinear hinges factors nothing, and one with curved laws seldom.
 
-Degrees of freedom without mass have no acceleration: a = 0, and v by the trapezoidal rule if they are damped, by
-the difference of displacements if not, as in the dense scheme.
+Degrees of freedom without mass have no acceleration, c_a = 0; if they are damped the trapezoidal rule holds for
+them, c_v = 2/Δt, if not v is the difference of displacements, c_v = 1/Δt, as in the dense scheme.
 """
 
 from __future__ import annotations
@@ -46,20 +48,23 @@ FLOOR = 1e-13
 
 
 @kernel
-def _factor(p, s):  # type: ignore[no-untyped-def]
-    """New factors, if a tangent has changed."""
-    stale = s.factored[0] == 0.0
+def _stale(p, s):  # type: ignore[no-untyped-def]
+    """Whether a tangent has changed since the factors were made."""
     for i in range(s.tangents.shape[0]):
-        change = abs(s.tangents[i] - s.used[i])
-        if change > p.reuse * (abs(s.tangents[i]) + abs(s.used[i])):
-            stale = True
-    if stale:
-        s.factored[0] = 1.0
-        for i in range(s.factors.shape[0]):
-            copy_to(p.linear[i], s.factors[i])
-        add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, 1.0 - p.alpha_f, s.factors)
-        copy_to(s.tangents, s.used)
-        band_factor(s.factors)
+        if abs(s.tangents[i] - s.used[i]) > p.reuse * (abs(s.tangents[i]) + abs(s.used[i])):
+            return True
+    return s.factored[0] == 0.0
+
+
+@kernel
+def _factor(p, s):  # type: ignore[no-untyped-def]
+    """Factors of E with the present tangents."""
+    s.factored[0] = 1.0
+    for i in range(s.factors.shape[0]):
+        copy_to(p.linear[i], s.factors[i])
+    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, 1.0 - p.alpha_f, s.factors)
+    copy_to(s.tangents, s.used)
+    band_factor(s.factors)
 
 
 @kernel
@@ -85,32 +90,32 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             weighted = late * u[j] + p.alpha_f * s.u[j]
             for i in range(n):
                 s.known[i] += p.on_inputs[j, i] * weighted
-        # all forces at q_n, with the velocities and accelerations that the step would end with there
+        # all forces where the step leads with the acceleration as it is
         for i in range(n):
-            s.next_q[i] = s.q[i]
-            s.next_v[i] = -p.v_by_v[i] * s.v[i] - p.v_by_a[i] * s.a[i]
-            after = -p.a_by_v[i] * s.v[i] - p.a_by_a[i] * s.a[i]
-            s.next_a[i] = (1.0 - p.alpha_m) * after + p.alpha_m * s.a[i]
-            s.work[i] = late * s.next_v[i] + p.alpha_f * s.v[i]
+            s.next_q[i] = s.q[i] + p.dt * s.v[i] + 0.5 * p.dt * p.dt * s.a[i]
+            s.next_v[i] = s.v[i] + p.dt * s.a[i]
+            s.next_a[i] = s.a[i]
             s.known[i] -= p.alpha_f * s.beyond[i]
-        band_multiply_add(p.mass, -1.0, s.next_a, s.known)
-        band_multiply_add(p.damping, -1.0, s.work, s.known)
-        band_multiply_add(p.stiffness, -1.0, s.q, s.known)
-        failed = 0
-        if p.rates > 0.0:
-            failed = _elements(p, s)
+        band_multiply_add(p.on_q, -1.0, s.q, s.known)
+        band_multiply_add(p.on_v, -1.0, s.v, s.known)
+        band_multiply_add(p.on_a, -1.0, s.a, s.known)
+        failed = _elements(p, s)
+        stale = _stale(p, s)
         status = NOT_CONVERGED
         for iteration in range(int(p.iterations)):
             count = iteration + 1
-            _factor(p, s)
+            if stale:
+                _factor(p, s)
             for i in range(n):
                 s.change[i] = s.known[i] - late * s.beyond[i]
             band_solve(s.factors, s.change)
             for i in range(n):
                 s.next_q[i] += s.change[i]
                 s.next_v[i] += p.v_by_q[i] * s.change[i]
+                s.next_a[i] += p.a_by_q[i] * s.change[i]
             band_multiply_add(p.linear, -1.0, s.change, s.known)
             failed = _elements(p, s)
+            stale = _stale(p, s)
             left, size = 0.0, 0.0
             for i in range(n):
                 force = s.known[i] - late * s.beyond[i]
@@ -123,16 +128,13 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             left = left / size if size > 0.0 else 0.0
             if left < ROUNDING:
                 left = 0.0
-            if status == 0:
+            if status == 0 and not stale:
                 break
         if failed != 0:
             status = NO_SOLUTION
-        for i in range(n):
-            moved = s.next_q[i] - s.q[i]
-            after = p.a_by_q[i] * moved - p.a_by_v[i] * s.v[i] - p.a_by_a[i] * s.a[i]
-            s.v[i] = s.next_v[i]
-            s.a[i] = after
-            s.q[i] = s.next_q[i]
+        copy_to(s.next_q, s.q)
+        copy_to(s.next_v, s.v)
+        copy_to(s.next_a, s.a)
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
@@ -166,9 +168,11 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     late = 1.0 - by.alpha_f
     linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
     linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
+    on_v = loaded.damping + late * dt * model.stiffness
+    on_a = model.mass + late * (dt * loaded.damping + 0.5 * dt**2 * model.stiffness)
     width, diagonal = model.width, linear.diagonal()
     parameters, states = loaded.fields()
-    work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change", "work")}
+    work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change")}
     work |= {
         "factors": np.zeros((n, width + 1)),
         "used": np.zeros(len(model.states["tangents"])),
@@ -179,23 +183,17 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         step=frame_implicit_step,
         parameters={
             "dt": dt,
-            "alpha_m": by.alpha_m,
             "alpha_f": by.alpha_f,
             "iterations": float(by.iterations),
             "tolerance": by.tolerance,
             "floor": FLOOR * float(np.sqrt(np.sum(loaded.rest_size**2 / diagonal))),
             "reuse": REUSE,
             "factor": gamma / (beta * dt),
-            "rates": float(loaded.rates),
             "a_by_q": a_by_q,
-            "a_by_v": each(1.0 / (beta * dt), 0.0, 0.0),
-            "a_by_a": each(0.5 / beta - 1.0, 0.0, 0.0),
             "v_by_q": v_by_q,
-            "v_by_v": each(gamma / beta - 1.0, 1.0, 0.0),
-            "v_by_a": each(dt * (0.5 * gamma / beta - 1.0), 0.0, 0.0),
-            "mass": banded(model.mass, loaded.mass_width),
-            "damping": banded(loaded.damping, width),
-            "stiffness": banded(model.stiffness, width),
+            "on_q": banded(model.stiffness, width),
+            "on_v": banded(on_v, width),
+            "on_a": banded(on_a, width),
             "linear": banded(linear, width),
             "diagonal": diagonal,
             "at_start": loaded.at_start(),

@@ -32,11 +32,6 @@ class Loaded:
     """(count, 2): which, and of which instance."""
 
     @property
-    def rates(self) -> bool:
-        """Whether forces depend on velocities, or flow in time."""
-        return any(law.flows or law.initial_damping != 0.0 for law in self.model.laws)
-
-    @property
     def mass_width(self) -> int:
         """Half-bandwidth of the mass matrix."""
         found = self.model.mass.tocoo()
