@@ -3,8 +3,8 @@
 A block's function is else compiled for the sizes of its fields, which are then constants to the compiler; that is what
 small blocks want, and what a large one pays for with seconds for every new size.  A block whose parameters begin
 with ``sizes`` (made by ``with_sizes``) is compiled for the names of its fields alone: its ``p`` and ``s`` are named
-tuples of arrays that are laid over the block's memory at each call.  Scalars of the state are arrays of one entry, since
-tuples cannot be assigned to: ``s.started[0] = 1.0``.
+tuples of arrays that are laid over the block's memory at each call.  Scalars of the state are arrays of one entry,
+since tuples cannot be assigned to: ``s.started[0] = 1.0``.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from pydantic_core import PydanticCustomError
 
+from ... import units
 from ...contracts.quantities import ActsAs
 from ...errors import HalfrealError
 from ...values import found_in
@@ -20,6 +21,9 @@ from .names import unknown
 from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
 from .parts import Motion
 from .statics import check_stands, settle
+
+YIELDED = 0.02
+"""Part of the elastic force that a law may lack before it counts as yielded."""
 
 
 class FrameError(HalfrealError):
@@ -207,10 +211,25 @@ def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_m
                 "nothing else"
             )
         total += value * _row(one.node, one.direction, model.numbering, "loads")
-    model = at_rest(model, settle(model, total) if np.any(total) else total)
+    model = at_rest(model, settle(model, total, springs) if np.any(total) else total)
     if np.any(total):
         check_stands(model, model.stiffness + springs, " under its gravity loads")
+        _check_elastic(model)
     return model
+
+
+def _check_elastic(model: Model) -> None:
+    """Refuse a frame that yields before the test has started."""
+    named = {(piece.element, k): end for piece in model.pieces for k, end in enumerate(piece.ends)}
+    for key, at in model.instances.items():
+        law, strain, stress = model.laws[at], model.states["strain"][at], model.states["stress"][at]
+        elastic = law.initial_stiffness * strain
+        if abs(stress - elastic) > YIELDED * abs(elastic):
+            unit = {"rotation": "N m", "displacement": "N", "strain": "Pa"}[law.of]
+            raise FrameError(
+                f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)}, and "
+                f"{units.text(float(elastic), unit)} if it were elastic; strengthen it, or lower the loads"
+            )
 
 
 def _responses(

@@ -42,7 +42,7 @@ NO_SOLUTION = 2
 ROUNDING = 1e-13
 """Part of the displacements below which nothing is left to tell."""
 REUSE = 1e-2
-"""Change of a tangent, as a part of it, up to which old factors serve."""
+"""Change of a tangent, as a part of what is typical of its element, up to which old factors serve."""
 FLOOR = 1e-13
 """Part of the elements' forces at rest that counts as rounding."""
 
@@ -51,7 +51,7 @@ FLOOR = 1e-13
 def _stale(p, s):  # type: ignore[no-untyped-def]
     """Whether a tangent has changed since the factors were made."""
     for i in range(s.tangents.shape[0]):
-        if abs(s.tangents[i] - s.used[i]) > p.reuse * (abs(s.tangents[i]) + abs(s.used[i])):
+        if abs(s.tangents[i] - s.used[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
             return True
     return s.factored[0] == 0.0
 
@@ -188,6 +188,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "tolerance": by.tolerance,
             "floor": FLOOR * float(np.sqrt(np.sum(loaded.rest_size**2 / diagonal))),
             "reuse": REUSE,
+            "typical": np.concatenate([np.zeros(0), *(_typical(piece.stiffness) for piece in model.pieces)]),
             "factor": gamma / (beta * dt),
             "a_by_q": a_by_q,
             "v_by_q": v_by_q,
@@ -220,3 +221,11 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         },
         references=by.references,
     )
+
+
+def _typical(stiffness: np.ndarray) -> np.ndarray:
+    """Size of each entry of an element's tangent that would matter, row by row: by its diagonal, or what there is."""
+    diagonal = np.abs(np.diag(stiffness))
+    some = diagonal[diagonal > 0.0].min(initial=np.inf)
+    each = np.maximum(diagonal, some if np.isfinite(some) else 0.0)
+    return np.ravel(np.sqrt(np.outer(each, each)))

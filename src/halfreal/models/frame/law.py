@@ -14,8 +14,17 @@ An instance names its material; instances of one material share its code and par
 
 from __future__ import annotations
 
+from functools import cache
+
+import numpy as np
+
 from ...kernels.compile import kernel
+from ..materials.law import Law, rows
 from ..materials.uniaxial import uniaxial
+
+TINY = 1e-14
+"""Of strains, for which every law is in proportion, but for rounding."""
+SAFETY = 10.0
 
 
 @kernel
@@ -33,3 +42,14 @@ def law_response(laws, instance, strain, rate, elapsed):  # type: ignore[no-unty
     strains[instance] = strain
     stresses[instance] = stress
     return stress, tangent, damping
+
+
+@cache
+def rounding(law: Law) -> float:
+    """What rounding may make of a stress near rest: as much as the law is off its proportion at tiny strains."""
+    codes, parameters, states = rows([law])
+    strains = TINY * np.array([-3.7, -1.3, 0.9, 2.3, 5.1, 17.0])
+    found = [
+        uniaxial(codes[0], parameters[0], states[0], one, 0.0, 0.0, np.zeros_like(states[0]))[0] for one in strains
+    ]
+    return SAFETY * float(np.max(np.abs(np.array(found) - law.initial_stiffness * strains)))

@@ -64,15 +64,20 @@ def check_stands(model: Model, stiffness: sparse.csr_matrix, when: str) -> None:
     )
 
 
-def settle(model: Model, load: np.ndarray) -> np.ndarray:
-    """Displacements under a load of a model that has not been loaded."""
+def settle(model: Model, load: np.ndarray, springs: sparse.csr_matrix) -> np.ndarray:
+    """Displacements under a load of a model that has not been loaded.
+
+    ``springs`` stand for a specimen without which it would not stand.
+    """
+    held = model.stiffness if loose(model.initial, model.width) is None else model.stiffness + springs
+    more = held - model.stiffness
     q, size = np.zeros(model.dofs), float(np.abs(load).max(initial=0.0))
     for _ in range(ITERATIONS):
         forces, tangents, _ = model.forces(q)
-        left = load - model.stiffness @ q - forces
+        left = load - held @ q - forces
         if np.abs(left).max(initial=0.0) <= TOLERANCE * size:
             return q
-        q += scipy.sparse.linalg.spsolve(model.tangent(tangents).tocsc(), left)
+        q += scipy.sparse.linalg.spsolve((model.tangent(tangents) + more).tocsc(), left)
     worst = int(np.argmax(np.abs(left)))
     raise StaticsError(
         f"the frame finds no equilibrium under its gravity loads: {np.abs(left).max():.3g} N or N m are left at "

@@ -18,7 +18,7 @@ with the chord, and acts across the beam as N ψ at its ends: a moment N L ψ on
 out to keep matrices symmetric; N changes little in a step.
 
 Numbers: EA/L, 4EI/L, 2EI/L, L, then for each end ``RIGID``, ``PINNED`` or the place of its hinge among the element's
-laws.  Inner state: φ_i, φ_j.  P-Δ is there if there are four coordinates.
+laws, and what rounding may make of a hinge's moment.  Inner state: φ_i, φ_j.  With four coordinates there is P-Δ.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ....kernels.compile import kernel
 from ....settings import fault
 from ...materials.law import Law
 from ...structures.beam_elements import element_mass
-from ..law import law_response
+from ..law import law_response, rounding
 from ..piece import Piece
 from .element import FrameElement, Geometry, Site
 from .geometry import chord, plane_beam
@@ -81,7 +81,8 @@ def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, count, d, f,
     hinged_1, hinged_2 = numbers[at + 4] != RIGID, numbers[at + 5] != RIGID
     for end in range(2):
         trial[at_inner + end] = inner[at_inner + end]
-    within = CLOSE * stiff * (abs(d[1]) + abs(d[2]) + abs(inner[at_inner]) + abs(inner[at_inner + 1]))
+    turned = abs(d[1]) + abs(d[2]) + abs(inner[at_inner]) + abs(inner[at_inner + 1])
+    within = CLOSE * stiff * turned + numbers[at + 6]
     best, step_1, step_2, halvings = 0.0, 0.0, 0.0, 0
     for iteration in range(INNER_ITERATIONS):
         size = _moments(numbers, at, laws, first, elapsed, inner, trial, at_inner, d, f, left, slope)
@@ -190,7 +191,7 @@ class BeamColumn(FrameElement):
             kinematics=a[:count],
             stiffness=stiffness[:count, :count],
             type=None if linear else BEAM,
-            numbers=(stretch, 4.0 * bend, 2.0 * bend, length, *ends),
+            numbers=(stretch, 4.0 * bend, 2.0 * bend, length, *ends, max([0.0, *map(rounding, laws)])),
             laws=tuple(laws),
             ends=tuple(told),
             inner=INNER,
