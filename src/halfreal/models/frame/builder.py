@@ -117,8 +117,8 @@ def regular_frame(
     """A plane frame of equal storeys and bays, clamped at its feet.
 
     ``mass``, ``inertia`` and ``weight`` (a force downwards) are those of each joint above the ground.  Joints are
-    called after their column line and floor, A0, B0, … at the ground; the column below joint B2 is "column B2", the girder
-    from B2 to C2 "girder B2".  Storey drifts are recorded as drift1, drift2, … on line A.
+    called after their column line and floor, A0, B0, … at the ground; the column below joint B2 is "column B2", the
+    girder from B2 to C2 "girder B2".  Storey drifts are recorded as drift1, drift2, … on line A.
     """
     tall, wide = _length(height), _length(width)
     frame = FrameBuilder()

@@ -131,6 +131,17 @@ def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # t
 
 
 @kernel
+def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-def]
+    """Outputs of a block: those that follow from the motion, then strains or stresses of laws."""
+    rows = outputs.shape[0]
+    for i in range(rows):
+        y[i] = outputs[i]
+    for i in range(probes.shape[0]):
+        at = int(probes[i, 1])
+        y[rows + i] = strain[at] if probes[i, 0] == 0.0 else stress[at]
+
+
+@kernel
 def commit_elements(memory, flowing, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
     """What is on trial becomes the state."""
     kept = memory.shape[0]

@@ -11,14 +11,18 @@ with K the stiffness at rest and g what the elements resist with beyond it; the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
+from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.block import Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
-from .evaluate import commit_elements, evaluate
+from .evaluate import commit_elements, evaluate, read_laws
 from .loaded import Loaded
 
 NO_SOLUTION = 2
@@ -78,18 +82,13 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(n):
         s.work[i] = s.v[i] + p.gamma * p.dt * s.x[i]
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.work, p.acceleration_outputs, s.a, s.outputs)
-    rows = s.outputs.shape[0]
-    copy_to(s.outputs, y[:rows])
-    for i in range(p.probes.shape[0]):
-        at = int(p.probes[i, 1])
-        y[rows + i] = s.strain[at] if p.probes[i, 0] == 0.0 else s.stress[at]
-    y[y.shape[0] - 2] = 0.0
-    y[y.shape[0] - 1] = 0.0
+    read_laws(p.probes, s.strain, s.stress, s.outputs, y)
     return status
 
 
 def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     """The method of a frame for given coefficients."""
+    loaded = replace(loaded, progress=False)
     model, n = loaded.model, loaded.model.dofs
     heavy = model.mass.diagonal() > 0.0
     if not heavy.all():
@@ -108,34 +107,36 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         return band
 
     work = {key: np.zeros(n) for key in ("next_q", "next_v", "load", "work", "x")}
+    numbers: dict[str, Value] = {
+        "dt": dt,
+        "alpha_f": by.alpha_f,
+        "gamma": by.gamma,
+        "mass": banded(model.mass, loaded.mass_width),
+        "damping": banded(loaded.damping, width),
+        "stiffness": banded(model.stiffness, width),
+        "whole": banded(whole, width),
+        "before": banded(by.alpha_m * model.mass + by.alpha_f * implicit, width),
+        "mass_factors": factors(model.mass, loaded.mass_width),
+        "whole_factors": factors(whole, width),
+        "after_factors": factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width),
+        "at_start": loaded.at_start(),
+        **parameters,
+    }
+    state: dict[str, Value] = {
+        "q": np.zeros(n),
+        "v": np.zeros(n),
+        "a": np.zeros(n),
+        "u": np.zeros(len(loaded.on_inputs)),
+        "started": np.zeros(1),
+        "beyond": np.zeros(n),
+        "outputs": np.zeros(len(loaded.displacement_outputs)),
+        **states,
+        **work,
+    }
     return Method(
         step=frame_explicit_step,
-        parameters={
-            "dt": dt,
-            "alpha_f": by.alpha_f,
-            "gamma": by.gamma,
-            "mass": banded(model.mass, loaded.mass_width),
-            "damping": banded(loaded.damping, width),
-            "stiffness": banded(model.stiffness, width),
-            "whole": banded(whole, width),
-            "before": banded(by.alpha_m * model.mass + by.alpha_f * implicit, width),
-            "mass_factors": factors(model.mass, loaded.mass_width),
-            "whole_factors": factors(whole, width),
-            "after_factors": factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width),
-            "at_start": loaded.at_start(),
-            **parameters,
-        },
-        state={
-            "q": np.zeros(n),
-            "v": np.zeros(n),
-            "a": np.zeros(n),
-            "u": np.zeros(len(loaded.on_inputs)),
-            "started": np.zeros(1),
-            "beyond": np.zeros(n),
-            "outputs": np.zeros(len(loaded.displacement_outputs)),
-            **states,
-            **work,
-        },
+        parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
+        state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
             NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "

@@ -18,7 +18,6 @@ from pydantic import Field, ValidationInfo, field_validator
 from ...contracts.massless import MasslessError
 from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, Method, System
-from ...kernels.any_size import with_sizes
 from ...kernels.block import Block, Channel, channels
 from ...settings import fault
 from ..materials.kinds import AnyLaw
@@ -39,6 +38,7 @@ from .statics import StaticsError
 from .tables import table
 
 AnyElement = Annotated[BeamColumn | Truss | Spring | Damper, Field(discriminator="kind")]
+PROGRESS = ("virtual.residual", "virtual.iterations")
 INTEGRATED = {"implicit": implicit, "kr": explicit}
 
 
@@ -157,24 +157,25 @@ class Frame(Integrated):
         """The block "virtual", which reads the named feedback channels and writes the target."""
         self.check_excitation(excitation)
         virtual.check_feedback(self.axes, feedback)
-        method = self.method(dt, excitation)
+        method, by = self.method(dt, excitation), self.scheme.coefficients()
+        assert by is not None  # as validated
         inputs = (*virtual.EXCITATION, *feedback)
         outputs = (
             *channels("target", "m", self.axes, of="axis"),
             *(Channel(f"virtual.{name}", unit) for name, unit in self._assembled.responses),
-            Channel("virtual.residual", "1"),
-            Channel("virtual.iterations", "1"),
+            *(Channel(name, "1") for name in PROGRESS if by.form == "implicit"),
         )
         return Block(
             name="virtual",
             step=method.step,
             inputs=inputs,
             outputs=outputs,
-            parameters=with_sizes(method.parameters, method.state, len(inputs), len(outputs)),
+            parameters=method.parameters,
             state=method.state,
             frozen=method.frozen,
             memory=("memory", "inner", "beyond"),
             faults=method.faults,
+            jacobian=method.jacobian,
             references=(*method.references, *dict.fromkeys(self._references())),
         )
 

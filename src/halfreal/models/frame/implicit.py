@@ -18,28 +18,32 @@ are channels of their own; more than ``tolerance`` after ``iterations`` is a fau
 E is banded, and its factors are kept as long as no tangent has changed by more than ``REUSE``: between events a frame
 with bilinear hinges factors nothing, and one with curved laws seldom.
 
-Degrees of freedom without mass have no acceleration, c_a = 0; if they are damped the trapezoidal rule holds for
-them, c_v = 2/Δt, if not v is the difference of displacements, c_v = 1/Δt, as in the dense scheme.
+Degrees of freedom without mass have no acceleration, c_a = 0; where they are not damped either, v is the difference of
+displacements, c_v = 1/Δt.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
+from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
-from .evaluate import add_tangents, commit_elements, evaluate
+from .evaluate import add_tangents, commit_elements, evaluate, read_laws
 from .loaded import Loaded
 
 NOT_CONVERGED = 1
 NO_SOLUTION = 2
-ROUNDING = 1e-13
+ROUNDING = 1e-11
 """Part of the displacements below which nothing is left to tell."""
 REUSE = 1e-2
 """Change of a tangent, as a part of what is typical of its element, up to which old factors serve."""
@@ -125,9 +129,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             left, size = np.sqrt(left), np.sqrt(size)
             if left <= p.tolerance * size + p.floor:
                 status = 0
-            left = left / size if size > 0.0 else 0.0
-            if left < ROUNDING:
-                left = 0.0
+            left = left / size if left > ROUNDING * size + p.floor else 0.0
             if status == 0 and not stale:
                 break
         if failed != 0:
@@ -138,13 +140,10 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
-    rows = s.outputs.shape[0]
-    copy_to(s.outputs, y[:rows])
-    for i in range(p.probes.shape[0]):
-        at = int(p.probes[i, 1])
-        y[rows + i] = s.strain[at] if p.probes[i, 0] == 0.0 else s.stress[at]
-    y[y.shape[0] - 2] = left
-    y[y.shape[0] - 1] = float(count)
+    read_laws(p.probes, s.strain, s.stress, s.outputs, y)
+    if y.shape[0] > s.outputs.shape[0] + p.probes.shape[0]:
+        y[y.shape[0] - 2] = left
+        y[y.shape[0] - 1] = float(count)
     return status
 
 
@@ -152,19 +151,16 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     """The method of a frame for given coefficients."""
     model, n = loaded.model, loaded.model.dofs
     heavy = model.mass.diagonal() > 0.0
-    damped = ~heavy & (np.abs(loaded.damping).sum(axis=1).A1 > 0.0 if n else heavy)
+    damped = np.asarray(abs(loaded.damping).sum(axis=1)).ravel() > 0.0
     if by.alpha_f >= 0.5 and not heavy.all():
         raise MasslessError(
             f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and with rho_inf = 1 its error would "
             "alternate from step to step without end; take rho_inf = 0.9 or less, or the scheme 'newmark'"
         )
 
-    def each(mass: float, with_damping: float, neither: float) -> np.ndarray:
-        return np.where(heavy, mass, np.where(damped, with_damping, neither))
-
     beta, gamma = by.beta, by.gamma
-    a_by_q = each(1.0 / (beta * dt**2), 0.0, 0.0)
-    v_by_q = each(gamma / (beta * dt), 2.0 / dt, 1.0 / dt)
+    a_by_q = np.where(heavy, 1.0 / (beta * dt**2), 0.0)
+    v_by_q = np.where(heavy | damped, gamma / (beta * dt), 1.0 / dt)
     late = 1.0 - by.alpha_f
     linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
     linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
@@ -179,38 +175,40 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "factored": np.zeros(1),
     }
     rows = len(loaded.displacement_outputs)
+    numbers: dict[str, Value] = {
+        "dt": dt,
+        "alpha_f": by.alpha_f,
+        "iterations": float(by.iterations),
+        "tolerance": by.tolerance,
+        "floor": FLOOR * float(np.sqrt(np.sum(loaded.rest_size**2 / diagonal))),
+        "reuse": REUSE,
+        "typical": np.concatenate([np.zeros(0), *(_typical(piece.stiffness) for piece in model.pieces)]),
+        "factor": gamma / (beta * dt),
+        "a_by_q": a_by_q,
+        "v_by_q": v_by_q,
+        "on_q": banded(model.stiffness, width),
+        "on_v": banded(on_v, width),
+        "on_a": banded(on_a, width),
+        "linear": banded(linear, width),
+        "diagonal": diagonal,
+        "at_start": loaded.at_start(),
+        **parameters,
+    }
+    state: dict[str, Value] = {
+        "q": np.zeros(n),
+        "v": np.zeros(n),
+        "a": np.zeros(n),
+        "u": np.zeros(len(loaded.on_inputs)),
+        "started": np.zeros(1),
+        "beyond": np.zeros(n),
+        "outputs": np.zeros(rows),
+        **states,
+        **work,
+    }
     return Method(
         step=frame_implicit_step,
-        parameters={
-            "dt": dt,
-            "alpha_f": by.alpha_f,
-            "iterations": float(by.iterations),
-            "tolerance": by.tolerance,
-            "floor": FLOOR * float(np.sqrt(np.sum(loaded.rest_size**2 / diagonal))),
-            "reuse": REUSE,
-            "typical": np.concatenate([np.zeros(0), *(_typical(piece.stiffness) for piece in model.pieces)]),
-            "factor": gamma / (beta * dt),
-            "a_by_q": a_by_q,
-            "v_by_q": v_by_q,
-            "on_q": banded(model.stiffness, width),
-            "on_v": banded(on_v, width),
-            "on_a": banded(on_a, width),
-            "linear": banded(linear, width),
-            "diagonal": diagonal,
-            "at_start": loaded.at_start(),
-            **parameters,
-        },
-        state={
-            "q": np.zeros(n),
-            "v": np.zeros(n),
-            "a": np.zeros(n),
-            "u": np.zeros(len(loaded.on_inputs)),
-            "started": np.zeros(1),
-            "beyond": np.zeros(n),
-            "outputs": np.zeros(rows),
-            **states,
-            **work,
-        },
+        parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
+        state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
             NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
@@ -220,7 +218,30 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "hinge that softens faster than its beam is stiff",
         },
         references=by.references,
+        jacobian=None
+        if len(model.states["flowing"])
+        else lambda *_: _at_rest(loaded, dt, by, linear, on_v, on_a, numbers),
     )
+
+
+def _at_rest(
+    loaded: Loaded, dt: float, by: Coefficients, linear: Any, on_v: Any, on_a: Any, numbers: Mapping[str, Any]
+) -> Jacobian:
+    """One step to first order, with every element at its stiffness at rest: of (q, v, a, u) and the inputs."""
+    n, late, inputs = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs)
+    stiffness, now, none = loaded.model.stiffness.toarray(), np.eye(n), np.zeros((n, n))
+    push = loaded.on_inputs.T
+    known = np.hstack([-stiffness, -on_v.toarray(), -on_a.toarray(), by.alpha_f * push, late * push])
+    x = np.linalg.solve(linear.toarray(), known)
+    nothing = np.zeros((n, 2 * inputs))
+    q = np.hstack([now, dt * now, 0.5 * dt**2 * now, nothing]) + x
+    v = np.hstack([none, now, dt * now, nothing]) + numbers["v_by_q"][:, None] * x
+    a = np.hstack([none, none, now, nothing]) + numbers["a_by_q"][:, None] * x
+    u = np.hstack([np.zeros((inputs, 3 * n + inputs)), np.eye(inputs)])
+    y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ v + loaded.acceleration_outputs @ a
+    y = np.vstack([y, loaded.probe_slopes() @ q, np.zeros((2 * loaded.progress, q.shape[1]))])
+    whole, states = np.vstack([q, v, a, u]), 3 * n + inputs
+    return Jacobian(whole[:, :states], whole[:, states:], y[:, :states], y[:, states:])
 
 
 def _typical(stiffness: np.ndarray) -> np.ndarray:

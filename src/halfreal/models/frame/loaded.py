@@ -12,6 +12,9 @@ from ...kernels.block import Value
 from ...kernels.linear import stored
 from .model import Model, along
 
+NEAR = 1e-7
+"""Displacement [m or rad] over which laws are taken to be straight at rest."""
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -30,6 +33,13 @@ class Loaded:
     acceleration_outputs: np.ndarray
     probes: np.ndarray
     """(count, 2): which, and of which instance."""
+    progress: bool = True
+    """Whether what is left of the iteration, and their number, are further outputs."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.displacement_outputs) + len(self.probes) + 2 * self.progress
 
     @property
     def mass_width(self) -> int:
@@ -56,6 +66,20 @@ class Loaded:
             total += abs(along(piece, self.model.numbering)).T @ f
             at += len(f)
         return total
+
+    def probe_slopes(self) -> np.ndarray:
+        """How the strains and stresses that are read change with the displacements at rest, (probes, n)."""
+        found = np.zeros((len(self.probes), self.model.dofs))
+        if not len(self.probes):
+            return found
+        at = self.probes[:, 1].astype(int)
+        for column in range(self.model.dofs):
+            near = np.zeros(self.model.dofs)
+            near[column] = NEAR
+            ends = [self.model.forces(sign * near)[2] for sign in (1.0, -1.0)]
+            read = [np.where(self.probes[:, 0] == 0.0, one["strain"][at], one["stress"][at]) for one in ends]
+            found[:, column] = (read[0] - read[1]) / (2.0 * NEAR)
+        return found
 
     def fields(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Parameters and state of a block that every scheme needs."""
