@@ -31,7 +31,7 @@ def test_a_shaken_frame_moves_as_in_opensees(case):
 
 
 def test_hht_moves_an_elastic_frame_as_opensees_does():
-    """Its α is 1 + ours.  Once something yields it takes the force at a displacement between, and we a force between."""
+    """Its α is 1 + ours.  Where something yields it takes the force at a displacement between, we a force between."""
     frame, ground = two_storeys(scheme={"kind": "hht", "alpha": -0.1}), shaking(600)
     theirs = opensees.shaken(frame, ground, DT, RECORD, ["HHT", 0.9])
     assert worst(run(frame, ground)[1:, :3], theirs) < 1e-10

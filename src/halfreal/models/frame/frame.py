@@ -9,10 +9,12 @@ is integrated; docs/frames.md how it is described.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import scipy.sparse as sparse
 from pydantic import Field, ValidationInfo, field_validator
 
 from ...contracts.massless import MasslessError
@@ -146,6 +148,29 @@ class Frame(Integrated):
         by = self.scheme.coefficients()
         assert by is not None  # as validated
         return INTEGRATED[by.form](self.loaded(excitation), dt, by)
+
+    def emulation(self, joined: System, step: float) -> Method | None:
+        """The frame with the specimen's matrices added to its own, by Newmark's method."""
+        if not self.nonlinearities:
+            return None
+        own = self.system("none")
+        if joined.dofs != own.dofs or joined.elements.count:
+            raise FrameError(
+                "the emulated system of a frame that yields is known only with a linear specimen that has no degrees "
+                "of freedom of its own; leave the reference out, or give such a reference.specimen"
+            )
+        found = self.loaded("none")
+        added = {
+            "mass": sparse.csr_matrix(joined.mass - own.mass),
+            "stiffness": sparse.csr_matrix(joined.stiffness - own.stiffness),
+        }
+        model = replace(found.model, **{key: getattr(found.model, key) + more for key, more in added.items()})
+        damping = found.damping + sparse.csr_matrix(joined.damping - own.damping)
+        whole = replace(found, model=model, damping=damping, on_inputs=joined.inputs.T.copy(), progress=False)
+        whole = replace(whole, probes=np.zeros((0, 2)))
+        by = Newmark(iterations=100).coefficients()
+        assert by is not None  # as β is not zero
+        return implicit(whole, step, by)
 
     def check_step(self, dt: float) -> None:
         try:
