@@ -59,6 +59,7 @@ class Frame(Integrated):
     elements: dict[str, AnyElement]
     """Elements by name; or the name of a CSV file."""
     constraints: tuple[Constraint, ...] = ()
+    """Nodes that follow others."""
     loads: tuple[Load, ...] = ()
     """Gravity loads."""
     element_mass: Literal["lumped", "consistent"] = "lumped"

@@ -42,8 +42,11 @@ class EqualMotion(Settings):
 
     kind: Literal["equal"]
     master: str
+    """The node that the others follow."""
     slaves: tuple[str, ...]
+    """The nodes that follow it."""
     directions: tuple[Direction, ...]
+    """In which they do."""
 
     def rows(
         self, nodes: Mapping[str, np.ndarray], dimensions: int
@@ -58,7 +61,9 @@ class RigidLink(Settings):
 
     kind: Literal["rigid link"]
     master: str
+    """The node that the others follow."""
     slaves: tuple[str, ...]
+    """The nodes that follow it."""
 
     def rows(
         self, nodes: Mapping[str, np.ndarray], dimensions: int
@@ -74,7 +79,9 @@ class RigidDiaphragm(Settings):
 
     kind: Literal["rigid diaphragm"]
     master: str
+    """The node that the others follow."""
     slaves: tuple[str, ...]
+    """The nodes that follow it."""
 
     def rows(
         self, nodes: Mapping[str, np.ndarray], dimensions: int
@@ -125,6 +132,7 @@ class OfElement(Settings):
     """Deformation or force of a law inside an element: of a hinge its rotation or moment."""
 
     element: str
+    """Name of the element."""
     quantity: Literal["deformation", "force"]
     law: Annotated[int, Field(ge=1)] = 1
     """Which of the element's laws, from its first end on."""

@@ -47,6 +47,7 @@ class Truss(FrameElement):
     kind: Literal["truss"]
     nodes: tuple[str, str]
     section: str | None = None
+    """Name of its section: EA/L."""
     material: str | None = None
     """Name of a material: a force over the elongation, in place of the section's EA/L."""
     geometry: Geometry = "linear"
