@@ -27,7 +27,7 @@ from ..schemes.any_scheme import AnyScheme
 from ..schemes.newmark import Newmark
 from ..structures import virtual_block as virtual
 from ..structures.damping import Rayleigh
-from ..structures.integrated import Integrated
+from ..structures.integrated import Integrated, check_step
 from .assembly import Assembled, FrameError, assemble, load
 from .elements.beam import BeamColumn
 from .elements.element import Section
@@ -36,12 +36,13 @@ from .explicit import explicit
 from .implicit import implicit
 from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
+from .splitting import splitting
 from .statics import StaticsError
 from .tables import table
 
 AnyElement = Annotated[BeamColumn | Truss | Spring | Damper, Field(discriminator="kind")]
 PROGRESS = ("virtual.residual", "virtual.iterations")
-INTEGRATED = {"implicit": implicit, "kr": explicit}
+INTEGRATED = {"implicit": implicit, "kr": explicit, "splitting": splitting}
 
 
 class Frame(Integrated):
@@ -99,7 +100,8 @@ class Frame(Integrated):
         by = scheme.coefficients()
         if by is None or by.form not in INTEGRATED:
             raise fault(
-                f"'{scheme.kind}' does not integrate frames; take 'newmark', 'hht', 'generalized-alpha' or 'kr-alpha'"
+                f"'{scheme.kind}' does not integrate frames; take 'newmark', 'hht', 'generalized-alpha' or "
+                "'kr-alpha', and for slow tests 'operator splitting'"
             )
         return scheme
 
@@ -176,6 +178,8 @@ class Frame(Integrated):
     def check_step(self, dt: float) -> None:
         try:
             self.method(dt, "none")
+            if self.scheme.answered_next_tick:
+                check_step(self.scheme, self.system("none"), dt)
         except MasslessError as error:
             raise fault(str(error), "scheme") from error
 
