@@ -26,18 +26,32 @@ def banded(matrix: np.ndarray, width: int) -> np.ndarray:
 
 
 @kernel
+def _below(band, j, last, x):  # type: ignore[no-untyped-def]
+    """Σ band[j, k] x[j + k] over k = 1 … last − 1, in four sums that do not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    k = 1
+    while k + 4 <= last:
+        a += band[j, k] * x[j + k]
+        b += band[j, k + 1] * x[j + k + 1]
+        c += band[j, k + 2] * x[j + k + 2]
+        d += band[j, k + 3] * x[j + k + 3]
+        k += 4
+    while k < last:
+        a += band[j, k] * x[j + k]
+        k += 1
+    return (a + b) + (c + d)
+
+
+@kernel
 def band_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
     """y += factor A x."""
     n, width = band.shape
     for j in range(n):
         last = min(width, n - j)
         scaled = factor * x[j]
-        total = band[j, 0] * x[j]
         for k in range(1, last):
             y[j + k] += band[j, k] * scaled
-        for k in range(1, last):
-            total += band[j, k] * x[j + k]
-        y[j] += factor * total
+        y[j] += factor * (band[j, 0] * x[j] + _below(band, j, last, x))
 
 
 @kernel
@@ -72,7 +86,4 @@ def band_solve(factors, x):  # type: ignore[no-untyped-def]
     for j in range(n):
         x[j] /= factors[j, 0]
     for j in range(n - 1, -1, -1):
-        total = x[j]
-        for k in range(1, min(width, n - j)):
-            total -= factors[j, k] * x[j + k]
-        x[j] = total
+        x[j] -= _below(factors, j, min(width, n - j), x)

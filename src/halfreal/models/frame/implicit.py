@@ -136,7 +136,8 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             status = NO_SOLUTION
         copy_to(s.next_q, s.q)
         copy_to(s.next_v, s.v)
-        copy_to(s.next_a, s.a)
+        for i in range(n):
+            s.a[i] = s.next_a[i] if p.a_by_q[i] > 0.0 else 0.0
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
@@ -236,7 +237,7 @@ def _at_rest(
     nothing = np.zeros((n, 2 * inputs))
     q = np.hstack([now, dt * now, 0.5 * dt**2 * now, nothing]) + x
     v = np.hstack([none, now, dt * now, nothing]) + numbers["v_by_q"][:, None] * x
-    a = np.hstack([none, none, now, nothing]) + numbers["a_by_q"][:, None] * x
+    a = np.hstack([none, none, np.diag(numbers["a_by_q"] > 0.0), nothing]) + numbers["a_by_q"][:, None] * x
     u = np.hstack([np.zeros((inputs, 3 * n + inputs)), np.eye(inputs)])
     y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ v + loaded.acceleration_outputs @ a
     y = np.vstack([y, loaded.probe_slopes() @ q, np.zeros((2 * loaded.progress, q.shape[1]))])
