@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from report import Row
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -97,8 +98,8 @@ def theirs(frame: Frame, ground: np.ndarray) -> tuple[float, int, float]:
     return spent, equations, moved
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """What, figure and comparison, of each size."""
+def rows() -> list[Row]:
+    """A row for each size."""
     found = []
     for storeys, bays in SIZES:
         frame, ground = yielding(storeys, bays), shaking(TICKS, STEP, 12.0)
@@ -107,17 +108,17 @@ def rows() -> list[tuple[str, str, str]]:
         what = f"frame, {model.dofs} degrees of freedom, {len(model.laws)} hinges, Newmark: a step"
         figure = f"{spent * 1e6:.3g} µs, in the slowest stretch of 100 {slow * 1e6:.3g} µs"
         if why_not():
-            found.append((what, figure, why_not()))
+            found.append(Row(what, figure, why_not()))
             continue
         other, equations, wanted = theirs(frame, ground)
         assert abs(moved - wanted) < 1e-5 * abs(wanted), (moved, wanted)
         against = (
             f"OpenSees, {equations} equations: {other * 1e6:.3g} µs, {other / spent:.0f} × slower; target at least 30"
         )
-        found.append((what, figure, against))
+        found.append(Row(what, figure, against))
     return found
 
 
 if __name__ == "__main__":
     for row in rows():
-        print(" | ".join(row))
+        print(row)
