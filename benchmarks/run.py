@@ -18,6 +18,7 @@ from pathlib import Path
 import c_loop
 import campaign
 import cycles
+import frames
 import numpy as np
 import numpy_loop
 import processes
@@ -191,6 +192,7 @@ def main() -> None:
             *fresh.submit(scale.rows).result(),
             *fresh.submit(stability.rows).result(),
             *fresh.submit(cycles.rows).result(),
+            *fresh.submit(frames.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
             *fresh.submit(campaign.rows).result(),

@@ -46,6 +46,13 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
         "parameters": {"k": 2e3, "c": 50.0},
         "state": {"d": 0.0},
     },
+    ("virtual", "frame"): {
+        "sections": {"column": {"modulus": "200 GPa", "area": "0.01 m^2", "second_moment": "1e-4 m^4"}},
+        "nodes": {"A": {"at": ["0 m", "0 m"], "fixed": "all"}, "B": {"at": ["0 m", "3 m"], "mass": "2.2 t"}},
+        "elements": {"column": {"kind": "beam", "nodes": ["A", "B"], "section": "column"}},
+        "interface": [{"node": "B", "direction": "x"}],
+        "rayleigh": {"mass": "1 1/s"},
+    },
     ("excitation", "stepped sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "4 Hz"], "dwell": "2 s"},
     ("excitation", "multi-sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "3.1 Hz"], "phases": "schroeder"},
     ("excitation", "step"): {"displacement": "1 mm", "ramp": "0.1 s"},
@@ -75,7 +82,7 @@ if COMPILER is not None:
     }
 SLOW = {"automatic", "six_axes"}
 """Definitions of the gallery that are taken last: what they leave out takes long to be chosen, or to be compiled."""
-UNEXCITED = {("virtual", "state space"), ("virtual", "user"), ("virtual", "library"), ("virtual", "fmu")}
+UNEXCITED = {("virtual", kind) for kind in ("frame", "state space", "user", "library", "fmu")}
 """Kinds that the support of BASE cannot excite."""
 
 NATIVE = {"library", "fmu"}

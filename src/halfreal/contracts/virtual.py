@@ -155,6 +155,11 @@ class Virtual(Settings):
         """The scheme that integrates it, for another system such as the emulated one; None if it has no scheme."""
         return None
 
+    def emulation(self, joined: System, step: float) -> Method | None:
+        """How the emulated system is integrated whose matrices, with the specimen, are ``joined``, where these do not
+        tell all of it; None if they do."""
+        return None
+
     def findings(self, examined: Examined) -> Iterable[Finding]:
         """What a check should tell of it beside what it tells of every test."""
         return ()

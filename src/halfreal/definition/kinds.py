@@ -45,6 +45,7 @@ OWN = {
         "models.structures.partition:Partition",
         "models.structures.modal:Modes",
         "models.structures.beam:Beam",
+        "models.frame.frame:Frame",
         "models.structures.spring_damper:SpringDamper",
         "models.structures.state_space:StateSpaceModel",
         "models.structures.programmed:UserModel",

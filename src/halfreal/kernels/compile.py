@@ -12,7 +12,8 @@ Two traps of Numba's disk cache are closed here, for halfreal's own blocks; thos
 
 - It does not notice a changed callee in another file.  Every cached function is therefore keyed by a hash of the file
   it stands in and of all sources in ``halfreal.kernels`` and ``halfreal.models.materials``.  A block of halfreal may
-  call helpers from its own file and from these packages, from nowhere else, and they are decorated with ``kernel``.
+  call helpers from its own file and from these packages, from nowhere else, and they are decorated with ``kernel``;
+  those of ``halfreal.models.frame`` call each other, and are keyed together.
 - Functions cached by different processes may have the same name, and then stand in for each other.  Every block has a
   name of its own, and helpers are inlined, but for large ones that many blocks call (``shared``): their names tell
   their sources, so that those with one name are one code.
@@ -99,7 +100,12 @@ def kernel_hash() -> str:
 
 @cache
 def _source_key(path: str) -> str:
-    return hashlib.sha256(kernel_hash().encode() + Path(path).read_bytes()).hexdigest()
+    digest = hashlib.sha256(kernel_hash().encode() + Path(path).read_bytes())
+    together = Path(__file__).parent.parent / "models" / "frame"
+    if Path(path).is_relative_to(together):
+        for other in sorted(together.rglob("*.py")):
+            digest.update(other.read_bytes())
+    return digest.hexdigest()
 
 
 def identity(function: Callable[..., Any]) -> str:

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 from numba import carray, njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..errors import HalfrealError
+from . import any_size
 from .block import LARGEST_FAULT, UNUSED
 from .checked import calls, checking
 from .closed_over import closed_over
 from .compile import STEP, WRAPPER, cacheable, identity
 from .origin import halfreals, users
+from .pointers import as_pointer
 
 BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types.intp)
 NATIVE = ctypes.CFUNCTYPE(
@@ -31,14 +32,6 @@ STATUS = f"return 0 if all is well, or a whole number from 1 to {LARGEST_FAULT} 
 
 class CompilationError(HalfrealError):
     """A block's function that cannot be compiled."""
-
-
-@intrinsic
-def as_pointer(typingctx, address):  # type: ignore[no-untyped-def]
-    """Turn an integer address into a pointer that ``carray`` accepts."""
-    return types.voidptr(types.intp), lambda context, builder, signature, args: builder.inttoptr(
-        args[0], cgutils.voidptr_t
-    )
 
 
 @intrinsic
@@ -73,7 +66,15 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
     """
     own = is_own(step)
     fields = (parameters, state, inputs, outputs)
-    key = (step if own else closed_over(step), str(parameters.descr), str(state.descr), inputs, outputs)
+    key: tuple[Any, ...] = (
+        step if own else closed_over(step),
+        str(parameters.descr),
+        str(state.descr),
+        inputs,
+        outputs,
+    )
+    if own and any_size.is_any_size(parameters):
+        key = (step, any_size.ranks(parameters), any_size.ranks(state))
     if key not in _compiled:
         try:
             _compiled[key] = _cached(step, *fields) if own else _checked(step, *fields)
@@ -93,11 +94,15 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
 def _cached(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
     """A block of halfreal's own, which depends on its sources alone: kept on disk."""
     function = cacheable(step, STEP)
-    call = _caller(function, parameters, state, inputs, outputs)
+    layout: Any = (str(parameters.descr), str(state.descr), inputs, outputs)
+    if any_size.is_any_size(parameters):
+        call = any_size.caller(function, parameters, state)
+        layout = (any_size.ranks(parameters), any_size.ranks(state))
+    else:
+        call = _caller(function, parameters, state, inputs, outputs)
     # Numba numbers compiled functions in each process anew, and of two with one name the first that is loaded from
     # the disk cache serves for both (numba issue 10486): every block has a name of its own, and its helpers are
     # inlined into it.
-    layout = (str(parameters.descr), str(state.descr), inputs, outputs)
     name = hashlib.sha256(f"{identity(step)}:{layout}".encode()).hexdigest()[:16]
     call.__qualname__ = f"{step.__name__}_{name}"
     return njit(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **WRAPPER)(call)

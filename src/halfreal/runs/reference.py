@@ -90,7 +90,7 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     substeps = definition.reference.substeps
     fine = definition.timing.step / substeps
     system = assembled(definition, specimen)
-    method = emulation(system, fine)
+    method = definition.virtual.emulation(system, fine) or emulation(system, fine)
     n = definition.virtual.axes
     outputs = channels("reference", "m", len(system.displacement_outputs))
     # while the specimen's stiffness is found out, the excitation waits

@@ -19,7 +19,7 @@ import numpy as np
 from ...contracts.system import Method, System
 from .generalized_alpha import newmark_limit
 from .operator_splitting import EXCITATIONS, splitting
-from .scheme import Scheme
+from .scheme import Coefficients, Scheme
 
 
 class ExplicitNewmark(Scheme):
@@ -27,6 +27,9 @@ class ExplicitNewmark(Scheme):
 
     kind: Literal["explicit newmark"] = "explicit newmark"
     answered_next_tick: ClassVar[bool] = True
+
+    def coefficients(self) -> Coefficients:
+        return Coefficients("splitting", 0.0, 0.0, 0.0, 0.5, ("newmark1959", "nakashima1992"))
 
     def plain(self, system: System, dt: float) -> Method:
         axes = system.inputs.shape[1] - EXCITATIONS

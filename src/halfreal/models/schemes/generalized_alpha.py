@@ -68,7 +68,7 @@ from ...settings import Number
 from ..materials.resisting import HELD, commit, element_states, loaded, moving
 from ..materials.uniaxial import uniaxial
 from .recursion import Recursion, Stack, rows
-from .scheme import Scheme, initial_state, shared_parameters
+from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 NOT_CONVERGED = 1
 
@@ -351,6 +351,10 @@ class ImplicitScheme(Family):
 
     def iteration(self) -> tuple[int, float]:
         return self.iterations, self.tolerance
+
+    def coefficients(self) -> Coefficients | None:
+        by = self.parameters()
+        return Coefficients("implicit", *by, self.references, *self.iteration()) if by.beta > 0.0 else None
 
 
 class GeneralizedAlpha(ImplicitScheme):

@@ -46,7 +46,7 @@ from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, 
 from ...settings import Number
 from ..materials.resisting import HELD, add_forces, keep, moving
 from .recursion import Recursion, Stack, rows
-from .scheme import Scheme, initial_state, shared_parameters
+from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 
 def kr_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -95,6 +95,9 @@ class KRAlpha(Scheme):
         alpha_f = self.rho_inf / (self.rho_inf + 1.0)
         gamma = 0.5 - alpha_m + alpha_f
         return alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma
+
+    def coefficients(self) -> Coefficients:
+        return Coefficients("kr", *self._parameters(), ("kolay2014",))
 
     def plain(self, system: System, dt: float) -> Method:
         system = condensed(system, self.kind)

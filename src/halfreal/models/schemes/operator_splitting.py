@@ -42,7 +42,7 @@ from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Matrix, Number, fault
 from ..materials.resisting import HELD, add_forces, keep, moving
-from .scheme import Scheme, initial_state, shared_parameters
+from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 EXCITATIONS = 2
 """Inputs of a system before the measured forces: the excitation and its rate."""
@@ -163,6 +163,11 @@ class OperatorSplitting(Scheme):
             "splitting is not stable at any step, and less exact; raise it to that of the specimen or above"
         )
         yield Finding("warning", text, float(ratio), 1.0)
+
+    def coefficients(self) -> Coefficients:
+        beta, gamma = 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha
+        references = ("combescure1997", "nakashima1992")
+        return Coefficients("splitting", 0.0, -self.alpha, beta, gamma, references, specimen=self.specimen_stiffness)
 
     def plain(self, system: System, dt: float) -> Method:
         beta, gamma = 0.25 * (1.0 - self.alpha) ** 2, 0.5 - self.alpha

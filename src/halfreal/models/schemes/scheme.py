@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,22 @@ from ...settings import Settings
 from ..materials.resisting import element_states, loaded
 from .in_parts import in_parts
 from .recursion import Recursion, Stack
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The numbers by which a scheme integrates a frame of finite elements (``halfreal.models.frame``)."""
+
+    form: Literal["implicit", "kr", "splitting"]
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+    references: tuple[str, ...]
+    iterations: int = 1
+    tolerance: float = 0.0
+    specimen: np.ndarray | None = None
+    """Stiffness of the specimen that splitting reckons with, (axes, axes)."""
 
 
 class Scheme(Settings):
@@ -45,6 +61,10 @@ class Scheme(Settings):
 
     def critical_step(self, system: System) -> float | None:
         """Longest stable step [s] of the system at its initial stiffness; None if any step is stable."""
+        return None
+
+    def coefficients(self) -> Coefficients | None:
+        """How it integrates frames; None if it cannot."""
         return None
 
     def findings(self, specimen: np.ndarray) -> Iterable[Finding]:

@@ -1,0 +1,89 @@
+"""Symmetric banded matrices for blocks: product, factors and solution at a cost that grows with the bandwidth.
+
+Of a symmetric A of n rows with the half-bandwidth b the lower part is stored column by column,
+
+    band[j, k] = A[j + k, j],    k = 0 … b
+
+and so are the factors of A = L D Lᵀ: D in band[:, 0], L below.  No pivots are sought: A has to be positive definite, or
+at least have no leading minor that vanishes (G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., section 4.3).
+Inner loops run along rows of the stored array, as in ``kernels/linear.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import kernel
+
+
+def banded(matrix: np.ndarray, width: int) -> np.ndarray:
+    """A symmetric matrix, dense or sparse, in the layout of this file, (n, width + 1)."""
+    n = matrix.shape[0]
+    band = np.zeros((n, width + 1))
+    for k in range(min(width, n - 1) + 1):
+        band[: n - k, k] = matrix.diagonal(-k)
+    return band
+
+
+@kernel
+def _below(band, j, last, x):  # type: ignore[no-untyped-def]
+    """Σ band[j, k] x[j + k] over k = 1 … last − 1, in four sums that do not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    k = 1
+    while k + 4 <= last:
+        a += band[j, k] * x[j + k]
+        b += band[j, k + 1] * x[j + k + 1]
+        c += band[j, k + 2] * x[j + k + 2]
+        d += band[j, k + 3] * x[j + k + 3]
+        k += 4
+    while k < last:
+        a += band[j, k] * x[j + k]
+        k += 1
+    return (a + b) + (c + d)
+
+
+@kernel
+def band_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
+    """y += factor A x."""
+    n, width = band.shape
+    for j in range(n):
+        last = min(width, n - j)
+        scaled = factor * x[j]
+        for k in range(1, last):
+            y[j + k] += band[j, k] * scaled
+        y[j] += factor * (band[j, 0] * x[j] + _below(band, j, last, x))
+
+
+@kernel
+def band_factor(band):  # type: ignore[no-untyped-def]
+    """Replace A by its factors; returns whether all pivots are positive."""
+    n, width = band.shape
+    definite = True
+    for j in range(n):
+        pivot = band[j, 0]
+        if not pivot > 0.0:
+            definite = False
+        last = min(width, n - j)
+        inverse = 1.0 / pivot
+        for k in range(1, last):
+            factor = band[j, k] * inverse
+            if factor != 0.0:
+                for m in range(k, last):
+                    band[j + k, m - k] -= factor * band[j, m]
+        for k in range(1, last):
+            band[j, k] *= inverse
+    return definite
+
+
+@kernel
+def band_solve(factors, x):  # type: ignore[no-untyped-def]
+    """x becomes A⁻¹ x, with the factors of A."""
+    n, width = factors.shape
+    for j in range(n):
+        known = x[j]
+        for k in range(1, min(width, n - j)):
+            x[j + k] -= factors[j, k] * known
+    for j in range(n):
+        x[j] /= factors[j, 0]
+    for j in range(n - 1, -1, -1):
+        x[j] -= _below(factors, j, min(width, n - j), x)

@@ -1,0 +1,1 @@
+"""Frames of finite elements that yield, integrated in the compiled loop."""

@@ -1,0 +1,264 @@
+"""From the parts of a frame to its model under loads; what does not fit together is told with node and element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from pydantic_core import PydanticCustomError
+
+from ... import units
+from ...contracts.quantities import ActsAs
+from ...errors import HalfrealError
+from ...values import found_in
+from .elements.element import Site
+from .loaded import Loaded
+from .model import Model, at_rest, model_of
+from .names import unknown
+from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
+from .parts import Motion
+from .statics import check_stands, settle
+
+YIELDED = 0.02
+"""Part of the elastic force that a law may lack before it counts as yielded."""
+
+
+class FrameError(HalfrealError):
+    """Parts of a frame that do not fit together."""
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A frame at rest under its loads, before anything excites it."""
+
+    model: Model
+    damping: sparse.csr_matrix
+    ground: np.ndarray
+    """−M ι of a ground acceleration, (n,)."""
+    interface: np.ndarray
+    """B, (axes, n)."""
+    force: np.ndarray
+    """Where an excitation force acts, (n,)."""
+    outputs: dict[str, np.ndarray]
+    """Of the responses that are linear in the motion, by quantity, (rows, n)."""
+    probes: np.ndarray
+    responses: tuple[tuple[str, str], ...]
+    """Names and units of all responses, as the block gives them."""
+
+
+def assemble(given: Mapping[str, Any]) -> Assembled:
+    """The frame by the fields of a ``Frame``, each good on its own."""
+    dimensions = given["dimensions"]
+    nodes = _nodes(given["nodes"], dimensions)
+    site = Site(_numbering(given, nodes, dimensions), given["sections"], given["materials"])
+    pieces, masses = [], _nodal_masses(given["nodes"], site.numbering)
+    for name, element in given["elements"].items():
+        for node in element.nodes:
+            if node not in nodes:
+                raise FrameError(f"element '{name}': {unknown('node', node, nodes)}")
+        try:
+            pieces += element.pieces(name, site)
+            found = element.mass(site, given["element_mass"] == "consistent")
+        except PydanticCustomError as error:
+            raise FrameError("; ".join(f"element '{name}': {text}" for _, text in found_in(error))) from error
+        if found is not None:
+            masses.append(found)
+    _check_connected(given, nodes)
+    model = model_of(site.numbering, pieces, masses)
+    if not model.mass.nnz or not np.any(model.mass.diagonal() > 0.0):
+        raise FrameError("no node that can move has mass; give nodes mass, or sections mass_per_length")
+    interface = np.array(
+        [_row(place.node, place.direction, model.numbering, "interface") for place in given["interface"]]
+    )
+    for place, row in zip(given["interface"], interface, strict=True):
+        if not np.any(row):
+            raise FrameError(
+                f"interface: {place.direction} of node '{place.node}' is held by a support; attach the specimen where "
+                "the frame can move"
+            )
+    if np.linalg.matrix_rank(interface) < len(interface):
+        raise FrameError("interface: its axes are not independent; name different nodes or directions")
+    # what the specimen holds up counts as held here
+    springs = sparse.csr_matrix(interface.T * _typical(model.initial) @ interface)
+    check_stands(model, model.initial + springs, "")
+    model = _under_gravity(given, model, springs)
+    rayleigh = given["rayleigh"]
+    damping = model.damping
+    if rayleigh is not None:
+        damping = damping + rayleigh.mass * model.mass + rayleigh.stiffness * model.initial
+    outputs, probes, responses = _responses(given["responses"], model)
+    force = given["force"]
+    return Assembled(
+        model=model,
+        damping=damping.tocsr(),
+        ground=shaken(model, given["ground"], masses),
+        interface=interface,
+        force=np.zeros(model.dofs) if force is None else _row(force.node, force.direction, model.numbering, "force"),
+        outputs=outputs,
+        probes=probes,
+        responses=responses,
+    )
+
+
+def load(assembled: Assembled, excitation: ActsAs) -> Loaded:
+    """With the inputs that an excitation asks for."""
+    model, axes = assembled.model, len(assembled.interface)
+    on_inputs = np.zeros((2 + axes, model.dofs))
+    if excitation == "force":
+        on_inputs[0] = assembled.force
+    elif excitation == "ground":
+        on_inputs[0] = assembled.ground
+    on_inputs[2:] = -assembled.interface
+    nothing = np.zeros_like(assembled.interface)
+    return Loaded(
+        model=model,
+        damping=assembled.damping,
+        on_inputs=on_inputs,
+        displacement_outputs=np.vstack([assembled.interface, assembled.outputs["displacement"]]),
+        velocity_outputs=np.vstack([nothing, assembled.outputs["velocity"]]),
+        acceleration_outputs=np.vstack([nothing, assembled.outputs["acceleration"]]),
+        probes=assembled.probes,
+    )
+
+
+def shaken(model: Model, direction: str, masses: list[tuple[Any, np.ndarray]]) -> np.ndarray:
+    """−Tᵀ M ι of a ground acceleration; supports shake too, and pull through the elements' mass."""
+    directions = model.numbering.directions
+    if direction not in directions or direction.startswith("r"):
+        raise FrameError(
+            f"ground: '{direction}' is no displacement of this frame; give one of {', '.join(directions[:-1])}"
+        )
+    influence = np.tile([float(one == direction) for one in directions], len(model.numbering.nodes))
+    pulled = np.zeros(model.numbering.all)
+    for dofs, matrix in masses:
+        at = list(dofs)
+        pulled[at] += matrix @ influence[at]
+    return np.asarray(-(model.numbering.transformation.T @ pulled))
+
+
+def _nodes(given: Mapping[str, Any], dimensions: int) -> dict[str, np.ndarray]:
+    for name, node in given.items():
+        if len(node.at) != dimensions:
+            raise FrameError(
+                f"node '{name}' has {len(node.at)} coordinates where dimensions = {dimensions}; give {dimensions}"
+            )
+    return {name: np.asarray(node.at, dtype=float) for name, node in given.items()}
+
+
+def _numbering(given: Mapping[str, Any], nodes: dict[str, np.ndarray], dimensions: int) -> Numbering:
+    directions = DIRECTIONS[dimensions]
+    slaves = []
+    for constraint in given["constraints"]:
+        for name in (constraint.master, *constraint.slaves):
+            if name not in nodes:
+                raise FrameError(f"constraint '{constraint.kind}': {unknown('node', name, nodes)}")
+        slaves += [row for row in constraint.rows(nodes, dimensions) if row[1] in directions]
+    fixed = {name: [one for one in node.fixed if one in directions] for name, node in given["nodes"].items()}
+    try:
+        return numbering(nodes, dimensions, fixed, slaves)
+    except NumberingError as error:
+        raise FrameError(str(error)) from error
+
+
+def _nodal_masses(given: Mapping[str, Any], numbers: Numbering) -> list[tuple[Any, np.ndarray]]:
+    turning = np.array([one.startswith("r") for one in numbers.directions])
+    return [
+        (numbers.indices(name), np.diag(np.where(turning, node.inertia, node.mass)))
+        for name, node in given.items()
+        if node.mass > 0.0 or node.inertia > 0.0
+    ]
+
+
+def _check_connected(given: Mapping[str, Any], nodes: Mapping[str, Any]) -> None:
+    joined = {node for element in given["elements"].values() for node in element.nodes}
+    joined |= {name for one in given["constraints"] for name in (one.master, *one.slaves)}
+    alone = [name for name in nodes if name not in joined]
+    if alone:
+        raise FrameError(
+            f"node '{alone[0]}'{f' and {len(alone) - 1} more' if len(alone) > 1 else ''} belongs to no element and no "
+            "constraint; connect it, or leave it out"
+        )
+
+
+def _row(node: str, direction: str, numbers: Numbering, what: str) -> np.ndarray:
+    """The free degrees of freedom's share in a displacement of a node, (n,)."""
+    if node not in numbers.nodes:
+        raise FrameError(f"{what}: {unknown('node', node, numbers.nodes)}")
+    if direction not in numbers.directions:
+        raise FrameError(
+            f"{what}: '{direction}' is no direction of this frame; give one of {', '.join(numbers.directions)}"
+        )
+    return np.asarray(numbers.transformation[numbers.index(node, direction)].toarray()[0])
+
+
+def _typical(stiffness: sparse.csr_matrix) -> float:
+    diagonal = stiffness.diagonal()
+    return float(np.median(diagonal[diagonal > 0.0])) if np.any(diagonal > 0.0) else 1.0
+
+
+def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_matrix) -> Model:
+    """The model at rest under the gravity loads."""
+    total = np.zeros(model.dofs)
+    for one in given["loads"]:
+        turning = one.direction.startswith("r")
+        value, other = (one.moment, one.force) if turning else (one.force, one.moment)
+        if value is None or other is not None:
+            raise FrameError(
+                f"the load at node '{one.node}' in {one.direction} needs {'a moment' if turning else 'a force'}, and "
+                "nothing else"
+            )
+        total += value * _row(one.node, one.direction, model.numbering, "loads")
+    model = at_rest(model, settle(model, total, springs) if np.any(total) else total)
+    if np.any(total):
+        check_stands(model, model.stiffness + springs, " under its gravity loads")
+        _check_elastic(model)
+    return model
+
+
+def _check_elastic(model: Model) -> None:
+    """Refuse a frame that yields before the test has started."""
+    named = {(piece.element, k): end for piece in model.pieces for k, end in enumerate(piece.ends)}
+    for key, at in model.instances.items():
+        law, strain, stress = model.laws[at], model.states["strain"][at], model.states["stress"][at]
+        elastic = law.initial_stiffness * strain
+        if abs(stress - elastic) > YIELDED * abs(elastic):
+            unit = {"rotation": "N m", "displacement": "N", "strain": "Pa"}[law.of]
+            raise FrameError(
+                f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)}, and "
+                f"{units.text(float(elastic), unit)} if it were elastic; strengthen it, or lower the loads"
+            )
+
+
+def _responses(
+    given: Mapping[str, Any], model: Model
+) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[tuple[str, str], ...]]:
+    """Rows of outputs by quantity, probes of laws, and names with units in the order of the outputs."""
+    moving = {name: one for name, one in given.items() if isinstance(one, Motion)}
+    rows: dict[str, list[np.ndarray]] = {"displacement": [], "velocity": [], "acceleration": []}
+    for name, one in moving.items():
+        row = _row(one.node, one.direction, model.numbering, f"response '{name}'")
+        if one.against is not None:
+            row = row - _row(one.against, one.direction, model.numbering, f"response '{name}'")
+        for quantity, found in rows.items():
+            found.append(row if quantity == one.quantity else np.zeros(model.dofs))
+    probes, told = [], [(name, one.unit) for name, one in moving.items()]
+    for name, one in given.items():
+        if name in moving:
+            continue
+        elements = dict.fromkeys(element for element, _ in model.instances)
+        if one.element not in elements:
+            raise FrameError(f"response '{name}': {unknown('element with a nonlinear law', one.element, elements)}")
+        at = model.instances.get((one.element, one.law - 1))
+        if at is None:
+            raise FrameError(
+                f"response '{name}': element '{one.element}' has no law {one.law}; count from its first end"
+            )
+        law = model.laws[at]
+        units = {"rotation": ("rad", "N m"), "displacement": ("m", "N"), "strain": ("1", "Pa")}[law.of]
+        probes.append([float(one.quantity == "force"), float(at)])
+        told.append((name, units[one.quantity == "force"]))
+    outputs = {key: np.array(found).reshape(len(found), model.dofs) for key, found in rows.items()}
+    return outputs, np.array(probes).reshape(len(probes), 2), tuple(told)

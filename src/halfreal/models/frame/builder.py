@@ -1,0 +1,179 @@
+"""Frames made in Python: part by part, or whole by storeys and bays.
+
+    frame = FrameBuilder()
+    frame.section("column", modulus=2e11, area=0.012, second_moment=2.5e-4)
+    frame.node("A", (0.0, 0.0), fixed="all")
+    frame.node("B", (0.0, 3.5), mass=2e4)
+    frame.beam("column", "A", "B", section="column", geometry="p-delta")
+    virtual = frame.build(interface=[("B", "x")], scheme="kr-alpha")
+
+Numbers are in SI units, or texts with a unit.  What is built is checked as a definition's section is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ... import units
+from .frame import Frame
+
+Quantity = float | str
+
+
+class FrameBuilder:
+    """Collects the parts of a frame."""
+
+    def __init__(self, dimensions: int = 2) -> None:
+        self.parts: dict[str, Any] = {
+            "kind": "frame",
+            "dimensions": dimensions,
+            "materials": {},
+            "sections": {},
+            "nodes": {},
+            "elements": {},
+            "constraints": [],
+            "loads": [],
+            "responses": {},
+        }
+
+    def material(self, name: str, kind: str, **settings: Any) -> None:
+        """A law of hinges, springs or trusses."""
+        self._new("materials", name, {"kind": kind, **settings})
+
+    def section(self, name: str, **settings: Any) -> None:
+        """A cross-section."""
+        self._new("sections", name, settings)
+
+    def node(self, name: str, at: Sequence[Quantity], **settings: Any) -> None:
+        """A node at its coordinates."""
+        self._new("nodes", name, {"at": list(at), **settings})
+
+    def element(self, name: str, kind: str, *nodes: str, **settings: Any) -> None:
+        """An element of a kind between nodes."""
+        self._new("elements", name, {"kind": kind, "nodes": list(nodes), **settings})
+
+    def beam(self, name: str, start: str, end: str, **settings: Any) -> None:
+        """A beam–column."""
+        self.element(name, "beam", start, end, **settings)
+
+    def truss(self, name: str, start: str, end: str, **settings: Any) -> None:
+        """A member that carries axial force only."""
+        self.element(name, "truss", start, end, **settings)
+
+    def spring(self, name: str, *nodes: str, **settings: Any) -> None:
+        """A spring of a law along a direction."""
+        self.element(name, "spring", *nodes, **settings)
+
+    def constrain(self, kind: str, master: str, slaves: Iterable[str], **settings: Any) -> None:
+        """Nodes that follow another."""
+        self.parts["constraints"].append({"kind": kind, "master": master, "slaves": list(slaves), **settings})
+
+    def load(self, node: str, direction: str, **settings: Any) -> None:
+        """A gravity load: ``force`` or ``moment``."""
+        self.parts["loads"].append({"node": node, "direction": direction, **settings})
+
+    def record(self, name: str, **settings: Any) -> None:
+        """A further output to record."""
+        self._new("responses", name, settings)
+
+    def build(self, interface: Iterable[tuple[str, str]], **settings: Any) -> Frame:
+        """The frame, with the specimen at these nodes and directions."""
+        places = [{"node": node, "direction": direction} for node, direction in interface]
+        return Frame(**{**self.parts, "interface": places, **settings})
+
+    def _new(self, family: str, name: str, settings: Mapping[str, Any]) -> None:
+        if name in self.parts[family]:
+            raise ValueError(f"{family} has a '{name}' already; give each a name of its own")
+        self.parts[family][name] = dict(settings)
+
+
+def line_name(number: int) -> str:
+    """Name of a column line: A, B, … Z, AA, AB, …"""
+    letters = ""
+    number += 1
+    while number:
+        number, last = divmod(number - 1, 26)
+        letters = chr(ord("A") + last) + letters
+    return letters
+
+
+def regular_frame(
+    storeys: int,
+    bays: int,
+    *,
+    height: Quantity,
+    width: Quantity,
+    column: Mapping[str, Any],
+    girder: Mapping[str, Any],
+    mass: Quantity,
+    inertia: Quantity = 0.0,
+    column_hinge: Mapping[str, Any] | None = None,
+    girder_hinge: Mapping[str, Any] | None = None,
+    weight: Quantity | None = None,
+    geometry: str = "linear",
+) -> FrameBuilder:
+    """A plane frame of equal storeys and bays, clamped at its feet.
+
+    ``mass``, ``inertia`` and ``weight`` (a force downwards) are those of each joint above the ground.  Joints are
+    called after their column line and floor, A0, B0, … at the ground; the column below joint B2 is "column B2", the
+    girder from B2 to C2 "girder B2".  Storey drifts are recorded as drift1, drift2, … on line A.
+    """
+    tall, wide = _length(height), _length(width)
+    frame = FrameBuilder()
+    frame.section("column", **column)
+    frame.section("girder", **girder)
+    ends: dict[str, dict[str, Any]] = {"column": {}, "girder": {}}
+    for name, hinge in (("column", column_hinge), ("girder", girder_hinge)):
+        if hinge is not None:
+            frame.material(f"{name} hinge", **hinge)
+            ends[name] = {"hinges": [f"{name} hinge"] * 2}
+    lines = [line_name(i) for i in range(bays + 1)]
+    for floor in range(storeys + 1):
+        for i, line in enumerate(lines):
+            at = (i * wide, floor * tall)
+            if floor == 0:
+                frame.node(f"{line}0", at, fixed="all")
+                continue
+            frame.node(f"{line}{floor}", at, mass=mass, inertia=inertia)
+            below, here = f"{line}{floor - 1}", f"{line}{floor}"
+            frame.beam(f"column {here}", below, here, section="column", geometry=geometry, **ends["column"])
+            if weight is not None:
+                frame.load(here, "y", force=-_force(weight))
+        if floor:
+            for line, following in pairwise(lines):
+                frame.beam(
+                    f"girder {line}{floor}", f"{line}{floor}", f"{following}{floor}", section="girder", **ends["girder"]
+                )
+            against = {"against": f"A{floor - 1}"} if floor > 1 else {}
+            frame.record(f"drift{floor}", node=f"A{floor}", direction="x", quantity="displacement", **against)
+    return frame
+
+
+def shear_building(
+    masses: Sequence[Quantity], storeys: Sequence[Mapping[str, Any]], height: Quantity = 3.5
+) -> FrameBuilder:
+    """Floors that move in x only, joined by a law of storey shear over drift for each storey, from the ground up.
+
+    Floors are called F1, F2, …, storeys "storey 1", …; drifts are recorded as drift1, …
+    """
+    if len(masses) != len(storeys):
+        raise ValueError(f"{len(masses)} masses for {len(storeys)} storeys; give one for each")
+    tall, frame = _length(height), FrameBuilder()
+    frame.node("F0", (0.0, 0.0), fixed="all")
+    for floor, (mass, law) in enumerate(zip(masses, storeys, strict=True), start=1):
+        frame.node(f"F{floor}", (0.0, floor * tall), mass=mass, fixed=["y", "rz"])
+        frame.material(f"storey {floor}", **law)
+        frame.spring(f"storey {floor}", f"F{floor - 1}", f"F{floor}", direction="x", material=f"storey {floor}")
+        against = {"against": f"F{floor - 1}"} if floor > 1 else {}
+        frame.record(f"drift{floor}", node=f"F{floor}", direction="x", quantity="displacement", **against)
+    return frame
+
+
+def _length(value: Quantity) -> float:
+    return units.parse(value, "m") if isinstance(value, str) else float(value)
+
+
+def _force(value: Quantity) -> float:
+    return units.parse(value, "N") if isinstance(value, str) else float(value)

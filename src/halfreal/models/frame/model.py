@@ -1,0 +1,249 @@
+"""A frame as matrices and tables: what schemes and statics compute with.
+
+    M q¨ + C q˙ + K q + Σ Aᵀ f_e(A q, A q˙, states) = F
+
+q are the free degrees of freedom, ordered for a small bandwidth; K the linear pieces, f_e the others (``evaluate.py``).
+Once the model is ``at_rest`` under gravity loads, q counts from there, K has the tangents of all pieces there, and f_e
+is what they resist with beyond that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from ..materials.law import Law, rows
+from .evaluate import AT_A, AT_D, AT_DOF, COLUMNS, COUNT, DOFS, SCRATCH, evaluate
+from .numbering import Numbering
+from .piece import Piece
+
+
+@dataclass(frozen=True)
+class Model:
+    """See the module's equation."""
+
+    numbering: Numbering
+    mass: sparse.csr_matrix
+    damping: sparse.csr_matrix
+    """Of dashpots."""
+    stiffness: sparse.csr_matrix
+    """K: of linear pieces; at rest the tangent of all."""
+    initial: sparse.csr_matrix
+    """Stiffness of all pieces without load."""
+    pieces: tuple[Piece, ...]
+    """Those that are not linear."""
+    laws: tuple[Law, ...]
+    """An instance each; those that flow come last."""
+    instances: dict[tuple[str, int], int]
+    """Instance of the law of an element, by its name and the law's number in it."""
+    arrays: dict[str, np.ndarray]
+    """Tables of the elements: parameters of a block."""
+    states: dict[str, np.ndarray]
+    """States of the elements, committed and on trial."""
+
+    @property
+    def dofs(self) -> int:
+        return len(self.numbering.free)
+
+    @cached_property
+    def width(self) -> int:
+        """Half-bandwidth."""
+        found = (abs(self.mass) + abs(self.damping) + abs(self.pattern)).tocoo()
+        return int(np.max(np.abs(found.row - found.col), initial=0))
+
+    @cached_property
+    def pattern(self) -> sparse.csr_matrix:
+        """Where the stiffness may have entries."""
+        total = abs(self.stiffness)
+        for piece in self.pieces:
+            total = total + _spread(abs(along(piece, self.numbering)))
+        return total
+
+    def forces(
+        self, q: np.ndarray, v: np.ndarray | None = None, elapsed: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Σ Aᵀf of the pieces that are not linear, beyond their stiffness at rest once that is known, their tangents,
+        and their states on trial; called from Python."""
+        states = {key: value.copy() for key, value in self.states.items()}
+        forces = np.zeros(len(q))
+        speed = np.zeros(len(q)) if v is None else v
+        a = self.arrays
+        evaluate(
+            a["table"], a["dofs"], a["kinematics"], a["rest"], a["rest_f"], a["initial"],
+            a["numbers"], a["material"], a["materials"],
+            states["memory"], states["flowing"], states["trial"], states["strain"], states["stress"],
+            states["inner"], states["inner_trial"], states["tangents"], states["scratch"],
+            q, speed, elapsed, 0.0, forces,
+        )  # fmt: skip
+        return forces, states["tangents"], states
+
+    def tangent(self, tangents: np.ndarray) -> sparse.csr_matrix:
+        """K with the other pieces at given tangents."""
+        given, at = [], 0
+        for piece in self.pieces:
+            c = len(piece.kinematics)
+            given.append((piece, tangents[at : at + c * c].reshape(c, c)))
+            at += c * c
+        return self.stiffness + _sum(self.numbering, given)
+
+
+def _spread(a: sparse.csr_matrix) -> sparse.csr_matrix:
+    used = sparse.csr_matrix(np.ones((1, a.shape[0]))) @ a
+    return used.T @ used
+
+
+def along(piece: Piece, numbering: Numbering) -> sparse.csr_matrix:
+    """A of a piece over the free degrees of freedom, (c, n)."""
+    return sparse.csr_matrix(piece.kinematics) @ numbering.transformation[list(piece.dofs)]
+
+
+def model_of(
+    numbering: Numbering, pieces: Sequence[Piece], masses: Sequence[tuple[Sequence[int], np.ndarray]]
+) -> Model:
+    """Number for a small bandwidth, and assemble."""
+    n = len(numbering.free)
+    rows_, columns = [], []
+    for piece in pieces:
+        used = np.unique(along(piece, numbering).indices)
+        rows_.append(np.repeat(used, len(used)))
+        columns.append(np.tile(used, len(used)))
+    total = _full_mass(numbering, masses)
+    condensed = (numbering.transformation.T @ total @ numbering.transformation).tocoo()
+    rows_.append(condensed.row)
+    columns.append(condensed.col)
+    i, j = np.concatenate(rows_), np.concatenate(columns)
+    graph = sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=(n, n))
+    numbering = numbering.reordered(np.asarray(reverse_cuthill_mckee(graph, symmetric_mode=True)))
+    t = numbering.transformation
+    others = tuple(piece for piece in pieces if piece.type is not None)
+    arrays, states, laws, instances = _tables(others, numbering)
+    return Model(
+        numbering=numbering,
+        mass=(t.T @ total @ t).tocsr(),
+        damping=_sum(numbering, [(piece, piece.damping) for piece in pieces if piece.damping is not None]),
+        stiffness=_sum(numbering, [(piece, piece.stiffness) for piece in pieces if piece.type is None]),
+        initial=_sum(numbering, [(piece, piece.stiffness) for piece in pieces]),
+        pieces=others,
+        laws=laws,
+        instances=instances,
+        arrays=arrays,
+        states=states,
+    )
+
+
+def at_rest(model: Model, q: np.ndarray) -> Model:
+    """The model brought to a displacement q, and counted from there."""
+    shift = [along(piece, model.numbering) @ q for piece in model.pieces]
+    moved = replace(model, arrays={**model.arrays, "rest": np.concatenate([np.zeros(0), *shift])})
+    _, tangents, states = moved.forces(np.zeros(model.dofs))
+    kept = len(states["memory"])
+    committed = {"memory": states["trial"][:kept].copy(), "flowing": states["trial"][kept:].copy()}
+    states = {**states, **committed, "inner": states["inner_trial"].copy()}
+    return replace(
+        moved,
+        stiffness=model.tangent(tangents),
+        arrays={**moved.arrays, "initial": tangents.copy(), "rest_f": _own_forces(moved)},
+        states=states,
+    )
+
+
+def _own_forces(model: Model) -> np.ndarray:
+    """f of every piece at rest, one after another: each alone, with unit vectors as its A."""
+    table = model.arrays["table"].copy()
+    sizes = table[:, COUNT].astype(int)
+    table[:, DOFS] = table[:, COUNT]
+    table[:, AT_DOF] = table[:, AT_D]
+    table[:, AT_A] = np.concatenate([[0], np.cumsum(sizes**2)])[:-1]
+    units = np.concatenate([np.zeros(0), *(np.ravel(np.eye(size)) for size in sizes)])
+    n = int(sizes.sum())
+    alone = replace(model, arrays={**model.arrays, "table": table, "dofs": np.arange(float(n)), "kinematics": units})
+    return alone.forces(np.zeros(n))[0]
+
+
+def _full_mass(numbering: Numbering, masses: Sequence[tuple[Sequence[int], np.ndarray]]) -> sparse.csr_matrix:
+    """Mass over all displacements of all nodes."""
+    rows_, columns, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+    for dofs, matrix in masses:
+        at = np.asarray(dofs)
+        rows_.append(np.repeat(at, len(at)))
+        columns.append(np.tile(at, len(at)))
+        values.append(np.ravel(matrix))
+    i, j, v = np.concatenate(rows_), np.concatenate(columns), np.concatenate(values)
+    return sparse.csr_matrix((v, (i, j)), shape=(numbering.all, numbering.all))
+
+
+def _sum(numbering: Numbering, given: Sequence[tuple[Piece, Any]]) -> sparse.csr_matrix:
+    """Σ AᵀkA over the free degrees of freedom."""
+    n = len(numbering.free)
+    rows_, columns, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+    for piece, matrix in given:
+        a = along(piece, numbering)
+        used = np.unique(a.indices)
+        small = a[:, used].toarray()
+        rows_.append(np.repeat(used, len(used)))
+        columns.append(np.tile(used, len(used)))
+        values.append(np.ravel(small.T @ matrix @ small))
+    i, j, v = np.concatenate(rows_), np.concatenate(columns), np.concatenate(values)
+    return sparse.csr_matrix((v, (i, j)), shape=(n, n))
+
+
+def _tables(
+    pieces: Sequence[Piece], numbering: Numbering
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], tuple[Law, ...], dict[tuple[str, int], int]]:
+    """Arrays of ``evaluate.py``."""
+    # those of one piece stay together, as it knows its first: a piece flows if one of its laws does
+    order = sorted(pieces, key=lambda piece: any(law.flowing for law in piece.laws))
+    owned = [(piece.element, k, law) for piece in order for k, law in enumerate(piece.laws)]
+    kept = sum(len(piece.laws) for piece in order if not any(law.flowing for law in piece.laws))
+    first, count = {}, 0
+    for piece in order:
+        first[id(piece)] = count
+        count += len(piece.laws)
+    laws = tuple(law for _, _, law in owned)
+    materials: dict[Any, int] = {}
+    material = [materials.setdefault(law, len(materials)) for law in laws]
+    codes, parameters, _ = rows(list(materials) or [])
+    _, _, start = rows(laws)
+    table = np.zeros((len(pieces), COLUMNS))
+    dofs: list[float] = []
+    kinematics: list[np.ndarray] = []
+    numbers: list[float] = []
+    at_a = at_d = at_i = at_k = 0
+    for e, piece in enumerate(pieces):
+        a = along(piece, numbering)
+        used = np.unique(a.indices)
+        c, m = len(piece.kinematics), len(used)
+        table[e] = [piece.type, c, m, len(dofs), at_a, at_d, len(numbers), at_i, at_k, first[id(piece)]]
+        dofs += used.tolist()
+        kinematics.append(np.ravel(a[:, used].toarray()))
+        numbers += piece.numbers
+        at_a, at_d, at_i, at_k = at_a + c * m, at_d + c, at_i + piece.inner, at_k + c * c
+    arrays = {
+        "table": table,
+        "dofs": np.array(dofs, dtype=float),
+        "kinematics": np.concatenate(kinematics) if kinematics else np.zeros(0),
+        "rest": np.zeros(at_d),
+        "rest_f": np.zeros(at_d),
+        "initial": np.zeros(at_k),
+        "numbers": np.array(numbers, dtype=float),
+        "material": np.array(material, dtype=float),
+        "materials": np.column_stack([codes, parameters]),
+    }
+    states = {
+        "memory": start[:kept],
+        "flowing": start[kept:],
+        "trial": start.copy(),
+        "strain": np.zeros(len(laws)),
+        "stress": np.zeros(len(laws)),
+        "inner": np.zeros(at_i),
+        "inner_trial": np.zeros(at_i),
+        "tangents": np.concatenate([np.ravel(piece.stiffness) for piece in pieces]) if pieces else np.zeros(0),
+        "scratch": np.zeros((6, SCRATCH)),
+    }
+    return arrays, states, laws, {(name, k): i for i, (name, k, _) in enumerate(owned)}

@@ -1,0 +1,38 @@
+"""What an element gives to the model: one or more pieces, each with coordinates of its own along which it acts.
+
+A *linear* piece is a constant matrix, and goes into the frame's stiffness once.  Any other is a row of the element
+table (``evaluate.py``): the code of its state determination, its parameters, its laws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of an element: d = A u, forces Aᵀf."""
+
+    element: str
+    dofs: tuple[int, ...]
+    """Places in u of the displacements of its nodes."""
+    kinematics: np.ndarray
+    """A, (c, dofs)."""
+    stiffness: np.ndarray
+    """∂f/∂d without load, (c, c): all there is to a linear piece."""
+    damping: np.ndarray | None = None
+    """∂f/∂d˙ of a linear piece, (c, c)."""
+    type: float | None = None
+    """Code of the state determination; None if the piece is linear."""
+    numbers: tuple[float, ...] = ()
+    laws: tuple[Any, ...] = ()
+    """Settings of its laws, an instance each."""
+    ends: tuple[str, ...] = ()
+    """What each law is for people, such as "hinge at 'A'"."""
+    inner: int = 0
+    """Inner states."""
+    proportional: bool = field(default=True)
+    """Whether Rayleigh damping counts its stiffness."""

@@ -1,0 +1,135 @@
+"""Frames by operator splitting and Newmark's explicit method, for pseudo-dynamic tests.
+
+The method is that of ``halfreal.models.schemes.operator_splitting``, with banded factors: the elements are evaluated at
+the predictor q̃, and corrected with their stiffness at rest.
+
+    g = F − C v − K q̃ − (forces of the elements at q̃ beyond K) − B r̃
+    (M + (1 + α) J) a = (1 + α) g_{n+1} − α g_n,    J = γΔt C + βΔt² (K + B K̂ Bᵀ),    g then becomes g − J a
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sparse
+
+from ...contracts.massless import MasslessError
+from ...contracts.system import Method
+from ...kernels.any_size import with_sizes
+from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.block import Value
+from ...kernels.linear import copy_to, set_to, three_products
+from ..schemes.operator_splitting import EXCITATIONS
+from ..schemes.scheme import Coefficients
+from .evaluate import commit_elements, evaluate, read_laws
+from .loaded import Loaded
+
+NO_SOLUTION = 2
+
+
+def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    n, status = s.q.shape[0], 0
+    if s.started[0] == 0.0:
+        s.started[0] = 1.0
+    else:
+        # complete the tick before: its excitation was kept, the force measured for its target has just come
+        for j in range(int(p.excitations), u.shape[0]):
+            s.u[j] = u[j]
+        set_to(0.0, s.net)
+        for j in range(u.shape[0]):
+            for i in range(n):
+                s.net[i] += p.on_inputs[j, i] * s.u[j]
+        band_multiply_add(p.damping, -1.0, s.v, s.net)
+        band_multiply_add(p.stiffness, -1.0, s.q, s.net)
+        set_to(0.0, s.beyond)
+        failed = evaluate(
+            p.table, p.dofs, p.kinematics, p.rest, p.rest_f, p.initial, p.numbers, p.material, p.materials,
+            s.memory, s.flowing, s.trial, s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch,
+            s.q, s.v, p.dt, 0.0, s.beyond,
+        )  # fmt: skip
+        if failed != 0:
+            status = NO_SOLUTION
+        commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
+        for i in range(n):
+            s.net[i] -= s.beyond[i]
+        if s.started[0] == 1.0:  # the state at the start is given, and not corrected
+            s.started[0] = 2.0
+            copy_to(s.net, s.a)
+            band_solve(p.mass_factors, s.a)
+        else:
+            for i in range(n):
+                s.a[i] = (1.0 + p.alpha) * s.net[i] - p.alpha * s.last_net[i]
+            band_solve(p.factors, s.a)
+            band_multiply_add(p.correction, -1.0, s.a, s.net)
+            for i in range(n):
+                s.q[i] += p.dt * p.dt * p.beta * s.a[i]
+                s.v[i] += p.dt * p.gamma * s.a[i]
+        copy_to(s.net, s.last_net)
+        for i in range(n):
+            s.q[i] += p.dt * s.v[i] + p.dt * p.dt * (0.5 - p.beta) * s.a[i]
+            s.v[i] += p.dt * (1.0 - p.gamma) * s.a[i]
+    copy_to(u, s.u)
+    three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
+    read_laws(p.probes, s.strain, s.stress, s.outputs, y)
+    return status
+
+
+def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
+    """The method of a frame for given coefficients."""
+    loaded = replace(loaded, progress=False)
+    model, n, alpha = loaded.model, loaded.model.dofs, -by.alpha_f
+    heavy = model.mass.diagonal() > 0.0
+    if not heavy.all():
+        raise MasslessError(
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and a scheme of pseudo-dynamic tests asks "
+            "for some everywhere; give the node inertia, or element_mass = 'consistent' with a mass per length"
+        )
+    correction = by.gamma * dt * loaded.damping + by.beta * dt**2 * model.stiffness
+    if by.specimen is not None:
+        interface = sparse.csr_matrix(-loaded.on_inputs[EXCITATIONS:])
+        correction = correction + by.beta * dt**2 * (interface.T @ sparse.csr_matrix(by.specimen) @ interface)
+    reach = correction.tocoo()
+    width = max(model.width, int(np.max(np.abs(reach.row - reach.col), initial=0)))
+    factors, mass_factors = (
+        banded(model.mass + (1.0 + alpha) * correction, width),
+        banded(model.mass, loaded.mass_width),
+    )
+    band_factor(factors)
+    band_factor(mass_factors)
+    parameters, states = loaded.fields()
+    numbers: dict[str, Value] = {
+        "dt": dt,
+        "alpha": alpha,
+        "beta": by.beta,
+        "gamma": by.gamma,
+        "excitations": float(EXCITATIONS),
+        "damping": banded(loaded.damping, model.width),
+        "stiffness": banded(model.stiffness, model.width),
+        "correction": banded(correction, width),
+        "factors": factors,
+        "mass_factors": mass_factors,
+        **parameters,
+    }
+    work: dict[str, Value] = {"net": np.zeros(n), "beyond": np.zeros(n), "started": np.zeros(1)}
+    work["outputs"] = np.zeros(len(loaded.displacement_outputs))
+    state: dict[str, Value] = {
+        "q": np.zeros(n),
+        "v": np.zeros(n),
+        "a": np.zeros(n),
+        "last_net": np.zeros(n),
+        "u": np.zeros(len(loaded.on_inputs)),
+        **states,
+        **work,
+    }
+    return Method(
+        step=frame_splitting_step,
+        parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
+        state=state,
+        frozen=(*(key for key in states if key != "flowing"), *work),
+        faults={
+            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
+            "hinge that softens faster than its beam is stiff",
+        },
+        references=by.references,
+    )

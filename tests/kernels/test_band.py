@@ -1,0 +1,27 @@
+"""Banded products and solutions against dense ones."""
+
+import numpy as np
+import pytest
+
+from halfreal.kernels.band import band_factor, band_multiply_add, band_solve, banded
+
+
+@pytest.mark.parametrize(("n", "width"), [(1, 0), (3, 5), (9, 0), (12, 1), (30, 7), (25, 24)])
+def test_band_is_as_dense(n, width):
+    random = np.random.default_rng(n + width)
+    matrix = np.tril(np.triu(random.standard_normal((n, n)), -width))
+    matrix = matrix + matrix.T
+    matrix += np.diag(np.abs(matrix).sum(axis=1) + 1.0)  # positive definite
+    x = random.standard_normal(n)
+    band = banded(matrix, width)
+    y = np.ones(n)
+    band_multiply_add(band, 0.5, x, y)
+    np.testing.assert_allclose(y, 1.0 + 0.5 * matrix @ x, rtol=1e-13)
+    assert band_factor(band)
+    found = x.copy()
+    band_solve(band, found)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, x), rtol=1e-11)
+
+
+def test_a_pivot_that_is_not_positive_is_told():
+    assert not band_factor(banded(np.array([[1.0, 2.0], [2.0, 1.0]]), 1))

@@ -1,0 +1,97 @@
+"""What is wrong with a frame is told with its node and element, before anything runs."""
+
+import pytest
+from pydantic import ValidationError
+
+from models.frame.frames import PLASTIC, two_storeys
+
+GIRDER = {"kind": "beam", "nodes": ["A1", "B1"], "section": "girder"}
+
+
+def told(**changes) -> str:
+    with pytest.raises(ValidationError) as error:
+        two_storeys(**changes)
+    return str(error.value)
+
+
+def parts(family: str, **changes):
+    """A family of parts of the frame, with some changed or added."""
+    whole = {name: one.model_dump() for name, one in getattr(two_storeys(), family).items()}
+    return {family: {**whole, **changes}}
+
+
+def test_a_mechanism_is_named_by_what_moves():
+    pinned = {"kind": "beam", "section": "column", "hinges": ["pinned", "pinned"]}
+    columns = {f"{line}c{n}": {**pinned, "nodes": [f"{line}{n - 1}", f"{line}{n}"]} for line in "AB" for n in (1,)}
+    text = told(**parts("elements", **columns), interface=[{"node": "A2", "direction": "y"}])
+    assert "mechanism" in text and "nothing holds x of node '" in text
+    loads = [{"node": f"{line}2", "direction": "y", "force": -1e5} for line in "AB"]
+    two_storeys(**parts("elements", **columns), loads=loads)  # the specimen at x of node A2 holds it
+
+
+def test_a_pinned_girder_is_no_mechanism():
+    two_storeys(**parts("elements", g1={**GIRDER, "hinges": ["pinned", "pinned"]}))
+
+
+def test_a_node_without_element():
+    assert "node 'C' belongs to no element" in told(**parts("nodes", C={"at": [9.0, 0.0]}))
+
+
+def test_a_beam_without_length():
+    nodes = parts("nodes", C={"at": [0.0, 3.5]})
+    elements = parts("elements", short={"kind": "beam", "nodes": ["A1", "C"], "section": "girder"})
+    text = told(**nodes, **elements)
+    assert "element 'short'" in text and "no length" in text and "'A1' and 'C'" in text
+
+
+def test_a_section_without_area_or_second_moment():
+    assert "area" in told(sections={"column": {"modulus": 2e11, "area": 0.0, "second_moment": 1e-4}})
+    bare = {"column": {"modulus": 2e11, "area": 0.01}, "girder": {"modulus": 2e11, "area": 0.01}}
+    assert "has no second_moment" in told(sections=bare)
+
+
+def test_an_unknown_name_is_told_with_the_nearest():
+    assert "did you mean 'A2'?" in told(interface=[{"node": "AA2", "direction": "x"}])
+    assert "element 'g1'" in told(**parts("elements", g1={**GIRDER, "nodes": ["A1", "B7"]}))
+    assert "did you mean 'girder'?" in told(**parts("elements", g1={**GIRDER, "section": "gurder"}))
+    assert "no material is called 'soft'" in told(**parts("elements", g1={**GIRDER, "hinges": ["soft", "rigid"]}))
+
+
+def test_an_interface_at_a_fixed_node():
+    assert "x of node 'A0' is held by a support" in told(interface=[{"node": "A0", "direction": "x"}])
+
+
+def test_a_hinge_that_yields_under_gravity():
+    loads = [{"node": "A2", "direction": "x", "force": 4e5}]
+    text = told(material=PLASTIC, loads=loads)
+    assert "hinge of '" in text and "yields under the gravity loads" in text
+
+
+def test_a_hinge_needs_a_law_of_a_rotation():
+    spring = {"kind": "elastoplastic", "stiffness": 1e6, "yield_force": 1e3}
+    assert "take kind = 'elastoplastic hinge'" in told(material=spring)
+
+
+def test_constraints_do_not_contradict_supports():
+    equal = {"kind": "equal", "master": "A1", "slaves": ["A0"], "directions": ["x"]}
+    assert "x of node 'A0' is held by a support and prescribed" in told(constraints=[equal])
+    twice = [{"kind": "rigid diaphragm", "master": "A1", "slaves": ["B1"]}] * 2
+    assert "prescribed by two constraints" in told(constraints=twice)
+    circle = [
+        {"kind": "equal", "master": "A1", "slaves": ["B1"], "directions": ["x"]},
+        {"kind": "equal", "master": "B1", "slaves": ["A1"], "directions": ["x"]},
+    ]
+    assert "follows itself" in told(constraints=circle)
+
+
+def test_no_mass_at_all():
+    nodes = {name: {**one.model_dump(), "mass": 0.0} for name, one in two_storeys().nodes.items()}
+    assert "has mass" in told(nodes=nodes)
+
+
+def test_an_explicit_scheme_needs_mass_everywhere():
+    from halfreal.contracts.massless import MasslessError
+
+    frame = two_storeys(scheme="kr-alpha")
+    with pytest.raises(MasslessError, match="rz of node"):
+        frame.method(1e-3, "none")

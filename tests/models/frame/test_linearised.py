@@ -1,0 +1,41 @@
+"""Frames in a linearised loop: the Jacobian that they offer is that of the code which runs."""
+
+import numpy as np
+import pytest
+
+from halfreal.models.frame.builder import regular_frame
+from halfreal.stability.linearise import matrix_of, slopes
+from halfreal.stability.pieces import taken_apart
+from models.frame.frames import CURVED, PLASTIC, SECTIONS, loop
+
+
+def frame(scheme, **changes):
+    built = regular_frame(
+        3, 2, height=3.5, width=6.0, column=SECTIONS["column"], girder=SECTIONS["girder"], mass=1e4,
+        column_hinge=PLASTIC, girder_hinge=CURVED, **changes,
+    )  # fmt: skip
+    built.record("moment", element="column B1", quantity="force")
+    return built.build([("A3", "x")], rayleigh={"mass": 0.3, "stiffness": 2e-4}, scheme=scheme)
+
+
+@pytest.mark.parametrize("scheme", ["newmark", {"kind": "generalized-alpha", "rho_inf": 0.7}])
+def test_the_jacobian_is_that_of_the_code(scheme):
+    found, wanted = both(loop(frame(scheme), np.zeros(50)))
+    scale = np.abs(wanted).max(axis=1, keepdims=True) + np.abs(wanted).max(axis=0) + 1e-300
+    assert np.max(np.abs(found - wanted) / scale) < 1e-8
+
+
+def test_the_jacobian_holds_under_gravity():
+    """The perturbed one has less digits there: forces are differences of large ones."""
+    found, wanted = both(loop(frame("newmark", weight=1e5, geometry="p-delta"), np.zeros(50)))
+    ours, theirs = (np.sort(np.abs(np.linalg.eigvals(one))) for one in (found, wanted))
+    np.testing.assert_allclose(ours[-10:], theirs[-10:], rtol=1e-6)
+
+
+def both(driven):
+    """The transition matrix of a loop, from the block's own Jacobian and by perturbing it."""
+    driven.run(1)
+    indices = driven.dynamic_indices()
+    found = taken_apart(driven, indices, indices, lambda one, x, y: matrix_of(slopes(one, x, y), y.size))
+    assert found is not None
+    return found.together(), matrix_of(slopes(driven, indices, indices), indices.size)
