@@ -46,7 +46,7 @@ STRANGE = (
     "1 m",
     "../x.csv",
 )
-QUANTITY = re.compile(r"^\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(.*)$")
+QUANTITY = re.compile(r"^\s*([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*(.*)$")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -107,9 +107,7 @@ def _other(value: Any, chance: random.Random) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
-        return chance.choice(
-            (*NUMBERS, -value, value * 1e6, value * 1e-6, value * chance.uniform(0, 3), int(value) + 1)
-        )
+        return chance.choice((*NUMBERS, -value, value * 1e6, value * 1e-6, value * chance.uniform(0, 3), value + 1))
     if isinstance(value, str):
         match = QUANTITY.match(value)
         if match is None:

@@ -8,9 +8,9 @@ behind one fixed signature (``kernels/native.py``)::
 
 so that the loop, compiled once, can call any block through a table of addresses: swapping blocks compiles no loop.
 
-Two traps of Numba's disk cache are closed here, for halfreal's own blocks; those of users are not kept on disk:
+halfreal's own blocks are kept on disk (``disk_cache.py``), those of users are not.  Two traps are closed here:
 
-- It does not notice a changed callee in another file.  Every cached function is therefore keyed by a hash of the file
+- A changed callee in another file must be noticed.  Every cached function is therefore keyed by a hash of the file
   it stands in and of all sources in ``halfreal.kernels``.  A block of halfreal may call helpers from its own file and
   from ``halfreal.kernels``, from nowhere else, and they are decorated with ``kernel``.
 - Functions cached by different processes may have the same name, and then stand in for each other.  Every block has a
@@ -94,11 +94,3 @@ def identity(function: Callable[..., Any]) -> str:
     source = inspect.getsourcefile(function)
     key = _source_key(source) if source and Path(source).is_file() else kernel_hash()
     return hashlib.sha256(f"{key}:{function.__module__}:{function.__qualname__}".encode()).hexdigest()
-
-
-def cacheable(function: Callable[..., Any], options: dict[str, Any] = OPTIONS) -> Any:
-    """Compile ``function`` so that its disk cache follows its sources, not its file's time stamp alone."""
-    dispatcher = njit(**options)(function)
-    if hasattr(dispatcher, "_set_uuid"):  # private to Numba; without it only the disk cache is lost
-        dispatcher._set_uuid(identity(function))
-    return dispatcher

@@ -18,7 +18,8 @@ from ..errors import HalfrealError
 from .block import LARGEST_FAULT, UNUSED
 from .checked import calls, checking
 from .closed_over import closed_over
-from .compile import STEP, WRAPPER, cacheable, identity
+from .compile import STEP, WRAPPER, identity
+from .disk_cache import keep
 from .origin import halfreals, users
 
 BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types.intp)
@@ -92,15 +93,17 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
 
 def _cached(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
     """A block of halfreal's own, which depends on its sources alone: kept on disk."""
-    function = cacheable(step, STEP)
-    call = _caller(function, parameters, state, inputs, outputs)
+    call = _caller(njit(**STEP)(step), parameters, state, inputs, outputs)
     # Numba numbers compiled functions in each process anew, and of two with one name the first that is loaded from
     # the disk cache serves for both (numba issue 10486): every block has a name of its own, and its helpers are
     # inlined into it.
     layout = (str(parameters.descr), str(state.descr), inputs, outputs)
     name = hashlib.sha256(f"{identity(step)}:{layout}".encode()).hexdigest()[:16]
     call.__qualname__ = f"{step.__name__}_{name}"
-    return njit(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **WRAPPER)(call)
+    compiled = keep(njit(**WRAPPER)(call), identity(call))
+    compiled.compile(BLOCK_ABI)
+    compiled.disable_compile()
+    return compiled
 
 
 def _checked(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
