@@ -20,6 +20,7 @@ def judge(arguments: list[str]) -> tuple[Any, str]:
     heard = io.StringIO()
     with redirect_stdout(heard), redirect_stderr(heard), warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", module="scipy")  # as the command line does with all
         try:
             code: Any = app(arguments, standalone_mode=False) or 0
         except typer.Exit as ended:
