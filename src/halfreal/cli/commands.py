@@ -16,6 +16,7 @@ from .. import __version__
 from ..orphans import Ended, raise_when_ended
 from ..places import found
 from .options import CRASHED, crashed, show_tracebacks, told
+from .trusting import trusting
 
 P = ParamSpec("P")
 app = typer.Typer(
@@ -94,7 +95,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
 
 
 for command in found(__package__, COMMANDS):
-    app.command(command.__name__.rstrip("_"))(told(quietly(command)))  # "continue" is a word of Python
+    app.command(command.__name__.rstrip("_"))(told(quietly(trusting(command))))  # "continue" is a word of Python
 
 
 def main() -> None:

@@ -136,13 +136,20 @@ def write_changed(target: Path, text: str, before: Definition, after: Definition
         typer.echo(f"note: '{target}' is written anew as a whole; comments of '{source}' are not in it", err=True)
 
 
-def read(path: Path) -> tuple[Definition, str]:
+def read(path: Path, *, runs: bool = True) -> tuple[Definition, str]:
+    """A definition and its text; the user's files that it names are asked about if what follows ``runs`` them."""
     from ..definition.definition import read_definition
     from ..definition.kinds import unusable
+    from ..definition.user_code import user_files
+    from ..kernels.trust import of_one_answer
 
     for one in unusable():  # before any fault of the file that may come of it
         typer.echo(f"warning: {one}", err=True)
-    return read_definition(path)
+    definition, text = read_definition(path)
+    for file in user_files(definition) if runs else ():  # asked before anything else is begun
+        with of_one_answer(Path(file)):
+            pass
+    return definition, text
 
 
 def open_run(path: Path) -> Run:
