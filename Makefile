@@ -3,12 +3,16 @@
 # make test-fast  tests of one part each, without processes and without the gallery
 # make test-live  tests of processes that talk to each other, in wall time
 # make bench      speed, as ratios in one run
+# make soak       mutated definitions, damaged run files and caches, by the hundred
+# make test-lowest, make test-newest     the suite with the oldest versions that pyproject.toml allows, and with the newest
+# make lock       requirements-dev.txt anew
+# make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
 # make gallery    every picture and number of the gallery, and examples/fidelity.md
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast test-live bench gallery lint clean
+.PHONY: demo test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -46,6 +50,33 @@ test: lint
 test-fast test-live: test-%: $(BIN)/.halfreal-test
 	$(BIN)/pytest -m $*
 
+TIER ?= fast
+
+test-lowest test-newest: test-%:
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/pip install --quiet --disable-pip-version-check uv
+	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --resolution $(if $(filter lowest,$*),lowest-direct,highest) -e .
+	.venv-$*/bin/uv pip freeze --quiet --exclude-editable --python .venv-$*/bin/python > .venv-$*/versions.txt
+	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --constraints .venv-$*/versions.txt -e '.[test]'
+	.venv-$*/bin/pytest -m $(TIER)
+
+soak: $(BIN)/.halfreal-test
+	$(BIN)/python soak/definitions.py --count 200
+	$(BIN)/python soak/run_files.py --count 200
+	$(BIN)/python soak/run_files.py --count 100 --unsealed
+	$(BIN)/python soak/compiler_cache.py --count 70
+
+lock: $(BIN)/.halfreal-test
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	echo "# Versions with which halfreal is developed and tested; made by 'make lock'." > requirements-dev.txt
+	$(BIN)/uv pip compile --quiet --extra test --no-emit-index-url --no-header pyproject.toml >> requirements-dev.txt
+
+release-check: $(BIN)/.halfreal-test
+	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit cyclonedx-bom
+	@mkdir -p results
+	$(BIN)/cyclonedx-py environment $(BIN)/python --output-format JSON --output-file results/sbom.json
+	$(BIN)/pip-audit --skip-editable
+
 bench: $(BIN)/.halfreal-test
 	$(BIN)/python benchmarks/run.py
 
@@ -53,4 +84,4 @@ gallery: $(BIN)/.halfreal-test
 	$(BIN)/python examples/gallery.py
 
 clean:
-	rm -rf $(VENV) build dist results
+	rm -rf $(VENV) .venv-lowest .venv-newest build dist results

@@ -14,7 +14,9 @@ generous enough for a busy machine that has to compile first.
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["HALFREAL_TRUST"] = "1"  # what tests write as a user's file is run without a question
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,15 @@ SECONDS = {"fast": 120, "slow": 600, "live": 600}
 
 settings.register_profile("halfreal", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("halfreal")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _folders_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What halfreal keeps for a user, apart from compiled code, goes into folders of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

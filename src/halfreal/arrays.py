@@ -211,6 +211,10 @@ class Array(Number):
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
+    @property
+    def positive(self) -> bool:
+        return super().positive or self.definite == "positive"
+
     def _wrong_entries(self, array: np.ndarray) -> list[tuple[Place, str]]:
         wrong: list[tuple[Place, str]] = []
         for at in zip(*np.nonzero(~np.isfinite(array)), strict=True):
@@ -219,6 +223,10 @@ class Array(Number):
             message = self.out_of_bounds(number, f"entry {_entry(at)}")
             if message:
                 wrong.append(((), message))
+        if not wrong and array.size:
+            at = np.unravel_index(np.argmax(np.abs(array)), array.shape)
+            message = self.implausible(float(array[at]), f"entry {_entry(at)}")
+            wrong += [((), message)] if message else []
         return wrong[:MOST_TOLD]
 
     def _check_form(self, array: np.ndarray, value: Any) -> None:

@@ -96,6 +96,11 @@ def existing(name: Any, info: ValidationInfo, at: Place = ()) -> Path:
 _DECIMAL = r"[+\-−]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+\-]?[0-9]+)?"
 
 
+LARGEST, SMALLEST, LARGEST_PURE = 1e30, 1e-30, 1e100
+"""Of a quantity in SI units, of one that must be positive, and of a number without unit: beyond, products and powers
+would be infinite or vanish, and no laboratory has such."""
+
+
 @dataclass(frozen=True)
 class Number:
     """What a number must be, ``above`` being exclusive: ``mass: Annotated[float, Number("kg", above=0)]``."""
@@ -140,9 +145,23 @@ class Number:
                 return f"{given if same else f'{given} is {value}; it'} must be {must} {units.text(limit, self.unit)}"
         return None
 
+    @property
+    def positive(self) -> bool:
+        """Whether it must be: something is divided by it."""
+        return self.above is not None and self.above >= 0.0
+
+    def implausible(self, number: float, given: str) -> str | None:
+        """What is wrong with a number that is too large or too small for any calculation with it."""
+        largest = LARGEST_PURE if self.unit == "1" else LARGEST
+        smallest = SMALLEST if self.unit != "1" and self.positive else 0.0
+        if number == 0.0 or smallest <= abs(number) <= largest:
+            return None
+        what, limit = ("larger", largest) if abs(number) > largest else ("smaller", smallest)
+        return f"{given} is {what} than {limit:g}{self.suffix}, which no test needs; check the number and its unit"
+
     def read(self, value: Any, info: ValidationInfo) -> Any:
         number = self.number(value, info)
-        wrong = self.out_of_bounds(number, shown(value))
+        wrong = self.out_of_bounds(number, shown(value)) or self.implausible(number, shown(value))
         if wrong:
             raise fault(wrong)
         return number

@@ -183,3 +183,18 @@ def test_wrong_input_to_the_command_is_told_with_exit_code_two(tmp_path, monkeyp
         answer = run("sweep", GALLERY / "forward_prediction.toml", plan, *more)
         assert (answer.exit_code, words in answer.output) == (2, True), answer.output
         assert "Traceback" not in answer.output
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_running_campaign_keeps_its_store_whatever_another_is_asked_for(tmp_path, overwrite):
+    path, plan = tmp_path / "r.sqlite", PLAN.model_copy(update={"vary": {"rig.actuator.delay": [1e-3, 2e-3]}})
+    refused = []
+
+    def another(done, total):
+        with pytest.raises(CampaignError, match="a campaign is running that writes to"):
+            sweep(TEST, plan, path, workers=1, overwrite=overwrite)
+        refused.append(done)
+
+    found = sweep(TEST, plan, path, workers=1, progress=another)
+    assert refused and len(found) == 2
+    assert len(sweep(TEST, plan, path, workers=1, overwrite=overwrite)) == 2

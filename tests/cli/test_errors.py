@@ -1,9 +1,12 @@
 """No command ends in a traceback, or says no where it means that something is wrong."""
 
+import datetime
+
 import pytest
 from typer.testing import CliRunner
 
 from halfreal.cli import app
+from halfreal.cli.crash import reported, text_of
 from halfreal.studies.check import check as study
 
 TEST = """
@@ -77,11 +80,33 @@ def test_a_law_that_fails_in_the_rehearsal_is_a_no_with_its_place(told, command,
     assert words in " ".join(output.split()).replace("│", "") or words in output
 
 
-def test_an_error_that_nobody_foresaw_is_one_line_and_no_answer(told, monkeypatch):
+def test_an_error_that_nobody_foresaw_is_one_line_a_report_and_no_answer(told, monkeypatch, tmp_path):
     def broken(*args, **kwargs):
+        secret = "in a variable"  # noqa: F841
         raise ZeroDivisionError("by accident")
 
     monkeypatch.setattr(study, "Examined", broken)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     code, output = told("y[0] = 0.0")
-    assert code == 2 and len(output.splitlines()) == 1
+    assert code == 3 and len(output.splitlines()) == 1
     assert "halfreal itself failed, and gives no answer: ZeroDivisionError: by accident (check.py, line" in output
+    (report,) = (tmp_path / "state/halfreal/crashes").iterdir()
+    assert str(report) in output and report.stat().st_mode & 0o077 == 0
+    text = report.read_text()
+    assert (
+        "ZeroDivisionError: by accident" in text and "numba: " in text and str(tmp_path) not in text.split("python:")[0]
+    )
+
+
+def test_a_report_names_options_and_no_values():
+    now = datetime.datetime.now(datetime.UTC)
+    arguments = ["/opt/bin/halfreal", "run", "/home/me/secret.toml", "--operator", "Jane Doe", "--note=private"]
+    text = text_of(ValueError("why"), arguments, now)
+    assert "command: halfreal run *.toml --operator * --note" in text and "ValueError: why" in text
+    assert not any(word in text for word in ("Jane", "private", "secret", "/home/me"))
+
+
+def test_a_report_that_cannot_be_written_leaves_the_line(monkeypatch, tmp_path):
+    (tmp_path / "state").write_text("a file where a folder belongs")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert "itself failed" in reported(ValueError("why")) and "state" not in reported(ValueError("why"))

@@ -100,7 +100,7 @@ def complaints(text: str, folder: Path | str = ".") -> list[str]:
 
 def definitions() -> st.SearchStrategy[Definition]:
     """Valid definitions with values of any size."""
-    finite = st.floats(allow_nan=False, allow_infinity=False)
+    finite = st.floats(-1e30, 1e30)
     positive = st.floats(1e-12, 1e12)
     scalar = positive.map(lambda value: [[value]])
     pairs = st.tuples(*[st.floats(1e-5, 1e5)] * 2).map(lambda pair: np.diag(pair))
@@ -122,7 +122,7 @@ def definitions() -> st.SearchStrategy[Definition]:
     return st.builds(
         Definition,
         title=text,
-        timing=st.builds(Timing, step=positive, delay=st.floats(0, 1e300), rate=positive),
+        timing=st.builds(Timing, step=positive, delay=st.floats(0, 1e25), rate=positive),
         virtual=parts,
         sensors=st.lists(st.builds(Sensor, name=text, noise=st.floats(0, 1e9), part=st.none() | parts), max_size=3).map(
             tuple

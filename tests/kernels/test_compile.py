@@ -42,7 +42,7 @@ def test_cached_block_of_ours_follows_an_edited_constant_of_the_same_size_and_ti
             program, env={**environment, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
         )
         assert answer.stdout.strip() == limit, answer.stderr
-    assert list((tmp_path / "cache").rglob("*step*.nbi"))
+    assert list((tmp_path / "cache").rglob("*step*"))
 
 
 @kernel

@@ -173,6 +173,7 @@ def test_a_rig_that_comes_again_finds_its_mailboxes_empty(tmp_path: Path, monkey
     """One that was killed could not take its file away."""
     monkeypatch.setattr(shared_memory, "FOLDER", tmp_path)
     (tmp_path / "halfreal-rig").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "halfreal-rig").chmod(0o600)
     with closing(MailboxWire("rig", rig=True)) as rig, closing(MailboxWire("rig", rig=False)) as controller:
         assert rig.path.read_bytes() == bytes(8192)
         assert (rig.receive(0.0), controller.receive(0.0)) == (None, None)
@@ -192,6 +193,7 @@ def test_what_was_in_the_mailbox_before_is_not_new_to_a_controller_that_comes_la
 def test_a_file_that_is_no_mailbox_is_no_rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shared_memory, "FOLDER", tmp_path)
     (tmp_path / "halfreal-small").write_bytes(bytes(100))
+    (tmp_path / "halfreal-small").chmod(0o600)
     with pytest.raises(LinkError, match="no rig at shared memory 'small'; start it first"):
         MailboxWire("small", rig=False)
     (tmp_path / "halfreal-folder").mkdir()

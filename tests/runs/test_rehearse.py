@@ -5,6 +5,7 @@ import halfreal
 from examples.wallace2005 import GALLERY, KS, definition, linearised
 from halfreal.definition.faults import DefinitionError
 from halfreal.definition.load import from_toml
+from halfreal.runs import rehearse as rehearsal
 from halfreal.runs.reference import emulate
 from halfreal.runs.rehearse import check_size
 
@@ -209,6 +210,17 @@ def test_users_function_with_an_index_out_of_range_is_found_before_it_is_compile
     rig = {"kind": "user", "function": f"{user_file}:wild"}
     with pytest.raises(ValueError, match=r"IndexError.*line 24.*2 output"):
         halfreal.rehearse(definition(rig=rig, reference=None))
+
+
+def test_a_record_beyond_the_memory_that_is_left_is_refused_with_both_figures(monkeypatch):
+    monkeypatch.setattr(rehearsal, "available_memory", lambda: 1e6)
+    with pytest.raises(
+        DefinitionError, match=r"100,001 rows of 20 channels take 0.0 GB, and 2 times .* 0.001 GB to spare"
+    ):
+        check_size(definition(timing={"step": 1e-5, "duration": 1.0}), 20)
+    assert rehearsal.available_memory() == 1e6
+    monkeypatch.undo()
+    assert rehearsal.available_memory() > 1e6
 
 
 @pytest.mark.parametrize("end", ["soft_start", "soft_stop"])

@@ -8,10 +8,12 @@ with its reason.  A batch that a worker did not survive is done again point by p
 from __future__ import annotations
 
 import datetime
+import fcntl
+import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,8 @@ from .workers import CampaignError, DaskWorkers, LocalWorkers, WorkerDiedError, 
 BATCH_TIME = 0.5
 """Seconds that a batch should take: long against handing it over, short against losing it."""
 LARGEST_BATCH = 200
+JOURNALS = ("-journal", "-wal", "-shm")
+"""What SQLite may have left next to a store."""
 
 
 def sweep(
@@ -75,12 +79,40 @@ def sweep(
         **versions(),
     }
     crew: Workers = LocalWorkers(workers or default_workers()) if scheduler is None else DaskWorkers(scheduler)
-    with closing(crew):  # one that cannot be reached has not cost the results that are there
-        if overwrite:
-            path.unlink(missing_ok=True)
-        with closing(Store(path, definition, plan, design, scores, facts)) as kept:
-            _complete(kept, crew, job, design, progress)
+    with (
+        closing(crew),  # one that cannot be reached has not cost the results that are there
+        alone(path, overwrite),
+        closing(Store(path, definition, plan, design, scores, facts)) as kept,
+    ):
+        _complete(kept, crew, job, design, progress)
     return load_results(path)
+
+
+@contextmanager
+def alone(path: Path, overwrite: bool) -> Iterator[None]:
+    """While it lasts no other campaign writes to this store; with ``overwrite`` it is emptied, once it is ours."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError:  # the store tells what is wrong with it
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CampaignError(
+                f"a campaign is running that writes to '{path}', and is left alone; wait for it or end it, or choose "
+                "another --output"
+            ) from None
+        except OSError:  # a file system without locks cannot tell
+            pass
+        if overwrite:
+            os.ftruncate(fd, 0)
+            for left in JOURNALS:
+                path.with_name(path.name + left).unlink(missing_ok=True)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _complete(store: Store, crew: Workers, job: Job, design: Design, progress: Progress | None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..presentation.answers import check_json, finite, tell, with_progress
+from ..presentation.answers import check_json, finite, record_text, tell, with_progress
 from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop, write_changed
 
 
@@ -35,7 +35,8 @@ def check(
     if worst is not None and answer.uncertainty is not None:
         write_changed(worst, text, definition, answer.uncertainty.worst, path, force)
     if as_json:
-        typer.echo(json.dumps(finite(check_json(answer)), indent=2))
+        typer.echo(json.dumps(finite(check_json(answer, definition)), indent=2))
     else:
         tell(answer, definition.title)
+        typer.echo(record_text(definition, answer, path))
     raise typer.Exit(OK if answer.verdict == "GO" else NO)

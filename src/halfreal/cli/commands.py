@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Annotated, ParamSpec
 
@@ -13,7 +15,8 @@ import typer
 from .. import __version__
 from ..orphans import Ended, raise_when_ended
 from ..places import found
-from .options import show_tracebacks, told
+from .options import CRASHED, crashed, show_tracebacks, told
+from .trusting import trusting
 
 P = ParamSpec("P")
 app = typer.Typer(
@@ -22,7 +25,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 the input is wrong.",
+    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 the input is wrong, "
+    "3 halfreal itself failed.",
 )
 COMMANDS = (
     "new_and_examples:new",
@@ -91,7 +95,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
 
 
 for command in found(__package__, COMMANDS):
-    app.command(command.__name__.rstrip("_"))(told(quietly(command)))  # "continue" is a word of Python
+    app.command(command.__name__.rstrip("_"))(told(quietly(trusting(command))))  # "continue" is a word of Python
 
 
 def main() -> None:
@@ -99,7 +103,13 @@ def main() -> None:
     # Matrices here are small: threads of a linear-algebra library would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     raise_when_ended()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # for programmers; what matters to users is told by the commands
     try:
         app()
     except Ended as ended:
         os._exit(128 + ended.number)  # all is cleared away; a terminal that takes nothing must not keep us
+    except Exception as error:  # outside of any command
+        with suppress(typer.Exit):
+            crashed(error)
+        sys.exit(CRASHED)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..definition.definition import Definition
     from ..runs.run import Run
 
-OK, NO, WRONG = 0, 1, 2
-"""Exit codes: all is well; the answer is no; the input is wrong."""
+OK, NO, WRONG, CRASHED = 0, 1, 2, 3
+"""Exit codes: all is well; the answer is no; the input is wrong; halfreal itself failed."""
 ENDS = (typer.Exit, typer.Abort, typer.BadParameter)
 """How a command says to the command line that it ends."""
 P = ParamSpec("P")
@@ -47,23 +47,18 @@ def show_tracebacks(asked: bool) -> None:
     shows_tracebacks = asked
 
 
-def unexpected(error: Exception) -> str:
-    """An error that nobody foresaw, in one line: what it is, where it came up, and what to report."""
-    from ..kernels.origin import halfreals
-
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if halfreals(frame.filename)] or list(frames)
-    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    first = (str(error).strip().splitlines() or ["no reason given"])[0][:300]
-    return (
-        f"halfreal itself failed, and gives no answer: {type(error).__name__}: {first}{where}; please report this line "
-        "with the definition that led to it; 'halfreal --traceback …' shows the whole way there"
-    )
-
-
-def stop(message: str) -> NoReturn:
+def stop(message: str, code: int = WRONG) -> NoReturn:
     typer.echo(message, err=True)
-    raise typer.Exit(WRONG)
+    raise typer.Exit(code)
+
+
+def crashed(error: BaseException) -> NoReturn:
+    """End after a failure of halfreal's own."""
+    from .crash import reported
+
+    if shows_tracebacks:
+        typer.echo("".join(traceback.format_exception(error)), err=True)
+    stop(reported(error), CRASHED)
 
 
 def told(command: Callable[P, None]) -> Callable[P, None]:
@@ -79,13 +74,15 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
             stop(str(error))
         except OSError as error:
             stop(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
+        except MemoryError as error:
+            stop(f"not enough memory{f': {error}' if str(error) else ''}; make the test shorter or its record smaller")
         except Exception as error:
             from ..definition.kinds import raised_in_package
 
             where = raised_in_package(error)
-            if where or not shows_tracebacks:
-                stop(where or unexpected(error))
-            raise
+            if where:
+                stop(where)
+            crashed(error)
 
     return wrapped
 
@@ -139,19 +136,26 @@ def write_changed(target: Path, text: str, before: Definition, after: Definition
         typer.echo(f"note: '{target}' is written anew as a whole; comments of '{source}' are not in it", err=True)
 
 
-def read(path: Path) -> tuple[Definition, str]:
+def read(path: Path, *, runs: bool = True) -> tuple[Definition, str]:
+    """A definition and its text; the user's files that it names are asked about if what follows ``runs`` them."""
     from ..definition.definition import read_definition
     from ..definition.kinds import unusable
+    from ..definition.user_code import user_files
+    from ..kernels.trust import of_one_answer
 
     for one in unusable():  # before any fault of the file that may come of it
         typer.echo(f"warning: {one}", err=True)
-    return read_definition(path)
+    definition, text = read_definition(path)
+    for file in user_files(definition) if runs else ():  # asked before anything else is begun
+        with of_one_answer(Path(file)):
+            pass
+    return definition, text
 
 
 def open_run(path: Path) -> Run:
-    from ..records.run_file import load_run
+    from ..records.apart import load_apart
 
-    return load_run(path)
+    return load_apart(path)
 
 
 def read_band(text: str) -> tuple[float | None, float | None]:

@@ -67,7 +67,7 @@ def info(
         facts = versions()
         typer.echo(json.dumps(facts, indent=2) if as_json else "\n".join(f"{k:<10}{v}" for k, v in facts.items()))
     elif path.suffix == ".toml":
-        definition, _ = read(path)
+        definition, _ = read(path, runs=False)
         if as_json:
             typer.echo(json.dumps(definition.model_dump(mode="json"), indent=2))
         else:

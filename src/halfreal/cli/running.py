@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ..presentation.answers import check_json, console, finite, run_json, tell, verdict_table, with_progress
+from ..presentation.answers import (
+    check_json,
+    console,
+    finite,
+    record_text,
+    run_json,
+    tell,
+    verdict_table,
+    with_progress,
+)
 from .options import (
     NO,
     OK,
@@ -133,11 +142,12 @@ def run_session(session: Session, start: bool, as_json: bool) -> Run:
         answer = with_progress(session.check, quiet=as_json)
         if not as_json:
             tell(answer, title)
+            typer.echo(record_text(session.definition, answer, session.output))
         with Terminal(lines=2 if as_json else 1) as terminal:
             return run_test(session, start=start, say=lambda line: terminal.say(f"  {line}"), show=terminal.show)
     except NoGoError as error:
         if as_json:
-            typer.echo(json.dumps(finite(check_json(error.answer)), indent=2))
+            typer.echo(json.dumps(finite(check_json(error.answer, session.definition)), indent=2))
         else:
             tell(error.answer, title)
         typer.echo("the rig is not armed; --without-go REASON runs it all the same, and is recorded", err=True)

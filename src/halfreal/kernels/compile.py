@@ -8,9 +8,9 @@ behind one fixed signature (``kernels/native.py``)::
 
 so that the loop, compiled once, can call any block through a table of addresses: swapping blocks compiles no loop.
 
-Two traps of Numba's disk cache are closed here, for halfreal's own blocks; those of users are not kept on disk:
+halfreal's own blocks are kept on disk (``disk_cache.py``), those of users are not.  Two traps are closed here:
 
-- It does not notice a changed callee in another file.  Every cached function is therefore keyed by a hash of the file
+- A changed callee in another file must be noticed.  Every cached function is therefore keyed by a hash of the file
   it stands in and of all sources in ``halfreal.kernels`` and ``halfreal.models.materials``.  A block of halfreal may
   call helpers from its own file and from these packages, from nowhere else, and they are decorated with ``kernel``;
   those of ``halfreal.models.frame`` call each other, and are keyed together.
@@ -32,6 +32,8 @@ import numba
 from numba import njit, types
 from numba.extending import lower_cast
 
+from .disk_cache import keep
+
 # No fastmath: it deletes the NaN checks on which the guard relies.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
@@ -52,14 +54,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     return without_shapes(njit(**INSIDE)(function))
 
 
-def shared(caller: Callable[..., Any], inside: Any) -> Any:
-    """A large helper that many blocks call: compiled once, kept on disk, and not inlined.
-
-    ``caller`` does nothing but call ``inside``, a function made by ``cacheable`` that it closes over, so that its key
-    on disk follows all sources.
-    """
-    caller.__qualname__ = f"{caller.__name__}_{identity(inside.py_func)[:16]}"
-    return without_shapes(njit(**OPTIONS, _nrt=False, cache=hasattr(inside, "_set_uuid"))(caller))
+def shared(function: Callable[..., Any]) -> Any:
+    """A large helper that many blocks call: compiled once, kept on disk, and not inlined."""
+    key = identity(function)
+    function.__qualname__ = f"{function.__name__}_{key[:16]}"
+    return keep(without_shapes(njit(**OPTIONS, _nrt=False)(function)), key)
 
 
 def without_shapes(helper: Any) -> Any:
@@ -113,11 +112,3 @@ def identity(function: Callable[..., Any]) -> str:
     source = inspect.getsourcefile(function)
     key = _source_key(source) if source and Path(source).is_file() else kernel_hash()
     return hashlib.sha256(f"{key}:{function.__module__}:{function.__qualname__}".encode()).hexdigest()
-
-
-def cacheable(function: Callable[..., Any], options: dict[str, Any] = OPTIONS) -> Any:
-    """Compile ``function`` so that its disk cache follows its sources, not its file's time stamp alone."""
-    dispatcher = njit(**options)(function)
-    if hasattr(dispatcher, "_set_uuid"):  # private to Numba; without it only the disk cache is lost
-        dispatcher._set_uuid(identity(function))
-    return dispatcher

@@ -18,7 +18,8 @@ from . import any_size
 from .block import LARGEST_FAULT, UNUSED
 from .checked import calls, checking
 from .closed_over import closed_over
-from .compile import STEP, WRAPPER, cacheable, identity
+from .compile import STEP, WRAPPER, identity
+from .disk_cache import keep
 from .origin import halfreals, users
 from .pointers import as_pointer
 
@@ -93,7 +94,7 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
 
 def _cached(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
     """A block of halfreal's own, which depends on its sources alone: kept on disk."""
-    function = cacheable(step, STEP)
+    function = njit(**STEP)(step)
     layout: Any = (str(parameters.descr), str(state.descr), inputs, outputs)
     if any_size.is_any_size(parameters):
         call = any_size.caller(function, parameters, state)
@@ -105,7 +106,10 @@ def _cached(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inp
     # inlined into it.
     name = hashlib.sha256(f"{identity(step)}:{layout}".encode()).hexdigest()[:16]
     call.__qualname__ = f"{step.__name__}_{name}"
-    return njit(BLOCK_ABI, cache=hasattr(function, "_set_uuid"), **WRAPPER)(call)
+    compiled = keep(njit(**WRAPPER)(call), identity(call))
+    compiled.compile(BLOCK_ABI)
+    compiled.disable_compile()
+    return compiled
 
 
 def _checked(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:

@@ -35,8 +35,9 @@ from numba.extending import intrinsic
 from .atomic import load_word, store_word
 from .block import LARGEST_FAULT
 from .checked import OUT_OF_PASSES
-from .compile import OPTIONS, STEP, cacheable
+from .compile import OPTIONS, STEP, identity
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
+from .disk_cache import keep
 from .modes import ARMED, FINISHED, RAMPING, RUNNING, STOPPED_AT_REST
 
 TICK, FAULT, REQUESTED, RIG_FAULT = 0, 1, 2, 3
@@ -233,10 +234,12 @@ call_row = njit(inline="always", **OPTIONS)(_call_row)
 def compiled_run() -> Any:
     """The loop, compiled for good (first call) or read from the disk cache."""
     kinds = [hint.__metadata__[0] for hint in get_type_hints(Given, include_extras=True).values()]
-    function = cacheable(_run, STEP)
+    function = njit(**STEP)(_run)
 
-    @njit(int64(types.NamedTuple(kinds, Given)), cache=hasattr(function, "_set_uuid"), **OPTIONS)
     def run(given):  # type: ignore[no-untyped-def]
         return function(given)
 
-    return run
+    compiled = keep(njit(**OPTIONS)(run), identity(_run))
+    compiled.compile(int64(types.NamedTuple(kinds, Given)))
+    compiled.disable_compile()
+    return compiled

@@ -24,6 +24,7 @@ from .checked import MOST_PASSES, OUT_OF_PASSES
 from .native import STATUS, call_native, compile_block
 from .origin import users
 from .patience import TookTooLongError, within
+from .trust import UntrustedError, of_one_answer
 from .user_import import import_file
 
 ARGUMENTS = ("p", "s", "t", "u", "y")
@@ -86,7 +87,10 @@ def load_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS)
     path = path.resolve()
     check_function(path, name, arguments)
     try:
-        module = import_file(path).module
+        with of_one_answer(path):
+            module = import_file(path).module
+    except UntrustedError:
+        raise
     except (Exception, TookTooLongError, SystemExit) as error:
         raise UserFunctionError(f"{path} cannot be loaded: {told(error, path)}") from error
     found = getattr(module, name)

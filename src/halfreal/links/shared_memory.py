@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
 import re
+import stat
 import struct
+import sys
 import time
 from pathlib import Path
 from typing import Literal
@@ -23,6 +26,7 @@ from .wires import LinkError, reason
 
 FOLDER = Path("/dev/shm")  # where Linux keeps shared memory
 SIZE, TO_RIG, TO_CONTROLLER = 8192, 0, 4096
+FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 LOOK = 0.001
 """Seconds between two looks into a mailbox during a handshake."""
 
@@ -71,25 +75,9 @@ class MailboxWire:
     def __init__(self, name: str, *, rig: bool) -> None:
         self.path, self._rig = FOLDER / f"halfreal-{name}", rig
         self.address, self.speaker = f"shared memory '{name}'", None
-        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if rig else 0)
-        try:
-            self._fd = os.open(self.path, flags, 0o600)
-        except FileNotFoundError:
-            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig") from None
-        except OSError as error:
-            raise LinkError(
-                f"{self.address} ({self.path}) cannot be opened: {reason(error)}; run rig and controller as the same "
-                "user, or choose another link.name"
-            ) from None
-        if not _lock(self._fd, 0 if rig else 1):
-            os.close(self._fd)
-            who = "rig" if rig else "controller"
-            raise LinkError(f"{self.address} has a {who} already; end that one, or choose another link.name")
+        self._fd = self._made() if rig else self._opened()
         if rig:
             os.ftruncate(self._fd, SIZE)
-        elif os.fstat(self._fd).st_size < SIZE:
-            os.close(self._fd)
-            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig")
         self._map = mmap.mmap(self._fd, SIZE, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         self._base = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
         self._in, self._out = (TO_RIG, TO_CONTROLLER) if rig else (TO_CONTROLLER, TO_RIG)
@@ -97,6 +85,74 @@ class MailboxWire:
         if rig:
             self._words[:] = 0
         self._taken = int(self._words[self._in // 8])
+
+    def _made(self) -> int:
+        """The rig's file: a new one, or the one that a rig of this user left when it was killed."""
+        while True:
+            try:
+                fd = os.open(self.path, FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+                left = False
+            except FileExistsError:
+                try:
+                    fd = self._opened()
+                except FileNotFoundError:  # its rig has just ended
+                    continue
+                left = True
+            except OSError as error:
+                raise self._unusable(reason(error)) from None
+            if not left and not _lock(fd, 0):
+                os.close(fd)
+                raise LinkError(f"{self.address} has a rig already; end that one, or choose another link.name")
+            if self._is_named(fd):
+                break
+            os.close(fd)  # its rig took it away as it ended
+        if left:
+            print(f"note: {self.path} was left by a rig that was killed, and is cleared", file=sys.stderr)
+        return fd
+
+    def _opened(self) -> int:
+        """The file that is there, if it is one that this user alone can have made; with the lock of this end."""
+        try:
+            fd = os.open(self.path, FLAGS)
+        except FileNotFoundError:
+            if self._rig:
+                raise
+            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig") from None
+        except OSError as error:
+            what = "it is a symbolic link" if error.errno == errno.ELOOP else reason(error)
+            raise self._unusable(what) from None
+        found = os.fstat(fd)
+        what = ""
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            what = "it is no plain file, or has several names"
+        elif found.st_uid != os.geteuid():
+            what = "it belongs to another user"
+        elif stat.S_IMODE(found.st_mode) & 0o077:
+            what = f"others may read or write it (mode {stat.S_IMODE(found.st_mode):o})"
+        if what:
+            os.close(fd)
+            raise self._unusable(what)
+        if not _lock(fd, 0 if self._rig else 1):
+            os.close(fd)
+            who = "rig" if self._rig else "controller"
+            raise LinkError(f"{self.address} has a {who} already; end that one, or choose another link.name")
+        if not self._rig and found.st_size < SIZE:
+            os.close(fd)
+            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig")
+        return fd
+
+    def _is_named(self, fd: int) -> bool:
+        """Whether an open file is the one under this link's name."""
+        try:
+            return os.path.samestat(os.fstat(fd), self.path.lstat())
+        except FileNotFoundError:
+            return False
+
+    def _unusable(self, what: str) -> LinkError:
+        return LinkError(
+            f"{self.address} ({self.path}) cannot be used: {what}; run rig and controller as the same user, remove the "
+            "file if it is not theirs, or choose another link.name"
+        )
 
     def private(self) -> MailboxWire:
         return self

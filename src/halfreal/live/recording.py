@@ -7,6 +7,8 @@ they are in the file.  One that cannot be helped is told to the loop, which trip
 from __future__ import annotations
 
 import contextlib
+import math
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -19,6 +21,8 @@ from ..records import recorder
 from ..records.kept_file import KeptFile
 from .record import Record
 
+DISK_EVERY = 1.0
+"""Seconds between two looks at the room on the disk."""
 LAST_ROWS = 10.0
 """Seconds without a further row in the file, after a test, after which no more are waited for."""
 
@@ -44,6 +48,7 @@ class Recording(Record):
         self._process: subprocess.Popen[bytes] | None = None
         self._restarts = 0
         self._beat = (-1, 0.0)
+        self._look_at_disk = 0.0
 
     def start(self, kept: KeptFile) -> None:
         """Start the recorder of a file that has been made; return once it is at work."""
@@ -70,6 +75,7 @@ class Recording(Record):
         words, now = self.words, time.monotonic()
         if words[RECORDER_ERROR]:
             self._fail()
+        self._watch_disk(now)
         beat = int(words[RECORDER_BEAT])
         if beat != self._beat[0]:
             self._beat = (beat, now)
@@ -86,6 +92,19 @@ class Recording(Record):
             self._process = recorder.start(self.ring, self.kept)
         else:
             self._fail()
+
+    def _watch_disk(self, now: float) -> None:
+        """Tell once when a disk that had room for the record at the start is about to have none."""
+        if now < self._look_at_disk:
+            return
+        self._look_at_disk = now + DISK_EVERY
+        free = shutil.disk_usage(self.output.absolute().parent).free
+        if free < recorder.SPARE:
+            self._look_at_disk = math.inf
+            self._told(
+                f"the disk of '{self.output.name}' has {free / 1e6:.0f} MB left, of which the record had left "
+                f"{recorder.SPARE / 1e6:.0f} MB alone; something else fills it, and the test trips when it is full"
+            )
 
     def _fail(self) -> None:
         """Have the loop trip; an emergency stop stays one."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from ..definition.definition import Definition
     from ..runs.run import Run
     from ..studies.check.check import Check
 
@@ -60,7 +62,22 @@ def tell(answer: Check, title: str) -> None:
         typer.echo(f"  - {remedy}")
 
 
-def check_json(answer: Check) -> dict[str, Any]:
+def record_bytes(definition: Definition, answer: Check) -> float:
+    """What a run of a test takes on the disk before it is packed: every row of every channel of its rehearsal."""
+    from ..runs.rehearse import record_rows
+
+    return 8.0 * record_rows(definition) * (len(answer.rehearsal.signals) + 1)
+
+
+def record_text(definition: Definition, answer: Check, beside: Path) -> str:
+    """The same in words, with what there is next to a file."""
+    free = shutil.disk_usage(beside.absolute().parent).free
+    return (
+        f"A run takes up to {record_bytes(definition, answer) / 1e6:,.1f} MB on the disk; {free / 1e6:,.0f} MB are free"
+    )
+
+
+def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
     from ..studies.cycles.as_json import cycle_json
 
     linearisation, stability = answer.linearisation, answer.stability
@@ -88,6 +105,7 @@ def check_json(answer: Check) -> dict[str, Any]:
         "delay_equation": _delay_equation(answer.rehearsal),
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
         "limits_used": dict(answer.rehearsal.limits_used),
+        "record_bytes": record_bytes(definition, answer),
         "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
         "limit_cycles": None if answer.free_motion is None else [cycle_json(one) for one in answer.free_motion.cycles],
         "amplitude_margin": None if answer.free_motion is None else answer.free_motion.ratio,

@@ -34,8 +34,9 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
 and ``%`` is written ``%25``, a name of dots only ends in ``%2E``, and no name is ``%``; the attribute ``name`` is the
 exact one.
 
-Data are compressed (gzip after a byte shuffle) and carry checksums, so that a damaged file is noticed.  A file is
-written under a temporary name and renamed when it is whole.
+Data are compressed (gzip after a byte shuffle) and carry checksums, and behind the end of the HDF5 file stands a
+checksum of the whole (``seal.py``), so that a damaged file is noticed.  A file is written under a temporary name and
+renamed when it is whole.
 
 A file that is being recorded, or was until its recorder was killed or the disk was full, has the same layout, not
 compressed, and holds ``/ending`` and ``/live`` besides (``live_layout.py``): there, ``/ending`` has the last word on
@@ -61,7 +62,7 @@ import numpy as np
 from ..contracts.axes import Axes
 from ..errors import HalfrealError
 from ..runs.run import Event, Run, Signal
-from . import after_run, live_layout, stability_group, superblock
+from . import after_run, live_layout, seal, stability_group, superblock
 from .datasets import array, text_of
 from .whole_file import whole_file
 
@@ -90,8 +91,10 @@ def save(run: Run, path: str | Path, overwrite: bool = False, instead_of: tuple[
     """
     import h5py
 
-    with whole_file(path, overwrite, instead_of) as temporary, h5py.File(temporary, "x") as file:
-        _write(run, file, f"'{path}'")
+    with whole_file(path, overwrite, instead_of) as temporary:
+        with h5py.File(temporary, "x") as file:
+            _write(run, file, f"'{path}'")
+        seal.put(temporary)
 
 
 def content(run: Run) -> bytes:
@@ -101,7 +104,7 @@ def content(run: Run) -> bytes:
     made = io.BytesIO()
     with h5py.File(made, "w") as file:
         _write(run, file, "memory")
-    return made.getvalue()
+    return seal.sealed(made.getvalue())
 
 
 def load_run(path: str | Path) -> Run:
@@ -138,6 +141,8 @@ def _load(path: Path) -> Run:
             f"'{path}' ({size} bytes) is not an HDF5 file where a run file is expected; "
             "give a file that halfreal recorded, or fetch it again if it was cut short"
         )
+    if seal.look(path) is seal.Seal.BROKEN:
+        raise damaged(path, "; its content does not match the checksum at its end")
     try:
         with _opened(path) as (file, fd):
             _check_format(file, path)
@@ -149,11 +154,17 @@ def _load(path: Path) -> Run:
             return replace(run, events=run.events + state.events, **ended)
     except RunFileError:
         raise
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-        raise RunFileError(
-            f"'{path}' is damaged or cut short: a whole run file of format {FORMAT_VERSION} is expected; "
-            "copy it again from where it was recorded"
-        ) from error
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # a damaged file may hold anything
+        raise damaged(path) from error
+
+
+def damaged(path: Path, why: str = "") -> RunFileError:
+    return RunFileError(
+        f"'{path}' is damaged or cut short{why}: a whole run file of format {FORMAT_VERSION} is expected; "
+        "copy it again from where it was recorded"
+    )
 
 
 def definition_hash(definition: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import difflib
 import math
 import platform
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from .user_faults import raised_by_user
 
 LARGEST_RECORD = 4e9
 """Bytes of a record in memory."""
+COPIES = 2.0
+"""So often its size is in memory for a moment, when its stretches are joined."""
 CHUNK = 50_000
 """Ticks between two reports of progress."""
 Progress = Callable[[int, int], None]
@@ -58,23 +61,42 @@ def wanted_channels(definition: Definition) -> tuple[str, ...] | None:
     return (*wanted, *needed_to_resume(definition.interface))
 
 
-def check_size(definition: Definition, channels: int) -> None:
-    """Refuse a record that would not fit into memory before it is begun."""
+def record_rows(definition: Definition) -> int:
+    """Rows of the record of a whole test."""
     timing = definition.timing
     ticks = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
-    size = 8.0 * (ticks // definition.record.every + 1) * (channels + 1)
+    return ticks // definition.record.every + 1
+
+
+def available_memory() -> float:
+    """Bytes that a process can still have without others being pushed out; infinite where the system does not say."""
+    try:
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return 1024.0 * int(lines["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return math.inf
+
+
+def check_size(definition: Definition, channels: int) -> None:
+    """Refuse a record that would not fit into memory before it is begun."""
+    rows = record_rows(definition)
+    size, memory = 8.0 * rows * (channels + 1), available_memory()
     if size > LARGEST_RECORD:
-        raise DefinitionError(
-            [
-                Fault(
-                    "",
-                    "record",
-                    f"{ticks:,} ticks of {channels} channels take {size / 1e9:,.1f} GB, more than "
-                    f"{LARGEST_RECORD / 1e9:g} GB; record every so many ticks (record.every), fewer channels "
-                    "(record.channels), or a shorter test",
-                )
-            ]
-        )
+        than = f"more than {LARGEST_RECORD / 1e9:g} GB"
+    elif COPIES * size > memory:
+        than = f"and {COPIES:g} times that while it is put together; this machine has {memory / 1e9:,.2g} GB to spare"
+    else:
+        return
+    raise DefinitionError(
+        [
+            Fault(
+                "",
+                "record",
+                f"{rows:,} rows of {channels} channels take {size / 1e9:,.1f} GB, {than}; record every so many ticks "
+                "(record.every), fewer channels (record.channels), or a shorter test",
+            )
+        ]
+    )
 
 
 def rehearse(

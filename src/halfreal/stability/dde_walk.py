@@ -24,6 +24,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ..kernels.compile import identity
+from ..kernels.disk_cache import keep
+
 QUOTIENT = 0.75
 NOISE = 0.03
 EPS = float(np.finfo(float).eps)
@@ -33,7 +36,8 @@ FINE, CLOSE, LONG = 0, 1, 2
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Kernels call nothing from other files: what is kept on disk would not follow a change there."""
-    return njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})(function)
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+    return keep(njit(**options)(function), identity(function))
 
 
 @compiled

@@ -28,10 +28,7 @@ has every element at its stiffness there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from ...kernels.compile import INSIDE, cacheable, kernel, shared
+from ...kernels.compile import kernel, shared
 from .elements.beam import BEAM, beam
 from .elements.spring import SPRING, spring
 
@@ -85,21 +82,7 @@ def _evaluate(  # type: ignore[no-untyped-def]
     return failed
 
 
-def _calling(inside: Any) -> Callable[..., int]:
-    def evaluate(  # type: ignore[no-untyped-def]
-        table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
-        strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
-    ):  # fmt: skip
-        return inside(
-            table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
-            strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
-        )  # fmt: skip
-
-    return evaluate
-
-
-_inside = cacheable(_evaluate, INSIDE)
-evaluate = shared(_calling(_inside), _inside)
+evaluate = shared(_evaluate)
 """``_evaluate``, compiled once for all frames."""
 
 

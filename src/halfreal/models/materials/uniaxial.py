@@ -6,12 +6,9 @@ else hold every law as many times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from ...kernels.compile import INSIDE, cacheable, shared
+from ...kernels.compile import shared
 from .bilinear import BILINEAR, bilinear
 from .bouc_wen import BOUC_WEN, bouc_wen
 from .concrete_with_tension import CONCRETE_WITH_TENSION, concrete_with_tension
@@ -62,13 +59,5 @@ def all_laws(code, p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyp
     return stress, tangent, damping
 
 
-def _calling(laws: Any) -> Callable[..., tuple[float, float, float]]:
-    def uniaxial(code, p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyped-def]
-        return laws(code, p, s, strain, rate, elapsed, trial)
-
-    return uniaxial
-
-
-_inside = cacheable(all_laws, INSIDE)
-uniaxial = shared(_calling(_inside), _inside)
+uniaxial = shared(all_laws)
 """stress, tangent, damping = uniaxial(code, p, s, strain, rate, elapsed, trial); see ``law.py``.  NaN for no code."""

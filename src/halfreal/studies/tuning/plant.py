@@ -62,6 +62,8 @@ def rig_response(definition: Definition, motion: np.ndarray) -> RigResponse:
     dt, n = definition.timing.step, definition.virtual.axes
     model = _measured(definition.unchecked_copy({"coupling": Direct()}))
     spectrum = np.abs(np.fft.rfft(motion - motion.mean())) ** 2
+    if not spectrum.any():  # at rest, no frequency counts more than another
+        spectrum += 1.0
     frequency = 2 * np.pi * np.fft.rfftfreq(len(motion), dt)
     counting = np.flatnonzero(spectrum > COUNTS * spectrum.max())
     top = min(2.0 * frequency[counting[-1]], 0.5 * np.pi / dt)

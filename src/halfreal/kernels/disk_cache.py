@@ -1,0 +1,167 @@
+"""Compiled code kept on disk: in a private folder, and looked at before it is loaded.
+
+Numba's own disk cache unpickles and links whatever it finds, next to the sources; a damaged file there ends in an error
+or crashes the process.  Here each compiled function is a file of its own::
+
+    SHA-256 of all that follows | name of the entry | newline | compiled function, as Numba pickles it
+
+named by a hash of everything that the code depends on.  What is not as it was written is removed and compiled anew, and
+where nothing can be kept, everything is compiled each time; either is told once, in a line.  Files are written under
+another name and renamed, so that processes can work side by side.
+
+The folder is that of the user's caches, or one in ``NUMBA_CACHE_DIR`` where that is set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import platform
+import secrets
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from .. import user_folders
+
+FULL = 400_000_000
+"""Bytes of the folder from which on the entries that were not used for longest are removed, down to half of it."""
+TOLD = "HALFREAL_CACHE_TOLD"
+"""Set in the environment once something was told, so that processes that are started from here do not repeat it."""
+
+
+def keep(dispatcher: Any, identity: str) -> Any:
+    """Have what a function compiles to kept on disk; ``identity`` stands for all that it depends on."""
+    if hasattr(dispatcher, "_cache"):  # private to Numba; without it only time is lost
+        dispatcher._cache = _Entries(dispatcher.py_func.__qualname__.rpartition(".")[2], identity)
+    return dispatcher
+
+
+class _Entries:
+    """The cache of one function, as a dispatcher of Numba asks for it."""
+
+    def __init__(self, name: str, identity: str) -> None:
+        self._name, self._identity = name, identity
+
+    @property
+    def cache_path(self) -> str:
+        return str(folder() or "")
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        target.refresh()
+        path = self._path(signature, target.codegen())
+        if path is None:
+            return None
+        try:
+            payload = _checked(path)
+            return None if payload is None else CompileResult._rebuild(target, *pickle.loads(payload))
+        except Exception:  # of a damaged file
+            _remove(path)
+            tell("compiled code kept on disk was damaged, and is compiled anew")
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        path = self._path(signature, result.codegen)
+        if path is None or result.library.has_dynamic_globals or any(not one.can_cache for one in result.lifted):
+            return
+        temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            _make_room(path.parent)
+            content = path.name.encode() + b"\n" + dumps(result._reduce())
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            temporary.replace(path)
+        except OSError as error:
+            _remove(temporary)
+            without(path.parent, error)
+
+    def _path(self, signature: Any, codegen: Any) -> Path | None:
+        there = folder()
+        if there is None:
+            return None
+        key = f"{_versions()}:{codegen.magic_tuple()}:{self._identity}:{signature}"
+        return there / f"{self._name[:40]}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+
+    def enable(self) -> None:
+        pass
+
+    disable = flush = enable
+
+
+def _checked(path: Path) -> bytes | None:
+    """What an entry holds, None if there is none; an error if it is not as it was written."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        without(path.parent, error)
+        return None
+    digest, name, payload = content[:32], *content[32:].split(b"\n", 1)
+    if hashlib.sha256(memoryview(content)[32:]).digest() != digest or name != path.name.encode():
+        raise ValueError(f"'{path}' is damaged")
+    return payload
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        without(path.parent, error)
+
+
+@cache
+def folder() -> Path | None:
+    """Where compiled code is kept; None if it cannot be."""
+    given = config.CACHE_DIR
+    there = Path(given) / "halfreal" if given else user_folders.cache() / "compiled"
+    try:
+        return user_folders.made_private(there)
+    except OSError as error:
+        without(there, error)
+        return None
+
+
+def without(there: Path, error: OSError) -> None:
+    """Tell that nothing is kept."""
+    tell(f"compiled code cannot be kept in '{there}' ({error.strerror or error}); commands take longer to start")
+
+
+def tell(line: str) -> None:
+    """A line for people, once."""
+    if not os.environ.get(TOLD):
+        os.environ[TOLD] = "1"
+        print(f"note: {line}", file=sys.stderr)
+
+
+@cache
+def _make_room(there: Path) -> None:
+    """Once in a process: remove what was not used for longest if the folder has grown too large."""
+    found = []
+    for path in there.iterdir():
+        try:
+            status = path.stat()
+        except FileNotFoundError:  # removed by another process
+            continue
+        found.append((max(status.st_atime, status.st_mtime), status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    if total > FULL:
+        for _, size, path in sorted(found):
+            if total <= FULL // 2:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+@cache
+def _versions() -> str:
+    return ":".join((numba.__version__, llvmlite.__version__, np.__version__, platform.python_version()))
