@@ -310,8 +310,10 @@ def of_learning() -> list[Claim]:
             "gap below 0.1 mm after "
             + ", ".join(f"{np.median(at_once[mu].settled):.0f} s" for mu in (0.99, 0.999))
             + f" (0.99, 0.999), chosen memories {np.median(chosen.settled):.0f} s",
-            bool(np.median(chosen.settled) < 20.0),
-            file=eleven,
+            bool(max(np.median(at_once[mu].settled) for mu in (0.99, 0.999)) < 20.0),
+            "a little longer with these factors, until the gap is below a level that is ours; sooner with chosen "
+            "memories",
+            eleven,
         ),
         claim(
             "Fig. 11",

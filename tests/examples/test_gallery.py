@@ -23,6 +23,7 @@ ALIKE = {
     "stepped_sampled",
     "actuator_displacement",
     "baumgarte",
+    "yielding_frame",
     "from_the_rig",
     "by_push_button",
     "baumgarte_lagged",
