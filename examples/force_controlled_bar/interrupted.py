@@ -18,7 +18,7 @@ import numpy as np
 import study
 
 import halfreal
-from halfreal.live.rig import VirtualRig
+from halfreal.live import VirtualRig
 
 
 def definition(where: str, settle: str, duration: float = 0.05) -> halfreal.Definition:

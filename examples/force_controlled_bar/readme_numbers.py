@@ -14,7 +14,7 @@ import study
 from gallery import Claim, Numbers, table
 
 import halfreal
-from halfreal.runs.measures import measures, worst
+from halfreal.runs import measured_errors, worst
 from halfreal.stability import ForceControl, convergence
 
 PAPER = "force control"
@@ -306,7 +306,7 @@ def of_files() -> tuple[list[str], dict[str, str]]:
         definition = halfreal.load(study.HERE / f"{name}.toml")
         found = halfreal.check(definition, remedies=False)
         assert found.rehearsal is not None
-        fidelity = worst(measures(found.rehearsal), "fidelity")
+        fidelity = worst(measured_errors(found.rehearsal), "fidelity")
         assert fidelity is not None
         told = f"{100 * fidelity.nrmse:.1f} %" if fidelity.nrmse < 0.1 else f"{100 * fidelity.nrmse:.0f} %"
         own = study.of_record(definition, found.rehearsal).indices

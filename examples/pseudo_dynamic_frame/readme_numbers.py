@@ -10,8 +10,7 @@ import study
 from gallery import Numbers, table
 
 import halfreal
-from halfreal.runs import linearised
-from halfreal.runs.measures import measures, worst
+from halfreal.runs import linearised, measured_errors, worst
 
 FILES = {
     "explicit_newmark": (
@@ -40,7 +39,7 @@ def rehearsed(name: str) -> halfreal.Run:
 def file_table() -> list[str]:
     rows = []
     for name, (where, scheme) in FILES.items():
-        found = worst(measures(rehearsed(name)), "fidelity")
+        found = worst(measured_errors(rehearsed(name)), "fidelity")
         assert found is not None
         rows.append([f"`{name}.toml`", where, scheme, judged(name).verdict, f"{100 * found.nrmse:.2f} %"])
     return table(["file", "in the laboratory", "scheme", "`halfreal check`", "error against the emulated frame"], rows)

@@ -20,7 +20,7 @@ import study
 import halfreal
 from halfreal.contracts import StateSpace
 from halfreal.models import discretise
-from halfreal.runs.loop_stability import margin_of
+from halfreal.runs import margin_of
 from halfreal.stability import delay_margin, delayed
 
 STEPS = (1e-3, 0.5e-3, 0.1e-3)  # s

@@ -14,8 +14,7 @@ from gallery import Claim, Numbers, table
 from readme_records import PAPER, ms, near
 
 from halfreal.rigs import MAVIS
-from halfreal.stability import delay_margin
-from halfreal.stability.elementwise import element_margins
+from halfreal.stability import delay_margin, element_margins
 
 # --- what is quickly computed -----------------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ import study
 from gallery import Claim, table
 
 from halfreal.identification import Estimate
-from halfreal.runs import linearised
-from halfreal.runs.loop_stability import margin_of
+from halfreal.runs import linearised, margin_of
 from halfreal.stability import delay_margin
 
 PAPER = "shaking table"

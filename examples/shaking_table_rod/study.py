@@ -32,8 +32,7 @@ from halfreal.identification import (
 )
 from halfreal.models import BaseExcited, Random, discretise
 from halfreal.rigs import Pid, tune_controller
-from halfreal.runs import linearised
-from halfreal.runs.measures import measures, worst
+from halfreal.runs import linearised, measured_errors, worst
 from halfreal.stability import Tracks, substructured_loop, track
 
 HERE = Path(__file__).parent
@@ -211,7 +210,7 @@ def decays(artificial: Sequence[float] = ARTIFICIAL) -> list[Decay]:
 
 def errors(test: halfreal.Definition) -> tuple[float, float]:
     """Synchronisation and fidelity error of its rehearsal."""
-    rows = measures(halfreal.rehearse(test))
+    rows = measured_errors(halfreal.rehearse(test))
     found = [worst(rows, name) for name in ("synchronisation", "fidelity")]
     assert all(one is not None for one in found)
     return found[0].nrmse, found[1].nrmse  # type: ignore[union-attr]

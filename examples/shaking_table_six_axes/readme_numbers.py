@@ -14,8 +14,8 @@ from gallery import Claim, Numbers, table
 from halfreal.contracts import StateSpace
 from halfreal.models import BaseExcited
 from halfreal.rigs import AXES
-from halfreal.runs.loop_stability import margin_of
-from halfreal.stability.elementwise import element_margins
+from halfreal.runs import margin_of
+from halfreal.stability import element_margins
 
 PAPER = "shaking table"
 SEEDS = 6

@@ -18,8 +18,7 @@ import rig
 import scipy.linalg
 import scipy.optimize
 
-from halfreal.models import Substructure, couple, spring
-from halfreal.models.structures.frame_elements import DIRECTIONS, Section, frame_beam, frame_dofs, rigid_mass
+from halfreal.models import DIRECTIONS, Section, Substructure, couple, frame_beam, frame_dofs, rigid_mass, spring
 
 PRINTED = (95.0, 211.0, 319.0, 368.0, 508.0, 520.0)
 POISSON = 0.3

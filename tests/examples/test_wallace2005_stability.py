@@ -77,10 +77,10 @@ def test_transition_matrix_equals_an_independently_derived_one():
     exact = expm(continuous * dt)[:2]  # of (z, z˙, force, slope of the force)
 
     history = loop.state("actuator")["history"].size
-    # measured x and f | z, z˙ and the inputs at the last tick | commands, newest first | x and x˙ | specimen x
-    size = 2 + 5 + history + 2 + 1
+    # measured x and f | z, z˙ and the inputs at the last tick | commands, newest first | x and x˙
+    size = 2 + 5 + history + 2
     matrix = np.zeros((size, size))
-    f, z, old, command, x, before = 1, 2, 6, 7, 7 + history, 9 + history
+    f, z, old, command, x = 1, 2, 6, 7, 7 + history
     matrix[z : z + 2, z : z + 2] = exact[:, :2]
     for column, force in ((old - 2, -K), (old - 1, -C), (old, 1.0)):  # the wall's r and r˙ push, the specimen resists
         matrix[z : z + 2, column] = force * (exact[:, 2] - exact[:, 3] / dt)
@@ -90,7 +90,7 @@ def test_transition_matrix_equals_an_independently_derived_one():
     for j in range(1, history):
         matrix[command + j, command + j - 1] = 1.0
     applied = command + samples - 2  # the newest command is not among the old ones yet
-    for row, gain in ((0, 1.0), (f, KS), (x, 1.0), (before, 1.0)):
+    for row, gain in ((0, 1.0), (f, KS), (x, 1.0)):
         matrix[row, applied] = gain
     # x˙ of the cubic through the commands at −1, 0, 1 and 2 steps from the one that is applied
     matrix[x + 1, applied - 1 : applied + 3] = np.array([1 / 3, 1 / 2, -1.0, 1 / 6]) / dt

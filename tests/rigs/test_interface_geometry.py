@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
+from halfreal.models.schemes.exact import Exact
 from halfreal.models.structures.beam_elements import node_dofs, uniform_beam
 from halfreal.models.structures.craig_bampton import reduced
 from halfreal.models.structures.joints import spring
@@ -190,7 +191,9 @@ def test_interface_is_found_in_the_loop_from_accelerometers_and_load_cells():
         ("place.1", "place.2"),
         ("rig.load_cell.1", "rig.load_cell.2"),
     )
-    loop = Loop([drive, rig.rig_block(dt, ("coil.1", "coil.2")), integrator, interface], dt=dt)
+    method = Exact().method(rig.rig(), dt)
+    moved = method.block("rig", ("coil.1", "coil.2"), rig.each("rig", rig.SENSED + rig.TRUE))
+    loop = Loop([drive, moved, integrator, interface], dt=dt)
     loop.run(10_000)
     record = [f"{name}.{i}" for name in ("interface.displacement", "rig.displacement") for i in ends]
     record += [f"{name}.{i}" for name in ("interface.force", "rig.force") for i in ends]

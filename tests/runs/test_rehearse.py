@@ -96,7 +96,7 @@ def test_unknown_channel_is_a_fault_with_the_nearest_known_one():
 
 
 def test_record_that_would_not_fit_into_memory_is_refused_before_it_is_begun():
-    with pytest.raises(halfreal.DefinitionError, match=r"record: 900,000,000 ticks .*record\.every"):
+    with pytest.raises(halfreal.DefinitionError, match=r"record: 900,000,001 rows .*record\.every"):
         halfreal.rehearse(definition(timing={"step": 1e-3, "duration": 9e5}))
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .force_control.index_one import IndexOne as IndexOne
     from .force_control.index_one_generalized_alpha import IndexOneGeneralizedAlpha as IndexOneGeneralizedAlpha
     from .force_control.stiffness_estimate import Estimate as Estimate
+    from .frame.builder import FrameBuilder as FrameBuilder
+    from .frame.builder import regular_frame as regular_frame
+    from .frame.builder import shear_building as shear_building
+    from .frame.frame import Frame as Frame
     from .materials.bilinear import BilinearHinge as BilinearHinge
     from .materials.bilinear import BilinearLaw as BilinearLaw
     from .materials.bouc_wen import BoucWenHinge as BoucWenHinge
@@ -92,6 +96,7 @@ if TYPE_CHECKING:
     from .structures.damping import modal_damping as modal_damping
     from .structures.elements import Element as Element
     from .structures.elements import Term as Term
+    from .structures.frame_elements import DIRECTIONS as DIRECTIONS
     from .structures.frame_elements import Section as Section
     from .structures.frame_elements import frame_beam as frame_beam
     from .structures.frame_elements import frame_dofs as frame_dofs
@@ -126,6 +131,8 @@ else:
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
             "sampled_drive": "SampledFollower",
+            "frame.builder": "FrameBuilder regular_frame shear_building",
+            "frame.frame": "Frame",
             "materials.bilinear": "BilinearHinge BilinearLaw",
             "materials.bouc_wen": "BoucWenHinge BoucWenLaw",
             "materials.concrete_with_tension": "ConcreteWithTension",
@@ -160,7 +167,7 @@ else:
             "structures.craig_bampton": "Reduction ReductionError boundary_modes craig_bampton reduced",
             "structures.damping": "Rayleigh modal_damping",
             "structures.elements": "Element Term",
-            "structures.frame_elements": "Section frame_beam frame_dofs rigid_mass",
+            "structures.frame_elements": "DIRECTIONS Section frame_beam frame_dofs rigid_mass",
             "structures.joints": "Joint point_mass spring",
             "structures.modal": "ModalResponse Modes",
             "structures.partition": "Partition Removed",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .loop_stability import LoopStability as LoopStability
     from .loop_stability import linearised as linearised
     from .loop_stability import margin_of as margin_of
+    from .measures import measured_errors as measured_errors
+    from .measures import worst as worst
     from .reference import EmulationError as EmulationError
     from .reference import emulate as emulate
     from .rehearse import reference_signals as reference_signals
@@ -29,6 +31,7 @@ else:
             "build": "SETTLING_TICKS plant",
             "continuous": "ContinuousLoop continuous_loop delay_system",
             "loop_stability": "LoopStability linearised margin_of",
+            "measures": "measured_errors worst",
             "reference": "EmulationError emulate",
             "rehearse": "reference_signals",
             "run": "Event Run Signal Stability",

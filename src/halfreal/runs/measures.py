@@ -114,6 +114,10 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
     return tuple(rows)
 
 
+measured_errors = measures
+"""The name under which packages offer it, as theirs is that of a module."""
+
+
 def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
     """Rows of a comparison whose axes move: the worst of them stands for the run."""
     return [row for row in rows if row.comparison == comparison and row.moves]

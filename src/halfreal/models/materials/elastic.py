@@ -54,6 +54,7 @@ class ElasticFibre(_Elastic):
     of = "strain"
     kind: Literal["elastic fibre"]
     modulus: Annotated[float, Number("Pa", above=0)]
+    """Young's modulus E."""
 
     def values(self) -> tuple[float, ...]:
         return (self.modulus,)

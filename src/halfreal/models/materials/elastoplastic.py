@@ -87,7 +87,9 @@ class ElastoplasticFibre(_Elastoplastic):
     of = "strain"
     kind: Literal["elastoplastic fibre"]
     modulus: Annotated[float, Number("Pa", above=0)]
+    """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]
+    """Stress at which it yields at first."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.modulus, self.yield_stress)

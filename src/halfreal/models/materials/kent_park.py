@@ -66,7 +66,7 @@ def kent_park(p, s, strain, trial):  # type: ignore[no-untyped-def]
                 stress, tangent = unloading * (strain - closing), unloading
             if straight > stress:
                 stress, tangent = straight, s[4]
-        elif straight <= 0.0:
+        elif straight < 0.0 or strain <= closing:
             stress, tangent = straight, unloading
     trial[0], trial[1], trial[2], trial[3], trial[4] = strain, stress, lowest, closing, unloading
     return stress, tangent

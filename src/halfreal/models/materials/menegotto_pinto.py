@@ -152,7 +152,9 @@ class MenegottoPintoFibre(_MenegottoPinto):
     of = "strain"
     kind: Literal["menegotto-pinto fibre"]
     modulus: Annotated[float, Number("Pa", above=0)]
+    """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]
+    """Stress at which it yields at first."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.modulus, self.yield_stress)
