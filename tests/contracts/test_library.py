@@ -4,13 +4,17 @@ import hashlib
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import halfreal
 from contracts.native import COMPILER, NO_COMPILER, compiled
 from examples.scripts import GALLERY
+from halfreal.cli import app
 from halfreal.contracts.library import LibraryError
+from halfreal.definition.load import to_toml
 from halfreal.definition.paths import with_values
 from halfreal.errors import HalfrealError
+from halfreal.kernels import trust
 from halfreal.runs import linearised
 
 EXAMPLE = GALLERY / "user_functions"
@@ -112,3 +116,12 @@ def test_the_hashes_of_what_was_run_stand_in_the_run_file(folder, tmp_path):
     halfreal.save(run, tmp_path / "run.h5")
     digest = hashlib.sha256((folder / "mine.so").read_bytes()).hexdigest()
     assert halfreal.load_run(tmp_path / "run.h5").code == {"mine.so": digest}
+
+
+def test_the_command_line_asks_before_a_library_is_opened(folder, tmp_path, monkeypatch):
+    monkeypatch.delenv(trust.ALL, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    test = halfreal.load(EXAMPLE / "friction.toml")
+    (tmp_path / "test.toml").write_text(to_toml(in_c(folder, test)))
+    refused = CliRunner().invoke(app, ["check", str(tmp_path / "test.toml")])
+    assert refused.exit_code == 2 and "mine.so" in refused.output and "--trust" in refused.output

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-Trust = Annotated[bool, typer.Option("--trust", help="Run the Python files that the definition names without asking.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Run the programs that the definition names without asking.")]
 
 
 def trusting(command: Callable[..., None]) -> Callable[..., None]:

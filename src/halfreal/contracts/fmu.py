@@ -18,6 +18,7 @@ from ..kernels.fmi_library import Fmu, FmuError, Variable, digest_of, opened, re
 from ..kernels.foreign import as_field, place
 from ..kernels.linear import stored
 from ..kernels.native import call_native, compile_block
+from ..kernels.trust import check as check_trust
 from ..settings import fault, folder
 from ..settings import stored as from_a_run_file
 from .fmu_steps import FAULTS, co_simulation_step, model_exchange_step, stand_in_step
@@ -67,6 +68,7 @@ class FmuPart(Programmed):
 
     def opened(self) -> Fmu:
         """The FMU itself: from here on its code is run."""
+        check_trust(self.file)
         return opened(self.file, digest_of(self.file), self.type)
 
     def wired(self, given: Mapping[str, str | tuple[str, ...]], ports: Sequence[Port], causality: str) -> Wiring:

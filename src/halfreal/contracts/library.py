@@ -26,6 +26,7 @@ from ..errors import HalfrealError
 from ..kernels import library_trial
 from ..kernels.block import Block, flatten
 from ..kernels.foreign import address_of, as_field, call_c, function_address, record_address
+from ..kernels.trust import check as check_trust
 from ..settings import fault, folder, stored
 from .system import Method
 from .user_code import FieldName, FieldValue, Programmed, fields_of_the_state
@@ -95,6 +96,7 @@ class LibraryFunction(Programmed):
 
     def tried(self, block: Block) -> Block:
         """The block, called at rest with its own numbers of inputs and outputs, in a process of its own."""
+        check_trust(self.file)
         given = {
             "parameters": flatten(block.parameters)[:-1].tolist(),
             "state": flatten(block.state).tolist() if block.state else [],

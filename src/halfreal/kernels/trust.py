@@ -1,8 +1,9 @@
-"""Definitions are data, and the Python files that they name are programs: none is run from the command line unasked.
+"""Definitions are data, and the Python files, libraries and FMUs that they name are programs: none is run unasked.
 
-A file is known by the SHA-256 of its content.  What the user has said yes to is remembered in the user's configuration;
-what such a file imports is covered by the same answer, as it is then, and asked about again when it has changed.  In a
-program of the user's own, which could run anything, nothing is asked: ``ask`` is set by the command line alone.
+That holds for the command line.  A file is known by the SHA-256 of its content.  What the user has said yes to is
+remembered in the user's configuration; what such a file imports is covered by the same answer, as it is then, and asked
+about again when it has changed.  In a program of the user's own, which could run anything, nothing is asked: ``ask`` is
+set by the command line alone.
 """
 
 from __future__ import annotations
