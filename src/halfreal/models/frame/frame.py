@@ -38,7 +38,7 @@ from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
 from .splitting import splitting
 from .statics import StaticsError
-from .tables import table
+from .tables import OrFile, table
 
 AnyElement = Annotated[BeamColumn | Truss | Spring | Damper, Field(discriminator="kind")]
 PROGRESS = ("virtual.residual", "virtual.iterations")
@@ -55,9 +55,9 @@ class Frame(Integrated):
     """Laws of hinges, springs and trusses, by name."""
     sections: dict[str, Section] = Field(default_factory=dict)
     """Cross-sections by name."""
-    nodes: dict[str, Node]
+    nodes: Annotated[dict[str, Node], OrFile()]
     """Nodes by name; or the name of a CSV file with columns name, x (m), y (m) and so on."""
-    elements: dict[str, AnyElement]
+    elements: Annotated[dict[str, AnyElement], OrFile()]
     """Elements by name; or the name of a CSV file."""
     constraints: tuple[Constraint, ...] = ()
     """Nodes that follow others."""

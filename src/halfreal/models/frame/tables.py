@@ -11,13 +11,21 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationInfo
+from pydantic import GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import CoreSchema
 
 from ...settings import fault
 from ...values import existing, stored
 
 COORDINATES = ("x", "y", "z")
 LISTS = {"nodes", "hinges", "fixed", "slaves"}
+
+
+class OrFile:
+    """Says in the JSON Schema that a table may be the name of a file."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [dict(handler(core)), {"type": "string", "description": "CSV file"}]}
 
 
 def table(value: Any, what: str, info: ValidationInfo) -> Any:
