@@ -137,15 +137,33 @@ def rig(command: tuple[str, ...], specimen: np.ndarray, actuator: np.ndarray, dt
 
 def noisy_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(y.size):
-        y[i] = u[i] + p.noise * normal(1.0, float(i), s.count)
+        s.noise[i] = p.colour * s.noise[i] + p.noise * normal(p.seed, float(i), s.count)
+        y[i] = u[i] + s.noise[i]
     s.count += 1.0
     return 0
 
 
-def noisy(measured: tuple[str, ...], noise: float) -> Block:
-    """Displacements with noise."""
+def noisy(measured: tuple[str, ...], noise: float, colour: float = 0.0, seed: float = 1.0) -> Block:
+    """Displacements with noise: white, or n⁺ = colour n + white."""
     outputs = channels("noisy", "m", len(measured))
-    return Block("noisy", noisy_step, measured, outputs, {"noise": noise}, {"count": 0.0}, frozen=("count",))
+    state = {"noise": np.zeros(len(measured)), "count": 0.0}
+    parameters = {"noise": noise, "colour": colour, "seed": seed}
+    return Block("noisy", noisy_step, measured, outputs, parameters, state, frozen=tuple(state))
+
+
+def comb_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    for i in range(y.size):
+        y[i] = 0.5 * (u[i] + s.before[i, 0])
+        for k in range(s.before.shape[1] - 1):
+            s.before[i, k] = s.before[i, k + 1]
+        s.before[i, -1] = u[i]
+    return 0
+
+
+def comb(command: tuple[str, ...], deaf: float, dt: float = DT) -> Block:
+    """Amplifiers that do not pass the frequency ``deaf``, half of whose period is a number of ticks."""
+    before = np.zeros((len(command), round(0.5 / deaf / dt)))
+    return Block("comb", comb_step, command, channels("passed", "N", len(command)), {}, {"before": before})
 
 
 def matrices(part: tuple[float, float, float]) -> np.ndarray:
@@ -161,10 +179,14 @@ def loop(
     specimen: np.ndarray | None = None,
     actuator: np.ndarray | None = None,
     noise: float = 0.0,
+    colour: float = 0.0,
+    seed: float = 1.0,
+    deaf: float | None = None,
 ) -> Loop:
     """A hybrid test of three components, each M, C, K, (3, n, n); those of the lumped example if left out.
 
-    ``noise`` is that of the displacements that the coupling sees [m].
+    ``noise`` is that of the displacements that the coupling sees [m]; the rig does not hear the
+    frequency ``deaf``.
     """
     virtual = matrices(VIRTUAL) if virtual is None else virtual
     n = virtual.shape[1]
@@ -188,7 +210,7 @@ def loop(
             silence("nothing"),
             block,
             harmonic.twin(block, force, "nothing"),
-            *([noisy(displacement, noise)] if noise else []),
+            *([noisy(displacement, noise, colour, seed)] if noise else []),
             *([phase] if phase else []),
             coupling.block(
                 dt,
@@ -200,19 +222,20 @@ def loop(
             ),
         ],
         outer=[
+            *([comb(command, deaf, dt)] if deaf else []),
             rig(
-                command,
+                names(channels("passed", "", n)) if deaf else command,
                 matrices(SPECIMEN) if specimen is None else specimen,
                 matrices(ACTUATOR) if actuator is None else actuator,
                 dt,
-            )
+            ),
         ],
         dt=dt,
     )
 
 
-def loop_of_two(coupling: Any, source: Block, noise: float = 0.0) -> Loop:
-    return loop(coupling, source, DT, *TWO, noise=noise)
+def loop_of_two(coupling: Any, source: Block, noise: float = 0.0, deaf: float | None = None) -> Loop:
+    return loop(coupling, source, DT, *TWO, noise=noise, deaf=deaf)
 
 
 GAP = ("target", "measured.displacement")

@@ -130,7 +130,8 @@ class Axes:
 
         def wired(block: Block, outputs: tuple[Channel, ...]) -> Block:
             inputs, watched = (tuple(names.get(name, name) for name in some) for some in (block.inputs, block.watched))
-            return replace(block, inputs=inputs, outputs=outputs, watched=watched)
+            texts = {names.get(name, name): words for name, words in block.texts.items()}
+            return replace(block, inputs=inputs, outputs=outputs, watched=watched, texts=texts)
 
         return tuple(
             [wired(block, outputs) for block, outputs in zip(group, of_group, strict=True)]

@@ -270,5 +270,6 @@ class AdaptiveForwardPrediction(PlainCoupling):
                 f"order {self.order}"
             ),
             watched=("coupling.order",),
+            texts={"coupling.order": {float(order): f"prediction order {order}" for order in range(10)}},
             references=("wallace2005adaptive", "wallace2005stability"),
         )

@@ -139,6 +139,7 @@ class Model(Settings):
             },
             frozen=("mode", "share", "calm", "gap_square", "target_square"),
             watched=("start_up.mode",),
+            texts={"start_up.mode": MODES},
             references=("wallace2005stability",),
         )
 

@@ -104,6 +104,8 @@ class Block:
     faults: Mapping[int, str] = field(default_factory=dict)
     watched: tuple[str, ...] = ()
     """Output channels whose every change becomes an event in the record."""
+    texts: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
+    """Words for the values of watched channels; an empty one for a change that says nothing new."""
     initial: tuple[float, ...] = ()
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
     stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)

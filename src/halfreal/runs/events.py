@@ -6,8 +6,6 @@ import numpy as np
 
 from .. import units
 from ..contracts.quantities import UNLIMITED
-from ..couplings.harmonic.coupling import MODES as HARMONIC_MODES
-from ..couplings.start_up import MODES
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
@@ -59,14 +57,12 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
         "guard.warning": {0.0: "", **warnings},
         "guard.halted": {0.0: "", **{code: f"return stopped, and held: {text}" for code, text in stops.items()}},
-        "start_up.mode": dict(MODES),
-        "coupling.mode": dict(HARMONIC_MODES),
         RELEASES: {float(i): f"excitation released, number {i}" for i in range(1, MOST_RELEASES)},
-        "coupling.order": {float(order): f"prediction order {order}" for order in range(10)},
         "link.stale": {0.0: "measurements are fresh again", 1.0: "warning: no fresh measurement"},
         "rig.state": dict(RIG_STATES),
         "motion.state": dict(MOTION_STATES),
         "loop.fault": {float(code): text for code, text in loop.faults().items()},
+        **{name: dict(words) for block in loop.blocks for name, words in block.texts.items()},
     }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import units
 from ...contracts.finding import Finding, note, told
+from .answered import PERIODS, judged
 from .choice import choice
 from .memory import SETTLED, rounded
 
@@ -27,6 +28,7 @@ OPEN = 0.1
 CLOSING = "it is still closing"
 ABOVE = 3.0
 """Times the noise that the answer to a random drive should reach."""
+EXCITED, WARNING = "coupling.excited", "warning: "
 MOST_TICKS = 20_000
 """At rest, from which the noise is found."""
 
@@ -36,6 +38,7 @@ def advice(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     chosen = choice(examined.definition, coupling, lambda: examined.plant)
     yield from told(chosen.as_text(lambda: examined.plant, examined.definition.timing.step))
     yield from on_answer(coupling, examined)
+    yield from on_excited(coupling, examined)
     yield from on_gap(coupling, examined)
 
 
@@ -80,6 +83,25 @@ def at_rest(known: Harmonic, examined: Examined) -> np.ndarray:
 
 
 # --- after the rehearsal ----------------------------------------------------------------------------------------------
+
+
+def on_excited(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
+    """Harmonics that the rig of the rehearsal did not answer, and those of which that cannot be told."""
+    if not coupling.identifies:
+        return
+    known = choice(examined.definition, coupling, lambda: examined.plant).coupling
+    time, interval = known.identification_time, float(known.random_interval or 0.0)
+    can = judged(known.hz, examined.definition.virtual.axes, examined.definition.timing.step, time, interval)
+    if not can.all():
+        lost = ", ".join(units.text(float(hz), "Hz") for hz in known.hz[~can])
+        yield note(
+            f"whether the rig answers the random drive at {lost} cannot be judged from {time / interval:.3g} intervals "
+            f"of {units.text(interval, 's', 3)}: {2 * PERIODS:.3g} period of the harmonic in each, and "
+            f"{examined.definition.virtual.axes + 2} intervals, are needed"
+        )
+    for event in examined.rehearsal.events:
+        if event.channel.startswith(EXCITED) and event.text.startswith(WARNING):
+            yield Finding("warning", event.text.removeprefix(WARNING))
 
 
 def on_gap(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:

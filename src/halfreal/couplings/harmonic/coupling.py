@@ -54,9 +54,10 @@ from ...contracts.finding import Finding
 from ...contracts.known import Known
 from ...contracts.quantities import Commands
 from ...errors import HalfrealError
-from ...kernels.block import Block, Channel, Value, channels
+from ...kernels.block import Block, Channel, Value, channels, names
 from ...models.excitations import silence
 from ...settings import Number, Vector, fault
+from . import answered
 from .advice import advice
 from .choice import Plant, choice
 from .excitation import with_harmonics
@@ -389,7 +390,7 @@ class Harmonic(Coupling):
         return packed(np.array([part.matrix for part in self.given]))
 
     def outputs(self, unit: str, axes: int) -> tuple[Channel, ...]:
-        """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩; ⟨e²⟩/⟨(g − g_ext)²⟩; |ψ_i|; ‖H_i‖."""
+        """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩; ⟨e²⟩/⟨(g − g_ext)²⟩; |ψ_i|; ‖H_i‖; which were answered."""
         count = len(self.hz)
         return (
             *channels("command.asked", unit, axes, of="actuator"),
@@ -398,9 +399,10 @@ class Harmonic(Coupling):
             Channel("coupling.misfit", "1"),
             *channels("coupling.drive", unit, count),
             *channels("coupling.transfer", f"m/{unit}", count),
+            *channels("coupling.excited", "1", count),
         )
 
-    def parameters(self, dt: float, phase: tuple[str, ...]) -> Mapping[str, Value]:
+    def parameters(self, dt: float, axes: int, phase: tuple[str, ...]) -> Mapping[str, Value]:
         """Parameters that both laws share."""
         return {
             "dt": dt,
@@ -411,8 +413,17 @@ class Harmonic(Coupling):
             "random_interval": self.random_interval or USUAL_INTERVAL,
             "amplitude": self.amplitude or 0.0,
             "seed": float(self.seed),
+            **answered.parameters(self.hz, axes, dt, self.identification_time, self.random_interval or USUAL_INTERVAL),
             "fade": math.exp(-dt * float(self.hz.min()) / PERIODS),
         }
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        return ("coupling.mode", *names(channels("coupling.excited", "1", len(self.hz))))
+
+    @property
+    def texts(self) -> dict[str, dict[float, str]]:
+        return {"coupling.mode": MODES, **answered.texts(self.hz, self.watched[1:])}
 
     def check_known(self) -> None:
         """Raise an error if something was left to be chosen (``choice.py``), and was not."""

@@ -82,7 +82,7 @@ def faded_ratio(held, fade, first, second):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write(phasor, drive, transfer, axes, mode, nmse, misfit, y):  # type: ignore[no-untyped-def]
+def write(phasor, drive, transfer, axes, mode, nmse, misfit, excited, y):  # type: ignore[no-untyped-def]
     """A block's outputs: u = Σ_i Re q_i, and what is worth recording; ``drive``, ``transfer`` are |q_i|², ‖H_i‖²."""
     harmonics = drive.shape[0]
     for c in range(axes):
@@ -92,6 +92,7 @@ def write(phasor, drive, transfer, axes, mode, nmse, misfit, y):  # type: ignore
             y[c] += phasor[2 * i * axes + c]
         y[axes + 3 + i] = math.sqrt(drive[i])
         y[axes + 3 + harmonics + i] = math.sqrt(transfer[i])
+        y[axes + 3 + 2 * harmonics + i] = excited[i]
     y[axes], y[axes + 1], y[axes + 2] = mode, nmse, misfit
 
 

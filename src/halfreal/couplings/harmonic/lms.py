@@ -33,6 +33,8 @@ from ... import units
 from ...errors import HalfrealError
 from ...kernels.block import Block, Value
 from ...settings import Number, fault
+from . import answered
+from .answered import judge, listen
 from .choice import Plant
 from .coupling import LEAVE_OUT, LENGTHEN, REFERENCES, Harmonic
 from .kernel import (
@@ -55,6 +57,7 @@ from .memory import lms_memory
 def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n, harmonics, size = s.gap.shape[0], p.omega.shape[0], s.phasor.shape[1]
     status = 0
+    base = u[3 * n] if p.follows == 1.0 else p.omega[0] * t
     for i in range(harmonics):  # what was driven, turned on to this tick
         angle = p.order[i] * (u[3 * n] - s.phase) if p.follows == 1.0 else p.omega[i] * p.dt
         cosine, sine = math.cos(angle), math.sin(angle)
@@ -72,6 +75,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
     if t < p.identification_time - 0.5 * p.dt:
         compare(s, u)
+        listen(p, s, u, base, t)
         gain = p.identification_gain
         if p.identification_rate > 0.0:
             square = 0.0
@@ -88,8 +92,10 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     else:
         if s.mode == IDENTIFYING:
             s.mode = ADAPTING
-            if p.identification_time > 0.0 and unanswered(s):
-                status = NOT_EXCITED
+            if p.identification_time > 0.0:
+                judge(p, s, base)
+                if unanswered(s):
+                    status = NOT_EXCITED
             for i in range(harmonics):  # the first drive, turned to this tick
                 s.cosine[i], s.sine[i] = math.cos(p.omega[i] * t), math.sin(p.omega[i] * t)
             turn(p.first_drive, s.cosine, s.sine, n, s.phasor[0])
@@ -100,7 +106,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for o in range(n):
                 for k in range(2 * i * n, 2 * (i + 1) * n):
                     s.phasor[0, k] -= gain * s.gap[o] * s.transfer[o, k]
-    write(s.phasor[0], s.drive, s.size, n, s.mode, nmse, misfit, y)
+    write(s.phasor[0], s.drive, s.size, n, s.mode, nmse, misfit, s.excited, y)
     return status
 
 
@@ -231,6 +237,7 @@ class HarmonicLms(Harmonic):
             "gap_squares": np.zeros(2),
             "misfit_squares": np.zeros(2),
             **comparison(n, len(self.hz)),
+            **answered.state(n, len(self.hz)),
         }
         return Block(
             name="coupling",
@@ -238,7 +245,7 @@ class HarmonicLms(Harmonic):
             inputs=(*target, *displacement, *twin, *phase),
             outputs=self.outputs(unit, n),
             parameters={
-                **self.parameters(dt, phase),
+                **self.parameters(dt, n, phase),
                 "first_drive": self.first_theta(n),
                 "gain": self.gain or 0.0,
                 "rate": 2 * n * dt / self.memory if self.memory else 0.0,
@@ -249,6 +256,7 @@ class HarmonicLms(Harmonic):
             frozen=tuple(held),
             held="the transfer functions of the coupling are held at their starting values",
             faults=self.faults(),
-            watched=("coupling.mode",),
+            watched=self.watched,
+            texts=self.texts,
             references=REFERENCES,
         )

@@ -58,6 +58,8 @@ from ...kernels.block import Block, Value
 from ...kernels.compile import kernel
 from ...kernels.givens import forget, rotate_in, solve
 from ...settings import Number, fault
+from . import answered
+from .answered import judge, listen
 from .choice import Plant
 from .coupling import LEAVE_OUT, LENGTHEN, REFERENCES, Harmonic
 from .envelope import growth_rates
@@ -171,6 +173,7 @@ def adapt(p, s, axes):  # type: ignore[no-untyped-def]
 def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = s.gap.shape[0]
     status = 0
+    base = u[3 * n] if p.follows == 1.0 else p.omega[0] * t
     for i in range(p.omega.shape[0]):
         angle = p.order[i] * u[3 * n] if p.follows == 1.0 else p.omega[i] * t
         s.cosine[i], s.sine[i] = math.cos(angle), math.sin(angle)
@@ -185,6 +188,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     identifying = t < p.identification_time - 0.5 * p.dt
     if identifying:
         compare(s, u)
+        listen(p, s, u, base, t)
         number = math.floor(t / p.random_interval + 1e-9)
         if number != s.drawn:
             s.drawn = number
@@ -192,14 +196,16 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     else:
         if s.mode == IDENTIFYING:
             s.mode = ADAPTING
-            if p.identification_time > 0.0 and unanswered(s):
-                status = NOT_EXCITED
+            if p.identification_time > 0.0:
+                judge(p, s, base)
+                if unanswered(s):
+                    status = NOT_EXCITED
             begin(p, s, n)
         adapt(p, s, n)
     if identifying or p.simultaneous == 1.0:
         identify(p, s, n)
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])
-    write(s.phasor[0], s.drive, s.now, n, s.mode, nmse, misfit, y)
+    write(s.phasor[0], s.drive, s.now, n, s.mode, nmse, misfit, s.excited, y)
     return status
 
 
@@ -377,6 +383,7 @@ class HarmonicRls(Harmonic):
             "gap_squares": np.zeros(2),
             "misfit_squares": np.zeros(2),
             **comparison(n, len(self.hz)),
+            **answered.state(n, len(self.hz)),
         }
         # of a memory without end the floor would never be reached: that of an hour serves
         remembered = min(memories["identification_memory"], 3600.0)
@@ -386,7 +393,7 @@ class HarmonicRls(Harmonic):
             inputs=(*target, *displacement, *twin, *phase),
             outputs=self.outputs(unit, n),
             parameters={
-                **self.parameters(dt, phase),
+                **self.parameters(dt, n, phase),
                 "simultaneous": float(self.mode == "simultaneous"),
                 "forget": math.exp(-0.5 * dt / memories["memory"]),
                 "identification_forget": math.exp(-0.5 * dt / memories["identification_memory"]),
@@ -403,6 +410,7 @@ class HarmonicRls(Harmonic):
             if waves
             else "the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
             faults=self.faults(),
-            watched=("coupling.mode",),
+            watched=self.watched,
+            texts=self.texts,
             references=REFERENCES,
         )

@@ -19,4 +19,5 @@ def twin(virtual: Block, feedback: tuple[str, ...], silent: str) -> Block:
         inputs=tuple(silent if name in feedback else name for name in virtual.inputs),
         outputs=tuple(replace(one, name=own(one.name), signal=own(one.signal)) for one in virtual.outputs),
         watched=(),
+        texts={},
     )
