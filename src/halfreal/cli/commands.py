@@ -49,6 +49,7 @@ COMMANDS = (
     "export:export",
     "report:info",
     "kinds:kinds",
+    "doctor:doctor",
     "new_and_examples:examples",
 )
 """Their places in this package."""

@@ -29,6 +29,11 @@ class Link(Settings):
     kind: str
     lease: Annotated[float, Number("s", above=0, most=LONGEST_LEASE)] = 0.1
 
+    @property
+    def host(self) -> str | None:
+        """Name or address of the computer that the rig's end runs on, where it is reached over a network."""
+        return None
+
     @abstractmethod
     def to_rig(self) -> Wire:
         """The controller's end."""

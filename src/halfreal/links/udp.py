@@ -41,6 +41,10 @@ class Udp(Link):
         host, _, port = self.rig.rpartition(":")
         return host.strip("[]"), int(port)
 
+    @property
+    def host(self) -> str:
+        return self.address[0]
+
     def to_rig(self) -> UdpWire:
         """The controller's end."""
         try:

@@ -1,0 +1,100 @@
+"""``halfreal doctor``: whether this computer suits a real-time loop, by measurement, and what to change."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .. import units
+from .options import NO, AsJson, read, stop
+
+if TYPE_CHECKING:
+    from ..live.wake_up import WakeUp
+
+USUAL_STEP = 1e-3
+LONGEST = 3600.0
+
+
+def doctor(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="TEST.toml", help="A test definition, for its step, processor and rig.", show_default=False
+        ),
+    ] = None,
+    step: Annotated[
+        str, typer.Option(metavar="TIME", help="Step of the loop, as in '0.2 ms'; that of the test, or 1 ms.")
+    ] = "",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long to measure.")] = "5 s",
+    as_json: AsJson = False,
+) -> None:
+    """Examine this computer, and measure how late it wakes a loop; exit code 1 if it is too late for the step."""
+    from ..definition.sections import RealTime
+    from ..live import machine, network
+    from ..live.wake_up import measure
+
+    test = None if path is None else read(path)[0]
+    real_time = RealTime() if test is None else test.real_time
+    period = _time(step, "--step") if step else USUAL_STEP if test is None else test.timing.step
+    seconds = _time(duration, "--duration")
+    if seconds > LONGEST:
+        stop(f"--duration: {units.text(seconds, 's')} are too long; measure for {units.text(LONGEST, 's')} at most")
+    if period > 0.1 * seconds:
+        stop(
+            f"--duration: {units.text(seconds, 's')} is shorter than ten steps of {units.text(period, 's')}; lengthen it"
+        )
+    remarks = machine.examine(period, real_time.cpu)
+    host = None if test is None or test.link is None else test.link.host
+    remarks += [] if host is None else list(network.examine(host, period))
+    if not as_json:
+        for one in remarks:
+            typer.echo(f"{'ok    ' if not one.remedy else 'change'}  {one.topic}: {one.found}")
+            if one.remedy:
+                typer.echo(f"        → {one.remedy}")
+        typer.echo(f"Measuring for {units.text(seconds, 's')} at a step of {units.text(period, 's')} …")
+    found = measure(period, real_time.spin, seconds, real_time.priority, real_time.cpu)
+    if as_json:
+        answer = {"remarks": [{**asdict(one), "level": one.level} for one in remarks], "wake_up": asdict(found)}
+        typer.echo(json.dumps({**answer, "fits": found.fits}, indent=1))
+    else:
+        for line in measured(found):
+            typer.echo(line)
+    raise typer.Exit(0 if found.fits else NO)
+
+
+def _time(given: str, option: str) -> float:
+    try:
+        value = units.parse(given, "s")
+    except ValueError as error:
+        stop(f"{option}: {error}")
+    if not value > 0.0:
+        stop(f"{option}: {given} is not a time above zero")
+    return value
+
+
+def measured(found: WakeUp) -> list[str]:
+    """The measurement in words."""
+    half, most, nearly_all = (units.text(one, "s", 3) for one in found.lateness)
+    lines = [f"  {topic}: {text}" for topic, text in found.rights.items()]
+    lines.append(
+        f"  lateness of {found.ticks} ticks: half below {half}, 99 % below {most}, 99.9 % below {nearly_all}, "
+        f"latest {units.text(found.latest, 's', 3)}"
+    )
+    lines.append(
+        f"  {found.overruns} tick(s) missed; the thread had {found.page_faults} page fault(s) and was made to give way "
+        f"{found.switched_away} time(s)"
+    )
+    step = units.text(found.step, "s")
+    if found.fits:
+        lines.append(f"This computer wakes a loop of {step} in time.")
+    else:
+        lines.append(
+            f"This computer does not wake a loop of {step} in time: no tick may be missed, and 99.9 % should be woken "
+            f"within a tenth of the step, {units.text(0.1 * found.step, 's', 3)}. Make the changes above, close other "
+            "programs, or lengthen timing.step."
+        )
+    return lines
