@@ -44,9 +44,7 @@ def doctor(
     if seconds > LONGEST:
         stop(f"--duration: {units.text(seconds, 's')} are too long; measure for {units.text(LONGEST, 's')} at most")
     if period > 0.1 * seconds:
-        stop(
-            f"--duration: {units.text(seconds, 's')} is shorter than ten steps of {units.text(period, 's')}; lengthen it"
-        )
+        stop(f"--duration: {units.text(seconds, 's')} is shorter than ten steps of {units.text(period, 's')}; use more")
     remarks = machine.examine(period, real_time.cpu)
     host = None if test is None or test.link is None else test.link.host
     remarks += [] if host is None else list(network.examine(host, period))
