@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .live.session import run as run
     from .presentation.html import report as report
     from .records.export import export as export
+    from .records.fmu import export_fmu as export_fmu
     from .records.run_file import load_run as load_run
     from .records.run_file import save as save
     from .runs.build import build as build
@@ -90,6 +91,7 @@ else:
             "live.session": "Session run",
             "presentation.html": "report",
             "records.export": "export",
+            "records.fmu": "export_fmu",
             "records.run_file": "load_run save",
             "runs.build": "build",
             "runs.continuous": "delay_system",

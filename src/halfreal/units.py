@@ -146,6 +146,14 @@ def per(unit: str, divisor: str) -> str:
     return f"{above or '1'}/({below})" if " " in below else f"{above or '1'}/{below}"
 
 
+def in_base_units(unit: str) -> tuple[float, dict[str, int]]:
+    """Its size in kg, m, s, A, K, rad, and the powers of these."""
+    size, powers, angle, _ = _meaning(unit)
+    short = {"gram": "kg", "meter": "m", "second": "s", "ampere": "A", "kelvin": "K", "radian": "rad"}
+    found = {short[key]: int(power) for key, power in (*powers.items(), ("radian", angle)) if power and key in short}
+    return float(size / Fraction(1000) ** found.get("kg", 0)), found
+
+
 def scale(values: np.ndarray, given: str, unit: str) -> np.ndarray:
     """Numbers in the unit ``given`` as numbers in ``unit``; each is rounded once if the factor is n or 1/n."""
     try:

@@ -173,3 +173,30 @@ def test_what_the_file_told_stays_with_the_definition(tmp_path):
     again = Record.model_validate(Record(file=path).model_dump(mode="json"), context={"stored": True})
     assert (again.time_step, again.column, again.acceleration) == (pytest.approx(STEP), 2, pytest.approx(G))
     assert again.block("e").parameters["count"] == 60.0
+
+
+def test_a_tdms_channel_with_its_waveform_and_unit(tmp_path):
+    nptdms = pytest.importorskip("nptdms", reason="needs the extra records")
+    path = tmp_path / "quake.tdms"
+    waveform = {"wf_increment": STEP, "unit_string": "g"}
+    with nptdms.TdmsWriter(str(path)) as file:
+        file.write_segment(
+            [
+                nptdms.ChannelObject("table", "acceleration", VALUES, waveform),
+                nptdms.ChannelObject("table", "other", 2.0 * VALUES, {"wf_increment": STEP}),
+                nptdms.ChannelObject("clock", "time", STEP * np.arange(60)),
+                nptdms.ChannelObject("clock", "valve", -VALUES),
+            ]
+        )
+    found = read_history(path, "acceleration")
+    np.testing.assert_array_equal(found.values, VALUES)
+    assert (found.step, found.unit, found.column) == (STEP, "g_0", 3)  # groups in the order of their names
+    assert read_history(path, "valve").step == pytest.approx(STEP, rel=1e-12)  # from the times
+    np.testing.assert_array_equal(read_history(path, 4).values, 2.0 * VALUES)
+    with pytest.raises(RecordFileError, match="which column is meant"):
+        read_history(path)
+    with pytest.raises(RecordFileError, match="column 1 is the time"):
+        read_history(path, "time")
+    path.write_text("no")
+    with pytest.raises(RecordFileError, match="has no channel with numbers"):
+        read_history(path, 1)

@@ -1,4 +1,5 @@
 import csv
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -113,3 +114,46 @@ def test_shapes_without_places_are_refused_by_a_universal_file_only(tmp_path):
     write(tmp_path / "modes.mat", what)
     with pytest.raises(ExchangeError, match=r"'virtual.tpi', which is none of"):
         contents(found, modes_of(found, highest_hz=18.0), read_places(["virtual.tpi = 1:z"]))
+
+
+def test_tdms_holds_units_waveforms_and_the_same_bits(tmp_path):
+    nptdms = pytest.importorskip("nptdms", reason="needs the extra records")
+    run = recorded(noise=1e-3)
+    names = export(run, tmp_path / "out.tdms", ["virtual.tip", "excitation.virtual"])
+    file = nptdms.TdmsFile.read(tmp_path / "out.tdms")
+    assert (file.properties["title"], file.properties["outcome"]) == (run.title, run.outcome)
+    np.testing.assert_array_equal(file["channels"]["time"][:], run.time)
+    for name in names:
+        channel = file["channels"][name]
+        np.testing.assert_array_equal(channel[:], run.signals[name].values)
+        assert channel.properties["unit_string"] == run.signals[name].unit
+        np.testing.assert_allclose(channel.time_track(), run.time, atol=1e-9)
+    gone = np.delete(np.arange(len(run.time)), 7)
+    gap = replace(run, time=run.time[gone], signals={"a": Signal("N", run.signals["virtual.tip"].values[gone])})
+    export(gap, tmp_path / "gap.tdms")
+    assert "wf_increment" not in nptdms.TdmsFile.read(tmp_path / "gap.tdms")["channels"]["a"].properties
+
+
+def test_tables_of_pandas_and_xarray_have_units():
+    pytest.importorskip("pandas", reason="needs the extra records")
+    pytest.importorskip("xarray", reason="needs the extra records")
+    run = recorded(noise=1e-3)
+    frame, dataset = run.to_dataframe(), run.to_xarray()
+    assert list(frame.columns) == list(dataset.data_vars) == list(run.signals)
+    assert frame.index.name == "time" and frame.attrs["title"] == dataset.attrs["title"] == run.title
+    np.testing.assert_array_equal(frame.index, run.time)
+    for name, signal in run.signals.items():
+        np.testing.assert_array_equal(frame[name], signal.values)
+        np.testing.assert_array_equal(dataset[name], signal.values)
+        assert frame.attrs["units"][name] == dataset[name].attrs["units"] == signal.unit
+
+
+def test_tables_say_which_package_they_need(monkeypatch):
+    from halfreal.errors import HalfrealError
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(HalfrealError, match=r"needs the package pandas: pip install 'halfreal\[records\]'"):
+        recorded().to_dataframe()
+    monkeypatch.setitem(sys.modules, "nptdms", None)
+    with pytest.raises(ExchangeError, match="need the package npTDMS"):
+        export(recorded(), "out.tdms")

@@ -1,4 +1,4 @@
-"""``halfreal export``: recorded channels for other programs."""
+"""``halfreal export``: recorded channels, or a part of a test as an FMU, for other programs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,58 @@ from typing import Annotated
 
 import typer
 
-from .options import Force, RunFile, free, open_run
+from .options import Force, free, open_run, read, stop
+
+TOML = ".toml"
 
 
 def export(
-    path: RunFile,
-    to: Annotated[Path, typer.Option("--to", metavar="OUT.{csv,mat,uff}", help="File; its ending is the format.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN.h5|TEST.toml", help="A run file, or a definition.", show_default=False)
+    ],
+    to: Annotated[
+        Path, typer.Option("--to", metavar="OUT.{csv,mat,tdms,uff,fmu}", help="File; its ending is the format.")
+    ],
     channels: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this channel, or those of a pattern as in 'measured.*'; repeatable."),
     ] = None,
+    part: Annotated[
+        str, typer.Option(metavar="PART", help="Of a definition: virtual, coupling, rig, or the whole loop.")
+    ] = "",
     force: Force = False,
 ) -> None:
-    """Write the recorded channels of a run file as CSV, MAT or universal file (UFF 58)."""
+    """Write the recorded channels of a run file as CSV, MAT, TDMS or universal file, or a part of a test as an FMU."""
     free(to, force, "--to")
+    if to.suffix.lower() == ".fmu" or path.suffix.lower() == TOML:
+        _fmu(path, to, part, channels or [], force)
+        return
+    if part:
+        stop(f"--part chooses what of a definition becomes an FMU; '{path}' is a run file: leave it out")
     run = open_run(path)
     from ..records.export import export as write
 
     names = write(run, to, channels or (), overwrite=force)
     typer.echo(f"{len(names)} channels, {len(run.time)} samples: {to}")
+
+
+def _fmu(path: Path, to: Path, part: str, channels: list[str], force: bool) -> None:
+    """A part of a definition as an FMU."""
+    from ..runs.parts import PARTS
+
+    if path.suffix.lower() != TOML:
+        stop(f"an FMU is made of a definition (TEST.toml), and '{path}' is none")
+    if to.suffix.lower() != ".fmu":
+        stop(f"a definition is exported as an FMU: let '{to}' end in .fmu; records are in run files (.h5)")
+    if channels:
+        stop("--channels chooses recorded channels; an FMU has all of its part: leave it out")
+    chosen = next((one for one in PARTS if one == part), None)
+    if chosen is None:
+        what = f"'{part}' is no part of a test" if part else "which part of the test is not said"
+        stop(f"{what}; give --part {', '.join(PARTS[:-1])} or {PARTS[-1]}")
+    definition, _ = read(path)
+    from ..records.fmu import export_fmu
+
+    names = export_fmu(definition, to, chosen, overwrite=force)
+    step = definition.timing.step
+    typer.echo(f"{chosen} of '{definition.title}', {len(names)} variables, a step of {step:g} s: {to}")

@@ -50,6 +50,18 @@ class Stretch:
     events_lost: int
 
 
+@dataclass(frozen=True)
+class LaidOut:
+    """A loop's memory: of each block the places of its parameters and state, of its wires, their number, and of its
+    outputs; all wires; the vector at the beginning; all parameters; and how the compiled loop goes through them."""
+
+    rows: np.ndarray
+    wires: np.ndarray
+    vector: np.ndarray
+    parameters: np.ndarray
+    given: compiled.Given
+
+
 class Loop:
     """Blocks wired by channel names and driven by the compiled loop.
 
@@ -251,6 +263,25 @@ class Loop:
         """Blocks that are run once a tick, in this order."""
         return self.blocks[: int(self._groups[0])]
 
+    @property
+    def inner(self) -> tuple[Block, ...]:
+        """Blocks of a simulated rig that are run on its own finer step."""
+        return self.blocks[int(self._groups[0]) : int(self._groups[0] + self._groups[1])]
+
+    @property
+    def outer(self) -> tuple[Block, ...]:
+        """Blocks that are run once at the end of a tick."""
+        return self.blocks[int(self._groups[0] + self._groups[1]) :]
+
+    def laid_out(self) -> LaidOut:
+        """How it lies in memory, with places in it in place of addresses: for a program that runs it elsewhere."""
+        rows = [
+            [self._parameters_at[row], self._state_at[row], *self._table[row, compiled.ROW_WIRES :]]
+            for row in range(len(self.blocks))
+        ]
+        given = self._given(0, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
+        return LaidOut(np.array(rows, dtype=int), self._wires, self._initial, self.parameters, given)
+
     def state_begin(self, name: str) -> int:
         """Where a block's state begins in ``vector``."""
         return int(self._state_at[self.row(name)])
@@ -382,7 +413,18 @@ class Loop:
 
         No Python is executed and nothing allocated until it returns; other threads go on.
         """
-        given = compiled.Given(
+        return int(compiled.compiled_run()(self._given(ticks, log, record, control, every, events)))
+
+    def _given(
+        self,
+        ticks: int,
+        log: np.ndarray,
+        record: Sequence[str],
+        control: np.ndarray,
+        every: int,
+        events: np.ndarray | None,
+    ) -> compiled.Given:
+        return compiled.Given(
             table=self._table,
             wires=self._wires,
             vector=self.vector,
@@ -403,4 +445,3 @@ class Loop:
             events=np.empty((0, 3)) if events is None else events,
             control=control,
         )
-        return int(compiled.compiled_run()(given))

@@ -92,15 +92,31 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
+def compiled_afresh(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
+    """A block as Numba has just compiled it: with its LLVM code, which the disk does not keep."""
+    if is_own(step):
+        compiled = njit(BLOCK_ABI, **WRAPPER)(_own_caller(step, parameters, state, inputs, outputs))
+    else:
+        compiled = _checked(step, parameters, state, inputs, outputs)
+    (result,) = compiled.overloads.values()
+    return result
+
+
+def _own_caller(
+    step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int
+) -> Callable[..., int]:
+    function = njit(**STEP)(step)
+    if any_size.is_any_size(parameters):
+        return any_size.caller(function, parameters, state)
+    return _caller(function, parameters, state, inputs, outputs)
+
+
 def _cached(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
     """A block of halfreal's own, which depends on its sources alone: kept on disk."""
-    function = njit(**STEP)(step)
     layout: Any = (str(parameters.descr), str(state.descr), inputs, outputs)
     if any_size.is_any_size(parameters):
-        call = any_size.caller(function, parameters, state)
         layout = (any_size.ranks(parameters), any_size.ranks(state))
-    else:
-        call = _caller(function, parameters, state, inputs, outputs)
+    call = _own_caller(step, parameters, state, inputs, outputs)
     # Numba numbers compiled functions in each process anew, and of two with one name the first that is loaded from
     # the disk cache serves for both (numba issue 10486): every block has a name of its own, and its helpers are
     # inlined into it.

@@ -146,7 +146,7 @@ class Given(NamedTuple):
     """The words of ``kernels/control.py``."""
 
 
-def _run(given):  # type: ignore[no-untyped-def]
+def run_ticks(given):  # type: ignore[no-untyped-def]
     """Run up to so many ticks; return COMPLETED, STOPPED (the guard has ended the test), GUARD_FAILED or LOST."""
     vector, control, mode = given.vector, given.control, given.mode
     dt, end, hold = given.dt, given.end, given.hold
@@ -234,12 +234,12 @@ call_row = njit(inline="always", **OPTIONS)(_call_row)
 def compiled_run() -> Any:
     """The loop, compiled for good (first call) or read from the disk cache."""
     kinds = [hint.__metadata__[0] for hint in get_type_hints(Given, include_extras=True).values()]
-    function = njit(**STEP)(_run)
+    function = njit(**STEP)(run_ticks)
 
     def run(given):  # type: ignore[no-untyped-def]
         return function(given)
 
-    compiled = keep(njit(**OPTIONS)(run), identity(_run))
+    compiled = keep(njit(**OPTIONS)(run), identity(run_ticks))
     compiled.compile(int64(types.NamedTuple(kinds, Given)))
     compiled.disable_compile()
     return compiled

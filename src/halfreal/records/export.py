@@ -1,13 +1,16 @@
-"""Recorded channels of a run for other programs: CSV, MAT and universal files.
+"""Recorded channels of a run for other programs: CSV, MAT, TDMS and universal files.
 
-====  ==================================================================================================
+===== =================================================================================================
 .csv  a column for the time and each channel under "name [unit]", every number to its last digit
 .mat  version 5, for MATLAB, Octave and scipy: ``time``; the structure ``channels`` with a field for each
       channel, in whose name all but letters and digits is ``_``; cells ``names``, ``fields`` and ``units``
       in one order; ``title``, ``kind``, ``outcome``, ``started``, and the ``definition`` as TOML
+.tdms for LabVIEW, VeriStand and DIAdem: the group "channels", its channels with their ``unit_string`` and,
+      where samples are equally far apart, the waveform properties; the times as a channel too; ``title``,
+      ``kind``, ``outcome``, ``started`` and ``definition`` as properties of the file
 .uff  a set 58 of function type 1 (time response) for each channel, which is node 1, 2, … and has the
       direction of its axis where it has one; name, title and start in its first lines; twelve digits
-====  ==================================================================================================
+===== =================================================================================================
 
 Times in a universal file are a start and a step of six digits: a record with gaps is refused there.
 """
@@ -30,6 +33,8 @@ from .universal_file import UNITS, direction_of, load_pyuff, ordinate
 from .whole_file import whole_file
 
 TIME, TIME_RESPONSE = 17, 1
+GROUP = "channels"
+"""Of a TDMS file."""
 EVEN = 1e-6
 """Part of the step by which times may be off it, and still count as equally far apart."""
 LONGEST_FIELD = 63
@@ -42,9 +47,10 @@ def export(run: Run, path: str | Path, channels: Sequence[str] = (), *, overwrit
     ``channels`` are names or patterns with ``*``, as in "measured.*".
     """
     path = Path(path)
-    write = {".csv": _write_csv, ".mat": _write_mat, ".uff": _write_uff}.get(path.suffix.lower())
+    known = {".csv": _write_csv, ".mat": _write_mat, ".tdms": _write_tdms, ".uff": _write_uff}
+    write = known.get(path.suffix.lower())
     if write is None:
-        raise ExchangeError(f"'{path.name}' has the ending '{path.suffix}'; let it be .csv, .mat or .uff")
+        raise ExchangeError(f"'{path.name}' has the ending '{path.suffix}'; let it be .csv, .mat, .tdms or .uff")
     signals = chosen(run.signals, channels)
     if not len(run.time):
         raise ExchangeError(f"the {run.kind} '{run.title}' has no samples; there is nothing to export")
@@ -115,10 +121,34 @@ def _cells(texts: Any) -> np.ndarray:
     return np.array(list(texts), dtype=object).reshape(-1, 1)
 
 
+def _write_tdms(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
+    try:
+        from nptdms import ChannelObject, RootObject, TdmsWriter
+    except ImportError as error:
+        raise ExchangeError("TDMS files need the package npTDMS: pip install 'halfreal[records]'") from error
+    time = np.asarray(run.time, dtype=float)
+    step = even_step(time)
+    even = {} if step is None else {"wf_start_offset": float(time[0]), "wf_increment": step, "wf_samples": time.size}
+    about = {key: getattr(run, key) for key in ("title", "kind", "outcome", "started")}
+    found: list[Any] = [RootObject({"name": run.title, **about, "definition": run.definition_text})]
+    found.append(ChannelObject(GROUP, "time", time, {"unit_string": "s"}))
+    for name, signal in signals.items():
+        values = np.asarray(signal.values, dtype=float)
+        found.append(ChannelObject(GROUP, name, values, {"unit_string": signal.unit, **even}))
+    with TdmsWriter(str(path)) as file:
+        file.write_segment(found)
+
+
+def even_step(time: np.ndarray) -> float | None:
+    """What samples are apart [s], if that is the same for all; a record may hold every tenth tick."""
+    step = float(np.median(np.diff(time))) if time.size > 1 else 0.0
+    return step if step > 0.0 and np.abs(np.diff(time) / step - 1.0).max() <= EVEN else None
+
+
 def _write_uff(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
     time = np.asarray(run.time, dtype=float)
-    step = float(np.median(np.diff(time))) if time.size > 1 else 0.0  # a record may hold every tenth tick
-    if not step > 0.0 or np.abs(np.diff(time) / step - 1.0).max() > EVEN:
+    step = even_step(time)
+    if step is None:
         raise ExchangeError(
             f"the samples of this record, {time.size}, are not all equally far apart, and a universal file keeps only "
             "the first time and the step; export it to .csv or .mat"

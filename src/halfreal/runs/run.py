@@ -178,6 +178,18 @@ class Run:
             return None
         return np.column_stack([self.signals[key].values for key in found])
 
+    def to_dataframe(self) -> Any:
+        """All channels as a pandas data frame over the time [s], with ``attrs["units"]``."""
+        from .tables import to_dataframe
+
+        return to_dataframe(self)
+
+    def to_xarray(self) -> Any:
+        """All channels as an xarray dataset along ``time``, each with its unit in ``attrs["units"]``."""
+        from .tables import to_xarray
+
+        return to_xarray(self)
+
     def along(self, name: str) -> Axes:
         """What a vector signal has a channel for each of: axes, those that are commanded, or actuators."""
         lists = (self.interface, self.interface.commanded, self.interface.actuators)

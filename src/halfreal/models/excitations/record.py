@@ -38,11 +38,11 @@ def record_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class Record(WithAmplitude):
     """A recorded history, linear between its samples and zero after its end.
 
-    ``file`` is text with columns, a PEER record (AT2) or a MAT file (``record_file.py``).  ``column``, a number from 1
-    or a name of the heading, may be left out if one alone can be meant; a column of time never is.  ``time_step`` may
-    be left out if the file tells it.  The amplitude key says what the number 1 in the file stands for:
-    ``acceleration = "1 g_0"`` for a record in g, ``"0.4 g_0"`` to use 40 % of it; it may be left out if the file says
-    the unit of its acceleration.
+    ``file`` is text with columns, a PEER record (AT2), a MAT or a TDMS file (``record_file.py``).  ``column``, a number
+    from 1 or a name of the heading, may be left out if one alone can be meant; a column of time never is.
+    ``time_step`` may be left out if the file tells it.  The amplitude key says what the number 1 in the file stands
+    for: ``acceleration = "1 g_0"`` for a record in g, ``"0.4 g_0"`` to use 40 % of it; it may be left out if the file
+    says the unit of its acceleration.
     """
 
     kind: Literal["record"] = "record"

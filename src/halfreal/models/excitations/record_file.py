@@ -1,4 +1,4 @@
-"""Histories as laboratories have them: text with columns, PEER's AT2, MATLAB's MAT.
+"""Histories as laboratories have them: text with columns, PEER's AT2, MATLAB's MAT, LabVIEW's TDMS.
 
 Text may have columns separated by semicolons, tabs, commas or blanks, decimals with a point or, where columns are not
 separated by commas, with a comma; lines that begin with ``#`` are skipped, and what stands above the numbers is a
@@ -7,7 +7,11 @@ several and rises evenly, unless its name says something else; it is never taken
 is meant is told by its number or name, or is the only one that is not time.  Gaps, uneven times, and what may be read
 in two ways are refused with their line.
 
-The unit is what a heading says: PEER's, or the name of the column, such as ``a_m_per_s2`` or ``acc [g]``.
+The columns of a TDMS file are the channels of all its groups; their step is that of their waveform, or of a channel
+of time.
+
+The unit is what a heading says: PEER's, the name of the column, such as ``a_m_per_s2`` or ``acc [g]``, or the unit of a
+TDMS channel.
 """
 
 from __future__ import annotations
@@ -90,6 +94,8 @@ def _read(path: Path, column: int | str | None, changed: int, size: int) -> Hist
         raise RecordFileError(f"{path} has {size / 1e6:.0f} MB where at most {LARGEST / 1e6:.0f} MB are read; cut it")
     if path.suffix.lower() == ".mat":
         return _checked(path, _mat(path, column))
+    if path.suffix.lower() == ".tdms":
+        return _checked(path, _tdms(path, column))
     lines = path.read_bytes().decode("utf-8-sig", errors="replace").splitlines()
     head = next((i for i, line in enumerate(lines[:20]) if re.search(r"NPTS\s*=", line, re.IGNORECASE)), None)
     if path.suffix.lower() == ".at2" or head is not None:
@@ -350,3 +356,28 @@ def _mat(path: Path, column: int | str | None) -> History:
     pair = pair if pair.shape[0] == 2 else pair.T
     step = _step(path, pair[0], list(range(1, pair.shape[1] + 1)), 0)
     return History(np.array(pair[1]), step, name, 2)
+
+
+def _tdms(path: Path, column: int | str | None) -> History:
+    try:
+        from nptdms import TdmsFile
+    except ImportError as error:
+        raise RecordFileError(f"{path} needs the package npTDMS: pip install 'halfreal[records]'") from error
+    try:
+        groups = TdmsFile.read(str(path)).groups()
+    except Exception as error:  # of many kinds, by what the file is instead
+        raise RecordFileError(f"{path} is no TDMS file ({error})") from error
+    found = [one for group in groups for one in group.channels() if one.dtype.kind in "fiu" and len(one)]
+    if not found:
+        raise RecordFileError(f"{path} has no channel with numbers")
+    names = tuple(one.name for one in found)
+    times = {i for i, name in enumerate(names) if ONLY_TIME.fullmatch(name)}
+    first = np.array([[float(one[0]) for one in found]])
+    chosen = _chosen(path, first, names, times, set(), column)
+    one = found[chosen]
+    step = one.properties.get("wf_increment")
+    same = [found[i] for i in times if len(found[i]) == len(one)]
+    if step is None and same:
+        step = _step(path, np.asarray(same[0][:], dtype=float), list(range(1, len(one) + 1)), 0)
+    heading = f"{one.name} [{one.properties.get('unit_string', '')}]"
+    return History(np.array(one[:], dtype=float), step, heading, chosen + 1)
