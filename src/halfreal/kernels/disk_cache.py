@@ -35,6 +35,7 @@ from .. import user_folders
 
 FULL = 400_000_000
 """Bytes of the folder from which on the entries that were not used for longest are removed, down to half of it."""
+DAMAGED = "compiled code kept on disk was damaged, and is compiled anew"
 TOLD = "HALFREAL_CACHE_TOLD"
 """Set in the environment once something was told, so that processes that are started from here do not repeat it."""
 
@@ -66,35 +67,59 @@ class _Entries:
             return None if payload is None else CompileResult._rebuild(target, *pickle.loads(payload))
         except Exception:  # of a damaged file
             _remove(path)
-            tell("compiled code kept on disk was damaged, and is compiled anew")
+            tell(DAMAGED)
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         path = self._path(signature, result.codegen)
         if path is None or result.library.has_dynamic_globals or any(not one.can_cache for one in result.lifted):
             return
-        temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-        try:
-            _make_room(path.parent)
-            content = path.name.encode() + b"\n" + dumps(result._reduce())
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
-            temporary.replace(path)
-        except OSError as error:
-            _remove(temporary)
-            without(path.parent, error)
+        _write(path, dumps(result._reduce()))
 
     def _path(self, signature: Any, codegen: Any) -> Path | None:
         there = folder()
         if there is None:
             return None
-        key = f"{_versions()}:{codegen.magic_tuple()}:{self._identity}:{signature}"
+        key = f"{versions()}:{codegen.magic_tuple()}:{self._identity}:{signature}"
         return there / f"{self._name[:40]}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
 
     def enable(self) -> None:
         pass
 
     disable = flush = enable
+
+
+def kept(name: str) -> bytes | None:
+    """What was put under a name; None if nothing was, or it is damaged."""
+    there = folder()
+    if there is None:
+        return None
+    try:
+        return _checked(there / name)
+    except ValueError:
+        _remove(there / name)
+        tell(DAMAGED)
+        return None
+
+
+def put(name: str, payload: bytes) -> None:
+    """Keep something under a name."""
+    there = folder()
+    if there is not None:
+        _write(there / name, payload)
+
+
+def _write(path: Path, payload: bytes) -> None:
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        _make_room(path.parent)
+        content = path.name.encode() + b"\n" + payload
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(hashlib.sha256(content).digest() + content)
+        temporary.replace(path)
+    except OSError as error:
+        _remove(temporary)
+        without(path.parent, error)
 
 
 def _checked(path: Path) -> bytes | None:
@@ -163,5 +188,5 @@ def _make_room(there: Path) -> None:
 
 
 @cache
-def _versions() -> str:
+def versions() -> str:
     return ":".join((numba.__version__, llvmlite.__version__, np.__version__, platform.python_version()))

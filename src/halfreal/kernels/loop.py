@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from . import tick as compiled
 from .block import Block, Channel, flatten, layout
 from .checked import MOST_PASSES
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
-from .native import call_native, compile_block, place_of
+from .fused import GROUPS, Arrangement, Row, fused
+from .native import address_of, call_native, compiled_block, is_own, place_of
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
@@ -29,6 +31,12 @@ COMMON_FAULTS = {
     compiled.RAISED: "it raised an exception",
     compiled.RAN_AWAY: f"its loops did not end within {MOST_PASSES:,} passes in one call",
 }
+
+
+LONG = 1000
+"""Ticks of a stretch that is worth a look for code that is kept."""
+PAYS = 50_000_000
+"""Calls of blocks in one arrangement after which it is fused: they have taken about as long as that does."""
 
 
 class WiringError(HalfrealError):
@@ -60,6 +68,26 @@ class LaidOut:
     vector: np.ndarray
     parameters: np.ndarray
     given: compiled.Given
+
+
+def _runs(places: Sequence[int]) -> np.ndarray:
+    """Places that follow each other, as the first and their number: (runs, 2)."""
+    found: list[list[int]] = []
+    for one in places:
+        if found and sum(found[-1]) == one:
+            found[-1][1] += 1
+        else:
+            found.append([one, 1])
+    return np.array(found, dtype=np.uint64).reshape(-1, 2)
+
+
+_calls: dict[str, int] = {}
+
+
+def _driven(arrangement: Arrangement, calls: int) -> int:
+    """Calls of blocks in this arrangement so far, in this process."""
+    _calls[arrangement.key] = _calls.get(arrangement.key, 0) + calls
+    return _calls[arrangement.key]
 
 
 class Loop:
@@ -175,14 +203,19 @@ class Loop:
 
     def _compile(self) -> None:
         self._table = np.zeros((len(self.blocks), compiled.ROW_LENGTH), dtype=np.int64)
+        self.general = False
+        """Whether rows are run by the table, though they could be fused."""
+        self._results: list[Any] = []
+        self._fused = (0,) * len(GROUPS)
         wires: list[int] = []
         word = self.vector.itemsize
         for row, block in enumerate(self.blocks):
-            address = compile_block(
+            result = compiled_block(
                 block.step, layout(block.parameters), layout(block.state), len(block.inputs), len(block.outputs)
             )
+            self._results.append(result)
             self._table[row] = (
-                address,
+                address_of(result),
                 self.parameters.ctypes.data + word * int(self._parameters_at[row]),
                 self.vector.ctypes.data + word * int(self._state_at[row]),
                 len(wires),
@@ -382,6 +415,8 @@ class Loop:
         rows = -(-(first + ticks) // every) - -(-first // every) if record else 0
         log = np.empty((rows, 1 + len(record)))
         events, control = np.empty((event_room, 3)), np.zeros(WORDS, dtype=np.int64)
+        if ticks >= LONG and not self.general and self._fused[0] == 0:
+            self.fuse(make=_driven(self._arrangement, ticks * len(self.blocks)) > PAYS)
         ended = self.drive(ticks, log, record, control, every, events)
         if ended == compiled.LOST:
             raise RanAwayError(self.ran_away())
@@ -415,6 +450,32 @@ class Loop:
         """
         return int(compiled.compiled_run()(self._given(ticks, log, record, control, every, events)))
 
+    def fuse(self, *, make: bool = True) -> bool:
+        """Run the rows as one piece of code from now on: one that is kept on disk, or one that is made.
+
+        Results are the same to the bit.  False if there is none, or blocks of users are among the rows.
+        """
+        if self._fused[0] == 0 and all(is_own(block.step) for block in self.blocks):
+            addresses = fused(self._arrangement, make=make)
+            if addresses is not None:
+                self._fused = addresses
+        return self._fused[0] != 0
+
+    @cached_property
+    def _arrangement(self) -> Arrangement:
+        rows = tuple(
+            Row(
+                result,
+                tuple(self.index[name] for name in block.inputs),
+                int(self._parameters_at[row]),
+                int(self._state_at[row]),
+                self._outputs_at[row],
+            )
+            for row, (block, result) in enumerate(zip(self.blocks, self._results, strict=True))
+        )
+        mover = 0 if self._hold is None else self._writer(self._hold)
+        return Arrangement(rows, tuple(int(count) for count in self._groups), mover)
+
     def _given(
         self,
         ticks: int,
@@ -440,8 +501,12 @@ class Loop:
             watched=np.array([self.index[name] for name in self._watched], dtype=np.uint64),
             seen=self._seen,
             log=log,
-            logged=np.array([self.index[name] for name in record], dtype=np.uint64),
+            logged=_runs([self.index[name] for name in record]),
             every=float(every),
             events=np.empty((0, 3)) if events is None else events,
+            controller=self._fused[0],
+            inner=self._fused[1],
+            outer=self._fused[2],
+            parameters=self.parameters.ctypes.data,
             control=control,
         )

@@ -61,7 +61,12 @@ _compiled: dict[tuple[Any, ...], Any] = {}
 
 
 def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> int:
-    """Compile a block function for one layout of its fields and return the address of its native code.
+    """Compile a block function for one layout of its fields and return the address of its native code."""
+    return address_of(compiled_block(step, parameters, state, inputs, outputs))
+
+
+def compiled_block(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
+    """What Numba makes of a block function for one layout of its fields.
 
     The compiled function is kept alive for the life of the process: addresses handed to a loop stay valid.
     """
@@ -89,6 +94,11 @@ def compile_block(step: Callable[..., int], parameters: np.dtype, state: np.dtyp
         except Exception as error:  # Numba has its own for what it foresees, and asserts the rest
             raise refused(step, f"cannot be compiled: {_reason(error)}") from error
     (compiled,) = _compiled[key].overloads.values()
+    return compiled
+
+
+def address_of(compiled: Any) -> int:
+    """The address of a compiled block's native code."""
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 

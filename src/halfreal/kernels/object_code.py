@@ -79,9 +79,13 @@ def of_loop() -> ObjectCode:
             none,
             0,
             carray(as_pointer(w[2]), (0, 1), np.float64),
-            none,
+            carray(as_pointer(w[2]), (0, 2), np.uint64),
             1.0,
             carray(as_pointer(w[2]), (0, 3), np.float64),
+            0,
+            0,
+            0,
+            0,
             carray(as_pointer(w[4]), 64, np.int64),
         )
         return function(given)

@@ -38,11 +38,13 @@ from .checked import OUT_OF_PASSES
 from .compile import OPTIONS, STEP, identity
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 from .disk_cache import keep
+from .fused import FAULT_AT, LAST, call_group
+from .fused import RAISED as RAISED
 from .modes import ARMED, FINISHED, RAMPING, RUNNING, STOPPED_AT_REST
 
-TICK, FAULT, REQUESTED, RIG_FAULT = 0, 1, 2, 3
+TICK, FAULT, REQUESTED, RIG_FAULT = 0, FAULT_AT, 2, 3
 SCRATCH = 4
-RAN_AWAY, RAISED = 998, 999
+RAN_AWAY = 998
 """Fault codes of a block whose loops did not come to an end, and of one that raised an exception."""
 RING_FULL = 1
 """Fault of the loop itself: a row found no room."""
@@ -103,7 +105,7 @@ def _call_row(table, wires, vector, base, row, t):  # type: ignore[no-untyped-de
 
 # Indices are unsigned: of a signed one Numba asks at every use whether it counts from the end.
 COUNTS, INDICES, NUMBERS = int64[::1], uint64[::1], float64[::1]
-COUNTS_IN_ROWS, NUMBERS_IN_ROWS = int64[:, ::1], float64[:, ::1]
+COUNTS_IN_ROWS, INDICES_IN_ROWS, NUMBERS_IN_ROWS = int64[:, ::1], uint64[:, ::1], float64[:, ::1]
 
 
 class Given(NamedTuple):
@@ -136,12 +138,18 @@ class Given(NamedTuple):
     """Where in ``vector`` their last values stand."""
     log: Annotated[np.ndarray, NUMBERS_IN_ROWS]
     """A ring of rows."""
-    logged: Annotated[np.ndarray, INDICES]
-    """Channels of a row, after the time."""
+    logged: Annotated[np.ndarray, INDICES_IN_ROWS]
+    """Channels of a row, after the time: runs of entries of ``vector``, as the first and their number."""
     every: Annotated[float, float64]
     """Of so many ticks one is logged."""
     events: Annotated[np.ndarray, NUMBERS_IN_ROWS]
     """Room for rows (tick, which of the watched channels, value)."""
+    controller: Annotated[int, intp]
+    inner: Annotated[int, intp]
+    outer: Annotated[int, intp]
+    """Addresses of the groups of rows as functions (``fused.py``), all zero if there are none."""
+    parameters: Annotated[int, intp]
+    """Address of all parameters, for these."""
     control: Annotated[np.ndarray, COUNTS]
     """The words of ``kernels/control.py``."""
 
@@ -156,6 +164,7 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
     rows = inner_end + given.groups[2]
     fine = dt / given.substeps
     room = given.log.shape[0]
+    whole = given.controller != 0
     done = 0
     while done < given.ticks:
         tick = vector[TICK]
@@ -168,7 +177,9 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
             if waiting or not going or tick < 0.0 or tick >= end:
                 first = guard
         lost = False
-        for row in range(first, given.groups[0]):
+        if whole and call_group(given.controller, first, base, given.parameters, tick * dt) & LAST:
+            return GUARD_FAILED
+        for row in range(given.groups[0] if whole else first, given.groups[0]):
             status = call_row(given.table, given.wires, vector, base, row, tick * dt)
             if status != 1 and row == guard:
                 return GUARD_FAILED
@@ -197,8 +208,12 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
             if written - load_word(words + 8 * ROWS_READ) < room:
                 row = written % room
                 given.log[row, 0] = t
-                for i in range(given.logged.size):
-                    given.log[row, 1 + i] = vector[given.logged[i]]
+                column = uint64(1)
+                for i in range(given.logged.shape[0]):
+                    at, count = given.logged[i, 0], given.logged[i, 1]
+                    for j in range(count):
+                        given.log[row, column + j] = vector[at + j]
+                    column += count
                 store_word(words + 8 * ROWS, written + 1)
             else:
                 control[ROWS_DROPPED] += 1
@@ -206,13 +221,17 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
                     vector[FAULT] = RING_FULL
         vector[RIG_FAULT] = 0.0
         for i in range(given.substeps):
-            for row in range(given.groups[0], inner_end):
+            if whole and call_group(given.inner, given.groups[0], base, given.parameters, t + (i + 1) * fine):
+                vector[RIG_FAULT] = 1.0
+            for row in range(inner_end if whole else given.groups[0], inner_end):
                 status = call_row(given.table, given.wires, vector, base, row, t + (i + 1) * fine)
                 if status == AWAY:
                     return LOST
                 if status != 1:
                     vector[RIG_FAULT] = 1.0
-        for row in range(inner_end, rows):
+        if whole and call_group(given.outer, inner_end, base, given.parameters, t + dt):
+            vector[RIG_FAULT] = 1.0
+        for row in range(rows if whole else inner_end, rows):
             status = call_row(given.table, given.wires, vector, base, row, t + dt)
             if status == AWAY:
                 return LOST

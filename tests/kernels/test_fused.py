@@ -1,0 +1,121 @@
+"""Rows that are fused into one piece of code do what the general loop does, to the bit."""
+
+import numpy as np
+import pytest
+
+import halfreal
+from examples.scripts import GALLERY
+from halfreal.kernels import disk_cache, fused, loop
+from halfreal.kernels.block import Block, Channel
+from halfreal.kernels.loop import Loop
+from halfreal.kernels.tick import GUARD_FAILED, RAISED
+from kernels import blocks
+
+TESTS = (
+    "spring_mass_damper/forward_prediction",
+    "harmonic_feedforward/rls_simultaneous",
+    "pseudo_dynamic_frame/operator_splitting",  # a slow test: it holds its tick
+    "shaking_table_rod/rod",
+    "vrths_benchmark/case_4",
+)
+
+
+@pytest.fixture
+def not_kept(monkeypatch):
+    """Blocks of a test are fused like halfreal's own, and nothing of them is kept on disk."""
+    monkeypatch.setattr(loop, "is_own", lambda step: True)
+    monkeypatch.setattr(disk_cache, "kept", lambda name: None)
+    monkeypatch.setattr(disk_cache, "put", lambda name, content: None)
+    monkeypatch.setattr(fused, "_loaded", {})
+
+
+def both(build, ticks: int) -> Loop:
+    """The same loop, general and fused, must do the same; the fused one after some ticks."""
+    general, whole = build(), build()
+    general.general = True
+    assert whole.fuse()
+    names = [channel.name for channel in general.channels]
+    first, second = (one.run(ticks, record=names) for one in (general, whole))
+    assert (first.ended, first.ticks, first.events) == (second.ended, second.ticks, second.events)
+    np.testing.assert_array_equal(first.log, second.log)
+    np.testing.assert_array_equal(general.vector[general._end_of_bus :], whole.vector[whole._end_of_bus :])
+    return whole
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_loops_of_the_gallery_give_the_same_bits(name):
+    test = halfreal.load(GALLERY / f"{name}.toml")
+    both(lambda: halfreal.build(test), 3000)
+
+
+def watched(when: float, step=blocks.code_step) -> Block:
+    return Block("faulty", step, (), (Channel("faulty", "s"),), {"when": when})
+
+
+@pytest.mark.parametrize(
+    ("step", "fault"), [(blocks.code_step, 2007.0), (blocks.raising_step, 2000.0 + RAISED)], ids=["returns", "raises"]
+)
+def test_the_first_fault_stays_and_the_rows_go_on(not_kept, step, fault):
+    def build() -> Loop:
+        rig = blocks.passing("rig", "target", "force")
+        return Loop(
+            [blocks.oscillator(), watched(0.01, step), blocks.passing("guard", "target", "command")],
+            outer=[rig],
+            dt=1e-3,
+        )
+
+    assert both(build, 40).vector[1] == fault
+
+
+def test_a_guard_that_fails_ends_the_stretch(not_kept):
+    def build() -> Loop:
+        return Loop([blocks.oscillator(), watched(0.01)], outer=[blocks.passing("rig", "target", "force")], dt=1e-3)
+
+    whole = both(build, 40)
+    assert whole.run(1).ended == GUARD_FAILED
+
+
+def test_faults_of_the_rig_reach_the_next_tick(not_kept):
+    def build() -> Loop:
+        seen = blocks.passing("seen", "loop.rig_fault", "seen")
+        rig = [blocks.passing("rig", "target", "force"), watched(0.01)]
+        return Loop([blocks.oscillator(), seen], inner=rig, dt=1e-3, substeps=3)
+
+    whole = both(build, 40)
+    assert whole.vector[whole.index["seen"]] == 1.0
+
+
+def test_blocks_of_users_are_not_fused():
+    mine = Loop([blocks.oscillator()], outer=[blocks.passing("rig", "target", "force")], dt=1e-3)
+    assert not mine.fuse()
+
+
+def test_what_is_kept_is_used_and_what_is_damaged_is_made_anew(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(disk_cache, "folder", lambda: tmp_path)
+    monkeypatch.delenv(disk_cache.TOLD, raising=False)
+    monkeypatch.setattr(fused, "_loaded", {})
+    test = halfreal.load(GALLERY / f"{TESTS[0]}.toml")
+    assert not halfreal.build(test).fuse(make=False)
+    assert halfreal.build(test).fuse()
+    (kept,) = tmp_path.iterdir()
+    content = kept.read_bytes()
+    monkeypatch.setattr(fused, "_loaded", {})
+    monkeypatch.setattr(fused, "_emitted", None)
+    assert halfreal.build(test).fuse()
+    kept.write_bytes(content[:-1] + b"!")
+    monkeypatch.setattr(fused, "_loaded", {})
+    assert not halfreal.build(test).fuse(make=False)
+    assert "damaged" in capsys.readouterr().err and not kept.exists()
+
+
+def test_a_loop_is_fused_once_it_has_run_for_long(monkeypatch, tmp_path):
+    monkeypatch.setattr(disk_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(fused, "_loaded", {})
+    monkeypatch.setattr(loop, "_calls", {})
+    test = halfreal.load(GALLERY / f"{TESTS[0]}.toml")
+    first = halfreal.build(test)
+    monkeypatch.setattr(loop, "PAYS", 3000 * len(first.blocks))
+    first.run(2000)
+    assert list(tmp_path.iterdir()) == []
+    halfreal.build(test).run(2000)
+    assert len(list(tmp_path.iterdir())) == 1
