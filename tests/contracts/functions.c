@@ -24,3 +24,13 @@ HALFREAL_BLOCK(coupling)
     y[0] = u[0];
     return 0;
 }
+
+HALFREAL_BLOCK(actuator) /* p: step, time constant; a lag behind a command that is held */
+{
+    (void)t;
+    s[0] += p[0] / p[1] * (u[0] - s[0]);
+    y[0] = s[0];
+    y[1] = (u[0] - s[0]) / p[1];
+    y[2] = -y[1] / p[1];
+    return 0;
+}

@@ -23,12 +23,14 @@ VARIABLES = {  # name: causality, unit, start
 STATES = {"x": "v", "v": "a"}
 
 
-def oscillator(folder: Path, version: int, name: str = "oscillator", **changes: str) -> Path:
+def oscillator(
+    folder: Path, version: int, name: str = "oscillator", defined: tuple[str, ...] = (), **changes: str
+) -> Path:
     """An FMU of this version of FMI; ``changes`` are texts of its description that are replaced."""
     assert COMPILER is not None
     library = folder / f"{name}.so"
     words = [COMPILER, "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-DFMI={version}", str(HERE / "oscillator.c")]
-    subprocess.run([*words, "-o", str(library)], check=True)
+    subprocess.run([*words, *(f"-D{one}" for one in defined), "-o", str(library)], check=True)
     text = (description_2() if version == 2 else description_3()).replace("NAME", name)
     for old, new in changes.items():
         text = text.replace(old, new)

@@ -1,5 +1,10 @@
 /* An oscillator m x'' + c x' + k x + k3 x^3 = excitation - force as an FMU, FMI 2.0 or 3.0, both types, for tests.
- * Co-simulation: classical Runge-Kutta steps with inputs held, SUBSTEPS in one communication step. */
+ * Co-simulation: classical Runge-Kutta steps with inputs held, SUBSTEPS in one communication step.
+ * EVENTS: with a stop of stiffness STOP from x = GAP on (a state event), pushed by PUSH from LATER on (a time event).
+ * ONCE: one instance in a process.  CRASHES, HANGS: in its first step.  STALLS: 20 ms in every 300th step.
+ * ENDS: asks to end from 0.1005 s on. */
+#define _GNU_SOURCE
+#include <time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,24 +13,57 @@
 #define SUBSTEPS 4
 #endif
 enum { M, C, K, K3, FORCE, EXCITATION, X, V, COUNT };
-typedef struct { double value[COUNT]; double time; const void *callbacks; } Model;
+typedef struct { double value[COUNT]; double time; int contact, pushed, steps; const void *callbacks; } Model;
+#define STOP 4000.0
+#define GAP 2e-3
+#define PUSH 10.0
+#define LATER 0.1
+static int alive;
 
 static void start(Model *m)
 {
     static const double values[COUNT] = {2.2, 15.0, 2250.0, 0.0};
     memcpy(m->value, values, sizeof values);
     m->time = 0.0;
+    m->contact = m->pushed = m->steps = 0;
 }
 static void slope(const Model *m, const double *x, double *dx)
 {
     const double *p = m->value;
     dx[0] = x[1];
     dx[1] = (p[EXCITATION] - p[FORCE] - p[C] * x[1] - p[K] * x[0] - p[K3] * x[0] * x[0] * x[0]) / p[M];
+    dx[1] += ((m->pushed ? PUSH : 0.0) - (m->contact ? STOP * (x[0] - GAP) : 0.0)) / p[M];
+}
+/* discrete states; the time of the next event, or 0 */
+static double settle(Model *m)
+{
+#ifdef EVENTS
+    m->contact = m->value[X] > GAP;
+    m->pushed = m->time >= LATER - 1e-9;
+    return m->pushed ? 0.0 : LATER;
+#else
+    (void)m;
+    return 0.0;
+#endif
+}
+static void misbehave(Model *m)
+{
+    m->steps++;
+#ifdef CRASHES
+    *(volatile int *)8 = 1;
+#endif
+#ifdef HANGS
+    for (;;) nanosleep(&(struct timespec){1, 0}, NULL);
+#endif
+#ifdef STALLS
+    if (m->steps % 300 == 0) nanosleep(&(struct timespec){0, 20000000}, NULL);
+#endif
 }
 static int step(Model *m, double length)
 {
     double h = length / SUBSTEPS, k[4][2], at[2], *x = m->value + X;
     static const double node[4] = {0.0, 0.5, 0.5, 1.0}, weight[4] = {1 / 6.0, 1 / 3.0, 1 / 3.0, 1 / 6.0};
+    misbehave(m);
     if (m->value[FORCE] > 1e6) return 3;
     for (int part = 0; part < SUBSTEPS; part++) {
         for (int i = 0; i < 4; i++) {
@@ -64,12 +102,15 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
 {
     (void)type, (void)where, (void)visible, (void)on;
     if (strcmp(guid, "oscillator-1")) { given->logger(given->env, name, 3, "error", "wrong GUID"); return NULL; }
+#ifdef ONCE
+    if (alive++) { given->logger(given->env, name, 3, "error", "there is an instance already"); alive--; return NULL; }
+#endif
     Model *m = given->calloc(1, sizeof *m);
     start(m);
     m->callbacks = given;
     return m;
 }
-void fmi2FreeInstance(void *m) { ((const Callbacks *)((Model *)m)->callbacks)->free(m); }
+void fmi2FreeInstance(void *m) { alive = 0; ((const Callbacks *)((Model *)m)->callbacks)->free(m); }
 int fmi2Reset(void *m) { start(m); return 0; }
 int fmi2SetupExperiment(void *m, int a, double b, double t, int d, double e) { (void)a, (void)b, (void)d, (void)e; ((Model *)m)->time = t; return 0; }
 int fmi2EnterInitializationMode(void *m) { (void)m; return 0; }
@@ -89,10 +130,26 @@ int fmi2SetTime(void *m, double t) { ((Model *)m)->time = t; return 0; }
 int fmi2SetContinuousStates(void *m, const double *x, size_t n) { memcpy(((Model *)m)->value + X, x, n * sizeof *x); return 0; }
 int fmi2GetContinuousStates(void *m, double *x, size_t n) { memcpy(x, ((Model *)m)->value + X, n * sizeof *x); return 0; }
 int fmi2GetDerivatives(void *m, double *dx, size_t n) { (void)n; slope(m, ((Model *)m)->value + X, dx); return 0; }
-int fmi2GetEventIndicators(void *m, double *z, size_t n) { (void)m, (void)z, (void)n; return 0; }
-int fmi2CompletedIntegratorStep(void *m, int keep, int *enter, int *stop) { (void)m, (void)keep; *enter = 0; *stop = 0; return 0; }
+int fmi2GetEventIndicators(void *m, double *z, size_t n) { if (n) z[0] = ((Model *)m)->value[X] - GAP; return 0; }
+int fmi2CompletedIntegratorStep(void *m, int keep, int *enter, int *stop)
+{
+    (void)keep;
+    *enter = *stop = 0;
+#ifdef ENDS
+    *stop = ((Model *)m)->time > 0.1005;
+#else
+    (void)m;
+#endif
+    return 0;
+}
 int fmi2EnterEventMode(void *m) { (void)m; return 0; }
-int fmi2NewDiscreteStates(void *m, int *info) { (void)m; memset(info, 0, 5 * sizeof *info); return 0; }
+typedef struct { int again, ends, nominals, values, known; double next; } Info;
+int fmi2NewDiscreteStates(void *m, Info *info)
+{
+    double next = settle(m);
+    *info = (Info){0, 0, 0, 1, next > 0.0, next};
+    return 0;
+}
 int fmi2EnterContinuousTimeMode(void *m) { (void)m; return 0; }
 /* what the standard wants to be there, and nobody calls */
 #define STUB(NAME) int fmi2##NAME(void) { return 3; }
@@ -137,9 +194,9 @@ int fmi3SetTime(void *m, double t) { ((Model *)m)->time = t; return 0; }
 int fmi3SetContinuousStates(void *m, const double *x, size_t n) { memcpy(((Model *)m)->value + X, x, n * sizeof *x); return 0; }
 int fmi3GetContinuousStates(void *m, double *x, size_t n) { memcpy(x, ((Model *)m)->value + X, n * sizeof *x); return 0; }
 int fmi3GetContinuousStateDerivatives(void *m, double *dx, size_t n) { (void)n; slope(m, ((Model *)m)->value + X, dx); return 0; }
-int fmi3GetEventIndicators(void *m, double *z, size_t n) { (void)m, (void)z, (void)n; return 0; }
+int fmi3GetEventIndicators(void *m, double *z, size_t n) { if (n) z[0] = ((Model *)m)->value[X] - GAP; return 0; }
 int fmi3CompletedIntegratorStep(void *m, bool keep, bool *enter, bool *stop) { (void)m, (void)keep; *enter = *stop = false; return 0; }
 int fmi3EnterEventMode(void *m) { (void)m; return 0; }
-int fmi3UpdateDiscreteStates(void *m, bool *a, bool *b, bool *c, bool *d, bool *e, double *t) { (void)m; *a = *b = *c = *d = *e = false; *t = 0; return 0; }
+int fmi3UpdateDiscreteStates(void *m, bool *a, bool *b, bool *c, bool *d, bool *e, double *t) { *a = *b = *c = false; *d = true; *t = settle(m); *e = *t > 0.0; return 0; }
 int fmi3EnterContinuousTimeMode(void *m) { (void)m; return 0; }
 #endif

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +16,9 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from .. import units
+from ..kernels import fmu_trial
 from ..kernels.block import Block, flatten, layout
+from ..kernels.fmi_calls import NEVER
 from ..kernels.fmi_instance import Instance
 from ..kernels.fmi_library import Fmu, FmuError, Variable, digest_of, opened, references
 from ..kernels.foreign import as_field, place
@@ -106,6 +112,7 @@ class FmuPart(Programmed):
         missing = [name for name, *_ in writes if name not in self.outputs and name not in (also or {})]
         if missing:
             raise FmuError(f"outputs lacks '{missing[0]}'; name the variable of {self.file.name} that it is")
+        self.check_alone(fmu, dt)
         instance = Instance(fmu, self.parameters)
         shared = Shared(instance, references(ins.variables), references(outs.variables), np.zeros(8))
         n, width = len(ins.variables), max(len(ins.variables), 1)
@@ -131,25 +138,52 @@ class FmuPart(Programmed):
         parameters |= {"states": float(fmu.states), "indicators": float(fmu.indicators)}
         parameters |= {"substeps": float(self.substeps), "stages": STAGES, "weights": WEIGHTS}
         state |= {"x": np.zeros(states), "trial": np.zeros(states), "slopes": np.zeros((4, states))}
-        state |= {"sign": np.zeros(indicators), "crossing": np.zeros(indicators)}
-        frozen = (*frozen, "trial", "slopes", "sign", "crossing")
+        state |= {"sign": np.zeros(indicators), "crossing": np.zeros(indicators), "next_event": NEVER}
+        frozen = (*frozen, "trial", "slopes", "sign", "crossing", "next_event")
         return Method(model_exchange_step, parameters, state, frozen, faults=FAULTS, keeps=shared)
 
     def tried(self, block: Block) -> Block:
-        """The block, after two ticks at rest; one of co-simulation has a stand-in to be linearised."""
-        address, y = self._address(block), np.zeros(len(block.outputs))
+        """The block, after two ticks at rest; one whose state cannot be set has a stand-in to be linearised."""
+        address, y, shared = self._address(block), np.zeros(len(block.outputs)), block.keeps
         p, s, u = flatten(block.parameters), flatten(block.state), np.zeros(max(len(block.inputs), 1))
         for tick in range(2):
             _, status = call_native(address, p, s, tick * float(p_of(block, "dt")), u, y)
             if status:
-                said = block.keeps.instance.message
+                said = shared.instance.message
                 raise FmuError(f"{self.file.name}: {FAULTS.get(status, status)} at rest{': ' + said if said else ''}")
         bad = [channel.name for channel, value in zip(block.outputs, y, strict=True) if not np.isfinite(value)]
         if bad:
             raise FmuError(f"{self.file.name}: its output for '{bad[0]}' is not finite at rest")
-        if self.type == "model exchange":
-            return block
+        block = replace(block, said=lambda: str(shared.instance.message))
+        if self.type == "model exchange" and not shared.instance.fmu.indicators:
+            waits = s.view(layout(block.state))[0]["next_event"] < NEVER
+            if not waits:
+                return block
         return replace(block, stand_in=lambda: self.stand_in(block))
+
+    def check_alone(self, fmu: Fmu, dt: float) -> None:
+        """Raise an error unless the FMU runs at this step: tried in a process of its own, where it can do no harm."""
+        step = fmu.fixed_step
+        if step is not None and abs(dt / step - round(dt / step)) > 1e-6 * dt / step:
+            raise FmuError(
+                f"{self.file.name} makes steps of {step:g} s of its own, and is called every {dt:g} s; take a step "
+                "that is a whole multiple"
+            )
+        tuned = {fmu.variable(name, "parameter", "input").reference: value for name, value in self.parameters.items()}
+        given = {
+            "library": str(fmu.file),
+            "version": fmu.version,
+            "exchange": fmu.interface == "model exchange",
+            "token": fmu.token,
+            "name": fmu.identifier,
+            "resources": str(fmu.resources),
+            "states": fmu.states,
+            "parameters": [list(tuned), list(tuned.values())],
+            "dt": dt,
+        }
+        found = tried_out(json.dumps(given))
+        if found:
+            raise FmuError(f"{self.file.name} {found}")
 
     def _address(self, block: Block) -> int:
         return compile_block(
@@ -213,6 +247,24 @@ class FmuPart(Programmed):
         return worst / size if size > 0 else 0.0
 
 
+@cache
+def tried_out(given: str) -> str:
+    """What is wrong with an FMU at rest; nothing if empty."""
+    words = [sys.executable, "-I", fmu_trial.__file__]
+    try:
+        done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=LONGEST_TRIAL, check=False)
+    except subprocess.TimeoutExpired:
+        return f"did not come to an end: {fmu_trial.STEPS} steps at rest took more than {LONGEST_TRIAL:g} s"
+    if done.returncode < 0:
+        return f"crashed when it was stepped at rest, by signal {-done.returncode}"
+    try:
+        return str(json.loads(done.stdout.splitlines()[-1])["error"])
+    except (ValueError, IndexError, KeyError):
+        return f"ended the process in which it was tried, with exit code {done.returncode}"
+
+
+LONGEST_TRIAL = 10.0
+"""Seconds for all steps of a trial."""
 PULSE = 1e-3
 """Size of pulses [N, m]: small, as the loop is linearised at rest."""
 LINEAR = 1e-6
@@ -287,8 +339,8 @@ def si_unit(unit: str) -> str:
 
 
 def conversion(fmu: Fmu, variable: Variable, unit: str) -> float:
-    """By what a variable's number is multiplied to be in ``unit``; 1 if it has no unit."""
-    if not variable.unit:
+    """By what a variable's number is multiplied to be in ``unit``; 1 if either is none."""
+    if not variable.unit or not unit:
         return 1.0
     ours = read_unit(variable.unit)
     try:

@@ -10,13 +10,15 @@ another instance (``realisation.py``).
 
 *Model exchange*: x˙ = f(x, u, t) of the FMU is integrated by the classical Runge–Kutta method with inputs linear
 between ticks.  x is part of the loop's own state, and linearised like any other.  Events (changes of sign of event
-indicators, or steps after which the FMU asks for them) are handled at the end of the step in which they occur.
+indicators, times that the FMU has named, or steps after which it asks for them) are handled at the end of the tick in
+which they occur, so that they are late by up to a tick.  What they change stays inside of the FMU: one that has
+indicators, or names a time at rest, is linearised with a stand-in too.
 """
 
 from __future__ import annotations
 
 from ..kernels.compile import kernel
-from ..kernels.fmi_calls import completed_step, do_step, events, get_numbers, restart, set_numbers
+from ..kernels.fmi_calls import ASKS_TO_END, NEVER, completed_step, do_step, events, get_numbers, restart, set_numbers
 from ..kernels.foreign import address_of, call_c, put_real, real_at
 from ..kernels.linear import copy_to, multiply_add, set_to
 
@@ -25,6 +27,7 @@ FAULTS = {
     2: "the FMU could not make its step",
     3: "the FMU stands at another time than the loop: its state cannot be set back",
     4: "the FMU could not handle an event",
+    5: "the FMU asked to end the simulation",
 }
 
 
@@ -61,8 +64,9 @@ def co_simulation_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             return 3
         if give_inputs(p, s, u, 0.5) > 1:
             return 1
-        if do_step(p, s.time, p.dt) > 1:
-            return 2
+        status = do_step(p, s.time, p.dt)
+        if status > 1:
+            return 5 if status == ASKS_TO_END else 2
         s.time += p.dt
         put_real(int(p.stands_at), s.time)
     return 1 if take_outputs(p, s, u, y) > 1 else 0
@@ -84,10 +88,14 @@ def model_exchange_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if real_at(int(p.used)) != 0.0 and restart(p) > 1:
             return 1
         put_real(int(p.used), 1.0)
-        if events(p) > 1 or call_c(int(p.get_states), (component, address_of(s.x), n)) > 1:
+        worst, s.next_event = events(p)
+        if worst > 1 or call_c(int(p.get_states), (component, address_of(s.x), n)) > 1:
             return 4
         s.begun, s.time = 1.0, 0.0
+        put_real(int(p.stands_at), 0.0)
     else:
+        if (m > 0 or s.next_event < NEVER) and real_at(int(p.stands_at)) != s.time:
+            return 3
         h, worst = p.dt / p.substeps, 0
         for part in range(int(p.substeps)):
             copy_to(s.x, s.trial)
@@ -101,21 +109,24 @@ def model_exchange_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 for i in range(n):
                     s.x[i] += h * p.weights[k] * s.slopes[k, i]
         s.time += p.dt
+        put_real(int(p.stands_at), s.time)
         worst = max(worst, call_c(int(p.set_time), (component, s.time)))
         worst = max(worst, call_c(int(p.set_states), (component, address_of(s.x), n)))
         worst = max(worst, give_inputs(p, s, u, 1.0))
         status, wanted = completed_step(p)
+        wanted = wanted or s.time >= s.next_event - 1e-6 * p.dt
         if m > 0:
             worst = max(worst, call_c(int(p.get_indicators), (component, address_of(s.crossing), m)))
             for i in range(m):
                 wanted = wanted or (s.crossing[i] > 0.0) != (s.sign[i] > 0.0)
         if max(worst, status) > 1:
-            return 2
+            return 5 if status == ASKS_TO_END else 2
         if wanted:
             worst = call_c(int(p.event_mode), (component,))
-            worst = max(worst, events(p))
+            status, s.next_event = events(p)
+            worst = max(worst, status)
             if max(worst, call_c(int(p.get_states), (component, address_of(s.x), n))) > 1:
-                return 4
+                return 5 if worst == ASKS_TO_END else 4
     if take_outputs(p, s, u, y) > 1:
         return 1
     if m > 0 and call_c(int(p.get_indicators), (component, address_of(s.sign), m)) > 1:

@@ -112,6 +112,8 @@ class Block:
     """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
     keeps: Any = field(default=None, compare=False, repr=False)
     """What must live as long as the block, such as an opened library whose functions it calls."""
+    said: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    """Gives the last words of a program that the block calls, such as an FMU's logger."""
     references: tuple[str, ...] = ()
     """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
     jacobian: Callable[[Any, Any, float, np.ndarray], Jacobian] | None = None

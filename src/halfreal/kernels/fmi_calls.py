@@ -9,10 +9,14 @@ from __future__ import annotations
 from numba import int32
 
 from .compile import kernel
-from .foreign import byte_at, call_c, int32_at
+from .foreign import byte_at, call_c, int32_at, real_at
 
 MOST_ITERATIONS = 20
 """Of a model's discrete states at one event."""
+ASKS_TO_END = 7
+"""Status of a call in which the model asked to end the simulation: beyond all that FMI has."""
+NEVER = 1e300
+"""Time of the next event [s] where there is none."""
 
 
 @kernel
@@ -52,24 +56,33 @@ def do_step(p, t, h):  # type: ignore[no-untyped-def]
     if p.version == 2.0:
         return call_c(int(p.do_step), (int(p.component), t, h, int32(1)))
     flags = int(p.scratch)
-    return call_c(int(p.do_step), (int(p.component), t, h, int32(1), flags, flags + 8, flags + 16, flags + 24))
+    places = int(p.component), t, h, int32(1), flags, flags + 8, flags + 16, flags + 24
+    status = call_c(int(p.do_step), places)
+    return status if byte_at(flags + 8) == 0 else max(status, ASKS_TO_END)
 
 
 @kernel
 def events(p):  # type: ignore[no-untyped-def]
-    """Model exchange: from event mode, with its discrete states iterated, to continuous time."""
-    component, info, worst = int(p.component), int(p.scratch), 0
+    """Model exchange: from event mode, with its discrete states iterated, to continuous time.
+
+    Status, and the time of the next event [s], ``NEVER`` if none is known.
+    """
+    component, info, worst, then = int(p.component), int(p.scratch), 0, NEVER
     for _ in range(MOST_ITERATIONS):
-        if p.version == 2.0:
+        if p.version == 2.0:  # a structure of five int32 and a double
             worst = max(worst, call_c(int(p.discrete), (component, info)))
-            again = int32_at(info) != 0
+            again, ends, known, at = int32_at(info), int32_at(info + 4), int32_at(info + 16), info + 24
         else:
             places = component, info, info + 8, info + 16, info + 24, info + 32, info + 40
             worst = max(worst, call_c(int(p.discrete), places))
-            again = byte_at(info) != 0
-        if not again or worst > 1:
+            again, ends, known = int32(byte_at(info)), int32(byte_at(info + 8)), int32(byte_at(info + 32))
+            at = info + 40
+        then = real_at(at) if known != 0 else NEVER
+        if ends != 0:
+            worst = max(worst, ASKS_TO_END)
+        if again == 0 or worst > 1:
             break
-    return max(worst, call_c(int(p.continuous_time), (component,)))
+    return max(worst, call_c(int(p.continuous_time), (component,))), then
 
 
 @kernel
@@ -77,5 +90,8 @@ def completed_step(p):  # type: ignore[no-untyped-def]
     """Tell a model of model exchange that a step is done: status, and whether it wants its events."""
     flags = int(p.scratch)
     status = call_c(int(p.completed), (int(p.component), int32(1), flags, flags + 8))
-    wants = int32_at(flags) != 0 if p.version == 2.0 else byte_at(flags) != 0
-    return status, wants
+    if p.version == 2.0:
+        wants, ends = int32_at(flags), int32_at(flags + 8)
+    else:
+        wants, ends = int32(byte_at(flags)), int32(byte_at(flags + 8))
+    return (status if ends == 0 else max(status, ASKS_TO_END)), wants != 0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from .fmi_library import Fmu, FmuError, Variable, references
+from .fmi_library import Fmu, FmuError, Variable, done_with, for_one_instance, references
 from .foreign import function_address
 
 MESSAGE = 256
@@ -69,10 +69,7 @@ class Instance:
     """One instance, initialised with its parameters and zero inputs."""
 
     def __init__(self, fmu: Fmu, parameters: dict[str, float]) -> None:
-        if fmu.once and fmu.path in _alive:
-            raise FmuError(
-                f"{fmu.path.name} may be instantiated only once in a process, and is already; use one part with it"
-            )
+        fmu = for_one_instance(fmu)
         self.fmu = fmu
         self.used = np.zeros(1)
         """Whether it has been stepped."""
@@ -84,7 +81,6 @@ class Instance:
         self.references = references(self.tunable)
         self.values = np.array(list(parameters.values()), dtype=float)
         self.component = self._instantiate()
-        _alive.append(fmu.path)
         weakref.finalize(self, _free, fmu, self.component, self._callbacks)
         self._initialise()
 
@@ -159,9 +155,6 @@ class Instance:
             self.call("SetFloat64", POINTER(which.ctypes.data), size, POINTER(values.ctypes.data), size)
 
 
-_alive: list[Any] = []
-
-
 def _free(fmu: Fmu, component: int, callbacks: Any) -> None:  # which must live until then
     ctypes.CFUNCTYPE(None, POINTER)(fmu.addresses["FreeInstance"])(component)
-    _alive.remove(fmu.path)
+    done_with(fmu)

@@ -15,7 +15,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,10 @@ class Fmu:
     indicators: int
     once: bool
     """Whether it may be instantiated only once in a process."""
+    fixed_step: float | None
+    """Of its own [s]: communication steps must be whole multiples; None if it has none."""
+    file: Path
+    """The library, unpacked."""
     library: Any
     addresses: dict[str, int]
 
@@ -140,6 +144,11 @@ def opened(path: Path, digest: str, interface: str) -> Fmu:
     if given is None:
         other = "model exchange" if interface == "co-simulation" else "co-simulation"
         raise FmuError(f'{path.name} has no {interface}, only {other}; write type = "{other}"')
+    if given.needsExecutionTool:
+        raise FmuError(
+            f"{path.name} needs the program that made it to run (needsExecutionTool), which no loop in real time can "
+            "wait for; export it with its solver, as a stand-alone FMU"
+        )
     folder = Path(tempfile.mkdtemp(prefix="halfreal-fmu-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     fmpy.extract(str(path), str(folder))
@@ -151,16 +160,7 @@ def opened(path: Path, digest: str, interface: str) -> Fmu:
             f"{path.name} has no library for this machine ({platform_folder(version)}), but for "
             f"{', '.join(there) or 'none'}; export it for Linux, or with its sources and compile those"
         )
-    try:
-        handle = ctypes.CDLL(str(library))
-    except OSError as error:
-        raise FmuError(f"the library of {path.name} cannot be opened: {error}") from error
-    prefix = f"fmi{version[0]}"
-    addresses = {name: function_address(handle, f"{prefix}{name}") for name in NEEDED[version, interface]}
-    missing = [f"{prefix}{name}" for name, address in addresses.items() if not address]
-    if missing:
-        raise FmuError(f"the library of {path.name} lacks {', '.join(missing)}; it is not a whole FMU")
-    addresses["FreeInstance"] = function_address(handle, f"{prefix}FreeInstance")
+    handle, addresses = _functions(path, library, version, interface)
     numbers = [one for one in description.modelVariables if one.type in ("Real", "Float64")]
     return Fmu(
         path,
@@ -174,9 +174,53 @@ def opened(path: Path, digest: str, interface: str) -> Fmu:
         int(description.numberOfContinuousStates or 0),
         int(description.numberOfEventIndicators or 0),
         bool(given.canBeInstantiatedOnlyOncePerProcess),
+        _fixed_step(given),
+        library,
         handle,
         addresses,
     )
+
+
+def _functions(path: Path, library: Path, version: str, interface: str) -> tuple[Any, dict[str, int]]:
+    """A library, opened, and the addresses of its functions."""
+    try:
+        handle = ctypes.CDLL(str(library))
+    except OSError as error:
+        raise FmuError(f"the library of {path.name} cannot be opened: {error}") from error
+    prefix = f"fmi{version[0]}"
+    addresses = {name: function_address(handle, f"{prefix}{name}") for name in NEEDED[version, interface]}
+    missing = [f"{prefix}{name}" for name, address in addresses.items() if not address]
+    if missing:
+        raise FmuError(f"the library of {path.name} lacks {', '.join(missing)}; it is not a whole FMU")
+    return handle, addresses
+
+
+_spare: dict[tuple[Path, str], list[Fmu]] = {}
+
+
+def for_one_instance(fmu: Fmu) -> Fmu:
+    """The FMU, or a copy of its library where it may have one instance in a process: a copy has data of its own."""
+    if not fmu.once:
+        return fmu
+    spare = _spare.setdefault((fmu.path, fmu.interface), [fmu])
+    if spare:
+        return spare.pop()
+    number = len(list(fmu.file.parent.iterdir()))
+    copy = fmu.file.with_name(f"{fmu.file.stem}.{number}.so")
+    shutil.copyfile(fmu.file, copy)
+    handle, addresses = _functions(fmu.path, copy, fmu.version, fmu.interface)
+    return replace(fmu, library=handle, addresses=addresses)
+
+
+def done_with(fmu: Fmu) -> None:
+    """Its instance is gone: the next one may have it."""
+    if fmu.once:
+        _spare[fmu.path, fmu.interface].append(fmu)
+
+
+def _fixed_step(given: Any) -> float | None:
+    step = getattr(given, "fixedInternalStepSize", None)
+    return float(step) if step else None
 
 
 def _unit(variable: Any) -> str:

@@ -353,8 +353,9 @@ class Loop:
         """Every value of the fault channel that a block has words for, in words."""
         found = {code: text for code, text in LOOP_FAULTS.items()}
         for row, block in enumerate(self.blocks):
+            said = "" if block.said is None else block.said()
             for code, text in {**COMMON_FAULTS, **block.faults}.items():
-                found[1000 * (row + 1) + code] = f"block '{block.name}': {text}"
+                found[1000 * (row + 1) + code] = f"block '{block.name}': {text}{f': {said}' if said else ''}"
         return found
 
     @property

@@ -37,6 +37,7 @@ from ..kernels.compile import kernel
 from ..kernels.history import push, weighted
 from ..kernels.play import through_play
 from ..settings import Number, Settings
+from .programmed_actuator import FmuActuator, LibraryActuator, UserActuator
 from .transport import Reconstruction, history_of, motion_taps, shortest_way
 
 HERMITE = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [-6.0, -4.0, 6.0, -2.0], [12.0, 6.0, -12.0, 6.0]])
@@ -57,6 +58,20 @@ class _Actuator(Settings):
     """Following error that it takes to overcome friction, or half of a valve's dead zone."""
     backlash: Annotated[float, Number("m", least=0)] = 0.0
     """Play between actuator and specimen, from flank to flank."""
+
+    @property
+    def nonlinearities(self) -> tuple[str, ...]:
+        """What of it is nonlinear, for people."""
+        ends = {"stroke": self.stroke, "speed": self.speed}
+        lost = {"friction": self.friction, "backlash": self.backlash}
+        limited = tuple(f"a limited {name}" for name, value in ends.items() if value is not None)
+        return (*limited, *(name for name, size in lost.items() if size))
+
+    def block(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> Block:
+        raise NotImplementedError
+
+    def blocks(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> list[Block]:
+        return [self.block(commands, unit, dt, substeps, x0)]
 
     @property
     def half_play(self) -> float:
@@ -320,4 +335,6 @@ class SecondOrder(_Actuator):
         return self._block(second_order_step, commands, unit, dt, substeps, x0, parameters, state)
 
 
-Actuator = Annotated[Delay | FirstOrder | SecondOrder, Field(discriminator="kind")]
+Actuator = Annotated[
+    Delay | FirstOrder | SecondOrder | UserActuator | LibraryActuator | FmuActuator, Field(discriminator="kind")
+]

@@ -19,6 +19,7 @@ from ..contracts.known import Known
 from ..contracts.reach import Bound, peaks
 from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
+from ..errors import HalfrealError
 from ..models.shaker import Shaker
 from ..settings import default_kind, fault
 from ..stability.bare_loop import bare_loop
@@ -58,9 +59,9 @@ class SimulatedRig(SensedRig):
         # at rest friction holds it: poles and margins are those without, and ``reversal.py`` judges what they lack
         actuator = self.actuator.smooth() if context.quiet else self.actuator
         specimen = self.specimen.block(n, x0, step / self.substeps)
-        moved = actuator.block(command, "m", step, self.substeps, x0)
+        moved = actuator.blocks(command, "m", step, self.substeps, x0)
         resting = np.array([*x0, *(specimen.initial or np.zeros(n))])
-        return RigBlocks([moved, excitation_block(context), specimen], [self.sensors_block(context, resting)])
+        return RigBlocks([*moved, excitation_block(context), specimen], [self.sensors_block(context, resting)])
 
     @property
     def steps_per_tick(self) -> int:
@@ -80,10 +81,7 @@ class SimulatedRig(SensedRig):
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:
-        ends = {"stroke": self.actuator.stroke, "speed": self.actuator.speed}
-        limited = tuple(f"rig.actuator: a limited {name}" for name, value in ends.items() if value is not None)
-        lost = {"friction": self.actuator.friction, "backlash": self.actuator.backlash}
-        return (*super().nonlinearities, *limited, *(f"rig.actuator: {name}" for name, size in lost.items() if size))
+        return (*super().nonlinearities, *(f"rig.actuator: {one}" for one in self.actuator.nonlinearities))
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
         """A delay that cannot be had; a specimen that is not felt; friction and backlash."""
@@ -159,7 +157,13 @@ class SimulatedRig(SensedRig):
 
     def follower(self, step: float, shaker: Shaker | None = None) -> Follower:
         self.check_shaker(shaker)
-        return Follower(self.actuator.denominator(), np.ones(1), np.zeros(1), self.delay_in_loop(step))
+        denominator = self.actuator.denominator()
+        if denominator is None:
+            raise HalfrealError(
+                "this rig's actuator is a program, of which no model is known; give the coupling's table or weights "
+                "itself"
+            )
+        return Follower(denominator, np.ones(1), np.zeros(1), self.delay_in_loop(step))
 
     def delay_in_loop(self, step: float) -> float:
         """At least a step: the shortest way into the rig."""
@@ -167,10 +171,13 @@ class SimulatedRig(SensedRig):
             return step * float(np.ceil(self.actuator.delay / step - 1e-9)) + 0.5 * step
         return max(self.actuator.delay, step)
 
-    def linear_model(self, axes: int) -> StateSpace:
+    def linear_model(self, axes: int) -> StateSpace | None:
         one, eye = self.actuator.linear_model(), np.eye(axes)
+        if one is None:
+            return None
         return StateSpace(np.kron(eye, one.a), np.kron(eye, one.b), np.kron(eye, one.c), np.kron(eye, one.d))
 
     def loop_with(self, virtual: StateSpace) -> StateSpace | None:
         axes, known = virtual.channels, self.known_specimen
-        return None if known is None else bare_loop(virtual, self.linear_model(axes), known.motion_to_force(axes))
+        model = self.linear_model(axes)
+        return None if known is None or model is None else bare_loop(virtual, model, known.motion_to_force(axes))

@@ -67,8 +67,8 @@ class LibraryModel(ProgrammedModel, LibraryFunction):
     kind: Literal["library"]
 
 
-UNIT_OF: dict[ActsAs, str] = {"none": "1", "support": "m", "force": "N", "ground": "m/s^2"}
-"""Of an excitation that acts so."""
+UNIT_OF: dict[ActsAs, str] = {"none": "", "support": "m", "force": "N", "ground": "m/s^2"}
+"""Of an excitation that acts so; any if there is none."""
 
 
 class FmuModel(Virtual, FmuPart):
@@ -93,7 +93,7 @@ class FmuModel(Virtual, FmuPart):
 
     def fmu_block(self, context: Context) -> Block:
         unit, n = UNIT_OF[context.acts_as], self.axes
-        reads = [("excitation", 1, unit), ("rate", 1, f"{unit}/s" if unit != "1" else "1/s"), ("force", n, "N")]
+        reads = [("excitation", 1, unit), ("rate", 1, f"{unit}/s" if unit else ""), ("force", n, "N")]
         fmu = self.opened()
         recorded = {name: fmu.variable(variable, "output", "local") for name, variable in self.responses.items()}
         own = {name: si_unit(one.unit) for name, one in recorded.items()}
