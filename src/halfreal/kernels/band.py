@@ -12,8 +12,15 @@ Inner loops run along rows of the stored array, as in ``kernels/linear.py``.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sparse
 
 from .compile import kernel
+
+
+def half_bandwidth(matrix: sparse.spmatrix) -> int:
+    """Largest distance of an entry from the diagonal."""
+    found = sparse.coo_matrix(matrix)
+    return int(np.max(np.abs(found.row - found.col), initial=0))
 
 
 def banded(matrix: np.ndarray, width: int) -> np.ndarray:
@@ -55,23 +62,39 @@ def band_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def band_factor(band):  # type: ignore[no-untyped-def]
-    """Replace A by its factors; returns whether all pivots are positive."""
+def band_factor(band, first=0):  # type: ignore[no-untyped-def]
+    """Replace A by its factors, from the column ``first`` on; returns whether all pivots found are positive.
+
+    A column of the factors follows from those before it alone, so that these may stay if A has not changed there.
+    Four of them at a time are taken off a column.
+    """
     n, width = band.shape
     definite = True
-    for j in range(n):
-        pivot = band[j, 0]
-        if not pivot > 0.0:
+    for j in range(first, n):
+        k, last = 1, min(width - 1, j)
+        while k + 3 <= last:
+            a, b = band[j - k, k] * band[j - k, 0], band[j - k - 1, k + 1] * band[j - k - 1, 0]
+            c, d = band[j - k - 2, k + 2] * band[j - k - 2, 0], band[j - k - 3, k + 3] * band[j - k - 3, 0]
+            all_four = width - k - 3
+            for m in range(all_four):
+                band[j, m] -= (a * band[j - k, k + m] + b * band[j - k - 1, k + 1 + m]) + (
+                    c * band[j - k - 2, k + 2 + m] + d * band[j - k - 3, k + 3 + m]
+                )
+            m = all_four
+            band[j, m] -= (a * band[j - k, k + m] + b * band[j - k - 1, k + 1 + m]) + c * band[j - k - 2, k + 2 + m]
+            band[j, m + 1] -= a * band[j - k, k + m + 1] + b * band[j - k - 1, k + m + 2]
+            band[j, m + 2] -= a * band[j - k, k + m + 2]
+            k += 4
+        while k <= last:
+            a = band[j - k, k] * band[j - k, 0]
+            for m in range(width - k):
+                band[j, m] -= a * band[j - k, k + m]
+            k += 1
+        if not band[j, 0] > 0.0:
             definite = False
-        last = min(width, n - j)
-        inverse = 1.0 / pivot
-        for k in range(1, last):
-            factor = band[j, k] * inverse
-            if factor != 0.0:
-                for m in range(k, last):
-                    band[j + k, m - k] -= factor * band[j, m]
-        for k in range(1, last):
-            band[j, k] *= inverse
+        inverse = 1.0 / band[j, 0]
+        for m in range(1, width):
+            band[j, m] *= inverse
     return definite
 
 

@@ -87,22 +87,19 @@ evaluate = shared(_evaluate)
 
 
 @kernel
-def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # type: ignore[no-untyped-def]
-    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``)."""
+def add_tangents(table, dofs, kinematics, initial, tangents, factor, first, band):  # type: ignore[no-untyped-def]
+    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``), in the columns from ``first`` on."""
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
-        same = True
-        for i in range(at_k, at_k + count * count):
-            same = same and tangents[i] == initial[i]
-        if same:
+        if at_rest(initial, tangents, at_k, count):
             continue
         for k in range(many):
             column = int(dofs[at_dof + k])
-            for m in range(many):
+            if column < first:
+                continue
+            for m in range(k, many):  # the degrees of freedom of an element are in order
                 row = int(dofs[at_dof + m])
-                if row < column:
-                    continue
                 total = 0.0
                 for i in range(count):
                     left = kinematics[at_a + i * many + m]
@@ -111,6 +108,38 @@ def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # t
                             softer = tangents[at_k + i * count + j] - initial[at_k + i * count + j]
                             total += left * softer * kinematics[at_a + j * many + k]
                 band[column, row - column] += factor * total
+
+
+@kernel
+def add_along_tangents(table, dofs, kinematics, initial, tangents, factor, change, scratch, forces):  # type: ignore[no-untyped-def]
+    """forces += factor Σ Aᵀ (∂f/∂d − k_rest) A change: what elements do on their tangents; nothing where nothing yields."""
+    moved = scratch[0]
+    for e in range(table.shape[0]):
+        count, many = int(table[e, COUNT]), int(table[e, DOFS])
+        at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
+        if at_rest(initial, tangents, at_k, count):
+            continue
+        for i in range(count):
+            far = 0.0
+            for k in range(many):
+                far += kinematics[at_a + i * many + k] * change[int(dofs[at_dof + k])]
+            moved[i] = factor * far
+        for i in range(count):
+            force = 0.0
+            for j in range(count):
+                force += (tangents[at_k + i * count + j] - initial[at_k + i * count + j]) * moved[j]
+            if force != 0.0:
+                for k in range(many):
+                    forces[int(dofs[at_dof + k])] += kinematics[at_a + i * many + k] * force
+
+
+@kernel
+def at_rest(initial, tangents, at_k, count):  # type: ignore[no-untyped-def]
+    """Whether an element has its tangent at rest."""
+    for i in range(at_k, at_k + count * count):
+        if tangents[i] != initial[i]:
+            return False
+    return True
 
 
 @kernel
