@@ -63,13 +63,19 @@ FLOOR = 1e-13
 
 
 @kernel
+def _lowest(p, e):  # type: ignore[no-untyped-def]
+    """First degree of freedom of an element."""
+    return int(p.dofs[np.uint64(int(p.table[e, AT_DOF]))]) if p.table[e, DOFS] > 0.0 else p.linear.shape[0]
+
+
+@kernel
 def _outdated(p, s):  # type: ignore[no-untyped-def]
-    """The first column of E with an element whose tangent has changed since the factors were made; n if there is none."""
+    """First column of E with an element whose tangent has changed since the factors were made; n if there is none."""
     first = s.factors.shape[0]
     for e in range(p.table.shape[0]):
-        lowest = int(p.dofs[int(p.table[e, AT_DOF])]) if p.table[e, DOFS] > 0.0 else first
+        lowest = _lowest(p, e)
         if lowest < first:
-            at, count = int(p.table[e, AT_K]), int(p.table[e, COUNT])
+            at, count = np.uint64(int(p.table[e, AT_K])), np.uint64(int(p.table[e, COUNT]))
             for i in range(at, at + count * count):
                 if abs(s.tangents[i] - s.used[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
                     first = lowest
@@ -80,22 +86,14 @@ def _outdated(p, s):  # type: ignore[no-untyped-def]
 def _factor(p, s, first):  # type: ignore[no-untyped-def]
     """Factors of E with the present tangents, from a column on."""
     for e in range(p.table.shape[0]):
-        if p.table[e, DOFS] > 0.0 and int(p.dofs[int(p.table[e, AT_DOF])]) >= first:
-            at, count = int(p.table[e, AT_K]), int(p.table[e, COUNT])
+        if _lowest(p, e) >= first:
+            at, count = np.uint64(int(p.table[e, AT_K])), np.uint64(int(p.table[e, COUNT]))
             for i in range(at, at + count * count):
                 s.used[i] = s.tangents[i]
     for i in range(first, s.factors.shape[0]):
         copy_to(p.linear[i], s.factors[i])
-    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.used, 1.0 - p.alpha_f, first, s.factors)
+    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.used, 1.0 - p.alpha_f, first, s.scratch, s.factors)
     band_factor(s.factors, first)
-
-
-@kernel
-def _along_tangents(p, s, tangents, factor, forces):  # type: ignore[no-untyped-def]
-    """forces += factor times what the elements resist with beyond their stiffness at rest on the way s.change."""
-    add_along_tangents(
-        p.table, p.dofs, p.kinematics, p.initial, tangents, factor, s.change, s.scratch, forces
-    )  # fmt: skip
 
 
 @kernel
@@ -135,7 +133,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         band_multiply_add(p.mass, -1.0, s.a, s.known)
         outdated = int(s.outdated[0])
         if p.guessed == 1.0:
-            _along_tangents(p, s, s.tangents, 1.0, s.beyond)
+            add_along_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, s.change, s.scratch, s.beyond)
         else:
             _elements(p, s)
             outdated = min(outdated, _outdated(p, s))
@@ -152,8 +150,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 s.next_q[i] += s.change[i]
                 s.next_v[i] += p.v_by_q[i] * s.change[i]
                 s.next_a[i] += p.a_by_q[i] * s.change[i]
-                s.known[i] = late * s.beyond[i]
-            _along_tangents(p, s, s.used, late, s.known)
+            band_multiply_add(p.linear, -1.0, s.change, s.known)
             failed = _elements(p, s)
             outdated = _outdated(p, s)
             left, way, size = 0.0, 0.0, 0.0

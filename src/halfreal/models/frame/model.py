@@ -244,6 +244,6 @@ def _tables(
         "inner": np.zeros(at_i),
         "inner_trial": np.zeros(at_i),
         "tangents": np.concatenate([np.ravel(piece.stiffness) for piece in pieces]) if pieces else np.zeros(0),
-        "scratch": np.zeros((6, SCRATCH)),
+        "scratch": np.zeros((4, SCRATCH)),
     }
     return arrays, states, laws, {(name, k): i for i, (name, k, _) in enumerate(owned)}
