@@ -6,7 +6,7 @@ Of a symmetric A of n rows with the half-bandwidth b the lower part is stored co
 
 and so are the factors of A = L D Lᵀ: D in band[:, 0], L below.  No pivots are sought: A has to be positive definite, or
 at least have no leading minor that vanishes (G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., section 4.3).
-Inner loops run along rows of the stored array, as in ``kernels/linear.py``.
+Inner loops run along rows of the stored array, four of them at a time, as in ``kernels/linear.py``.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ def banded(matrix: np.ndarray, width: int) -> np.ndarray:
 def _below(band, j, last, x):  # type: ignore[no-untyped-def]
     """Σ band[j, k] x[j + k] over k = 1 … last − 1, in four sums that do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    row, x = band[j], x[j:]
     k = 1
     while k + 4 <= last:
-        a += band[j, k] * x[j + k]
-        b += band[j, k + 1] * x[j + k + 1]
-        c += band[j, k + 2] * x[j + k + 2]
-        d += band[j, k + 3] * x[j + k + 3]
+        a += row[k] * x[k]
+        b += row[k + 1] * x[k + 1]
+        c += row[k + 2] * x[k + 2]
+        d += row[k + 3] * x[k + 3]
         k += 4
     while k < last:
-        a += band[j, k] * x[j + k]
+        a += row[k] * x[k]
         k += 1
     return (a + b) + (c + d)
 
@@ -53,12 +54,28 @@ def _below(band, j, last, x):  # type: ignore[no-untyped-def]
 def band_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
     """y += factor A x."""
     n, width = band.shape
-    for j in range(n):
+    j = 0
+    while width > 3 and j + width + 3 <= n:
+        a, b, c, d = factor * x[j], factor * x[j + 1], factor * x[j + 2], factor * x[j + 3]
+        y[j] += band[j, 0] * a
+        y[j + 1] += band[j, 1] * a + band[j + 1, 0] * b
+        y[j + 2] += band[j, 2] * a + band[j + 1, 1] * b + band[j + 2, 0] * c
+        for k in range(3, width):
+            y[j + k] += (band[j, k] * a + band[j + 1, k - 1] * b) + (band[j + 2, k - 2] * c + band[j + 3, k - 3] * d)
+        k = width
+        y[j + k] += band[j + 1, k - 1] * b + band[j + 2, k - 2] * c + band[j + 3, k - 3] * d
+        y[j + k + 1] += band[j + 2, k - 1] * c + band[j + 3, k - 2] * d
+        y[j + k + 2] += band[j + 3, k - 1] * d
+        for i in range(4):
+            y[j + i] += factor * _below(band, j + i, width, x)
+        j += 4
+    while j < n:
         last = min(width, n - j)
         scaled = factor * x[j]
         for k in range(1, last):
             y[j + k] += band[j, k] * scaled
         y[j] += factor * (band[j, 0] * x[j] + _below(band, j, last, x))
+        j += 1
 
 
 @kernel
@@ -102,10 +119,27 @@ def band_factor(band, first=0):  # type: ignore[no-untyped-def]
 def band_solve(factors, x):  # type: ignore[no-untyped-def]
     """x becomes A⁻¹ x, with the factors of A."""
     n, width = factors.shape
-    for j in range(n):
+    j = 0
+    while width > 4 and j + width + 3 <= n:
+        a = x[j]
+        b = x[j + 1] - factors[j, 1] * a
+        c = x[j + 2] - factors[j, 2] * a - factors[j + 1, 1] * b
+        d = x[j + 3] - factors[j, 3] * a - factors[j + 1, 2] * b - factors[j + 2, 1] * c
+        x[j + 1], x[j + 2], x[j + 3] = b, c, d
+        for k in range(4, width):
+            x[j + k] -= (factors[j, k] * a + factors[j + 1, k - 1] * b) + (
+                factors[j + 2, k - 2] * c + factors[j + 3, k - 3] * d
+            )
+        k = width
+        x[j + k] -= factors[j + 1, k - 1] * b + factors[j + 2, k - 2] * c + factors[j + 3, k - 3] * d
+        x[j + k + 1] -= factors[j + 2, k - 1] * c + factors[j + 3, k - 2] * d
+        x[j + k + 2] -= factors[j + 3, k - 1] * d
+        j += 4
+    while j < n:
         known = x[j]
         for k in range(1, min(width, n - j)):
             x[j + k] -= factors[j, k] * known
+        j += 1
     for j in range(n):
         x[j] /= factors[j, 0]
     for j in range(n - 1, -1, -1):
