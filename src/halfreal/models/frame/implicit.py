@@ -58,6 +58,8 @@ ROUNDING = 1e-12
 REUSE = 1e-2
 """Change of a tangent, as a part of what is typical of its element, up to which old factors serve."""
 WORK = ("next_q", "next_v", "next_a", "between_q", "between_v", "known", "change")
+CYCLE = 6
+"""Iterations after which a correction that does not bring much is followed by half of one."""
 FLOOR = 1e-13
 """Part of the elements' forces at rest that counts as rounding."""
 
@@ -137,7 +139,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         else:
             _elements(p, s)
             outdated = min(outdated, _outdated(p, s))
-        failed = 0
+        failed, share, before = 0, 1.0, np.inf
         status = NOT_CONVERGED
         for iteration in range(int(p.iterations)):
             count = iteration + 1
@@ -147,6 +149,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 s.change[i] = s.known[i] - late * s.beyond[i]
             band_solve(s.factors, s.change)
             for i in range(n):
+                s.change[i] *= share
                 s.next_q[i] += s.change[i]
                 s.next_v[i] += p.v_by_q[i] * s.change[i]
                 s.next_a[i] += p.a_by_q[i] * s.change[i]
@@ -161,9 +164,13 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 way += p.diagonal[i] * moved * moved
                 size += p.diagonal[i] * s.next_q[i] * s.next_q[i]
             left, way, size = np.sqrt(left), np.sqrt(way), np.sqrt(size + way)
-            status = 0 if left <= p.tolerance * way + min(p.tolerance, ROUNDING) * size + p.floor else NOT_CONVERGED
+            enough = p.tolerance * way + min(p.tolerance, ROUNDING) * size + p.floor
+            share = 0.5 if count >= CYCLE and left > 0.5 * before else 1.0
+            before = left
             left = left / size if left > ROUNDING * size + p.floor else 0.0
-            if status == 0 and outdated == n:
+            settled = status == 0  # of the iteration before
+            status = 0 if before <= enough else NOT_CONVERGED
+            if status == 0 and (settled or outdated == n):
                 break
         s.outdated[0] = outdated
         if failed != 0:
