@@ -6,6 +6,7 @@ It shares the elements with the code that runs, and nothing of its iteration.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def shaken(frame: Frame, ground: np.ndarray, dt: float, within: float = 1e-13) -
     a_by_q = np.where(heavy, 1.0 / (by.beta * dt**2), 0.0)
     q, v, a, beyond = np.zeros(n), np.zeros(n), loaded.at_start()[0] * ground[0], np.zeros(n)
     found = [q]
-    for before, load in zip(ground, ground[1:], strict=False):
+    for before, load in pairwise(ground):
         force = loaded.on_inputs[0] * (late * load + by.alpha_f * before)
 
         def residual(x, q=q, v=v, a=a, beyond=beyond, force=force, model=model):
