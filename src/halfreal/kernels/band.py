@@ -6,14 +6,21 @@ Of a symmetric A of n rows with the half-bandwidth b the lower part is stored co
 
 and so are the factors of A = L D Lᵀ: D in band[:, 0], L below.  No pivots are sought: A has to be positive definite, or
 at least have no leading minor that vanishes (G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., section 4.3).
-Inner loops run along rows of the stored array, as in ``kernels/linear.py``.
+Inner loops run along rows of the stored array, four of them at a time, as in ``kernels/linear.py``.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sparse
 
 from .compile import kernel
+
+
+def half_bandwidth(matrix: sparse.spmatrix) -> int:
+    """Largest distance of an entry from the diagonal."""
+    found = sparse.coo_matrix(matrix)
+    return int(np.max(np.abs(found.row - found.col), initial=0))
 
 
 def banded(matrix: np.ndarray, width: int) -> np.ndarray:
@@ -29,15 +36,16 @@ def banded(matrix: np.ndarray, width: int) -> np.ndarray:
 def _below(band, j, last, x):  # type: ignore[no-untyped-def]
     """Σ band[j, k] x[j + k] over k = 1 … last − 1, in four sums that do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    row, x = band[j], x[j:]
     k = 1
     while k + 4 <= last:
-        a += band[j, k] * x[j + k]
-        b += band[j, k + 1] * x[j + k + 1]
-        c += band[j, k + 2] * x[j + k + 2]
-        d += band[j, k + 3] * x[j + k + 3]
+        a += row[k] * x[k]
+        b += row[k + 1] * x[k + 1]
+        c += row[k + 2] * x[k + 2]
+        d += row[k + 3] * x[k + 3]
         k += 4
     while k < last:
-        a += band[j, k] * x[j + k]
+        a += row[k] * x[k]
         k += 1
     return (a + b) + (c + d)
 
@@ -46,32 +54,64 @@ def _below(band, j, last, x):  # type: ignore[no-untyped-def]
 def band_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
     """y += factor A x."""
     n, width = band.shape
-    for j in range(n):
+    j = 0
+    while width > 3 and j + width + 3 <= n:
+        a, b, c, d = factor * x[j], factor * x[j + 1], factor * x[j + 2], factor * x[j + 3]
+        y[j] += band[j, 0] * a
+        y[j + 1] += band[j, 1] * a + band[j + 1, 0] * b
+        y[j + 2] += band[j, 2] * a + band[j + 1, 1] * b + band[j + 2, 0] * c
+        for k in range(3, width):
+            y[j + k] += (band[j, k] * a + band[j + 1, k - 1] * b) + (band[j + 2, k - 2] * c + band[j + 3, k - 3] * d)
+        k = width
+        y[j + k] += band[j + 1, k - 1] * b + band[j + 2, k - 2] * c + band[j + 3, k - 3] * d
+        y[j + k + 1] += band[j + 2, k - 1] * c + band[j + 3, k - 2] * d
+        y[j + k + 2] += band[j + 3, k - 1] * d
+        for i in range(4):
+            y[j + i] += factor * _below(band, j + i, width, x)
+        j += 4
+    while j < n:
         last = min(width, n - j)
         scaled = factor * x[j]
         for k in range(1, last):
             y[j + k] += band[j, k] * scaled
         y[j] += factor * (band[j, 0] * x[j] + _below(band, j, last, x))
+        j += 1
 
 
 @kernel
-def band_factor(band):  # type: ignore[no-untyped-def]
-    """Replace A by its factors; returns whether all pivots are positive."""
+def band_factor(band, first=0):  # type: ignore[no-untyped-def]
+    """Replace A by its factors, from the column ``first`` on; returns whether all pivots found are positive.
+
+    A column of the factors follows from those before it alone, so that these may stay if A has not changed there.
+    Four of them at a time are taken off a column.
+    """
     n, width = band.shape
     definite = True
-    for j in range(n):
-        pivot = band[j, 0]
-        if not pivot > 0.0:
+    for j in range(first, n):
+        k, last = 1, min(width - 1, j)
+        while k + 3 <= last:
+            a, b = band[j - k, k] * band[j - k, 0], band[j - k - 1, k + 1] * band[j - k - 1, 0]
+            c, d = band[j - k - 2, k + 2] * band[j - k - 2, 0], band[j - k - 3, k + 3] * band[j - k - 3, 0]
+            all_four = width - k - 3
+            for m in range(all_four):
+                band[j, m] -= (a * band[j - k, k + m] + b * band[j - k - 1, k + 1 + m]) + (
+                    c * band[j - k - 2, k + 2 + m] + d * band[j - k - 3, k + 3 + m]
+                )
+            m = all_four
+            band[j, m] -= (a * band[j - k, k + m] + b * band[j - k - 1, k + 1 + m]) + c * band[j - k - 2, k + 2 + m]
+            band[j, m + 1] -= a * band[j - k, k + m + 1] + b * band[j - k - 1, k + m + 2]
+            band[j, m + 2] -= a * band[j - k, k + m + 2]
+            k += 4
+        while k <= last:
+            a = band[j - k, k] * band[j - k, 0]
+            for m in range(width - k):
+                band[j, m] -= a * band[j - k, k + m]
+            k += 1
+        if not band[j, 0] > 0.0:
             definite = False
-        last = min(width, n - j)
-        inverse = 1.0 / pivot
-        for k in range(1, last):
-            factor = band[j, k] * inverse
-            if factor != 0.0:
-                for m in range(k, last):
-                    band[j + k, m - k] -= factor * band[j, m]
-        for k in range(1, last):
-            band[j, k] *= inverse
+        inverse = 1.0 / band[j, 0]
+        for m in range(1, width):
+            band[j, m] *= inverse
     return definite
 
 
@@ -79,10 +119,27 @@ def band_factor(band):  # type: ignore[no-untyped-def]
 def band_solve(factors, x):  # type: ignore[no-untyped-def]
     """x becomes A⁻¹ x, with the factors of A."""
     n, width = factors.shape
-    for j in range(n):
+    j = 0
+    while width > 4 and j + width + 3 <= n:
+        a = x[j]
+        b = x[j + 1] - factors[j, 1] * a
+        c = x[j + 2] - factors[j, 2] * a - factors[j + 1, 1] * b
+        d = x[j + 3] - factors[j, 3] * a - factors[j + 1, 2] * b - factors[j + 2, 1] * c
+        x[j + 1], x[j + 2], x[j + 3] = b, c, d
+        for k in range(4, width):
+            x[j + k] -= (factors[j, k] * a + factors[j + 1, k - 1] * b) + (
+                factors[j + 2, k - 2] * c + factors[j + 3, k - 3] * d
+            )
+        k = width
+        x[j + k] -= factors[j + 1, k - 1] * b + factors[j + 2, k - 2] * c + factors[j + 3, k - 3] * d
+        x[j + k + 1] -= factors[j + 2, k - 1] * c + factors[j + 3, k - 2] * d
+        x[j + k + 2] -= factors[j + 3, k - 1] * d
+        j += 4
+    while j < n:
         known = x[j]
         for k in range(1, min(width, n - j)):
             x[j + k] -= factors[j, k] * known
+        j += 1
     for j in range(n):
         x[j] /= factors[j, 0]
     for j in range(n - 1, -1, -1):

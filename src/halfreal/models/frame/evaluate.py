@@ -28,6 +28,8 @@ has every element at its stiffness there.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...kernels.compile import kernel, shared
 from .elements.beam import BEAM, beam
 from .elements.spring import SPRING, spring
@@ -36,6 +38,31 @@ TYPE, COUNT, DOFS, AT_DOF, AT_A, AT_D, AT_N, AT_I, AT_K, AT_L = range(10)
 COLUMNS = 10
 SCRATCH = 16
 """Most coordinates of an element."""
+
+
+@kernel
+def deformation(kinematics, at_a, dofs, at_dof, count, many, q, d):  # type: ignore[no-untyped-def]
+    """d = A q_e of an element.
+
+    Of a place that has a sign Numba asks at every access whether it counts from the end; so these have none.
+    """
+    rows, columns, a, at = np.uint64(count), np.uint64(many), np.uint64(at_a), np.uint64(at_dof)
+    for i in range(rows):
+        total = 0.0
+        for k in range(columns):
+            total += kinematics[a + i * columns + k] * q[np.uint64(int(dofs[at + k]))]
+        d[i] = total
+
+
+@kernel
+def resist(kinematics, at_a, dofs, at_dof, count, many, f, forces):  # type: ignore[no-untyped-def]
+    """forces += Aᵀ f of an element."""
+    rows, columns, a, at = np.uint64(count), np.uint64(many), np.uint64(at_a), np.uint64(at_dof)
+    for k in range(columns):
+        total = 0.0
+        for i in range(rows):
+            total += kinematics[a + i * columns + k] * f[i]
+        forces[np.uint64(int(dofs[at + k]))] += total
 
 
 def _evaluate(  # type: ignore[no-untyped-def]
@@ -48,37 +75,29 @@ def _evaluate(  # type: ignore[no-untyped-def]
     ``elapsed`` is the time since what is committed, 0 in statics; ``factor`` the slope of v over q in the step.
     """
     laws = (material, materials, memory, flowing, trial, strain, stress)
-    d, rate, f, left, slope, moved = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    d, rate, f, moved = scratch[0], scratch[1], scratch[2], scratch[3]
     failed = 0
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_d = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_D])
         at_n, at_i, at_k, first = int(table[e, AT_N]), int(table[e, AT_I]), int(table[e, AT_K]), int(table[e, AT_L])
+        deformation(kinematics, at_a, dofs, at_dof, count, many, q, moved)
         for i in range(count):
-            far, fast = 0.0, 0.0
-            for k in range(many):
-                dof = int(dofs[at_dof + k])
-                far += kinematics[at_a + i * many + k] * q[dof]
-                fast += kinematics[at_a + i * many + k] * v[dof]
-            moved[i], d[i], rate[i] = far, rest[at_d + i] + far, fast
+            d[i] = rest[at_d + i] + moved[i]
         kind, status = table[e, TYPE], 0
         if kind == BEAM:
-            status = beam(
-                numbers, at_n, laws, first, elapsed, inner, inner_trial, at_i, count, d, f, tangents, at_k, left, slope
-            )
-        elif kind == SPRING:
+            status = beam(numbers, at_n, laws, first, elapsed, inner, inner_trial, at_i, count, d, f, tangents, at_k)
+        elif kind == SPRING:  # only laws along a coordinate ask for its rate
+            deformation(kinematics, at_a, dofs, at_dof, count, many, v, rate)
             status = spring(numbers, at_n, laws, first, elapsed, factor, count, d, rate, f, tangents, at_k)
         if status != 0:
             failed = 1 + e
         for i in range(count):
-            f[i] -= rest_f[at_d + i]
+            beyond = f[i] - rest_f[at_d + i]
             for j in range(count):
-                f[i] -= initial[at_k + i * count + j] * moved[j]
-        for k in range(many):
-            total = 0.0
-            for i in range(count):
-                total += kinematics[at_a + i * many + k] * f[i]
-            forces[int(dofs[at_dof + k])] += total
+                beyond -= initial[at_k + i * count + j] * moved[j]
+            f[i] = beyond
+        resist(kinematics, at_a, dofs, at_dof, count, many, f, forces)
     return failed
 
 
@@ -87,30 +106,58 @@ evaluate = shared(_evaluate)
 
 
 @kernel
-def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # type: ignore[no-untyped-def]
-    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``)."""
+def at_rest(initial, tangents, at_k, count):  # type: ignore[no-untyped-def]
+    """Whether an element has its tangent at rest."""
+    first = np.uint64(at_k)
+    for i in range(first, first + np.uint64(count * count)):
+        if tangents[i] != initial[i]:
+            return False
+    return True
+
+
+@kernel
+def add_tangents(table, dofs, kinematics, initial, tangents, factor, first, scratch, band):  # type: ignore[no-untyped-def]
+    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``), in the columns from ``first`` on."""
+    column_of = scratch[0]
+    for e in range(table.shape[0]):
+        at_k, count = int(table[e, AT_K]), int(table[e, COUNT])
+        if at_rest(initial, tangents, at_k, count):
+            continue
+        rows, many, k_ij = np.uint64(count), np.uint64(int(table[e, DOFS])), np.uint64(at_k)
+        at, a = np.uint64(int(table[e, AT_DOF])), np.uint64(int(table[e, AT_A]))
+        for k in range(many):
+            column = int(dofs[at + k])
+            if column < first:
+                continue
+            for i in range(rows):
+                total = 0.0
+                for j in range(rows):
+                    softer = tangents[k_ij + i * rows + j] - initial[k_ij + i * rows + j]
+                    total += softer * kinematics[a + j * many + k]
+                column_of[i] = factor * total
+            for m in range(k, many):  # the degrees of freedom of an element are in order
+                total = 0.0
+                for i in range(rows):
+                    total += kinematics[a + i * many + m] * column_of[i]
+                band[column, int(dofs[at + m]) - column] += total
+
+
+@kernel
+def add_along_tangents(table, dofs, kinematics, initial, tangents, change, scratch, forces):  # type: ignore[no-untyped-def]
+    """forces += Σ Aᵀ (∂f/∂d − k_rest) A change: what elements do on their tangents; nothing where nothing yields."""
+    moved, f = scratch[0], scratch[1]
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
-        same = True
-        for i in range(at_k, at_k + count * count):
-            same = same and tangents[i] == initial[i]
-        if same:
+        if at_rest(initial, tangents, at_k, count):
             continue
-        for k in range(many):
-            column = int(dofs[at_dof + k])
-            for m in range(many):
-                row = int(dofs[at_dof + m])
-                if row < column:
-                    continue
-                total = 0.0
-                for i in range(count):
-                    left = kinematics[at_a + i * many + m]
-                    if left != 0.0:
-                        for j in range(count):
-                            softer = tangents[at_k + i * count + j] - initial[at_k + i * count + j]
-                            total += left * softer * kinematics[at_a + j * many + k]
-                band[column, row - column] += factor * total
+        deformation(kinematics, at_a, dofs, at_dof, count, many, change, moved)
+        for i in range(count):
+            total = 0.0
+            for j in range(count):
+                total += (tangents[at_k + i * count + j] - initial[at_k + i * count + j]) * moved[j]
+            f[i] = total
+        resist(kinematics, at_a, dofs, at_dof, count, many, f, forces)
 
 
 @kernel
@@ -127,12 +174,12 @@ def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-de
 @kernel
 def commit_elements(memory, flowing, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
     """What is on trial becomes the state."""
-    kept = memory.shape[0]
-    for i in range(trial.shape[0]):
+    kept, flow = memory.shape[0], flowing.shape[0]
+    for i in range(kept):
         for j in range(trial.shape[1]):
-            if i < kept:
-                memory[i, j] = trial[i, j]
-            else:
-                flowing[i - kept, j] = trial[i, j]
+            memory[i, j] = trial[i, j]
+    for i in range(flow):
+        for j in range(trial.shape[1]):
+            flowing[i, j] = trial[kept + i, j]
     for i in range(inner.shape[0]):
         inner[i] = inner_trial[i]

@@ -33,42 +33,69 @@ import scipy.sparse as sparse
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
-from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.band import band_factor, band_multiply_add, band_solve, banded, half_bandwidth
 from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
-from .evaluate import add_tangents, commit_elements, evaluate, read_laws
+from .evaluate import (
+    AT_DOF,
+    AT_K,
+    COUNT,
+    DOFS,
+    add_along_tangents,
+    add_tangents,
+    commit_elements,
+    evaluate,
+    read_laws,
+)
 from .loaded import Loaded
 
 NOT_CONVERGED = 1
 NO_SOLUTION = 2
-ROUNDING = 1e-11
+ROUNDING = 1e-12
 """Part of the displacements below which nothing is left to tell."""
 REUSE = 1e-2
 """Change of a tangent, as a part of what is typical of its element, up to which old factors serve."""
+WORK = ("next_q", "next_v", "next_a", "between_q", "between_v", "known", "change")
+CYCLE = 6
+"""Iterations after which a correction that does not bring much is followed by half of one."""
 FLOOR = 1e-13
 """Part of the elements' forces at rest that counts as rounding."""
 
 
 @kernel
-def _stale(p, s):  # type: ignore[no-untyped-def]
-    """Whether a tangent has changed since the factors were made."""
-    for i in range(s.tangents.shape[0]):
-        if abs(s.tangents[i] - s.used[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
-            return True
-    return s.factored[0] == 0.0
+def _lowest(p, e):  # type: ignore[no-untyped-def]
+    """First degree of freedom of an element."""
+    return int(p.dofs[np.uint64(int(p.table[e, AT_DOF]))]) if p.table[e, DOFS] > 0.0 else p.linear.shape[0]
 
 
 @kernel
-def _factor(p, s):  # type: ignore[no-untyped-def]
-    """Factors of E with the present tangents."""
-    s.factored[0] = 1.0
-    for i in range(s.factors.shape[0]):
+def _outdated(p, s):  # type: ignore[no-untyped-def]
+    """First column of E with an element whose tangent has changed since the factors were made; n if there is none."""
+    first = s.factors.shape[0]
+    for e in range(p.table.shape[0]):
+        lowest = _lowest(p, e)
+        if lowest < first:
+            at, count = np.uint64(int(p.table[e, AT_K])), np.uint64(int(p.table[e, COUNT]))
+            for i in range(at, at + count * count):
+                if abs(s.tangents[i] - s.used[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
+                    first = lowest
+    return first
+
+
+@kernel
+def _factor(p, s, first):  # type: ignore[no-untyped-def]
+    """Factors of E with the present tangents, from a column on."""
+    for e in range(p.table.shape[0]):
+        if _lowest(p, e) >= first:
+            at, count = np.uint64(int(p.table[e, AT_K])), np.uint64(int(p.table[e, COUNT]))
+            for i in range(at, at + count * count):
+                s.used[i] = s.tangents[i]
+    for i in range(first, s.factors.shape[0]):
         copy_to(p.linear[i], s.factors[i])
-    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, 1.0 - p.alpha_f, s.factors)
-    copy_to(s.tangents, s.used)
-    band_factor(s.factors)
+    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.used, 1.0 - p.alpha_f, first, s.scratch, s.factors)
+    band_factor(s.factors, first)
 
 
 @kernel
@@ -96,42 +123,56 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 s.known[i] += p.on_inputs[j, i] * weighted
         # all forces where the step leads with the acceleration as it is
         for i in range(n):
-            s.next_q[i] = s.q[i] + p.dt * s.v[i] + 0.5 * p.dt * p.dt * s.a[i]
+            s.change[i] = p.dt * s.v[i] + 0.5 * p.dt * p.dt * s.a[i]
+            s.next_q[i] = s.q[i] + s.change[i]
             s.next_v[i] = s.v[i] + p.dt * s.a[i]
             s.next_a[i] = s.a[i]
             s.known[i] -= p.alpha_f * s.beyond[i]
-        band_multiply_add(p.on_q, -1.0, s.q, s.known)
-        band_multiply_add(p.on_v, -1.0, s.v, s.known)
-        band_multiply_add(p.on_a, -1.0, s.a, s.known)
-        failed = _elements(p, s)
-        stale = _stale(p, s)
+            s.between_q[i] = s.q[i] + late * s.change[i]
+            s.between_v[i] = s.v[i] + late * p.dt * s.a[i]
+        band_multiply_add(p.stiffness, -1.0, s.between_q, s.known)
+        band_multiply_add(p.damping, -1.0, s.between_v, s.known)
+        band_multiply_add(p.mass, -1.0, s.a, s.known)
+        outdated = int(s.outdated[0])
+        if p.guessed == 1.0:
+            add_along_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, s.change, s.scratch, s.beyond)
+        else:
+            _elements(p, s)
+            outdated = min(outdated, _outdated(p, s))
+        failed, share, before = 0, 1.0, np.inf
         status = NOT_CONVERGED
         for iteration in range(int(p.iterations)):
             count = iteration + 1
-            if stale:
-                _factor(p, s)
+            if outdated < n:
+                _factor(p, s, outdated)
             for i in range(n):
                 s.change[i] = s.known[i] - late * s.beyond[i]
             band_solve(s.factors, s.change)
             for i in range(n):
+                s.change[i] *= share
                 s.next_q[i] += s.change[i]
                 s.next_v[i] += p.v_by_q[i] * s.change[i]
                 s.next_a[i] += p.a_by_q[i] * s.change[i]
             band_multiply_add(p.linear, -1.0, s.change, s.known)
             failed = _elements(p, s)
-            stale = _stale(p, s)
-            left, size = 0.0, 0.0
+            outdated = _outdated(p, s)
+            left, way, size = 0.0, 0.0, 0.0
             for i in range(n):
                 force = s.known[i] - late * s.beyond[i]
                 moved = s.next_q[i] - s.q[i]
-                left += force * force / p.diagonal[i]
-                size += p.diagonal[i] * (s.next_q[i] * s.next_q[i] + moved * moved)
-            left, size = np.sqrt(left), np.sqrt(size)
-            if left <= p.tolerance * size + p.floor:
-                status = 0
+                left += force * force * p.inverse[i]
+                way += p.diagonal[i] * moved * moved
+                size += p.diagonal[i] * s.next_q[i] * s.next_q[i]
+            left, way, size = np.sqrt(left), np.sqrt(way), np.sqrt(size + way)
+            enough = p.tolerance * way + min(p.tolerance, ROUNDING) * size + p.floor
+            share = 0.5 if count >= CYCLE and left > 0.5 * before else 1.0
+            before = left
             left = left / size if left > ROUNDING * size + p.floor else 0.0
-            if status == 0 and not stale:
+            settled = status == 0  # of the iteration before
+            status = 0 if before <= enough else NOT_CONVERGED
+            if status == 0 and (settled or outdated == n):
                 break
+        s.outdated[0] = outdated
         if failed != 0:
             status = NO_SOLUTION
         copy_to(s.next_q, s.q)
@@ -165,15 +206,13 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     late = 1.0 - by.alpha_f
     linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
     linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
-    on_v = loaded.damping + late * dt * model.stiffness
-    on_a = model.mass + late * (dt * loaded.damping + 0.5 * dt**2 * model.stiffness)
     width, diagonal = model.width, linear.diagonal()
     parameters, states = loaded.fields()
-    work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change")}
+    work: dict[str, Value] = {key: np.zeros(n) for key in WORK}
     work |= {
         "factors": np.zeros((n, width + 1)),
         "used": np.zeros(len(model.states["tangents"])),
-        "factored": np.zeros(1),
+        "outdated": np.zeros(1),
     }
     rows = len(loaded.displacement_outputs)
     numbers: dict[str, Value] = {
@@ -187,11 +226,13 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "factor": gamma / (beta * dt),
         "a_by_q": a_by_q,
         "v_by_q": v_by_q,
-        "on_q": banded(model.stiffness, width),
-        "on_v": banded(on_v, width),
-        "on_a": banded(on_a, width),
+        "guessed": float(not any(law.flowing or law.initial_damping for law in model.laws)),
+        "stiffness": banded(model.stiffness, half_bandwidth(model.stiffness)),
+        "damping": banded(loaded.damping, half_bandwidth(loaded.damping)),
+        "mass": banded(model.mass, half_bandwidth(model.mass)),
         "linear": banded(linear, width),
         "diagonal": diagonal,
+        "inverse": 1.0 / diagonal,
         "at_start": loaded.at_start(),
         **parameters,
     }
@@ -221,18 +262,19 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         references=by.references,
         jacobian=None
         if len(model.states["flowing"])
-        else lambda *_: _at_rest(loaded, dt, by, linear, on_v, on_a, numbers),
+        else lambda *_: _at_rest(loaded, dt, by, linear, numbers),
     )
 
 
-def _at_rest(
-    loaded: Loaded, dt: float, by: Coefficients, linear: Any, on_v: Any, on_a: Any, numbers: Mapping[str, Any]
-) -> Jacobian:
+def _at_rest(loaded: Loaded, dt: float, by: Coefficients, linear: Any, numbers: Mapping[str, Any]) -> Jacobian:
     """One step to first order, with every element at its stiffness at rest: of (q, v, a, u) and the inputs."""
     n, late, inputs = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs)
     stiffness, now, none = loaded.model.stiffness.toarray(), np.eye(n), np.zeros((n, n))
     push = loaded.on_inputs.T
-    known = np.hstack([-stiffness, -on_v.toarray(), -on_a.toarray(), by.alpha_f * push, late * push])
+    damping = loaded.damping.toarray()
+    on_v = damping + late * dt * stiffness
+    on_a = loaded.model.mass.toarray() + late * (dt * damping + 0.5 * dt**2 * stiffness)
+    known = np.hstack([-stiffness, -on_v, -on_a, by.alpha_f * push, late * push])
     x = np.linalg.solve(linear.toarray(), known)
     nothing = np.zeros((n, 2 * inputs))
     q = np.hstack([now, dt * now, 0.5 * dt**2 * now, nothing]) + x

@@ -66,10 +66,10 @@ class Model:
         return total
 
     def forces(
-        self, q: np.ndarray, v: np.ndarray | None = None, elapsed: float = 0.0
+        self, q: np.ndarray, v: np.ndarray | None = None, elapsed: float = 0.0, factor: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Σ Aᵀf of the pieces that are not linear, beyond their stiffness at rest once that is known, their tangents,
-        and their states on trial; called from Python."""
+        and their states on trial; called from Python.  ``factor`` is the slope of v over q."""
         states = {key: value.copy() for key, value in self.states.items()}
         forces = np.zeros(len(q))
         speed = np.zeros(len(q)) if v is None else v
@@ -79,7 +79,7 @@ class Model:
             a["numbers"], a["material"], a["materials"],
             states["memory"], states["flowing"], states["trial"], states["strain"], states["stress"],
             states["inner"], states["inner_trial"], states["tangents"], states["scratch"],
-            q, speed, elapsed, 0.0, forces,
+            q, speed, elapsed, factor, forces,
         )  # fmt: skip
         return forces, states["tangents"], states
 
@@ -137,19 +137,23 @@ def model_of(
     )
 
 
+def committed(states: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """States in which what was on trial is the state."""
+    kept = len(states["memory"])
+    trial = {"memory": states["trial"][:kept].copy(), "flowing": states["trial"][kept:].copy()}
+    return {**states, **trial, "inner": states["inner_trial"].copy()}
+
+
 def at_rest(model: Model, q: np.ndarray) -> Model:
     """The model brought to a displacement q, and counted from there."""
     shift = [along(piece, model.numbering) @ q for piece in model.pieces]
     moved = replace(model, arrays={**model.arrays, "rest": np.concatenate([np.zeros(0), *shift])})
     _, tangents, states = moved.forces(np.zeros(model.dofs))
-    kept = len(states["memory"])
-    committed = {"memory": states["trial"][:kept].copy(), "flowing": states["trial"][kept:].copy()}
-    states = {**states, **committed, "inner": states["inner_trial"].copy()}
     return replace(
         moved,
         stiffness=model.tangent(tangents),
         arrays={**moved.arrays, "initial": tangents.copy(), "rest_f": _own_forces(moved)},
-        states=states,
+        states=committed(states),
     )
 
 
@@ -244,6 +248,6 @@ def _tables(
         "inner": np.zeros(at_i),
         "inner_trial": np.zeros(at_i),
         "tangents": np.concatenate([np.ravel(piece.stiffness) for piece in pieces]) if pieces else np.zeros(0),
-        "scratch": np.zeros((6, SCRATCH)),
+        "scratch": np.zeros((4, SCRATCH)),
     }
     return arrays, states, laws, {(name, k): i for i, (name, k, _) in enumerate(owned)}

@@ -18,7 +18,8 @@ with the chord, and acts across the beam as N ψ at its ends: a moment N L ψ on
 out to keep matrices symmetric; N changes little in a step.
 
 Numbers: EA/L, 4EI/L, 2EI/L, L, then for each end ``RIGID``, ``PINNED`` or the place of its hinge among the element's
-laws, and what rounding may make of a hinge's moment.  Inner state: φ_i, φ_j.  With four coordinates there is P-Δ.
+laws, and what rounding may make of a hinge's moment.  Inner state: φ_i, φ_j and the slopes of the hinges.  With four
+coordinates there is P-Δ.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from .element import FrameElement, Geometry, Site
 from .geometry import chord, plane_beam
 
 BEAM = 1.0
-INNER = 2
+INNER = 4
 RIGID, PINNED = -1.0, -2.0
 SPECIAL = {"rigid": RIGID, "pinned": PINNED}
 INNER_ITERATIONS = 40
@@ -48,78 +49,97 @@ CLOSE = 1e-12
 
 
 @kernel
-def _moments(numbers, at, laws, first, elapsed, inner, trial, at_inner, d, f, left, slope):  # type: ignore[no-untyped-def]
-    """Moments of the interior into ``f``, what is left of (1) into ``left``, slopes of the hinges; how much is left."""
-    stiff, across = numbers[at + 1], numbers[at + 2]
-    first_turn, second_turn = d[1] - trial[at_inner], d[2] - trial[at_inner + 1]
-    f[1] = stiff * first_turn + across * second_turn
-    f[2] = across * first_turn + stiff * second_turn
-    size = 0.0
-    for end in range(2):
-        hinge = numbers[at + 4 + end]
-        left[end], slope[end] = 0.0, 0.0
-        if hinge == PINNED:
-            left[end] = f[1 + end]
-        elif hinge != RIGID:
-            turn = trial[at_inner + end]
-            rate, factor = 0.0, 0.0
-            if elapsed > 0.0:
-                factor = 1.0 / elapsed
-                rate = (turn - inner[at_inner + end]) * factor
-            moment, tangent, damping = law_response(laws, first + int(hinge), turn, rate, elapsed)
-            slope[end] = tangent + damping * factor
-            left[end] = f[1 + end] - moment
-        size = max(size, abs(left[end]))
-    return size
+def _end(numbers, at, laws, first, elapsed, turn, before, moment):  # type: ignore[no-untyped-def]
+    """What is left of (1) at an end whose hinge has turned, and the slope of the hinge; ``at`` its place in numbers."""
+    hinge = numbers[at]
+    if hinge == RIGID:
+        return 0.0, 0.0
+    if hinge == PINNED:
+        return moment, 0.0
+    rate, factor = 0.0, 0.0
+    if elapsed > 0.0:
+        factor = 1.0 / elapsed
+        rate = (turn - before) * factor
+    resisting, tangent, damping = law_response(laws, first + int(hinge), turn, rate, elapsed)
+    return moment - resisting, tangent + damping * factor
 
 
 @kernel
-def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, count, d, f, stiffness, at_k, left, slope):  # type: ignore[no-untyped-def]
-    """Forces into ``f`` and tangent into ``stiffness``, row by row; 0, or 1 if (1) was not solved."""
+def _carried(numbers, at, laws, first):  # type: ignore[no-untyped-def]
+    """Moment of an end's hinge where it was evaluated last."""
+    hinge = numbers[at]
+    return laws[6][first + int(hinge)] if hinge >= 0.0 else 0.0
+
+
+@kernel
+def _newton(stiff, across, hinged_1, hinged_2, left_1, left_2, slope_1, slope_2):  # type: ignore[no-untyped-def]
+    """Turns of the hinges that take away what is left of (1)."""
+    if hinged_1 and hinged_2:
+        scale = 1.0 / ((stiff + slope_1) * (stiff + slope_2) - across * across)
+        step_1 = ((stiff + slope_2) * left_1 - across * left_2) * scale
+        return step_1, ((stiff + slope_1) * left_2 - across * left_1) * scale
+    step_1 = left_1 / (stiff + slope_1) if hinged_1 else 0.0
+    return step_1, left_2 / (stiff + slope_2) if hinged_2 else 0.0
+
+
+@kernel
+def bending(numbers, at, laws, first, elapsed, inner, trial, at_inner, end_1, end_2):  # type: ignore[no-untyped-def]
+    """(1) for given rotations of the ends: 0 or 1 if it was not solved, both moments, and the tangent k_11, k_12, k_22.
+
+    It starts from a Newton step off the last evaluation: while no hinge comes to another branch of its law, that is
+    the solution.
+    """
     stiff, across = numbers[at + 1], numbers[at + 2]
-    status = 0
     hinged_1, hinged_2 = numbers[at + 4] != RIGID, numbers[at + 5] != RIGID
-    for end in range(2):
-        trial[at_inner + end] = inner[at_inner + end]
-    turned = abs(d[1]) + abs(d[2]) + abs(inner[at_inner]) + abs(inner[at_inner + 1])
-    within = CLOSE * stiff * turned + numbers[at + 6]
-    best, step_1, step_2, halvings = 0.0, 0.0, 0.0, 0
-    for iteration in range(INNER_ITERATIONS):
-        size = _moments(numbers, at, laws, first, elapsed, inner, trial, at_inner, d, f, left, slope)
-        status = 0 if size <= within else 1
-        if status == 0:
+    before_1, before_2 = inner[at_inner], inner[at_inner + 1]
+    within = CLOSE * stiff * (abs(end_1) + abs(end_2) + abs(before_1) + abs(before_2)) + numbers[at + 6]
+    turn_1, turn_2, slope_1, slope_2 = trial[at_inner], trial[at_inner + 1], trial[at_inner + 2], trial[at_inner + 3]
+    moment_1 = stiff * (end_1 - turn_1) + across * (end_2 - turn_2)
+    moment_2 = across * (end_1 - turn_1) + stiff * (end_2 - turn_2)
+    left_1 = moment_1 - _carried(numbers, at + 4, laws, first)
+    left_2 = moment_2 - _carried(numbers, at + 5, laws, first)
+    step_1, step_2 = _newton(stiff, across, hinged_1, hinged_2, left_1, left_2, slope_1, slope_2)
+    status, best, halvings = 1, np.inf, 0
+    for _ in range(INNER_ITERATIONS):
+        turn_1, turn_2 = turn_1 + step_1, turn_2 + step_2
+        moment_1 = stiff * (end_1 - turn_1) + across * (end_2 - turn_2)
+        moment_2 = across * (end_1 - turn_1) + stiff * (end_2 - turn_2)
+        left_1, slope_1 = _end(numbers, at + 4, laws, first, elapsed, turn_1, before_1, moment_1)
+        left_2, slope_2 = _end(numbers, at + 5, laws, first, elapsed, turn_2, before_2, moment_2)
+        size = max(abs(left_1), abs(left_2))
+        if size <= within:
+            status = 0
             break
-        if iteration > 0 and size > best and halvings < HALVINGS:  # too far
-            halvings += 1
-            step_1, step_2 = 0.5 * step_1, 0.5 * step_2
-            trial[at_inner] -= step_1
-            trial[at_inner + 1] -= step_2
+        if size > best and halvings < HALVINGS:  # too far: back by half of the step, then by a quarter of it …
+            back = 0.5 if halvings else -0.5
+            step_1, step_2, halvings = back * step_1, back * step_2, halvings + 1
             continue
         best, halvings = size, 0
-        a_1, a_2 = stiff + slope[0], stiff + slope[1]
-        if hinged_1 and hinged_2:
-            determinant = a_1 * a_2 - across * across
-            step_1 = (a_2 * left[0] - across * left[1]) / determinant
-            step_2 = (a_1 * left[1] - across * left[0]) / determinant
-        else:
-            step_1 = left[0] / a_1 if hinged_1 else 0.0
-            step_2 = left[1] / a_2 if hinged_2 else 0.0
-        trial[at_inner] += step_1
-        trial[at_inner + 1] += step_2
-    s_1, s_2 = slope[0], slope[1]
-    k_11, k_12, k_22 = stiff, across, stiff
+        step_1, step_2 = _newton(stiff, across, hinged_1, hinged_2, left_1, left_2, slope_1, slope_2)
+    trial[at_inner], trial[at_inner + 1], trial[at_inner + 2], trial[at_inner + 3] = turn_1, turn_2, slope_1, slope_2
     if hinged_1 and hinged_2:
         inside = stiff * stiff - across * across
-        determinant = (stiff + s_1) * (stiff + s_2) - across * across
-        k_11 = s_1 * (inside + stiff * s_2) / determinant
-        k_22 = s_2 * (inside + stiff * s_1) / determinant
-        k_12 = s_1 * s_2 * across / determinant
-    elif hinged_1:
-        k_11, k_12 = s_1 * stiff / (stiff + s_1), s_1 * across / (stiff + s_1)
-        k_22 = stiff - across * across / (stiff + s_1)
-    elif hinged_2:
-        k_22, k_12 = s_2 * stiff / (stiff + s_2), s_2 * across / (stiff + s_2)
-        k_11 = stiff - across * across / (stiff + s_2)
+        scale = 1.0 / ((stiff + slope_1) * (stiff + slope_2) - across * across)
+        k_11 = slope_1 * (inside + stiff * slope_2) * scale
+        k_22 = slope_2 * (inside + stiff * slope_1) * scale
+        return status, moment_1, moment_2, k_11, slope_1 * slope_2 * across * scale, k_22
+    if hinged_1:
+        scale = 1.0 / (stiff + slope_1)
+        k_22 = stiff - across * across * scale
+        return status, moment_1, moment_2, slope_1 * stiff * scale, slope_1 * across * scale, k_22
+    if hinged_2:
+        scale = 1.0 / (stiff + slope_2)
+        k_11 = stiff - across * across * scale
+        return status, moment_1, moment_2, k_11, slope_2 * across * scale, slope_2 * stiff * scale
+    return status, moment_1, moment_2, stiff, across, stiff
+
+
+@kernel
+def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, count, d, f, stiffness, at_k):  # type: ignore[no-untyped-def]
+    """Forces into ``f`` and tangent into ``stiffness``, row by row; 0, or 1 if (1) was not solved."""
+    status, f[1], f[2], k_11, k_12, k_22 = bending(
+        numbers, at, laws, first, elapsed, inner, trial, at_inner, d[1], d[2]
+    )
     f[0] = numbers[at] * d[0]
     for i in range(count * count):
         stiffness[at_k + i] = 0.0
