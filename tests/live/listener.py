@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from live.proxy import ARM, COMMAND, HEADER, HELLO, MEASUREMENT, OFFER, REFUSAL, STOP, Datagram, sealed
 
 TAG = 16
-ELSEWHERE = 0.004
-"""Where it wants the rig to be [m]: within the rig's own limits, and far from where any test of these tests goes to."""
+AWAY = 0.004
+"""By which it wants the rig to be elsewhere [m]: within the rig's own limits on a step."""
 
 
 @dataclass
@@ -60,8 +60,9 @@ class Listener:
                 data[bit // 8] ^= 1 << bit % 8
             return bytes(data)
         if sort == "replayed":
-            old = self.traffic.handshakes if self.chance.random() < 0.1 else list(own)[:-1] or own
-            return self.chance.choice(old)
+            if self.chance.random() < 0.1:
+                return self.chance.choice(self.traffic.handshakes)
+            return own[self.chance.randrange(max(len(own) - 1, 1))]
         return self.chance.choice(other or own)
 
     def _forged(self, datagram: Datagram) -> bytes:
@@ -69,7 +70,7 @@ class Listener:
         kinds = (COMMAND, COMMAND, COMMAND, STOP, ARM, HELLO) if self.to_rig else (MEASUREMENT, OFFER, REFUSAL)
         kind = self.chance.choice(kinds)
         fields = list(HEADER.unpack_from(datagram.data))
-        channels: tuple[float, ...] = tuple(ELSEWHERE for _ in datagram.channels)
+        channels: tuple[float, ...] = tuple(x + AWAY for x in datagram.channels)
         if kind in (HELLO, ARM):
             channels = (1e-3, 1.0, 10.0, 0.0)
         elif kind == STOP:

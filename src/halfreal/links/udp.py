@@ -159,13 +159,15 @@ class UdpListener:
     def __init__(self, address: tuple[str, int], permit: Callable[[str], None] = lambda host: None) -> None:
         try:
             family, kind, protocol, _, where = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)[0]
-            permit(str(where[0]))
             self._kind = (family, kind, protocol)
+            permit(str(where[0]))
             # Asked for without sharing first, so that two rigs cannot listen on one port without knowing.
             with socket.socket(*self._kind) as alone:
                 alone.bind(where)
                 where = alone.getsockname()
             self._socket = self._bound(where)
+        except LinkError:  # not permitted there
+            raise
         except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
             raise LinkError(
                 f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; end what uses it, or choose "
