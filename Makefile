@@ -3,7 +3,7 @@
 # make test-fast  tests of one part each, without processes and without the gallery
 # make test-live  tests of processes that talk to each other, in wall time
 # make bench      speed, as ratios in one run
-# make soak       mutated definitions, damaged run files and caches, by the hundred
+# make soak       a hostile network, long runs, mutated definitions, damaged files and caches: docs/reliability.md, within an hour
 # make test-lowest, make test-newest     the suite with the oldest versions that pyproject.toml allows, and with the newest
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
@@ -60,11 +60,16 @@ test-lowest test-newest: test-%:
 	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --constraints .venv-$*/versions.txt -e '.[test]'
 	.venv-$*/bin/pytest -m $(TIER)
 
+# a part that loses something does not keep the others from being tried; what was lost stands on the page
 soak: $(BIN)/.halfreal-test
-	$(BIN)/python soak/definitions.py --count 200
-	$(BIN)/python soak/run_files.py --count 200
-	$(BIN)/python soak/run_files.py --count 100 --unsealed
-	$(BIN)/python soak/compiler_cache.py --count 70
+	rm -rf results/soak
+	-$(BIN)/python soak/network.py --count 1000000
+	-$(BIN)/python soak/long_run.py --ticks 28800000 --minutes 5
+	-$(BIN)/python soak/definitions.py --count 200
+	-$(BIN)/python soak/run_files.py --count 200
+	-$(BIN)/python soak/run_files.py --count 100 --unsealed
+	-$(BIN)/python soak/compiler_cache.py --count 70
+	$(BIN)/python soak/page.py
 
 lock: $(BIN)/.halfreal-test
 	$(BIN)/pip install --quiet --disable-pip-version-check uv

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMMAND = 68, MEASUREMENT = 76, ROOM = 1088, SPIN = 30000, NAP = 20000 };
+enum { COMMAND = 80, MEASUREMENT = 88, ROOM = 1088, SPIN = 30000, NAP = 20000 };
 enum { CONTROLLER_PRIORITY = 80, RIG_PRIORITY = 70 };
 
 struct box {

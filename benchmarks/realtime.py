@@ -15,6 +15,7 @@ import capacity
 import exchange
 import latency
 import long_run
+import tags
 from report import Row, show
 
 
@@ -23,6 +24,7 @@ def rows(folder: Path, fresh: Executor) -> list[Row]:
     return [
         *fresh.submit(latency.rows, folder).result(),
         *fresh.submit(exchange.rows, folder).result(),
+        *fresh.submit(tags.rows).result(),
         *fresh.submit(capacity.rows).result(),
         *fresh.submit(long_run.rows, folder).result(),
     ]

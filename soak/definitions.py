@@ -2,7 +2,7 @@
 
     python soak/definitions.py [--seed 1] [--count 200] [--command check] [--seconds 120] [--only NAME]
 
-Each mutant is judged in a child process.  A command that takes longer than ``--seconds`` is ended and counted.  Prints
+Each mutant is judged in a child process.  A command that works longer than ``--seconds`` is ended and counted.  Prints
 what went wrong with the seed that makes it, and ends with 1 if anything did.
 """
 
@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from mutants import definitions, mutated
+from outcome import keep
 from worker import Worker, fault_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -50,8 +51,8 @@ def main() -> int:
             if wrong:
                 bad += 1
                 print(f"seed {seed} {original.relative_to(EXAMPLES)}: {wrong}", flush=True)
-    print(f"{asked.count} mutated definitions, exit codes {dict(codes)}, {bad} wrong", flush=True)
-    return 1 if bad else 0
+    text = "exit codes " + ", ".join(f"{code}: {number}" for code, number in sorted(codes.items()))
+    return keep("definitions", f"mutated definitions in halfreal {asked.command}", asked.count, bad, text)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from outcome import keep
 from worker import Worker, fault_of
 
 from halfreal.records import seal
@@ -85,8 +86,9 @@ def main() -> int:
             if wrong:
                 bad += 1
                 print(f"seed {seed} {command}: {wrong}", flush=True)
-    print(f"{asked.count} damaged run files, exit codes {dict(codes)}, {bad} wrong", flush=True)
-    return 1 if bad else 0
+    text = "exit codes " + ", ".join(f"{code}: {number}" for code, number in sorted(codes.items()))
+    name, what = ("run_files_unsealed", "without checksum") if asked.unsealed else ("run_files", "with checksum")
+    return keep(name, f"damaged run files {what}, in the commands that read them", asked.count, bad, text)
 
 
 if __name__ == "__main__":

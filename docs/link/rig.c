@@ -6,6 +6,9 @@
  *     ./rig PORT [OPTIONS]
  *
  *     PORT            to listen on; 0 takes a free one, which is in the first line printed
+ *     --address       of the network card that leads to the controller [127.0.0.1]
+ *     --key           file with the secret that the controller has too, made by "halfreal key"; of mode 600
+ *     --unauthenticated   the reason for doing without, which an address that others can reach needs
  *     --step          of the rig's clock [0.001 s]; the controller's must be the same
  *     --axes          number of interface axes [1]
  *     --auxiliary     number of auxiliary channels [0], measured besides displacements and forces
@@ -20,7 +23,7 @@
  * It prints a line at each change of state, and ends on SIGTERM or SIGINT with its counters as a line of JSON.
  *
  * Five parts: 1 datagrams, 2 the hardware, 3 the limits, 4 the session, 5 the loop.  A laboratory replaces part 2 (here
- * a simulated actuator and spring), ADDRESS, and the constants below it, says in NATURE and NAME that it is real and who
+ * a simulated actuator and spring) and the constants below, says in NATURE and NAME that it is real and who
  * it is, sets its limits, and starts it with a real-time priority: chrt -f 80 ./rig
  *
  * The rig protects itself: whatever the controller asks for, at whatever pace, part 3 is all that reaches the hardware.
@@ -30,6 +33,7 @@
  */
 #define _GNU_SOURCE /* ppoll, getrandom */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <poll.h>
@@ -42,19 +46,20 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ADDRESS INADDR_LOOPBACK /* a laboratory: the address of the network card that leads to the controller */
-#define TIME_CONSTANT 0.010     /* of the simulated actuator [s] */
-#define SETTLING 0.1            /* once its safe position is reached, the rig counts as at rest after this time [s] */
-#define NATURE 1                /* 1: this rig is simulated; 2: it is real.  Run files and reports say so */
+#define TIME_CONSTANT 0.010 /* of the simulated actuator [s] */
+#define SETTLING 0.1        /* once its safe position is reached, the rig counts as at rest after this time [s] */
+#define OFFERED 300         /* a number offered for a session is good for so long [s] to twice as long */
+#define NATURE 1            /* 1: this rig is simulated; 2: it is real.  Run files and reports say so */
 #define NAME "rig.c 1, a lag of first order and a spring" /* and its version: UTF-8, at most 96 bytes */
 
 #define NANO INT64_C(1000000000)
 
-enum { AXES = 64, AUXILIARY = 64, IDENTITY = 13, CHANNELS = 5 * AXES + AUXILIARY + IDENTITY };
-enum { HEADER = 56, SHORTEST = HEADER + 4, LONGEST = SHORTEST + 8 * CHANNELS };
+enum { AXES = 64, AUXILIARY = 64, ASKED = 4, IDENTITY = 13, CHANNELS = 5 * AXES + AUXILIARY + IDENTITY };
+enum { HEADER = 56, TAG = 16, SHORTEST = HEADER + TAG, LONGEST = SHORTEST + 8 * CHANNELS };
 enum { HELLO = 1, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP };  /* kinds */
 enum { IDLE = 1, ARMED, SAFE };                                       /* states */
 enum { NO_COMMAND = 1, OWN_LIMIT, EMERGENCY_STOP };                   /* codes when safe */
@@ -74,9 +79,12 @@ static struct {
     double stroke, rate, largest_step;                  /* [m], [m/s], [m] */
     uint16_t axes, auxiliary;
     bool in_step;
+    uint32_t address;        /* in the host's order */
+    const char *key_file;    /* NULL: none */
+    const char *no_key;      /* the reason for none; NULL: none was given */
 } settings = {.step = 0.001, .stiffness = 1e5, .return_time = 0.0, .longest_lease = 1.0,
               .stroke = 0.250, .rate = 0.5, .largest_step = 0.005, .axes = 1, .auxiliary = 0,
-              .in_step = false};
+              .in_step = false, .address = INADDR_LOOPBACK, .key_file = NULL, .no_key = NULL};
 
 _Static_assert(sizeof(double) == 8, "channels are IEEE 754 doubles");
 _Static_assert(sizeof NAME - 1 <= 8 * (IDENTITY - 1), "the rig's name has at most 96 bytes");
@@ -108,12 +116,12 @@ static void report(const char *text) {
 /* ---- 1. Datagrams ------------------------------------------------------------------------------------------------ */
 
 static const uint32_t MAGIC = UINT32_C(0x4C524648);
-static const uint8_t VERSION = 3;
+static const uint8_t VERSION = 4;
 
 typedef struct {
     uint8_t kind;
     uint16_t count;
-    uint64_t key, sequence, answers;
+    uint64_t session, sequence, answers;
     int64_t tick;
     uint32_t state, code;
     double channel[CHANNELS];
@@ -130,15 +138,54 @@ static void put(uint8_t *to, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; i++) to[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* CRC-32 of IEEE 802.3: reflected polynomial 0xEDB88320, register and result inverted.  Bit by bit, so that it can be
- * compared with the standard at a glance. */
-static uint32_t crc32(const uint8_t *bytes, size_t length) {
-    uint32_t crc = UINT32_C(0xFFFFFFFF);
-    for (size_t i = 0; i < length; i++) {
-        crc ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (UINT32_C(0xEDB88320) & (UINT32_C(0) - (crc & 1)));
+/* A key of SipHash, and a tag: 128 bits. */
+typedef struct {
+    uint64_t word[2];
+} Bits;
+
+static Bits secret;    /* what both ends know, and nobody else; 0: nothing */
+static Bits handshake; /* key of HELLO, OFFER and REFUSAL */
+
+static uint64_t turned(uint64_t x, int left) { return (x << left) | (x >> (64 - left)); }
+
+static void sip_rounds(uint64_t v[4], int rounds) {
+    for (; rounds > 0; rounds--) {
+        v[0] += v[1]; v[1] = turned(v[1], 13) ^ v[0]; v[0] = turned(v[0], 32);
+        v[2] += v[3]; v[3] = turned(v[3], 16) ^ v[2];
+        v[0] += v[3]; v[3] = turned(v[3], 21) ^ v[0];
+        v[2] += v[1]; v[1] = turned(v[1], 17) ^ v[2]; v[2] = turned(v[2], 32);
     }
-    return ~crc;
+}
+
+/* SipHash-2-4 with 128 bits (Aumasson and Bernstein, 2012): whoever does not know the key can make no tag. */
+static Bits siphash(const uint8_t *bytes, size_t length, Bits key) {
+    uint64_t v[4] = {key.word[0] ^ UINT64_C(0x736f6d6570736575), key.word[1] ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
+                     key.word[0] ^ UINT64_C(0x6c7967656e657261), key.word[1] ^ UINT64_C(0x7465646279746573)};
+    for (size_t at = 0; at <= length; at += 8) {
+        const int left = length - at >= 8 ? 8 : (int)(length - at);
+        const uint64_t m = get(bytes + at, left) | (left < 8 ? (uint64_t)length << 56 : 0);
+        v[3] ^= m;
+        sip_rounds(v, 2);
+        v[0] ^= m;
+    }
+    Bits tag;
+    v[2] ^= 0xee;
+    sip_rounds(v, 4);
+    tag.word[0] = v[0] ^ v[1] ^ v[2] ^ v[3];
+    v[1] ^= 0xdd;
+    sip_rounds(v, 4);
+    tag.word[1] = v[0] ^ v[1] ^ v[2] ^ v[3];
+    return tag;
+}
+
+/* The key of the session that answers a HELLO of one number with an OFFER of another.  Without a secret it is zero, and
+ * the tag no more than a checksum. */
+static Bits session_key(uint64_t asked, uint64_t offered) {
+    uint8_t text[24] = "halfreal";
+    if (secret.word[0] == 0 && secret.word[1] == 0) return secret;
+    put(text + 8, asked, 8);
+    put(text + 16, offered, 8);
+    return siphash(text, sizeof text, secret);
 }
 
 static bool is_whole(const uint8_t *bytes, size_t length) {
@@ -149,16 +196,19 @@ static bool is_ours(const uint8_t *bytes) {
     return get(bytes, 4) == MAGIC && bytes[4] == VERSION && get(bytes + 6, 2) <= CHANNELS;
 }
 
-static bool is_intact(const uint8_t *bytes, size_t length) {
-    return crc32(bytes, length - 4) == (uint32_t)get(bytes + length - 4, 4);
+/* Whether the tag fits; how long this takes does not tell where it differs. */
+static bool is_genuine(const uint8_t *bytes, size_t length, Bits key) {
+    const Bits tag = siphash(bytes, length - TAG, key);
+    return ((tag.word[0] ^ get(bytes + length - TAG, 8)) | (tag.word[1] ^ get(bytes + length - 8, 8))) == 0;
 }
 
 /* What a rig uses of a datagram.  Only for what is_whole and is_ours: they bound the count. */
 static void decode(const uint8_t *bytes, Datagram *d) {
     d->kind = bytes[5];
     d->count = (uint16_t)get(bytes + 6, 2);
-    d->key = get(bytes + 8, 8);
+    d->session = get(bytes + 8, 8);
     d->sequence = get(bytes + 16, 8);
+    d->answers = get(bytes + 24, 8);
     d->tick = (int64_t)get(bytes + 32, 8);
     d->code = (uint32_t)get(bytes + 52, 4);
     for (int i = 0; i < d->count; i++) {
@@ -167,12 +217,12 @@ static void decode(const uint8_t *bytes, Datagram *d) {
     }
 }
 
-static size_t encode(const Datagram *d, uint8_t bytes[LONGEST]) {
+static size_t encode(const Datagram *d, Bits key, uint8_t bytes[LONGEST]) {
     put(bytes, MAGIC, 4);
     bytes[4] = VERSION;
     bytes[5] = d->kind;
     put(bytes + 6, d->count, 2);
-    put(bytes + 8, d->key, 8);
+    put(bytes + 8, d->session, 8);
     put(bytes + 16, d->sequence, 8);
     put(bytes + 24, d->answers, 8);
     put(bytes + 32, (uint64_t)d->tick, 8);
@@ -185,8 +235,10 @@ static size_t encode(const Datagram *d, uint8_t bytes[LONGEST]) {
         put(bytes + HEADER + 8 * i, bits, 8);
     }
     const size_t length = HEADER + 8 * (size_t)d->count;
-    put(bytes + length, crc32(bytes, length), 4);
-    return length + 4;
+    const Bits tag = siphash(bytes, length, key);
+    put(bytes + length, tag.word[0], 8);
+    put(bytes + length + 8, tag.word[1], 8);
+    return length + TAG;
 }
 
 /* ---- 2. The hardware: replace these two -------------------------------------------------------------------------- */
@@ -268,9 +320,11 @@ static int socket_fd;
 
 static struct {
     uint32_t state, code;
-    uint64_t key;            /* offered, or of the session; 0: neither */
-    bool open;               /* the session with this key has been armed */
-    struct sockaddr_in peer; /* who asked for the offer; nobody else is heard in the session */
+    uint64_t offered, before; /* numbers that may be armed: that of offers now, and the one before it; 0: none */
+    int64_t renewed;          /* when the first was made [ns] */
+    uint64_t session;         /* number of the session; 0: none */
+    Bits key;                 /* of its datagrams */
+    struct sockaddr_in peer;  /* who opened it; nobody else is heard in it */
     uint64_t newest, seen;   /* newest sequence accepted; bit i: newest - i has come */
     double most_ahead;       /* of the newest that a sequence may be */
     uint64_t sent;           /* sequence of our newest measurement */
@@ -286,21 +340,21 @@ static struct {
 static bool is_moving_to_safety(void) { return rig.state == SAFE && rig.way_time < rig.way_end + SETTLING; }
 
 /* A datagram that cannot be sent is lost like any other: counted, never tried again. */
-static void transmit(const Datagram *d, const struct sockaddr_in *to) {
+static void transmit(const Datagram *d, Bits key, const struct sockaddr_in *to) {
     uint8_t bytes[LONGEST];
-    const size_t length = encode(d, bytes);
+    const size_t length = encode(d, key, bytes);
     const ssize_t sent = sendto(socket_fd, bytes, length, MSG_DONTWAIT, (const struct sockaddr *)to, sizeof *to);
     counter[sent == (ssize_t)length ? SENT : UNSENT]++;
 }
 
 static void send_measurement(void) {
     const int n = settings.axes;
-    Datagram d = {.kind = MEASUREMENT, .count = (uint16_t)(2 * n + settings.auxiliary), .key = rig.key,
+    Datagram d = {.kind = MEASUREMENT, .count = (uint16_t)(2 * n + settings.auxiliary), .session = rig.session,
                   .sequence = ++rig.sent, .answers = rig.newest, .state = rig.state,
                   .code = rig.state == SAFE ? rig.code : 0};
     d.tick = (int64_t)((uint64_t)rig.tick + 1); /* unsigned: whatever tick the network brought, no overflow */
     measure(d.channel, d.channel + n, d.channel + 2 * n);
-    transmit(&d, &rig.peer);
+    transmit(&d, rig.key, &rig.peer);
 }
 
 static void hold(void) {
@@ -362,15 +416,37 @@ static void say_who(Datagram *offer) {
     }
 }
 
+/* Offers of one time all have the same number, so that asking leaves nothing behind: nobody's HELLO, new or recorded,
+ * spoils the offer that another one has got.  A number is good for one session, and not for long. */
+static void renew(int64_t now) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) number = 0; /* then nothing is offered */
+    rig.before = 0;
+    rig.offered = number;
+    rig.renewed = now;
+}
+
+static void age_offers(int64_t now) {
+    const int64_t age = now - rig.renewed;
+    if (rig.offered != 0 && age < OFFERED * NANO) return;
+    const uint64_t before = age < 2 * OFFERED * NANO ? rig.offered : 0;
+    renew(now);
+    rig.before = before;
+}
+
+/* Why what HELLO or ARM asks for cannot be granted; 0: it can.  Comparisons are written so that NaN is refused. */
+static uint32_t is_against(const Datagram *asked) {
+    if (rig.state == ARMED || is_moving_to_safety()) return BUSY;
+    if (!(fabs(asked->channel[0] - settings.step) <= 1e-9 * settings.step)) return OTHER_STEP;
+    if (!(asked->channel[1] == settings.axes)) return OTHER_AXES;
+    if (!(asked->channel[3] == settings.auxiliary)) return OTHER_AUXILIARY;
+    if (!(asked->channel[2] > 0.0 && asked->channel[2] <= settings.longest_lease)) return LEASE_TOO_LONG;
+    return 0;
+}
+
 static void greet(const Datagram *hello, const struct sockaddr_in *from) {
     counter[HELLOS]++;
-    uint32_t refused = 0; /* comparisons are written so that NaN is refused */
-    if (rig.state == ARMED || is_moving_to_safety()) refused = BUSY;
-    else if (!(fabs(hello->channel[0] - settings.step) <= 1e-9 * settings.step)) refused = OTHER_STEP;
-    else if (!(hello->channel[1] == settings.axes)) refused = OTHER_AXES;
-    else if (!(hello->channel[3] == settings.auxiliary)) refused = OTHER_AUXILIARY;
-    else if (!(hello->channel[2] > 0.0 && hello->channel[2] <= settings.longest_lease)) refused = LEASE_TOO_LONG;
-
+    const uint32_t refused = is_against(hello);
     Datagram d = {.answers = hello->sequence, .state = rig.state, .code = refused};
     if (refused != 0) {
         d.kind = REFUSAL;
@@ -379,17 +455,11 @@ static void greet(const Datagram *hello, const struct sockaddr_in *from) {
         d.channel[1] = settings.axes;
         d.channel[2] = settings.auxiliary;
     } else {
-        uint64_t key = 0;
-        if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key || key == 0) return; /* it will ask again */
-        rig.key = key;
-        rig.open = false;
-        rig.peer = *from;
-        rig.lease = (int64_t)(hello->channel[2] * 1e9);
-        rig.most_ahead = 2.0 * hello->channel[2] / settings.step + 64.0;
+        if (rig.offered == 0) return; /* it will ask again */
         d.kind = OFFER;
         const int n = settings.axes, m = settings.auxiliary;
         d.count = (uint16_t)(5 * n + m);
-        d.key = key;
+        d.session = rig.offered;
         d.code = rig.state == SAFE ? rig.code : 0;
         measure(d.channel, d.channel + n, d.channel + 2 * n);
         for (int i = 0; i < n; i++) {
@@ -399,15 +469,21 @@ static void greet(const Datagram *hello, const struct sockaddr_in *from) {
         }
         if (hello->code == ASKS_WHO) say_who(&d);
     }
-    transmit(&d, from);
+    transmit(&d, handshake, from);
 }
 
-/* Arming moves nothing, whatever position ARM names: the rig goes on holding where it stands.  A first measurement
- * lets the controller begin, also if the rig works in step. */
-static void arm(const Datagram *d, int64_t now) {
+/* Arming moves nothing: the rig goes on holding where it stands.  A first measurement lets the controller begin, also
+ * if the rig works in step. */
+static void arm(const Datagram *d, Bits key, const struct sockaddr_in *from, int64_t now) {
+    if (is_against(d) != 0) { counter[FOREIGN]++; return; }
     counter[ACCEPTED]++;
     rig.state = ARMED;
-    rig.open = true;
+    rig.session = d->session;
+    rig.key = key;
+    rig.peer = *from;
+    rig.lease = (int64_t)(d->channel[2] * 1e9);
+    rig.most_ahead = 2.0 * d->channel[2] / settings.step + 64.0;
+    renew(now); /* no number opens two sessions */
     rig.newest = d->sequence;
     rig.seen = UINT64_MAX; /* nothing can come before the first one */
     rig.sent = 0;
@@ -423,8 +499,7 @@ static void stop(void) {
     rig.state = IDLE;
     hold();
     send_measurement();
-    rig.key = 0;
-    rig.open = false;
+    rig.session = 0;
     report("idle ");
 }
 
@@ -455,17 +530,25 @@ static bool is_too_far_ahead(uint64_t sequence) {
     return sequence > rig.newest && (double)(sequence - rig.newest) > rig.most_ahead;
 }
 
-/* HELLO belongs to no session, so anyone may say it at any time: who finds the rig busy gets an answer.  ARM is the
- * first datagram of a session and stays welcome there: a second copy of it is a duplicate, not a stranger.  A command
- * from far ahead was never sent by the controller: accepted, it would make replays of all that the controller sends. */
+/* HELLO belongs to no session, so it may be said at any time: who finds the rig busy gets an answer.  ARM is the first
+ * datagram of a session and stays welcome there: a second copy of it is a duplicate, not a stranger.  A command from
+ * far ahead was never sent by the controller: accepted, it would make replays of all that the controller sends. */
 static bool belongs(const Datagram *d, const struct sockaddr_in *from) {
-    if (d->kind == HELLO) return d->key == 0 && d->count == 4;
-    if (rig.key == 0 || d->key != rig.key) return false;
+    if (d->kind == HELLO) return d->session == 0 && d->count == ASKED;
+    if (d->session == 0) return false;
+    if (d->session != rig.session) /* a session that is not open yet */
+        return d->kind == ARM && d->sequence == 1 && d->count == ASKED &&
+               (d->session == rig.offered || d->session == rig.before);
     if (from->sin_addr.s_addr != rig.peer.sin_addr.s_addr || from->sin_port != rig.peer.sin_port) return false;
-    if (d->kind == ARM) return d->sequence == 1 && d->count == settings.axes;
-    if (!rig.open) return false;
+    if (d->kind == ARM) return d->sequence == 1 && d->count == ASKED;
     if (d->kind == STOP) return d->count == 0;
     return d->kind == COMMAND && d->count == settings.axes && !is_too_far_ahead(d->sequence);
+}
+
+/* The key that a datagram which belongs here must have been tagged with. */
+static Bits key_of(const Datagram *d) {
+    if (d->kind == HELLO) return handshake;
+    return d->session == rig.session ? rig.key : session_key(d->answers, d->session);
 }
 
 static bool is_finite(const Datagram *d) {
@@ -498,11 +581,13 @@ static void hear(const uint8_t *bytes, size_t length, const struct sockaddr_in *
     if (!is_whole(bytes, length)) { counter[TRUNCATED]++; return; }
     if (!is_ours(bytes)) { counter[FOREIGN]++; return; }
     decode(bytes, &d);
+    age_offers(now);
     if (!belongs(&d, from)) { counter[FOREIGN]++; return; }
-    if (!is_intact(bytes, length)) { counter[CORRUPTED]++; return; }
+    const Bits key = key_of(&d);
+    if (!is_genuine(bytes, length, key)) { counter[CORRUPTED]++; return; }
     if (d.kind == HELLO) { greet(&d, from); return; }
     if (!is_finite(&d)) { counter[CORRUPTED]++; return; }
-    if (!rig.open) { arm(&d, now); return; } /* belongs() let nothing but ARM come here */
+    if (d.session != rig.session) { arm(&d, key, from, now); return; } /* belongs() let nothing but ARM come here */
     if (d.kind == STOP) { obey_stop(&d); return; }
     if (is_new(d.sequence) && rig.state == ARMED) obey_command(&d, now); /* safe, it obeys no more of this session */
 }
@@ -575,6 +660,48 @@ static double positive(const char *text, const char *what) {
     return value;
 }
 
+static uint32_t network_address(const char *text) {
+    struct in_addr address;
+    if (inet_pton(AF_INET, text, &address) != 1) {
+        fprintf(stderr, "rig: --address is %s, but must be of the form 192.168.1.2\n", text);
+        exit(2);
+    }
+    return ntohl(address.s_addr);
+}
+
+static int digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+_Noreturn static void bad_key_file(const char *why) {
+    fprintf(stderr, "rig: the key file %s %s\n", settings.key_file, why);
+    exit(2);
+}
+
+/* The secret, if the file is this user's alone.  What is in it is never printed. */
+static void read_secret(void) {
+    uint8_t text[64] = {0}, key[TAG];
+    struct stat found;
+    const int fd = open(settings.key_file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &found) != 0) bad_key_file("cannot be opened, or is a link; make one with: halfreal key");
+    if (!S_ISREG(found.st_mode)) bad_key_file("is no plain file");
+    if (found.st_uid != geteuid()) bad_key_file("belongs to another user");
+    if ((found.st_mode & 077) != 0) bad_key_file("can be read or written by others; its mode must be 600");
+    const ssize_t length = read(fd, text, sizeof text - 1);
+    (void)close(fd);
+    bool good = length == 2 * TAG || (length == 2 * TAG + 1 && text[2 * TAG] == '\n');
+    for (int i = 0; good && i < TAG; i++) {
+        const int high = digit((char)text[2 * i]), low = digit((char)text[2 * i + 1]);
+        good = high >= 0 && low >= 0;
+        key[i] = (uint8_t)(16 * high + low);
+    }
+    if (good) secret = (Bits){{get(key, 8), get(key + 8, 8)}};
+    if (secret.word[0] == 0 && secret.word[1] == 0) bad_key_file("must hold 32 hexadecimal digits, not all zero");
+    handshake = session_key(0, 0);
+}
+
 static uint16_t read_settings(int argc, char **argv) {
     static const struct option options[] = {
         {"step", required_argument, NULL, 's'},      {"axes", required_argument, NULL, 'a'},
@@ -582,7 +709,9 @@ static uint16_t read_settings(int argc, char **argv) {
         {"stiffness", required_argument, NULL, 'k'}, {"return", required_argument, NULL, 'r'},
         {"lease", required_argument, NULL, 'l'},     {"in-step", no_argument, NULL, 'i'},
         {"stroke", required_argument, NULL, 'p'},    {"rate", required_argument, NULL, 'v'},
-        {"largest-step", required_argument, NULL, 'd'}, {NULL, 0, NULL, 0}};
+        {"largest-step", required_argument, NULL, 'd'}, {"address", required_argument, NULL, 'b'},
+        {"key", required_argument, NULL, 'y'},       {"unauthenticated", required_argument, NULL, 'u'},
+        {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (option) {
         case 's': settings.step = number(optarg, 1e-5, 10.0, false, "--step [s]"); break;
@@ -595,12 +724,22 @@ static uint16_t read_settings(int argc, char **argv) {
         case 'p': settings.stroke = positive(optarg, "--stroke [m]"); break;
         case 'v': settings.rate = positive(optarg, "--rate [m/s]"); break;
         case 'd': settings.largest_step = positive(optarg, "--largest-step [m]"); break;
+        case 'b': settings.address = network_address(optarg); break;
+        case 'y': settings.key_file = optarg; break;
+        case 'u': settings.no_key = optarg; break;
         default: exit(2); /* getopt has said why */
         }
     }
     if (optind != argc - 1) {
         fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--auxiliary N] [--stiffness N/m] [--stroke M] "
-                        "[--rate M/S] [--largest-step M] [--return SECONDS] [--lease SECONDS] [--in-step]\n");
+                        "[--rate M/S] [--largest-step M] [--return SECONDS] [--lease SECONDS] [--in-step] "
+                        "[--address ADDRESS] [--key FILE | --unauthenticated REASON]\n");
+        exit(2);
+    }
+    if (settings.key_file != NULL) read_secret();
+    else if (settings.address >> 24 != 127 && (settings.no_key == NULL || settings.no_key[0] == '\0')) {
+        fprintf(stderr, "rig: others can reach this address, and whoever reaches a rig could move it; give --key FILE, "
+                        "or the reason for doing without as --unauthenticated REASON\n");
         exit(2);
     }
     return (uint16_t)number(argv[optind], 0, 65535, true, "PORT");
@@ -620,7 +759,8 @@ int main(int argc, char **argv) {
 
     socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket_fd < 0) fail("rig: socket");
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(ADDRESS)};
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port)};
+    here.sin_addr.s_addr = htonl(settings.address);
     socklen_t size = sizeof here;
     if (bind(socket_fd, (struct sockaddr *)&here, sizeof here) != 0) fail("rig: cannot listen on this port");
     if (getsockname(socket_fd, (struct sockaddr *)&here, &size) != 0) fail("rig: socket");
@@ -629,6 +769,8 @@ int main(int argc, char **argv) {
     if (printf("listening on %s:%u\n", address, (unsigned)ntohs(here.sin_port)) < 0 || fflush(stdout) != 0)
         fail("rig: standard output");
 
+    if (settings.key_file == NULL && settings.no_key != NULL)
+        fprintf(stderr, "rig: not authenticated: %s\n", settings.no_key);
     applied.time = clock_ns();
     hold();
     run(signal_fd);

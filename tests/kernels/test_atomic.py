@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfreal.kernels.atomic import fence, load_word, store_word
+from halfreal.kernels.bytes import load64, store64
 from halfreal.kernels.compile import kernel
-from halfreal.kernels.datagram import load64, store64
 
 ROUNDS = 2000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +17,7 @@ from halfreal.kernels.tick import STOPPED
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.rig_end import RigSession
 from halfreal.links.wires import Wire
-from links.by_hand import ARM, ARMED, COMMAND, HEADER, IDLE, MAGIC, MEASUREMENT, STOP, VERSION, Datagram
+from links.by_hand import ARM, ARMED, COMMAND, HEADER, IDLE, MAGIC, MEASUREMENT, OPEN, STOP, VERSION, Datagram, siphash
 from links.ends import KEY, LONG, controller_loop, mailboxes, offer_of, rig_end, rig_loop, sockets, value
 
 FAR = 10**9
@@ -45,7 +44,7 @@ class Model:
             self.counts[what] += 1
 
     def judge(self, data: bytes) -> str:
-        if len(data) < 60 or len(data) != 60 + 8 * struct.unpack_from("<H", data, 6)[0]:
+        if len(data) < 72 or len(data) != 72 + 8 * struct.unpack_from("<H", data, 6)[0]:
             return "truncated"
         magic, version, kind, count, key, sequence, *_ = HEADER.unpack_from(data)
         if (magic, version, key) != (MAGIC, VERSION, KEY) or not self.belongs(kind, count, sequence):
@@ -53,7 +52,7 @@ class Model:
         if kind != STOP and sequence > self.newest + self.ahead:
             return "foreign"
         channels = struct.unpack_from(f"<{count}d", data, 56)
-        if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
+        if data[-16:] != siphash(data[:-16], OPEN):
             return "corrupted"
         if kind == COMMAND and not all(map(math.isfinite, channels)):
             return "corrupted"
@@ -80,7 +79,7 @@ class Model:
         if self.kind == COMMAND and kind == STOP:
             return count == 0
         if self.kind == COMMAND and kind == ARM:  # a copy of that which opened the session
-            return count == self.count and sequence == 1
+            return count == 4 and sequence == 1
         return kind == self.kind and count == self.count
 
 
@@ -141,8 +140,8 @@ mutations = st.one_of(
     st.just(("none", 0)),
     st.tuples(st.just("cut"), st.integers(0, 100)),
     st.tuples(st.just("longer"), st.integers(1, 40)),
-    st.tuples(st.just("flip"), st.integers(0, 8 * 76 - 1)),
-    st.tuples(st.just("key"), st.integers(0, 2**64 - 1)),
+    st.tuples(st.just("flip"), st.integers(0, 8 * 88 - 1)),
+    st.tuples(st.just("session"), st.integers(0, 2**64 - 1)),
     st.tuples(st.just("magic"), st.integers(0, 2**32 - 1)),
     st.tuples(st.just("version"), st.integers(0, 255)),
     st.tuples(st.just("kind"), st.integers(0, 255)),
@@ -156,7 +155,7 @@ events = st.lists(st.tuples(steps, st.floats(-1e3, 1e3), mutations), max_size=4)
 
 
 def changed(datagram: Datagram, how: str, by: float) -> bytes:
-    if how in ("key", "magic", "version", "kind"):
+    if how in ("session", "magic", "version", "kind"):
         return replace(datagram, **{how: int(by)}).packed()
     if how == "channels":
         return replace(datagram, channels=(datagram.channels[0],) * int(by)).packed()
@@ -165,7 +164,7 @@ def changed(datagram: Datagram, how: str, by: float) -> bytes:
     if how == "stop":
         return replace(datagram, kind=STOP, channels=()).packed()
     if how == "arm":
-        return replace(datagram, kind=ARM, sequence=1).packed()
+        return replace(datagram, kind=ARM, sequence=1, channels=(1.0,) * 4).packed()
     data = bytearray(datagram.packed())
     if how == "cut":
         return bytes(data[: int(by)])

@@ -80,8 +80,8 @@ def test_what_a_rig_measures_goes_out_as_the_page_has_it(rig, numbers):
     loop.run(1)
     data = far.recv(2000)
     count = struct.unpack_from("<H", data, 6)[0]
-    assert (data[5], count, len(data)) == (MEASUREMENT, 5, 60 + 8 * 5)
-    assert data[56:-4] == as_bytes(numbers)
+    assert (data[5], count, len(data)) == (MEASUREMENT, 5, 72 + 8 * 5)
+    assert data[56:-16] == as_bytes(numbers)
 
 
 def test_a_measurement_with_another_number_of_channels_is_foreign(controller):

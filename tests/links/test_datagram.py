@@ -1,18 +1,18 @@
-"""What compiled blocks put on the wire is what struct and zlib make of the page, bit for bit."""
+"""What compiled blocks put on the wire is what struct makes of the page, bit for bit."""
 
 from __future__ import annotations
 
 import math
 import struct
-import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halfreal.kernels.bytes import store_double
 from halfreal.kernels.compile import kernel
-from halfreal.kernels.datagram import BUFFER, HEADER, ROOM, crc32, halves, seal, store_double, write_header
+from halfreal.kernels.datagram import BUFFER, HEADER, credentials, seal, write_header
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.datagram import Datagram, decode
 from halfreal.links.rig_end import RigSession
@@ -21,34 +21,24 @@ from links.ends import KEY, LONG, STEP, controller_loop, offer_of, rig_end, rig_
 
 WHOLE = st.integers(0, 2**64 - 1)
 HALF = st.integers(0, 2**32 - 1)
+KEYS = st.binary(min_size=16, max_size=16)
 EXACT = st.integers(0, 2**53)
 """Counters in the loop are floats."""
 
 
 @kernel
-def compiled(buffer, values, key, numbers, stamp, words):
+def compiled(buffer, values, session, numbers, stamp, words):
     """A whole datagram, as blocks write it."""
-    write_header(buffer, words[0], values.size, key, numbers[0], numbers[1], numbers[2], stamp, words[1], words[2])
+    write_header(buffer, words[0], values.size, session, numbers[0], numbers[1], numbers[2], stamp, words[1], words[2])
     for i in range(values.size):
         store_double(buffer + HEADER + 8 * i, values[i])
-    return seal(buffer, values.size)
-
-
-@given(data=st.binary(max_size=ROOM))
-def test_the_compiled_crc_is_that_of_zlib(data):
-    room = np.frombuffer(data + bytes(8), dtype=np.uint8)
-    assert crc32(room.ctypes.data, len(data)) == zlib.crc32(data)
-
-
-def test_the_crc_is_that_of_ieee_802_3():
-    """Its published check value: that of the nine digits."""
-    room = np.frombuffer(b"123456789", dtype=np.uint8)
-    assert crc32(room.ctypes.data, 9) == 0xCBF43926
+    return seal(buffer, values.size, session)
 
 
 @given(
     kind=st.integers(0, 255),
-    key=WHOLE,
+    session=WHOLE,
+    key=KEYS,
     sequence=EXACT,
     answers=EXACT,
     tick=st.integers(-(2**53), 2**53),
@@ -57,23 +47,24 @@ def test_the_crc_is_that_of_ieee_802_3():
     code=HALF,
     channels=st.lists(st.floats(), max_size=192).map(tuple),
 )
-def test_compiled_datagrams_are_those_of_struct_and_zlib(**fields):
+def test_compiled_datagrams_are_those_of_struct(key, **fields):
     room = np.full(8 * BUFFER + 8, 0xAA, dtype=np.uint8)
     length = compiled(
         room.ctypes.data,
         np.array(fields["channels"], dtype=float),
-        halves(fields["key"]),
+        credentials(fields["session"], key),
         np.array([fields["sequence"], fields["answers"], fields["tick"]], dtype=float),
         fields["timestamp"],
         np.array([fields["kind"], fields["state"], fields["code"]]),
     )
-    assert bytes(room[:length]) == by_hand.Datagram(**fields).packed()
+    assert bytes(room[:length]) == by_hand.Datagram(**fields).packed(key=key)
     assert set(room[length:]) == {0xAA}  # and nothing is written beyond it
 
 
 @given(
     kind=st.integers(0, 255),
-    key=WHOLE,
+    session=WHOLE,
+    key=KEYS,
     sequence=WHOLE,
     answers=WHOLE,
     tick=st.integers(-(2**63), 2**63 - 1),
@@ -82,10 +73,11 @@ def test_compiled_datagrams_are_those_of_struct_and_zlib(**fields):
     code=HALF,
     channels=st.lists(st.floats(allow_nan=False), max_size=192).map(tuple),
 )
-def test_datagrams_of_the_handshake_are_those_of_the_page(**fields):
-    data = Datagram(**fields).encode()
-    assert data == by_hand.Datagram(**fields).packed()
-    assert decode(data) == Datagram(**fields)
+def test_datagrams_of_the_handshake_are_those_of_the_page(key, **fields):
+    data = Datagram(**fields).encode(key)
+    assert data == by_hand.Datagram(**fields).packed(key=key)
+    assert decode(data, key) == Datagram(**fields)
+    assert decode(data, bytes(byte ^ 1 for byte in key)) is None
 
 
 def test_no_turned_bit_passes_for_a_datagram():
@@ -120,7 +112,7 @@ def test_commands_of_the_loop_are_those_of_the_page():
             loop.run(1)
             data = far.recv(2000)
             heard = by_hand.unpacked(data)
-            assert (heard.kind, heard.key, heard.sequence, heard.tick) == (by_hand.COMMAND, KEY, sequence, tick)
+            assert (heard.kind, heard.session, heard.sequence, heard.tick) == (by_hand.COMMAND, KEY, sequence, tick)
             assert (heard.state, heard.code) == (4, 0)
             assert heard.channels == (1e-6 * (tick * STEP),)
             assert heard.timestamp > before
@@ -136,7 +128,7 @@ def test_measurements_of_the_loop_are_those_of_the_page():
             loop.run(1)
             data = far.recv(2000)
             heard = by_hand.unpacked(data)
-            assert (heard.kind, heard.key, heard.answers) == (by_hand.MEASUREMENT, KEY, sequence)
+            assert (heard.kind, heard.session, heard.answers) == (by_hand.MEASUREMENT, KEY, sequence)
             assert heard.tick == tick + 1
             assert (heard.state, heard.code) == (by_hand.ARMED, 0)
             assert heard.channels == (position, 1000.0 * position)

@@ -124,7 +124,7 @@ def test_a_safe_rig_in_step_keeps_its_own_time_however_many_commands_come(rig):
 def test_arm_that_comes_again_is_answered_again_and_steps_nothing(rig):
     """Its answer was lost; a rig in step sends no other until there is a command."""
     end = rig(waits=True)
-    copy = Datagram(ARM, KEY, 1, (0.25,)).packed()
+    copy = Datagram(ARM, KEY, 1, (0.25,) * 4).packed()
     end.come([(10.0, copy), (20.0, copy), (30.0, command(2)), (31.0, copy)])
     end.step(0.0)
     assert (end["command"], end["link.duplicated"], end["link.newest"]) == (0.5, 2.0, 2.0)

@@ -35,14 +35,14 @@ from links.reference import LAG, LONG, NONE, STEP, STIFFNESS, Start, bad, only
 # Handshake
 
 
-def test_hello_is_answered_with_what_is_measured_the_rigs_limits_and_a_new_key_each_time(start: Start) -> None:
+def test_hello_is_answered_with_what_is_measured_the_rigs_limits_and_one_number_for_all(start: Start) -> None:
     rig = start("--axes", "3", *["--stroke", "0.2", "--rate", "0.3", "--largest-step", "0.004"])
     with Controller(rig.port, STEP, axes=3) as controller:
         offers = [controller.hello() for _ in range(5)]
     assert {(offer.kind, offer.state, offer.code) for offer in offers} == {(OFFER, IDLE, 0)}
     assert {offer.channels for offer in offers} == {(*[0.0] * 6, *[0.2] * 3, *[0.3] * 3, *[0.004] * 3)}
-    keys = {offer.key for offer in offers}
-    assert len(keys) == 5 and 0 not in keys
+    numbers = {offer.session for offer in offers}
+    assert len(numbers) == 1 and 0 not in numbers
 
 
 def test_who_asks_is_told_that_the_rig_is_simulated_and_its_name(start: Start) -> None:
@@ -72,7 +72,7 @@ def test_what_the_rig_cannot_serve_is_refused_with_the_reason(start: Start, aske
     rig = start()
     with Controller(rig.port, STEP) as controller:
         refusal = controller.hello(**asked)
-        assert (refusal.kind, refusal.key, refusal.code, refusal.channels) == (REFUSAL, 0, code, (STEP, 1.0, 0.0))
+        assert (refusal.kind, refusal.session, refusal.code, refusal.channels) == (REFUSAL, 0, code, (STEP, 1.0, 0.0))
         assert controller.hello(LONG).kind == OFFER
 
 
@@ -87,12 +87,12 @@ def test_an_armed_rig_is_busy_for_others_and_for_its_own_controller(start: Start
         assert controller.command(0.001).state == ARMED
 
 
-def test_only_the_newest_offer_counts(start: Start) -> None:
+def test_who_arms_second_is_not_heard(start: Start) -> None:
     rig = start("--in-step")
     with Controller(rig.port, STEP) as early, Controller(rig.port, STEP) as late:
-        early.key = early.hello(LONG).key
+        early.session = early.hello(LONG).session
         late.arm(LONG)
-        early.send(early.next(ARM, (0.0,)))
+        early.send(early.next(ARM, early.wanted(LONG)))
         assert late.command(0.001).state == ARMED
     assert bad(rig.end()) == only(foreign=1)
 
@@ -135,11 +135,11 @@ def test_on_its_own_clock_it_measures_each_step_and_follows_the_newest_command(s
             assert got.timestamp > last.timestamp
 
 
-def test_arming_moves_nothing_whatever_position_it_names(start: Start) -> None:
+def test_arming_moves_nothing(start: Start) -> None:
     rig = start()
     with Controller(rig.port, STEP) as controller:
-        controller.key = controller.hello(LONG).key
-        controller.send(controller.next(ARM, (0.1,)))
+        controller.session = controller.hello(LONG).session
+        controller.send(controller.next(ARM, controller.wanted(LONG)))
         for _ in range(5):
             got = controller.measurement()
             assert (got.state, got.channels) == (ARMED, (0.0, 0.0))

@@ -50,19 +50,19 @@ WRONG: dict[str, tuple[str, Callable[[Datagram], Datagram | bytes]]] = {
     "more than the largest": ("truncated", lambda d: d.packed() + bytes(4000)),
     "other magic": ("foreign", lambda d: replace(d, magic=0x4C524649)),
     "other version": ("foreign", lambda d: replace(d, version=1)),
-    "other key": ("foreign", lambda d: replace(d, key=d.key ^ 1)),
-    "no key": ("foreign", lambda d: replace(d, key=0)),
+    "other session": ("foreign", lambda d: replace(d, session=d.session ^ 1)),
+    "no session": ("foreign", lambda d: replace(d, session=0)),
     "kind 0": ("foreign", lambda d: replace(d, kind=0)),
     "kind 8": ("foreign", lambda d: replace(d, kind=8)),
     "a rig's offer": ("foreign", lambda d: replace(d, kind=OFFER)),
     "a rig's measurement": ("foreign", lambda d: replace(d, kind=MEASUREMENT)),
-    "HELLO with a key": ("foreign", lambda d: replace(d, kind=HELLO, channels=(STEP, 1.0, 1.0, 0.0))),
-    "HELLO with one channel": ("foreign", lambda d: replace(d, kind=HELLO, key=0)),
+    "HELLO with a session": ("foreign", lambda d: replace(d, kind=HELLO, channels=(STEP, 1.0, 1.0, 0.0))),
+    "HELLO with one channel": ("foreign", lambda d: replace(d, kind=HELLO, session=0)),
     "STOP with a channel": ("foreign", lambda d: replace(d, kind=STOP)),
     "no channels": ("foreign", lambda d: replace(d, channels=())),
     "two channels": ("foreign", lambda d: replace(d, channels=(0.1, 0.1))),
     "more channels than any datagram": ("foreign", lambda d: replace(d, channels=(0.1,) * 321)),
-    "other CRC": ("corrupted", lambda d: d.packed(crc=0)),
+    "other tag": ("corrupted", lambda d: d.packed(tag=bytes(16))),
     "NaN": ("corrupted", lambda d: replace(d, channels=(math.nan,))),
     "infinity": ("corrupted", lambda d: replace(d, channels=(math.inf,))),
     "minus infinity": ("corrupted", lambda d: replace(d, channels=(-math.inf,))),
@@ -71,7 +71,7 @@ WRONG: dict[str, tuple[str, Callable[[Datagram], Datagram | bytes]]] = {
     "64 behind": ("replayed", lambda d: replace(d, sequence=d.sequence - 65)),
     "the first": ("replayed", lambda d: replace(d, sequence=1)),
     "sequence 0": ("replayed", lambda d: replace(d, sequence=0)),
-    "ARM once more": ("replayed", lambda d: replace(d, kind=ARM, sequence=1)),
+    "ARM once more": ("replayed", lambda d: replace(d, kind=ARM, sequence=1, channels=(STEP, 1.0, LONG, 0.0))),
     "63 behind": ("duplicated", lambda d: replace(d, sequence=d.sequence - 64)),
     "the newest": ("duplicated", lambda d: replace(d, sequence=d.sequence - 1)),
 }
@@ -86,7 +86,7 @@ def test_a_bad_datagram_is_counted_and_moves_nothing(start: Start, wrong: str) -
         controller.arm(LONG)
         for _ in range(70):
             controller.command(0.0)
-        bad_one = spoil(Datagram(COMMAND, controller.key, controller.sequence + 1, (0.1,)))
+        bad_one = spoil(Datagram(COMMAND, controller.session, controller.sequence + 1, (0.1,)))
         controller.send(bad_one)
         assert controller.command(0.0).channels == (0.0, 0.0)  # the next thing heard: it was not answered either
         assert controller.stop().state == IDLE
@@ -102,7 +102,7 @@ def test_any_bit_turned_on_the_way_is_counted_and_moves_nothing(start: Start) ->
         length = len(Datagram(COMMAND, channels=(0.1,)).packed())
         for at in range(length):
             for bit in range(8):
-                spoiled = altered(Datagram(COMMAND, controller.key, controller.sequence + 1, (0.1,)), at, bit)
+                spoiled = altered(Datagram(COMMAND, controller.session, controller.sequence + 1, (0.1,)), at, bit)
                 controller.send(spoiled)
                 ahead = int.from_bytes(spoiled[16:24], "little") - controller.sequence
                 foreign = at < 6 or 8 <= at < 16 or ahead > FARTHEST
@@ -148,7 +148,7 @@ def test_sequences_in_any_order_are_counted_as_a_set_of_them_would(program: Path
         with Controller(rig.port, STEP) as controller:
             controller.arm(LONG)
             for sequence in sequences:
-                controller.send(Datagram(COMMAND, controller.key, sequence, (0.1,)))
+                controller.send(Datagram(COMMAND, controller.session, sequence, (0.1,)))
                 if sequence > newest:
                     expected["lost"] += sequence - newest - 1
                     newest, moved = sequence, moved + 1
@@ -176,10 +176,10 @@ def test_the_largest_numbers_are_taken_as_they_come(start: Start) -> None:
     rig = start("--in-step")
     with Controller(rig.port, STEP) as controller:
         controller.arm(LONG)
-        controller.send(Datagram(COMMAND, controller.key, 1 + FARTHEST, (0.0,), tick=2**63 - 1))
+        controller.send(Datagram(COMMAND, controller.session, 1 + FARTHEST, (0.0,), tick=2**63 - 1))
         got = controller.measurement()
         assert (got.answers, got.tick) == (1 + FARTHEST, -(2**63))
-        controller.send(Datagram(COMMAND, controller.key, 2, (0.1,)))
+        controller.send(Datagram(COMMAND, controller.session, 2, (0.1,)))
         assert controller.hello().code == BUSY
     assert bad(rig.end()) == only(lost=FARTHEST - 1, replayed=1)
 
@@ -189,7 +189,7 @@ def test_how_far_ahead_a_sequence_may_be_follows_from_the_lease_and_the_step(sta
     rig = start("--in-step")
     with Controller(rig.port, STEP) as controller:
         controller.arm(0.5)
-        controller.send(Datagram(COMMAND, controller.key, 1 + 1065, (0.1,)))
+        controller.send(Datagram(COMMAND, controller.session, 1 + 1065, (0.1,)))
         controller.sequence = 1 + 1063
         assert controller.command(0.0).channels == (0.0, 0.0)
     assert bad(rig.end()) == only(foreign=1, lost=1063)
@@ -201,7 +201,7 @@ def test_a_forged_sequence_does_not_take_the_stop_from_the_controller(start: Sta
     rig = start()
     with Controller(rig.port, STEP) as controller:
         controller.arm(LONG)
-        controller.send(Datagram(COMMAND, controller.key, 1 + ahead, (0.0,)))
+        controller.send(Datagram(COMMAND, controller.session, 1 + ahead, (0.0,)))
         controller.send(controller.next(STOP))
         while (got := controller.measurement()).state == ARMED:
             pass
@@ -218,7 +218,7 @@ def test_stop_makes_an_armed_rig_idle_whatever_its_sequence(program: Path, seque
             controller.arm(LONG)
             for _ in range(commands):
                 controller.command(0.0)
-            controller.send(Datagram(STOP, controller.key, sequence))
+            controller.send(Datagram(STOP, controller.session, sequence))
             got = controller.measurement()
             assert (got.state, got.code) == (IDLE, 0)
         counters = rig.end()
@@ -227,14 +227,14 @@ def test_stop_makes_an_armed_rig_idle_whatever_its_sequence(program: Path, seque
     assert bad(counters) == only(lost=sequence - newest - 1 if newest < sequence <= newest + FARTHEST else 0)
 
 
-@pytest.mark.parametrize("wrong", ["other key", "other CRC", "STOP with a channel", "other version"])
+@pytest.mark.parametrize("wrong", ["other session", "other tag", "STOP with a channel", "other version"])
 def test_a_stop_that_is_not_the_controllers_is_not_obeyed(start: Start, wrong: str) -> None:
     counted, spoil = WRONG[wrong]
     rig = start("--in-step")
     with Controller(rig.port, STEP) as controller:
         controller.arm(LONG)
         channels = (0.1,) if wrong == "STOP with a channel" else ()
-        controller.send(spoil(Datagram(STOP, controller.key, 2, channels)))
+        controller.send(spoil(Datagram(STOP, controller.session, 2, channels)))
         assert controller.command(0.0).state == ARMED
     assert bad(rig.end()) == only(**{counted: 1})
 
@@ -245,7 +245,7 @@ def test_a_stranger_with_the_right_key_is_not_heard(start: Start) -> None:
         controller.arm(LONG)
         controller.command(0.0)
         for kind, channels in ((COMMAND, (0.1,)), (STOP, ())):
-            stranger.send(Datagram(kind, controller.key, controller.sequence + 1, channels))
+            stranger.send(Datagram(kind, controller.session, controller.sequence + 1, channels))
         got = controller.command(0.0)
         assert (got.state, got.channels) == (ARMED, (0.0, 0.0))
         assert stranger.hello().code == BUSY  # and the first thing it hears
@@ -254,20 +254,24 @@ def test_a_stranger_with_the_right_key_is_not_heard(start: Start) -> None:
 
 def test_an_idle_rig_obeys_nothing_but_the_arm_it_offered(start: Start) -> None:
     rig = start("--in-step")
-    with Controller(rig.port, STEP) as controller, Controller(rig.port, STEP) as stranger:
+    with Controller(rig.port, STEP) as controller:
         for kind in (ARM, COMMAND):
             controller.send(Datagram(kind, 0, 1, (0.1,)))
-        key = controller.hello(LONG).key
-        for kind, sequence in ((COMMAND, 1), (COMMAND, 2), (ARM, 0), (ARM, 2)):
-            controller.send(Datagram(kind, key, sequence, (0.1,)))
-        controller.send(Datagram(ARM, key, 1, (math.nan,)))
-        controller.send(Datagram(STOP, key, 1))
-        stranger.send(Datagram(ARM, key, 1, (0.1,)))
+        offered, wanted = controller.hello(LONG).session, controller.wanted(LONG)
+        for kind, sequence in ((COMMAND, 1), (COMMAND, 2)):
+            controller.send(Datagram(kind, offered, sequence, (0.1,)))
+        for sequence in (0, 2):
+            controller.send(Datagram(ARM, offered, sequence, wanted))
+        controller.send(Datagram(ARM, offered, 1, (math.nan, *wanted[1:])))
+        controller.send(Datagram(STOP, offered, 1))
+        controller.send(Datagram(ARM, offered ^ 1, 1, wanted))
+        for other in range(4):  # what HELLO would be refused for
+            controller.send(Datagram(ARM, offered, 1, (*wanted[:other], 2.0 * LONG, *wanted[other + 1 :])))
         again = controller.hello(LONG)
         assert (again.kind, again.state, again.channels[:2]) == (OFFER, IDLE, (0.0, 0.0))
     counters = rig.end()
     assert counters["accepted"] == 0
-    assert bad(counters) == only(foreign=8, corrupted=1)
+    assert bad(counters) == only(foreign=12, corrupted=1)
 
 
 def test_a_recorded_session_cannot_be_replayed(start: Start) -> None:
@@ -275,8 +279,9 @@ def test_a_recorded_session_cannot_be_replayed(start: Start) -> None:
     with Controller(rig.port, STEP) as controller:
         controller.arm(LONG)
         controller.command(0.001)
-        old = controller.key
-        recorded = [Datagram(ARM, old, 1, (0.0,)), Datagram(COMMAND, old, 2, (0.1,)), Datagram(STOP, old, 3)]
+        old = controller.session
+        arm = Datagram(ARM, old, 1, controller.wanted(LONG), answers=controller.asked)
+        recorded = [arm, Datagram(COMMAND, old, 2, (0.1,)), Datagram(STOP, old, 3)]
         where = controller.stop().channels
         for datagram in recorded:  # to an idle rig,
             controller.send(datagram)
@@ -294,7 +299,7 @@ def test_a_recorded_session_cannot_be_replayed(start: Start) -> None:
     assert bad(rig.end()) == only(foreign=9)
 
 
-@pytest.mark.parametrize("wrong", ["a byte missing", "other key", "other CRC", "NaN", "the newest"])
+@pytest.mark.parametrize("wrong", ["a byte missing", "other session", "other tag", "NaN", "the newest"])
 def test_what_is_not_accepted_does_not_renew_the_lease(start: Start, wrong: str) -> None:
     """Sent all the time; a rig that took it for a command would never become safe."""
     rig = start("--in-step")
@@ -302,7 +307,7 @@ def test_what_is_not_accepted_does_not_renew_the_lease(start: Start, wrong: str)
         controller.arm(0.2)
         controller.send(controller.next(COMMAND, (0.0,)))
         controller.measurement()
-        bad_one = WRONG[wrong][1](Datagram(COMMAND, controller.key, controller.sequence + 1, (0.1,)))
+        bad_one = WRONG[wrong][1](Datagram(COMMAND, controller.session, controller.sequence + 1, (0.1,)))
         controller.socket.settimeout(0.01)
         end = time.monotonic() + BOUND
         while time.monotonic() < end:

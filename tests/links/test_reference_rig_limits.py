@@ -253,7 +253,7 @@ def test_it_returns_smoothly_to_where_it_was_armed_and_is_busy_until_at_rest(
         with suppress(BlockingIOError):
             while True:
                 way.append(controller.measurement())
-        assert controller.key != other.hello(LONG).key
+        assert controller.session != other.hello(LONG).session
     assert {(one.state, one.code) for one in way[1:]} == {(SAFE, NO_COMMAND)}
     assert_no_faster(way, rate)
     position = applied(way)

@@ -7,15 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import STOPPED
-from halfreal.links.controller_end import ControllerEnd, begin
+from halfreal.links import rig_end
+from halfreal.links.controller_end import ControllerEnd, Offer, begin
 from halfreal.links.datagram import Datagram
-from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.rig_end import OFFERED, RigEnd, RigSession
 from halfreal.links.wires import LinkError
 from links import by_hand
 from links.by_hand import ARM, ARMED, COMMAND, HELLO, IDLE, MEASUREMENT, OFFER, OWN_LIMIT, SAFE
@@ -23,6 +25,7 @@ from links.ends import LEASE, STEP, controller_loop, link, reach, rig_loop, valu
 
 PATIENCE = 20.0
 AT = (np.array([0.25]), np.array([250.0]))
+WANTED = (STEP, 1.0, LEASE, 0.0)
 MEDIA = pytest.mark.parametrize("medium", ["udp", "shared memory"])
 
 
@@ -45,6 +48,13 @@ def both_ends(medium: str) -> Iterator[tuple[RigEnd, ControllerEnd]]:
         where = link(medium)
         rig = stack.enter_context(closing(RigEnd.listen(where, 1, STEP)))
         yield rig, stack.enter_context(closing(reach(where, rig)))
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.001)
 
 
 def waiting(rig: RigEnd) -> Callable[[threading.Event], RigSession | None]:
@@ -74,11 +84,11 @@ def port(rig: RigEnd) -> int:
 
 
 @MEDIA
-def test_hello_tells_what_is_measured_and_each_offer_has_a_key_of_its_own(medium):
+def test_hello_tells_what_is_measured_and_offers_have_one_number_until_one_is_armed(medium):
     with both_ends(medium) as (rig, controller), in_background(waiting(rig)) as opened:
         offers = [controller.hello(1, STEP, 0.1, PATIENCE) for _ in range(3)]
     assert opened == [None]
-    assert len({offer.key for offer in offers}) == 3
+    assert len({offer.session for offer in offers}) == 1 and offers[0].session != 0
     assert [(offer.displacement[0], offer.force[0]) for offer in offers] == [(0.25, 250.0)] * 3
 
 
@@ -112,7 +122,7 @@ def test_a_rig_in_a_session_tells_others_that_it_is_busy():
 
     with both_ends("udp") as (rig, controller), in_background(work):
         offer = controller.hello(1, STEP, LEASE, PATIENCE)
-        controller.wire.send(Datagram(ARM, offer.key, 1, channels=(0.25,)).encode())
+        controller.wire.send(Datagram(ARM, offer.session, 1, channels=(STEP, 1.0, LEASE, 0.0)).encode())
         with by_hand.Controller(port(rig)) as other:
             refusal = other.hello()
         assert (refusal.kind, refusal.code, refusal.channels) == (by_hand.REFUSAL, by_hand.BUSY, (STEP, 1.0, 0.0))
@@ -125,7 +135,7 @@ def test_a_rig_that_has_made_itself_safe_says_so_in_its_offer(state, code):
         with in_background(waiting(rig)):
             offer = controller.hello()
     assert (offer.kind, offer.state, offer.code, offer.sequence) == (OFFER, state, code, 0)
-    assert offer.key != 0
+    assert offer.session != 0
 
 
 @MEDIA
@@ -139,41 +149,58 @@ def test_where_no_one_answers_the_error_says_where_and_what_to_do(medium):
 # Arming
 
 
+def arm_of(offer: Offer) -> Datagram:
+    return Datagram(ARM, offer.session, 1, channels=(STEP, 1.0, LEASE, 0.0))
+
+
 @MEDIA
-def test_only_the_newest_offer_can_be_armed_and_only_once(medium):
+def test_an_offer_can_be_armed_once_and_only_while_it_stands(medium, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(rig_end, "time", SimpleNamespace(monotonic=lambda: clock[0], monotonic_ns=time.monotonic_ns))
     with both_ends(medium) as (rig, controller):
         with in_background(waiting(rig)) as opened:
-            old, new = (controller.hello(1, STEP, LEASE, PATIENCE) for _ in range(2))
-            controller.wire.send(Datagram(ARM, old.key, 1, channels=(0.25,)).encode())
-            controller.hello(1, STEP, LEASE, PATIENCE)  # heard after it
-            controller.wire.send(Datagram(ARM, new.key, 1, channels=(0.25,)).encode())
+            forgotten = controller.hello(1, STEP, LEASE, PATIENCE)
+            clock[0] += 1.1 * OFFERED
+            late = controller.hello(1, STEP, LEASE, PATIENCE)
+            clock[0] += 1.1 * OFFERED
             last = controller.hello(1, STEP, LEASE, PATIENCE)
+            assert len({forgotten.session, late.session, last.session}) == 3
+            controller.wire.send(arm_of(forgotten).encode())
+            controller.hello(1, STEP, LEASE, PATIENCE)  # heard after it
         assert opened == [None]
-        with in_background(waiting(rig)) as opened:  # nor after the rig has begun to listen anew
-            controller.wire.send(Datagram(ARM, last.key, 1, channels=(0.25,)).encode())
-            controller.hello(1, STEP, LEASE, PATIENCE)
+        with in_background(waiting(rig)) as opened:
+            controller.wire.send(arm_of(late).encode())
+            wait_for(lambda: opened)
+        assert isinstance(opened[0], RigSession) and opened[0].number == late.session
+        rig.close_session()
+        with in_background(waiting(rig)) as opened:  # neither it nor what was offered with it opens another
+            for offer in (late, last):
+                controller.wire.send(arm_of(offer).encode())
+                assert controller.hello(1, STEP, LEASE, PATIENCE).session not in (late.session, last.session)
         assert opened == [None]
 
 
 @pytest.mark.parametrize(
     ("wrong", "channels"),
     [
-        ({}, (math.nan,)),
-        ({}, (math.inf,)),
+        ({}, (math.nan, *WANTED[1:])),
+        ({}, (STEP, 1.0, math.inf, 0.0)),
+        ({}, (STEP, 2.0, LEASE, 0.0)),
+        ({}, (STEP, 1.0, LEASE, 1.0)),
         ({}, ()),
         ({}, (0.25, 0.25)),
-        ({"sequence": 0}, (0.25,)),
-        ({"sequence": 2}, (0.25,)),
-        ({"key": 0}, (0.25,)),
-        ({"kind": COMMAND}, (0.25,)),
+        ({"sequence": 0}, WANTED),
+        ({"sequence": 2}, WANTED),
+        ({"session": 0}, WANTED),
+        ({"kind": COMMAND}, WANTED),
         ({"kind": HELLO}, (0.25,)),
-        ({"kind": MEASUREMENT}, (0.25,)),
+        ({"kind": MEASUREMENT}, WANTED),
     ],
 )
 def test_nothing_but_the_arm_that_was_offered_opens_a_session(wrong, channels):
     with both_ends("udp") as (rig, _), by_hand.Controller(port(rig)) as controller:
         with in_background(waiting(rig)) as opened:
-            fields = {"kind": ARM, "key": controller.hello().key, "sequence": 1} | wrong
+            fields = {"kind": ARM, "session": controller.hello().session, "sequence": 1} | wrong
             controller.send(by_hand.Datagram(**fields, channels=channels))
             answer = controller.hear() if wrong.get("kind") == HELLO else None
             assert controller.hello().kind == OFFER  # heard after it, and still idle
@@ -181,26 +208,19 @@ def test_nothing_but_the_arm_that_was_offered_opens_a_session(wrong, channels):
         assert answer is None or answer.kind == by_hand.REFUSAL
 
 
-def test_arm_is_taken_from_who_was_made_the_offer_and_no_other():
-    deadline = time.monotonic() + PATIENCE
-
-    def too_late() -> bool:
-        return time.monotonic() > deadline
-
+def test_in_a_session_only_who_armed_it_is_heard():
     with (
         both_ends("udp") as (rig, _),
         by_hand.Controller(port(rig)) as controller,
         by_hand.Controller(port(rig)) as other,
     ):
-        with in_background(lambda _: rig.await_session(lambda: AT, too_late)) as opened:
-            arm = by_hand.Datagram(ARM, controller.hello().key, 1, (0.25,))
-            other.send(arm)
-            assert other.hello(step=0.5).kind == by_hand.REFUSAL  # the rig has heard both
-            controller.send(arm)
+        with in_background(waiting(rig)) as opened:
+            controller.send(by_hand.Datagram(ARM, controller.hello().session, 1, controller.wanted(LEASE)))
+            wait_for(lambda: opened)
         session = opened[0]
         assert isinstance(session, RigSession)
-        other.send(by_hand.Datagram(COMMAND, session.key, 2, (0.7,)))
-        controller.send(by_hand.Datagram(COMMAND, session.key, 2, (0.5,)))
+        other.send(by_hand.Datagram(COMMAND, session.number, 2, (0.7,)))
+        controller.send(by_hand.Datagram(COMMAND, session.number, 2, (0.5,)))
         heard = session.wire.receive(PATIENCE)
         assert heard is not None and by_hand.unpacked(heard).channels == (0.5,)
         assert session.wire.receive(0.0) is None
@@ -211,10 +231,10 @@ def test_a_recorded_session_cannot_be_replayed():
         with in_background(follow(rig, waits=True)):
             controller.arm(LEASE)
             controller.command(0.3)
-            old = controller.key
+            old = controller.session
             controller.stop()
         recorded = [
-            by_hand.Datagram(ARM, old, 1, (0.25,)),
+            by_hand.Datagram(ARM, old, 1, controller.wanted(LEASE), answers=controller.asked),
             by_hand.Datagram(COMMAND, old, 2, (0.3,)),
             by_hand.Datagram(by_hand.STOP, old, 3),
         ]
@@ -258,7 +278,7 @@ def test_in_step_with_the_loop_every_command_is_answered_in_the_next_tick(medium
             with in_background(follow(rig, waits=True)) as served:
                 offer = controller.hello(1, STEP, LEASE, PATIENCE)
                 loop = controller_loop(controller, offer, waits=True, trip=LEASE)
-                begin(loop, controller.arm(offer.displacement, PATIENCE), controller.wire)
+                begin(loop, controller.arm(PATIENCE), controller.wire)
                 log = loop.run(300, record=["command", "measured.displacement", "measured.force"]).log
                 controller.stop(value(loop, "link.sent"))
             rig_side = served[0]

@@ -30,7 +30,7 @@ def sender(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     rate = np.array([RATE])
     send, _ = end.blocks(("command",), STEP, rate=rate, waits=True, stale_warn=None, stale_trip=None, offer=offer_of())
     scripted = Scripted(send, controller_end, monkeypatch, look=0)
-    monkeypatch.setattr(controller_end, "seal", lambda buffer, count: 60 + 8 * count)
+    monkeypatch.setattr(controller_end, "seal", lambda buffer, count, session: 72 + 8 * count)
     monkeypatch.setattr(controller_end, "write_header", lambda *_: None)
     monkeypatch.setattr(controller_end, "store_double", lambda *_: None)
     return scripted

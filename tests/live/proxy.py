@@ -2,7 +2,7 @@
 
 What is done to a datagram depends on its sequence number, never on time, so that a test does the same every time.  A
 fault is called with each datagram of one direction and gives what is handed on in its place.  It is written from
-docs/link.md with struct and zlib, and knows nothing of halfreal.
+docs/link.md with struct, and knows nothing of halfreal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
+
+from links.by_hand import OPEN, siphash
 
 HELLO, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP = range(1, 8)
 HEADER = struct.Struct("<IBBHQQQqQII")
@@ -48,18 +50,18 @@ class Datagram:
 
     @property
     def channels(self) -> tuple[float, ...]:
-        return struct.unpack_from(f"<{(len(self.data) - 60) // 8}d", self.data, HEADER.size)
+        return struct.unpack_from(f"<{(len(self.data) - 72) // 8}d", self.data, HEADER.size)
 
     def with_channels(self, channels: Sequence[float]) -> bytes:
-        """The same with other values, and a CRC that fits."""
+        """The same with other values, and a tag that fits on a link without a secret."""
         return sealed(self.data[: HEADER.size] + struct.pack(f"<{len(channels)}d", *channels))
 
-    def with_key(self, key: int) -> bytes:
-        return sealed(self.data[:8] + struct.pack("<Q", key) + self.data[16:-4])
+    def with_session(self, session: int) -> bytes:
+        return sealed(self.data[:8] + struct.pack("<Q", session) + self.data[16:-16])
 
 
 def sealed(body: bytes) -> bytes:
-    return body + struct.pack("<I", zlib.crc32(body))
+    return body + siphash(body, OPEN)
 
 
 Fault = Callable[[Datagram], list[bytes]]
@@ -142,11 +144,11 @@ class Rubbish:
             ("truncated", data[:-8]),
             ("truncated", data[:30]),
             ("truncated", b""),
-            ("foreign", datagram.with_key(datagram.sequence)),
-            ("foreign", sealed(b"ABCD" + data[4:-4])),
+            ("foreign", datagram.with_session(datagram.sequence)),
+            ("foreign", sealed(b"ABCD" + data[4:-16])),
             ("foreign", sealed(data[:6] + struct.pack("<H", 200) + data[8:56] + bytes(1600))),  # larger than any
             ("corrupted", data[:60] + bytes([data[60] ^ 0x10]) + data[61:]),
-            ("corrupted", datagram.with_channels(wild)[:-4] + data[-4:]),
+            ("corrupted", datagram.with_channels(wild)[:-16] + data[-16:]),
             ("duplicated", self.past[-2]),
         ]
         if datagram.kind == COMMAND:

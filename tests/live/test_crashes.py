@@ -103,7 +103,7 @@ def test_a_killed_rig_trips_the_test_on_stale_measurements(tmp_path: Path) -> No
     assert_held_after_trip(run)
 
 
-def test_without_anything_between_a_killed_rig_is_noticed_by_its_closed_port(tmp_path: Path) -> None:
+def test_without_anything_between_a_killed_rig_is_noticed_by_its_silence(tmp_path: Path) -> None:
     output = tmp_path / "run.h5"
     with Rig(tmp_path) as rig, armed(halfreal.Session(definition(tmp_path, rig.port, LONG), output)) as session:
         wait_for(lambda: ticks(session) > 100, "the test to begin")
@@ -111,7 +111,7 @@ def test_without_anything_between_a_killed_rig_is_noticed_by_its_closed_port(tmp
         session.wait()
         run = session.finish()
     assert run.outcome == "tripped"
-    assert run.reason == "block 'link.receive': the rig's port is closed: nobody is there any more"
+    assert "no new measurement for" in run.reason, "a message that its port is closed may be anybody's"
     assert_every_tick(run)
     assert_held_after_trip(run)
 

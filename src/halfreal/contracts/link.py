@@ -6,7 +6,9 @@ Contract for implementers
    (``halfreal.links.wires``), or a ``LinkError`` with the reason and the remedy.
 2. A wire's ``way()`` describes it for compiled code (``kernels/wire.py``), which sends and receives without the
    interpreter.
-3. ``lease`` is how long the rig follows a controller that has gone silent.
+3. ``secret()`` gives the 16 bytes that both ends know and nobody else: zeros where nobody else can reach them, or where
+   the user has said in the definition why there is none; ``guarded`` tells which, for the record.
+4. ``lease`` is how long the rig follows a controller that has gone silent.
 """
 
 from __future__ import annotations
@@ -33,6 +35,15 @@ class Link(Settings):
     def host(self) -> str | None:
         """Name or address of the computer that the rig's end runs on, where it is reached over a network."""
         return None
+
+    def secret(self) -> bytes:
+        """What both ends know, and nobody else; here nothing."""
+        return bytes(16)
+
+    @property
+    def guarded(self) -> str:
+        """How datagrams are kept from being forged, for the record."""
+        return "of this user alone"
 
     @abstractmethod
     def to_rig(self) -> Wire:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import select
 import socket
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -16,9 +17,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .atomic import fence, load_word, store_word
+from .bytes import load64, store64
 from .clock import external, now, sleep_until
 from .compile import kernel
-from .datagram import load64, store64
 
 UDP, MAILBOX = 0.0, 1.0
 MEDIUM, SOCKET, INBOX, OUTBOX = 0, 1, 2, 3
@@ -31,20 +32,28 @@ _word, _int, _short = ir.IntType(64), ir.IntType(32), ir.IntType(16)
 _pollfd = ir.LiteralStructType([_int, _short, _short])
 _timespec = ir.LiteralStructType([_word, _word])
 NOTHING, REFUSED = -1, -2
-"""Instead of a length: no datagram is there; the other end's port is closed."""
+"""Instead of a length: no datagram is there; somebody says that the other end's port is closed."""
 MOST = 1024
 """Datagrams looked at in one tick: a flood does not hold up a loop."""
 _SEND_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 _RECEIVE_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_TRUNC)
 
 
+def _or_why_not(builder: Any, length: Any) -> Any:
+    reason = builder.load(builder.call(external(builder, "__errno_location", _int.as_pointer(), []), []))
+    refused = builder.icmp_signed("==", reason, _int(errno.ECONNREFUSED))
+    none = builder.select(refused, _word(REFUSED), _word(NOTHING))
+    return builder.select(builder.icmp_signed("<", length, _word(0)), none, length)
+
+
 @intrinsic
 def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-def]
-    """send(2) without waiting: bytes sent, or -1."""
+    """send(2) without waiting: bytes sent, or NOTHING or REFUSED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         call = external(builder, "send", _word, [_int, _word, _word, _int])
-        return builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_SEND_FLAGS)])
+        sent = builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_SEND_FLAGS)])
+        return _or_why_not(builder, sent)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
@@ -56,10 +65,7 @@ def socket_receive(typingctx, handle, buffer, room):  # type: ignore[no-untyped-
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         call = external(builder, "recv", _word, [_int, _word, _word, _int])
         got = builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_RECEIVE_FLAGS)])
-        reason = builder.load(builder.call(external(builder, "__errno_location", _int.as_pointer(), []), []))
-        refused = builder.icmp_signed("==", reason, _int(errno.ECONNREFUSED))
-        none = builder.select(refused, _word(REFUSED), _word(NOTHING))
-        return builder.select(builder.icmp_signed("<", got, _word(0)), none, got)
+        return _or_why_not(builder, got)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
@@ -87,6 +93,26 @@ def socket_wait(typingctx, handle, nanoseconds):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def socket_send_heeding_nobody(handle, buffer, length):  # type: ignore[no-untyped-def]
+    """Anybody can send the ICMP message that a port is closed: the system then refuses to send, once for each."""
+    for _ in range(MOST):
+        sent = socket_send(handle, buffer, length)
+        if sent != REFUSED:
+            return sent
+    return NOTHING
+
+
+@kernel
+def socket_receive_heeding_nobody(handle, buffer, room):  # type: ignore[no-untyped-def]
+    """What was really sent stands behind such messages; an end that has gone is known by its silence."""
+    for _ in range(MOST):
+        length = socket_receive(handle, buffer, room)
+        if length != REFUSED:
+            return length
+    return NOTHING
+
+
+@kernel
 def copy_words(source, target, length):  # type: ignore[no-untyped-def]
     for i in range(0, length, 8):
         store64(target + i, load64(source + i))
@@ -95,7 +121,7 @@ def copy_words(source, target, length):  # type: ignore[no-untyped-def]
 @kernel
 def wire_send(way, buffer, length):  # type: ignore[no-untyped-def]
     if way[MEDIUM] == UDP:
-        return socket_send(int(way[SOCKET]), buffer, length)
+        return socket_send_heeding_nobody(int(way[SOCKET]), buffer, length)
     box = int(way[OUTBOX])
     counter = load_word(box + COUNTER)
     store_word(box + COUNTER, counter | 1)
@@ -108,9 +134,9 @@ def wire_send(way, buffer, length):  # type: ignore[no-untyped-def]
 
 @kernel
 def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
-    """Length of the next datagram, now in the buffer (as much of it as finds room), or NOTHING or REFUSED."""
+    """Length of the next datagram, now in the buffer (as much of it as finds room), or NOTHING."""
     if way[MEDIUM] == UDP:
-        return socket_receive(int(way[SOCKET]), buffer, room)
+        return socket_receive_heeding_nobody(int(way[SOCKET]), buffer, room)
     box = int(way[INBOX])
     counter = load_word(box + COUNTER)
     if counter & 1 or float(counter) == taken[0]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..contracts.link import Link
 from ..kernels.atomic import load_word
 from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.bytes import load32, load64, load_double, store_double
 from ..kernels.clock import now
 from ..kernels.datagram import (
     ARM,
@@ -27,6 +28,7 @@ from ..kernels.datagram import (
     MEASUREMENT,
     NEW,
     OFFER,
+    OPEN,
     OWN_LIMIT,
     OWN_STOP,
     REFUSAL,
@@ -35,23 +37,20 @@ from ..kernels.datagram import (
     STOP,
     VERSION,
     WINDOW,
+    credentials,
     furthest_ahead,
-    halves,
     judge,
-    load32,
-    load64,
-    load_double,
     seal,
-    store_double,
     write_header,
 )
 from ..kernels.loop import Loop
 from ..kernels.modes import FINISHED, STOPPED_AT_REST, TRIPPED
 from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
-from ..kernels.wire import MOST, REFUSED, wire_receive, wire_send, wire_wait
+from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
 from .datagram import Datagram, decode, version_of
 from .identity import ASKS_WHO, UNKNOWN, Identity
+from .secret import handshake_key, session_key
 from .wires import LinkError, Wire
 
 REPEAT = 0.1
@@ -60,7 +59,7 @@ SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
 SLICE = 5e6
 """Nanoseconds of waiting for a measurement between two looks at what the operator asks."""
-STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_GONE, RIG_UNKNOWN = 1, 2, 3, 4, 5, 6, 7
+STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_SILENT, RIG_UNKNOWN = 1, 2, 3, 4, 5, 6, 7
 REFUSALS = {
     1: "it is busy with another session",
     2: "its step is {step:g} s and the definition's {wanted_step:g} s; give both the same",
@@ -74,7 +73,7 @@ REFUSALS = {
 class Offer:
     """A rig that is ready, and what it measures now."""
 
-    key: int
+    session: int
     displacement: np.ndarray
     force: np.ndarray
     largest: np.ndarray
@@ -83,36 +82,40 @@ class Offer:
     furthest: np.ndarray
     auxiliary: np.ndarray = field(default_factory=lambda: np.zeros(0))
     identity: Identity = UNKNOWN
+    key: bytes = field(default=OPEN, repr=False)
+    """With which the datagrams of the session are tagged."""
 
 
 class ControllerEnd:
-    """The handshake of one session."""
+    """The handshake of one session; ``secret`` is what both ends of an authenticated link know."""
 
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
-        self._key, self._lease = 0, 1.0
+    def __init__(self, wire: Wire, secret: bytes = OPEN) -> None:
+        self.wire, self._secret, self._handshake = wire, secret, handshake_key(secret)
+        self._nonce, self._session, self._key, self._lease = 0, 0, OPEN, 1.0
+        self._asked: tuple[float, ...] = ()
+        self._other_version: int | None = None
 
     @classmethod
     def connect(cls, link: Link) -> ControllerEnd:
-        return cls(link.to_rig())
+        secret = link.secret()  # first: an open socket would be left behind
+        return cls(link.to_rig(), secret)
 
     def hello(self, axes: int, step: float, lease: float, patience: float, auxiliary: int = 0) -> Offer:
         """Ask the rig whether it is ready; it does not move.  ``auxiliary`` channels are to be measured with others."""
         deadline, pause = time.monotonic() + patience, REPEAT
         offered, wanted = 0, 5 * axes + auxiliary
+        self._asked = (step, float(axes), lease, float(auxiliary))
         while time.monotonic() < deadline:
-            nonce = secrets.randbits(63) | 1  # a new one each time: the rig makes a new key for each
-            asked = Datagram(
-                HELLO, sequence=nonce, code=ASKS_WHO, channels=(step, float(axes), lease, float(auxiliary))
-            )
-            self.wire.send(asked.encode())
+            nonce = secrets.randbits(63) | 1
+            asked = Datagram(HELLO, sequence=nonce, code=ASKS_WHO, channels=self._asked)
+            self.wire.send(asked.encode(self._handshake))
             answer_by = min(deadline, time.monotonic() + pause)
-            pause *= 2.0  # only the newest key counts: a slow rig must have the time to answer
+            pause *= 2.0  # only the answer to the newest counts: a slow rig must have the time for it
             while time.monotonic() < answer_by:
                 data = self.wire.receive(max(answer_by - time.monotonic(), 0.0))
-                answer = None if data is None else decode(data)
+                answer = None if data is None else decode(data, self._handshake)
                 if data is not None and answer is None:
-                    self._check_version(data)
+                    self._note_version(data)
                 if answer is None or answer.answers != nonce:
                     continue
                 if answer.kind == REFUSAL:
@@ -127,33 +130,43 @@ class ControllerEnd:
                         lease=lease,
                     )
                     raise LinkError(f"the rig at {self.wire.address} refuses: {reason}")
-                if answer.kind != OFFER or answer.key == 0:
+                if answer.kind != OFFER or answer.session == 0:
                     continue
                 offered = len(answer.channels)
                 if offered - wanted in (0, IDENTITY_CHANNELS):  # a rig that does not know the question says less
-                    self._key, self._lease = answer.key, lease
+                    self._nonce, self._session, self._lease = nonce, answer.session, lease
+                    self._key = session_key(self._secret, nonce, answer.session)
                     values, who = np.array(answer.channels[:wanted]), Identity.read(answer.channels[wanted:])
-                    return self._offer(answer.key, axes, values, who)
+                    return self._offer(axes, values, who)
         if offered:
             raise LinkError(
                 f"the rig at {self.wire.address} offers {offered} channels where {wanted} are expected, or "
                 f"{IDENTITY_CHANNELS} more for who it is: 5 for each of {axes} axis(es), and {auxiliary} auxiliary; "
                 "give both ends the same axes and auxiliary channels"
             )
-        raise LinkError(
-            f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? The simulated "
-            f"one is started with halfreal rig; one of an older protocol than version {VERSION} does not answer"
-        )
+        raise LinkError(self._no_answer(patience))
 
-    def _check_version(self, data: bytes) -> None:
-        version = version_of(data)
-        if version not in (None, VERSION):
-            raise LinkError(
-                f"the rig at {self.wire.address} speaks version {version} of the protocol and this program version "
+    def _no_answer(self, patience: float) -> str:
+        """Why nobody answers.  What is not tagged with our key may be anybody's: it is told, and not acted upon."""
+        text = f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? "
+        text += "The simulated one is started with halfreal rig"
+        if self._other_version is not None:
+            text += (
+                f". Something there speaks version {self._other_version} of the protocol and this program version "
                 f"{VERSION} (docs/link.md); update the older one"
             )
+        elif self._secret == OPEN:
+            text += ". A rig with a key file does not answer a controller without: name it in link.key"
+        else:
+            text += ". A rig without a key file, or with another one, does not answer: compare the two files (link.key)"
+        return text
 
-    def _offer(self, key: int, axes: int, values: np.ndarray, identity: Identity) -> Offer:
+    def _note_version(self, data: bytes) -> None:
+        version = version_of(data)
+        if version not in (None, VERSION):
+            self._other_version = version
+
+    def _offer(self, axes: int, values: np.ndarray, identity: Identity) -> Offer:
         measured, limits = np.split(values, [values.size - 3 * axes])
         if not np.all(np.isfinite(measured)):
             read = ", ".join(f"{x:g}" for x in measured)
@@ -169,28 +182,29 @@ class ControllerEnd:
             )
         displacement, force, auxiliary = np.split(measured, [axes, 2 * axes])
         largest, fastest, furthest = limits.reshape(3, axes)
-        return Offer(key, displacement, force, largest, fastest, furthest, auxiliary, identity)
+        return Offer(self._session, displacement, force, largest, fastest, furthest, auxiliary, identity, self._key)
 
-    def arm(self, position: np.ndarray, patience: float, auxiliary: int = 0) -> int:
+    def arm(self, patience: float) -> int:
         """Take the rig over, to hold where it stands; return the sequence of its first measurement."""
         while self.wire.receive(0.0) is not None:  # further answers to HELLO
             pass
-        question = Datagram(ARM, self._key, 1, channels=tuple(float(x) for x in position)).encode()
+        arm = Datagram(ARM, self._session, 1, self._nonce, channels=self._asked)  # all that the rig must know
+        question, (_, axes, _, auxiliary) = arm.encode(self._key), self._asked
         deadline, ask = time.monotonic() + patience, 0.0
         while (now := time.monotonic()) < deadline:
             if now >= ask:
                 self.wire.send(question)
                 ask = now + min(REPEAT, 0.3 * self._lease)
             data = self.wire.receive(min(ask, deadline) - now)
-            answer = None if data is None else decode(data)
-            if answer is None or answer.kind != MEASUREMENT or answer.key != self._key:
+            answer = None if data is None else decode(data, self._key)
+            if answer is None or answer.kind != MEASUREMENT or answer.session != self._session:
                 continue
             if answer.state != int(ARMED_RIG):
                 raise LinkError(
                     f"the rig at {self.wire.address} was armed and is so no more (state {answer.state}, code "
                     f"{answer.code} of docs/link.md); see to the rig, then try again"
                 )
-            if len(answer.channels) == 2 * len(position) + auxiliary:
+            if len(answer.channels) == 2 * axes + auxiliary:
                 return answer.sequence
         raise LinkError(
             f"the rig at {self.wire.address} did not say within {patience:g} s that it is armed; it will make itself "
@@ -200,12 +214,13 @@ class ControllerEnd:
     def stop(self, sent: float) -> None:
         """Let the rig go; ``sent`` is the sequence of the last command.  If this is lost, its lease ends."""
         for i in range(3):
-            self.wire.send(Datagram(STOP, self._key, max(int(sent), 1) + 1 + i).encode())  # ARM had the first
+            stop = Datagram(STOP, self._session, max(int(sent), 1) + 1 + i)  # ARM had the first
+            self.wire.send(stop.encode(self._key))
             deadline = time.monotonic() + REPEAT
             while time.monotonic() < deadline:
                 data = self.wire.receive(REPEAT)
-                answer = None if data is None else decode(data)
-                if answer is not None and answer.key == self._key and answer.state != int(ARMED_RIG):
+                answer = None if data is None else decode(data, self._key)
+                if answer is not None and answer.session == self._session and answer.state != int(ARMED_RIG):
                     return
 
     def close(self) -> None:
@@ -236,7 +251,7 @@ class ControllerEnd:
         Once the rig is armed, ``begin`` must tell "link.receive" where its measurements start.
         """
         n = len(commands)
-        key, way = halves(offer.key), self.wire.way()
+        session, way = credentials(offer.session, offer.key), self.wire.way()
         send = Block(
             name="link.send",
             step=send_step,
@@ -244,7 +259,7 @@ class ControllerEnd:
             outputs=(Channel("link.sent", "1"), Channel("link.held", "s")),
             parameters={
                 "way": way,
-                "key": key,
+                "session": session,
                 "dt": period if step is None else step,
                 "period": 1e9 * period,
                 "rate": np.full(n, UNLIMITED) if rate is None else rate,
@@ -259,7 +274,7 @@ class ControllerEnd:
             },
             frozen=("buffer", "sequence", "turn", "last"),
         )
-        trip = UNLIMITED if stale_trip is None else stale_trip
+        trip, silent = (self._lease, RIG_SILENT) if stale_trip is None else (stale_trip, STALE)
         state: dict[str, Value] = {
             "buffer": np.zeros(BUFFER),
             "taken": np.array([self.wire.taken()]),
@@ -291,11 +306,12 @@ class ControllerEnd:
             ),
             parameters={
                 "way": way,
-                "key": key,
+                "session": session,
                 "period": 1e9 * period,
                 "waits": float(waits),
                 "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
                 "trip": min(1e9 * trip, UNLIMITED),
+                "silent": float(silent),
                 "lease": 1e9 * self._lease,
                 "ahead": furthest_ahead(self._lease, period),
                 "request": 0.0,  # address of the word with the operator's request, where there is one
@@ -309,7 +325,7 @@ class ControllerEnd:
                 RIG_LIMIT: "the rig has made itself safe: one of its own limits",
                 RIG_STOP: "the rig has made itself safe: its own emergency stop",
                 RIG_IDLE: "the rig has ended the session",
-                RIG_GONE: "the rig's port is closed: nobody is there any more",
+                RIG_SILENT: f"no new measurement for the lease of {1e3 * trip:g} ms: the rig counts as gone",
                 RIG_UNKNOWN: "the rig is in a state that docs/link.md does not know: it does not count as armed",
             },
             watched=("link.stale", "rig.state"),
@@ -336,10 +352,10 @@ def send_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     y[1] = 1e-9 * float(now() - called)
     s.sequence += 1.0
     tick = round(t / p.dt) - 1  # a block of the rig is called with the time of the next tick
-    write_header(buffer, COMMAND, n, p.key, s.sequence, u[n + 1], tick, now(), u[n], 0.0)
+    write_header(buffer, COMMAND, n, p.session, s.sequence, u[n + 1], tick, now(), u[n], 0.0)
     for i in range(n):
         store_double(buffer + HEADER + 8 * i, u[i])
-    wire_send(p.way, buffer, seal(buffer, n))
+    wire_send(p.way, buffer, seal(buffer, n, p.session))
     take_turn(s.turn, p.period, origin)
     y[0] = s.sequence
     return 0
@@ -353,22 +369,21 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     called = float(now() - origin)
     if s.arrived == 0.0:
         s.arrived = called
-    # no longer than the lease: then the rig is safe, and the guard must hear the operator even without a limit
+    # no longer than the lease: then the rig is safe, and the guard must hear the operator
     limit = called + p.period if over else min(s.arrived + p.trip, called + p.lease)
-    fresh = gone = False
+    fresh = False
     looked = 0
     while looked < MOST:
         length = wire_receive(p.way, s.taken, buffer, ROOM)
-        gone = gone or length == REFUSED
         if length >= 0:
             looked += 1
-            if judge(buffer, length, p.key, MEASUREMENT, m, 0, p.ahead, s.counts, s.newest, s.seen) == NEW:
+            if judge(buffer, length, p.session, MEASUREMENT, m, 0, p.ahead, s.counts, s.newest, s.seen) == NEW:
                 fresh = True
                 for i in range(m):
                     s.measured[i] = load_double(buffer + HEADER + 8 * i)
                 s.answers = float(load64(buffer + 24))
                 s.rig, s.code = float(load32(buffer + 48)), float(load32(buffer + 52))
-        elif p.waits == 0.0 or fresh or gone or float(now() - origin) >= limit:
+        elif p.waits == 0.0 or fresh or float(now() - origin) >= limit:
             break
         else:
             # in slices: a new request of the operator ends the waiting, once, so that every tick is paced
@@ -399,6 +414,4 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         return RIG_STOP if s.code == OWN_STOP else RIG_LEASE
     if s.rig != ARMED_RIG:
         return RIG_IDLE if s.rig == IDLE else RIG_UNKNOWN
-    if gone and not fresh:
-        return RIG_GONE
-    return STALE if age >= p.trip else 0
+    return int(p.silent) if age >= p.trip else 0

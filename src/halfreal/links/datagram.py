@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 import struct
-import zlib
 from dataclasses import dataclass
 
-from ..kernels.datagram import MAGIC, MOST_CHANNELS, VERSION
+from ..kernels.datagram import MAGIC, MOST_CHANNELS, OPEN, VERSION
+from ..kernels.siphash import TAG, tag
 
 _HEADER = struct.Struct("<IBBHQQQqQII")
 
@@ -14,7 +15,7 @@ _HEADER = struct.Struct("<IBBHQQQqQII")
 @dataclass(frozen=True)
 class Datagram:
     kind: int
-    key: int = 0
+    session: int = 0
     sequence: int = 0
     answers: int = 0
     tick: int = 0
@@ -23,13 +24,14 @@ class Datagram:
     code: int = 0
     channels: tuple[float, ...] = ()
 
-    def encode(self) -> bytes:
+    def encode(self, key: bytes = OPEN) -> bytes:
+        """The bytes on the wire, tagged with a key."""
         body = _HEADER.pack(
             MAGIC,
             VERSION,
             self.kind,
             len(self.channels),
-            self.key,
+            self.session,
             self.sequence,
             self.answers,
             self.tick,
@@ -37,20 +39,25 @@ class Datagram:
             self.state,
             self.code,
         ) + struct.pack(f"<{len(self.channels)}d", *self.channels)
-        return body + struct.pack("<I", zlib.crc32(body))
+        return body + tag(body, key)
 
 
-def decode(data: bytes) -> Datagram | None:
-    """What the bytes say, or None if they are no whole datagram of this version."""
-    if len(data) < _HEADER.size + 4:
+def parse(data: bytes) -> Datagram | None:
+    """What the bytes say, whoever wrote them, or None if they are no whole datagram of this version."""
+    if len(data) < _HEADER.size + TAG:
         return None
-    magic, version, kind, count, key, sequence, answers, tick, stamp, state, code = _HEADER.unpack_from(data)
-    if magic != MAGIC or version != VERSION or count > MOST_CHANNELS or len(data) != _HEADER.size + 8 * count + 4:
-        return None
-    if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
+    magic, version, kind, count, session, sequence, answers, tick, stamp, state, code = _HEADER.unpack_from(data)
+    if magic != MAGIC or version != VERSION or count > MOST_CHANNELS or len(data) != _HEADER.size + 8 * count + TAG:
         return None
     channels = struct.unpack_from(f"<{count}d", data, _HEADER.size)
-    return Datagram(kind, key, sequence, answers, tick, stamp, state, code, channels)
+    return Datagram(kind, session, sequence, answers, tick, stamp, state, code, channels)
+
+
+def decode(data: bytes, key: bytes = OPEN) -> Datagram | None:
+    """What the bytes say, or None if they are no whole datagram of this version that was tagged with this key."""
+    said = parse(data)
+    genuine = said is not None and hmac.compare_digest(data[-TAG:], tag(data[:-TAG], key))
+    return said if genuine else None
 
 
 def version_of(data: bytes) -> int | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.bytes import load8, load64, load_double
 from ..kernels.clock import now
 from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP
@@ -37,11 +38,7 @@ from ..kernels.datagram import (
     STOP,
     WINDOW,
     furthest_ahead,
-    halves,
     judge,
-    load8,
-    load64,
-    load_double,
 )
 from ..kernels.loop import REQUEST_CHANNEL
 from ..kernels.modes import FINISHED, RUNNING
@@ -85,7 +82,7 @@ def open_ended(limit: np.ndarray) -> np.ndarray:
 def command_block(
     limits: OwnLimits,
     wire: Wire,
-    key: int,
+    session: np.ndarray,
     lease: float,
     step: float,
     first: bytes,
@@ -99,8 +96,8 @@ def command_block(
 ) -> Block:
     """Block "link.command"; it ``waits`` for each command if the rig works in step with the test's loop.
 
-    ``first`` is the MEASUREMENT that answers ARM; ``stands`` the command under which the rig stands, and ``home`` that
-    to which it ``returns``: the same if left out.
+    ``session`` is its number and key for compiled code; ``first`` the MEASUREMENT that answers ARM; ``stands`` the
+    command under which the rig stands, and ``home`` that to which it ``returns``: the same if left out.
     """
     n = len(stands)
     seen = np.zeros(WINDOW)
@@ -142,7 +139,7 @@ def command_block(
         ),
         parameters={
             "way": wire.way(),
-            "key": halves(key),
+            "session": session,
             "dt": step,
             "waits": float(waits),
             "lease": 1e9 * lease,
@@ -231,7 +228,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         length = wire_receive(p.way, s.taken, buffer, ROOM)
         if length >= 0:
             looked += 1
-            verdict = judge(buffer, length, p.key, COMMAND, n, STOP, p.ahead, s.counts, s.newest, s.seen)
+            verdict = judge(buffer, length, p.session, COMMAND, n, STOP, p.ahead, s.counts, s.newest, s.seen)
             if verdict == DUPLICATED and s.newest[0] == 1.0 and in_step:
                 # ARM once more: the answer to it was lost, and the same is given again
                 wire_send(p.way, p.first.ctypes.data, int(p.first_length))

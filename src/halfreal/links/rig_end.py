@@ -6,17 +6,19 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..contracts.link import Link
 from ..kernels.block import Block, Channel, channels
+from ..kernels.bytes import store_double
 from ..kernels.clock import now
 from ..kernels.datagram import (
     ARM,
     ARMED_RIG,
+    ASKED_CHANNELS,
     BUFFER,
     COUNTERS,
     HEADER,
@@ -24,19 +26,22 @@ from ..kernels.datagram import (
     IDLE,
     MEASUREMENT,
     OFFER,
+    OPEN,
     REFUSAL,
-    halves,
+    credentials,
     seal,
-    store_double,
     write_header,
 )
 from ..kernels.wire import MOST, wire_send
-from .datagram import Datagram, decode
+from .datagram import Datagram, decode, parse
 from .identity import ASKS_WHO, Identity
 from .rig_command import OwnLimits, command_block
+from .secret import handshake_key, session_key
 from .wires import Listener, Wire
 
 BUSY, OTHER_STEP, OTHER_AXES, LEASE_TOO_LONG, OTHER_AUXILIARY = 1, 2, 3, 4, 5
+OFFERED = 300.0
+"""Seconds after which a new number is offered; the one before it is good for as long again, and then for nothing."""
 Measured = Callable[[], tuple[np.ndarray, ...]]
 """Displacements, forces, and the values of auxiliary channels."""
 
@@ -45,13 +50,45 @@ Measured = Callable[[], tuple[np.ndarray, ...]]
 class RigSession:
     """A session that was opened by ARM."""
 
-    key: int
+    number: int
     lease: float
     wire: Wire
+    key: bytes = field(default=OPEN, repr=False)
+    """With which its datagrams are tagged."""
+
+    def compiled(self) -> np.ndarray:
+        return credentials(self.number, self.key)
+
+
+class Numbers:
+    """The numbers of sessions that a rig offers, known to it alone before.
+
+    What is offered is the same for all who ask, so that asking leaves nothing behind: nobody's HELLO, new or recorded,
+    spoils the offer that another one has got.  A number is good for one session, and for OFFERED to twice as long.
+    """
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        self._made, self._offered, self._before = time.monotonic(), secrets.randbits(64) | 1, 0
+
+    def offered(self) -> int:
+        age = time.monotonic() - self._made
+        if age >= OFFERED:
+            before = self._offered if age < 2.0 * OFFERED else 0
+            self.renew()
+            self._before = before
+        return self._offered
+
+    def __contains__(self, number: int) -> bool:
+        return number != 0 and number in (self.offered(), self._before)
 
 
 class RigEnd:
     """Listens for controllers, one session at a time; grants leases up to ``lease`` [s].
+
+    ``secret`` is what both ends of an authenticated link know; whoever does not know it gets no answer.
 
     ``identity`` is what it tells those who ask who it is: whether it is simulated or real, and its name and version.
     ``auxiliary`` channels are measured with displacement and force.
@@ -67,8 +104,10 @@ class RigEnd:
         limits: OwnLimits | None = None,
         identity: Identity | None = None,
         auxiliary: Sequence[str] = (),
+        secret: bytes = OPEN,
     ) -> None:
         self.auxiliary = tuple(auxiliary)
+        self._secret, self._handshake, self._numbers = secret, handshake_key(secret), Numbers()
         self.axes, self.step, self.lease = axes, step, lease
         self.identity = Identity() if identity is None else identity
         self.limits = OwnLimits.none(axes) if limits is None else limits
@@ -90,40 +129,48 @@ class RigEnd:
         identity: Identity | None = None,
         auxiliary: Sequence[str] = (),
     ) -> RigEnd:
-        listener = link.listen()
-        return cls(axes, step, listener, listener.address, link.lease, limits, identity, auxiliary)
+        secret, listener = link.secret(), link.listen()
+        return cls(axes, step, listener, listener.address, link.lease, limits, identity, auxiliary, secret)
 
-    def await_session(self, measured: Measured, stop: Callable[[], bool]) -> RigSession | None:
+    def await_session(
+        self, measured: Measured, stop: Callable[[], bool], told: Callable[[str], None] = lambda text: None
+    ) -> RigSession | None:
         """Answer HELLOs until one is followed by ARM; None if told to stop."""
-        key, lease, asker = 0, 0.0, None
+        strangers = 0
         while not stop():
             data = self._listener.receive(0.05)
-            asked = None if data is None else decode(data)
-            if asked is None:
+            said = None if data is None else parse(data)
+            if data is None or said is None:
                 continue
-            if asked.kind == HELLO:
-                code = self._against(asked)
-                if code:
-                    refusal = Datagram(REFUSAL, answers=asked.sequence, state=self._state, code=code)
-                    self._answer(replace(refusal, channels=self._own))
-                    continue
-                key, lease, asker = secrets.randbits(64) | 1, asked.channels[2], self._listener.speaker
-                self._measured = tuple(float(x) for part in measured() for x in part)
-                offer = Datagram(OFFER, key, 0, asked.sequence, state=self._state, code=self._code)
-                who = self.identity.channels() if asked.code == ASKS_WHO else ()
-                self._answer(replace(offer, channels=(*self._measured, *self.limits.offered(), *who)))
-            elif self._opens(asked, key) and self._listener.speaker == asker:
-                self._session = RigSession(key, lease, self._listener.private())
-                return self._session
+            if said.kind == HELLO and decode(data, self._handshake) is not None:
+                self._greet(said, measured)
+            elif said.kind == HELLO:
+                strangers += 1
+                if strangers == 1:  # not each time: whoever can write here must not fill a disk
+                    told("a HELLO that was not tagged with this rig's key is not answered, nor are further ones")
+            elif said.kind == ARM and said.session in self._numbers:
+                key = session_key(self._secret, said.answers, said.session)
+                if decode(data, key) is not None and said.sequence == 1 and not self._against(said):
+                    self._numbers.renew()
+                    self._session = RigSession(said.session, said.channels[2], self._listener.private(), key)
+                    return self._session
         return None
 
-    def _opens(self, asked: Datagram, key: int) -> bool:
-        """Whether this is the ARM that follows the newest offer."""
-        finite = len(asked.channels) == self.axes and all(map(math.isfinite, asked.channels))
-        return asked.kind == ARM and key != 0 and asked.key == key and asked.sequence == 1 and finite
+    def _greet(self, asked: Datagram, measured: Measured) -> None:
+        code = self._against(asked)
+        if code:
+            self._refuse(asked, self._state, code)
+            return
+        self._measured = tuple(float(x) for part in measured() for x in part)
+        offer = Datagram(OFFER, self._numbers.offered(), 0, asked.sequence, state=self._state, code=self._code)
+        who = self.identity.channels() if asked.code == ASKS_WHO else ()
+        self._answer(replace(offer, channels=(*self._measured, *self.limits.offered(), *who)))
+
+    def _refuse(self, asked: Datagram, state: int, code: int) -> None:
+        self._answer(Datagram(REFUSAL, answers=asked.sequence, state=state, code=code, channels=self._own))
 
     def _against(self, asked: Datagram) -> int:
-        if len(asked.channels) != 4 or not math.isclose(asked.channels[0], self.step, rel_tol=1e-9):
+        if len(asked.channels) != ASKED_CHANNELS or not math.isclose(asked.channels[0], self.step, rel_tol=1e-9):
             return OTHER_STEP
         if asked.channels[1] != self.axes:
             return OTHER_AXES
@@ -132,7 +179,7 @@ class RigEnd:
         return 0 if 0.0 < asked.channels[2] <= self.lease else LEASE_TOO_LONG
 
     def _answer(self, datagram: Datagram) -> None:
-        self._listener.send(datagram.encode())
+        self._listener.send(datagram.encode(self._handshake))
 
     def turn_away(self) -> None:
         """Tell others who say HELLO during a session that the rig is busy; to be called now and then."""
@@ -142,10 +189,9 @@ class RigEnd:
             data = self._listener.receive(0.0)
             if data is None:
                 return
-            asked = decode(data)
+            asked = decode(data, self._handshake)
             if asked is not None and asked.kind == HELLO:
-                refusal = Datagram(REFUSAL, answers=asked.sequence, state=int(ARMED_RIG), code=BUSY)
-                self._answer(replace(refusal, channels=self._own))
+                self._refuse(asked, int(ARMED_RIG), BUSY)
 
     def ready(self, session: RigSession, measured: tuple[np.ndarray, ...]) -> None:
         """Say that the rig follows commands from now on: the first MEASUREMENT."""
@@ -153,8 +199,8 @@ class RigEnd:
         session.wire.send(self._first(session))
 
     def _first(self, session: RigSession) -> bytes:
-        first = Datagram(MEASUREMENT, session.key, 1, 1, timestamp=time.monotonic_ns(), state=int(ARMED_RIG))
-        return replace(first, channels=self._measured).encode()
+        first = Datagram(MEASUREMENT, session.number, 1, 1, timestamp=time.monotonic_ns(), state=int(ARMED_RIG))
+        return replace(first, channels=self._measured).encode(session.key)
 
     def close_session(self, state: float = IDLE, code: float = 0.0) -> None:
         """The session is over; the rig is idle, or has made itself safe."""
@@ -169,8 +215,8 @@ class RigEnd:
 
     def command_block(self, session: RigSession, stands: np.ndarray, **how: Any) -> Block:
         """Block "link.command" of a session; ``how`` as ``rig_command.command_block`` has it."""
-        first, wire = self._first(session), session.wire
-        return command_block(self.limits, wire, session.key, session.lease, self.step, first, stands, **how)
+        first, how_tagged = self._first(session), session.compiled()
+        return command_block(self.limits, session.wire, how_tagged, session.lease, self.step, first, stands, **how)
 
     def answer_block(self, session: RigSession) -> Block:
         """Block "link.answer": a MEASUREMENT each step."""
@@ -187,7 +233,7 @@ class RigEnd:
                 "link.newest",
             ),
             outputs=(Channel("link.sent", "1"),),
-            parameters={"way": session.wire.way(), "key": halves(session.key)},
+            parameters={"way": session.wire.way(), "session": session.compiled()},
             state={"buffer": np.zeros(BUFFER), "sequence": 1.0},  # ``ready`` had the first
             frozen=("buffer", "sequence"),
         )
@@ -197,9 +243,9 @@ def answer_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     m = u.size - 4
     buffer = s.buffer.ctypes.data
     s.sequence += 1.0
-    write_header(buffer, MEASUREMENT, m, p.key, s.sequence, u[m + 3], u[m + 2] + 1.0, now(), u[m], u[m + 1])
+    write_header(buffer, MEASUREMENT, m, p.session, s.sequence, u[m + 3], u[m + 2] + 1.0, now(), u[m], u[m + 1])
     for i in range(m):
         store_double(buffer + HEADER + 8 * i, u[i])
-    wire_send(p.way, buffer, seal(buffer, m))
+    wire_send(p.way, buffer, seal(buffer, m, p.session))
     y[0] = s.sequence
     return 0

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import select
 import socket
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from ..contracts.link import Link
 from ..kernels.datagram import LONGEST
 from ..kernels.wire import UDP
-from ..settings import fault
+from ..settings import fault, folder, stored
+from .secret import read_secret
 from .wires import LinkError, reason
 
 QUEUE = 8 << 20
@@ -23,10 +27,16 @@ SO_RCVBUFFORCE = 33
 
 
 class Udp(Link):
-    """A rig that listens on a UDP port, on this machine or another."""
+    """A rig that listens on a UDP port, on this machine or another.
+
+    ``key`` is a file with the secret that both ends share (``halfreal key``), reckoned from the definition's folder.  A
+    rig that is not on this machine needs one; ``unauthenticated`` is the reason for doing without, which is recorded.
+    """
 
     kind: Literal["udp"]
     rig: str = "127.0.0.1:7411"
+    key: str = ""
+    unauthenticated: str = ""
 
     @field_validator("rig")
     @classmethod
@@ -35,6 +45,44 @@ class Udp(Link):
         if not (host and colon and port.isdecimal() and 0 <= int(port) < 65536):
             raise fault(f"'{rig}' is no address of a rig; write host:port, such as '127.0.0.1:7411'")
         return rig
+
+    @field_validator("key")
+    @classmethod
+    def _from_the_definition(cls, key: str, info: ValidationInfo) -> str:
+        if not key or stored(info):
+            return key
+        if "\0" in key:
+            raise fault("a file's name cannot have a zero byte; name the key file")
+        try:
+            return str((folder(info) / Path(key).expanduser()).absolute())
+        except RuntimeError:  # nobody of that name, or no home
+            raise fault(f"'{key}': there is no such home; write the whole path of the key file") from None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Udp:
+        if self.key and self.unauthenticated:
+            raise fault("with a key file the link is authenticated; leave out one of key and unauthenticated")
+        return self
+
+    def secret(self) -> bytes:
+        return read_secret(Path(self.key)) if self.key else super().secret()
+
+    @property
+    def guarded(self) -> str:
+        if self.key:
+            return "authenticated by a shared secret"
+        why = self.unauthenticated.strip() or "on this machine only"
+        return f"not authenticated: {why}"
+
+    def _permit(self, host: str) -> None:
+        """Only on this machine does nobody else reach the rig."""
+        if self.key or self.unauthenticated.strip() or ipaddress.ip_address(host.partition("%")[0]).is_loopback:
+            return
+        raise LinkError(
+            f"the rig's address '{self.rig}' ({host}) can be reached from other machines, and whoever reaches a rig "
+            "could move it; make a key file with halfreal key, copy it to the other end, and name it in link.key; or "
+            "give the reason for doing without in link.unauthenticated, which is recorded"
+        )
 
     @property
     def address(self) -> tuple[str, int]:
@@ -51,6 +99,7 @@ class Udp(Link):
             family, kind, protocol, _, address = socket.getaddrinfo(*self.address, type=socket.SOCK_DGRAM)[0]
         except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
             raise LinkError(f"the rig's address '{self.rig}' is not known: {reason(error)}; check link.rig") from None
+        self._permit(str(address[0]))
         end = socket.socket(family, kind, protocol)
         try:
             end.connect(address)
@@ -64,7 +113,7 @@ class Udp(Link):
 
     def listen(self) -> UdpListener:
         """The rig's end."""
-        return UdpListener(self.address)
+        return UdpListener(self.address, self._permit)
 
 
 def roomy(end: socket.socket) -> None:
@@ -111,15 +160,18 @@ class UdpListener:
 
     hears_others = True
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    def __init__(self, address: tuple[str, int], permit: Callable[[str], None] = lambda host: None) -> None:
         try:
             family, kind, protocol, _, where = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)[0]
             self._kind = (family, kind, protocol)
+            permit(str(where[0]))
             # Asked for without sharing first, so that two rigs cannot listen on one port without knowing.
             with socket.socket(*self._kind) as alone:
                 alone.bind(where)
                 where = alone.getsockname()
             self._socket = self._bound(where)
+        except LinkError:  # not permitted there
+            raise
         except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
             raise LinkError(
                 f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; end what uses it, or choose "

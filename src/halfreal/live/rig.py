@@ -147,10 +147,11 @@ class VirtualRig:
 
         ``output`` is where the rig's own record of the session goes.
         """
-        who = self.end.identity
-        known = {"nature": who.nature, "name": who.name, "address": self.end.address}
+        who, link = self.end.identity, self.definition.link
+        assert link is not None
+        known = {"nature": who.nature, "name": who.name, "address": self.end.address, "link": link.guarded}
         record = None if output is None else RigRecord(self.definition, self._channels, output, known)
-        session = self.end.await_session(lambda: (self.displacement, self.force, self.auxiliary), stop)
+        session = self.end.await_session(lambda: (self.displacement, self.force, self.auxiliary), stop, told)
         if session is None:
             return None
         loop = self._loop(session)
@@ -249,7 +250,9 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
     try:
-        say(f"listening on {rig.end.address}" + (", in step with the loop" if in_step else ", on its own clock"))
+        clock = "in step with the loop" if in_step else "on its own clock"
+        assert definition.link is not None
+        say(f"listening on {rig.end.address}, {clock}; {definition.link.guarded}")
         while not ended.is_set():
             served = rig.serve(ended.is_set, say, output)
             if once and served is not None:

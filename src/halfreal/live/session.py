@@ -297,10 +297,10 @@ class Session(SlowOperator):
         return live_file.create(header, self.output, **self._layout(loop), overwrite=self.overwrite)
 
     def _rig(self) -> dict[str, str]:
-        """Which rig it is, as it said itself."""
-        assert self.offer is not None and self._end is not None
-        who = self.offer.identity
-        return {"nature": who.nature, "name": who.name, "address": self._end.wire.address}
+        """Which rig it is, as it said itself, and how its link was guarded."""
+        assert self.offer is not None and self._end is not None and self.definition.link is not None
+        who, link = self.offer.identity, self.definition.link
+        return {"nature": who.nature, "name": who.name, "address": self._end.wire.address, "link": link.guarded}
 
     def _layout(self, loop: Loop) -> dict[str, Any]:
         """What the rows of the ring are, for the record."""
@@ -327,7 +327,7 @@ class Session(SlowOperator):
             self.privileges.update(prioritise(real_time.priority, real_time.cpu))
             names = [channel.name for channel in loop.channels]
             self._check_not_stopped()
-            begin(loop, self._end.arm(offer.displacement, PATIENCE, offer.auxiliary.size), self._end.wire)
+            begin(loop, self._end.arm(PATIENCE), self._end.wire)
             ready.set()
             rows, words = recording.ring.rows, recording.words
             self._ended = loop.drive(int(MOST_TICKS), rows, names, words, events=self._happened)

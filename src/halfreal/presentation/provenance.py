@@ -19,8 +19,9 @@ def rig(run: Run) -> str:
     if not run.rig:
         return "simulated" if run.kind == "rehearsal" else BEFORE
     what = NATURES.get(run.rig.get("nature", ""), NATURES["unknown"])
-    name, address = run.rig.get("name", ""), run.rig.get("address", "")
-    return what + (f" ({name})" if name else "") + (f", at {address}" if address else "")
+    name, address, link = (run.rig.get(key, "") for key in ("name", "address", "link"))
+    text = what + (f" ({name})" if name else "") + (f", at {address}" if address else "")
+    return text + (f"; link {link}" if link else "")
 
 
 def about(run: Run) -> list[tuple[str, str]]:

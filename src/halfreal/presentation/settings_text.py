@@ -161,5 +161,7 @@ SHARED = {
     # links
     "lease": "How long the rig follows a controller that has gone silent.",
     "rig": "Host and port.",
+    "key": "File with the secret that both ends share.",
+    "unauthenticated": "Reason for doing without a key on an address that other machines can reach; recorded.",
     "name": "Of the memory, the same at both ends.",
 }

@@ -15,7 +15,8 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /definition/json      the same normalised: SI numbers, every default written out
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
-    /rig                  likewise: nature ("simulated", "real" or "unknown"), name and address of the rig
+    /rig                  likewise: nature ("simulated", "real" or "unknown"), name and address of the rig, how
+                          its link was guarded
     /code                 likewise: SHA-256 of each file of the user's that was run
     /about                likewise, where they were given: operator, specimen, calibration, notes
     /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes

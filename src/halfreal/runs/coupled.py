@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pydantic_core import PydanticCustomError
+
 from ..contracts.context import Context, numbered
 from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, channels
 from ..rigs.kinematics import STROKE
+from ..values import found_in
 
 TARGET, PLACE, POSE = "target.stroke", "coupling.stroke", "pose.asked"
 """Strokes of the target and of the measured pose; the pose that the coupling asks for."""
@@ -27,7 +30,18 @@ def commanded(context: Context, signal: str) -> tuple[str, ...]:
 
 
 def coupling_blocks(context: Context) -> list[Block]:
-    """From target and measurements to the asked commands."""
+    """From target and measurements to the asked commands.
+
+    Settings that a coupling chooses itself are looked at here only: what is at odds with them is an error of the test.
+    """
+    try:
+        return _blocks(context)
+    except PydanticCustomError as error:
+        found = "; ".join(f"{'.'.join(('coupling', *map(str, place)))}: {text}" for place, text in found_in(error))
+        raise HalfrealError(found) from None
+
+
+def _blocks(context: Context) -> list[Block]:
     axes, kinematics, coupling = context.axes, context.test.kinematics, context.test.coupling
     if kinematics is None and not axes.passive:
         return coupling.blocks(context)

@@ -186,6 +186,8 @@ def _noise_gain(control: ForceControl, transition: np.ndarray, dt: float, steps:
     loop.run(ticks)
     states, axes = loop.dynamic_indices(), control.virtual.axes
     measured = np.array([loop.index[name] for name in names(channels("measured.displacement", "m", axes))])
+    if len(transition) != states.size:  # without its memory, in which noise may gather
+        transition = derivative(loop, states, states, ticks)
     entering = []
     for tick in range(ticks):  # at rest, so that only the stage changes
         entering.append(derivative(loop, measured, states, ticks - tick))

@@ -225,17 +225,21 @@ def _unreached(a: np.ndarray, b: np.ndarray, drifts: np.ndarray | None) -> np.nd
     n = len(a)
     scale = _scales(a, b)
     a, b = a / scale[:, None] * scale, b / scale[:, None]
-    reached = np.zeros((n, 0))
+    room, known = np.zeros((n, n)), 0  # orthonormal, a column each: a line of a thousand delays has as many
     new = b / np.maximum(np.linalg.norm(b, axis=0), np.finfo(float).tiny) if b.size else np.zeros((n, 0))
-    while new.shape[1] and reached.shape[1] < n:
-        new = new - reached @ (reached.T @ new)
-        basis, sizes, _ = np.linalg.svd(new, full_matrices=False)
-        fresh = basis[:, sizes > RANK]
+    while new.shape[1] and known < n:
+        reached = room[:, :known]
+        basis, sizes, _ = np.linalg.svd(new - reached @ (reached.T @ new), full_matrices=False)
+        fresh = basis[:, sizes > RANK][:, : n - known]
         if not fresh.shape[1]:
             break
-        reached, _ = np.linalg.qr(np.hstack([reached, fresh]))
+        # once more: what was small holds the rounding of what was taken off
+        fresh, _ = np.linalg.qr(fresh - reached @ (reached.T @ fresh))
+        room[:, known : known + fresh.shape[1]] = fresh
+        known += fresh.shape[1]
         new = a @ fresh
         new = new / np.maximum(np.linalg.norm(new, axis=0), np.finfo(float).tiny)
+    reached = room[:, :known]
     left = null_space(reached.T).T if reached.shape[1] else np.eye(n)
     if not len(left):
         return np.zeros((0, n))

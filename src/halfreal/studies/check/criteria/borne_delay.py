@@ -13,6 +13,9 @@ from ....runs.loop_stability import finite, linearised
 from ....runs.pure_delay import with_pure_delay
 from ..examined import Examined
 
+MOST_STEPS = 200
+"""Of a pure delay that is tried in place of the rig: each is a state of the loop, and time grows with their cube."""
+
 
 def borne_delay(examined: Examined) -> Iterable[Finding]:
     definition, stability = examined.definition, examined.stability
@@ -32,6 +35,11 @@ def borne_delay(examined: Examined) -> Iterable[Finding]:
         yield Finding("note", text + (why if faster else ""), has, critical, "s")
     elif linearised(with_pure_delay(definition, definition.timing.step)).stable:
         yield note(f"without coupling, any pure delay in place of the rig is borne; {lags}")
+    elif has > MOST_STEPS * definition.timing.step:
+        yield note(
+            f"without coupling it is unstable with a delay of one step in place of the rig; {lags}: longer than "
+            f"{MOST_STEPS} steps, so that such a delay was not tried in its place"
+        )
     elif linearised(with_pure_delay(definition, max(has, definition.timing.step))).stable:
         yield note(f"without coupling, a pure delay like the rig's is borne, and one of a single step is not; {lags}")
     else:

@@ -1,0 +1,60 @@
+"""docs/reliability.md from what the parts of ``make soak`` have kept: what was tried, how often, what was lost.
+
+python soak/page.py
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+from outcome import FOLDER
+
+PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
+ORDER = (
+    "network",
+    "long_run_in_step",
+    "long_run_by_the_clock",
+    "definitions",
+    "run_files",
+    "run_files_unsealed",
+    "compiler_cache",
+)
+BEGINS = """# What was tried, how often, and what was lost
+
+Made by `make soak` on {date}; the counts are those that were run. Each part is a program in [`soak/`](../soak), which
+says at its top what it does and what counts as lost. The suite (`make test`) has smaller ones of the same kind.
+
+| | tried | lost | |
+|---|---|---|---|
+"""
+ENDS = """
+- **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who hears
+  everything, knows the protocol and speaks in either's name, without the secret. The rig's own record is the witness;
+  the run is the rehearsal to the bit. [rig.c](link/rig.c) meets ten thousand such datagrams in the suite.
+- **Long runs**: 8 h at 1 kHz are 28.8 million ticks. *In step* makes ticks with a rig that has no clock, one after the
+  other at a step of 20 µs: it shows memory and rows, not hours of wall time. *By the clock* is wall time, some minutes
+  of it: it shows the clocks too. Memory is what each process has to itself, from the first third of a part to its end.
+- **Mutated definitions**: examples with keys, numbers, units and lines changed at random. Lost is a traceback, a
+  warning, a crash, or more than two minutes of work of a processor. Exit code 2 is a definition that is refused with a
+  message, 1 one that is judged NO-GO or MARGINAL, 0 a GO.
+- **Damaged run files and caches**: bits, bytes and stretches changed at random. Lost is a traceback, a crash, or a file
+  with a checksum that is taken for whole.
+"""
+
+
+def main() -> None:
+    rows = ""
+    for name in ORDER:
+        path = FOLDER / f"{name}.json"
+        if path.exists():
+            found = json.loads(path.read_text("utf-8"))
+            rows += f"| {found['what']} | {found['tried']:,} | {found['lost']} | {found['text']} |\n"
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    PAGE.write_text(BEGINS.format(date=today) + rows + ENDS, "utf-8")
+    print(f"{PAGE} has what was tried", flush=True)
+
+
+if __name__ == "__main__":
+    main()

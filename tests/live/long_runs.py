@@ -1,0 +1,66 @@
+"""Long runs watched from outside: memory of each process, and whether the rig's clock drifts."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from live.processes import Process
+
+
+def private(pid: int) -> float:
+    """Memory that a process has to itself [MB]."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    kept = [int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_")]
+    return sum(kept) / 1024.0
+
+
+def family(pid: int) -> dict[str, int]:
+    """The controller and its recorder."""
+    found = {"controller": pid}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found["recorder"] = int(stat.parent.name)
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def watched(run: Process, rig: Process, every: float = 1.0) -> dict[str, list[float]]:
+    """Memory of each process, taken ``every`` so many seconds from when the test has begun until its recorder ends."""
+    rig.until("armed")
+    memory: dict[str, list[float]] = defaultdict(list)
+    while run.process.poll() is None:
+        processes = {**family(run.pid), "rig": rig.pid}
+        if memory["recorder"] and "recorder" not in processes:
+            break
+        for name, pid in processes.items():
+            try:
+                memory[name].append(private(pid))
+            except OSError:  # it has just ended
+                continue
+        time.sleep(every)
+    return memory
+
+
+def growth(memory: list[float]) -> float:
+    """By how much memory was larger at the end of the counted part than at its beginning [MB]; medians of a tenth."""
+    values = np.array(memory)[len(memory) // 3 : -2]
+    tenth = max(values.size // 10, 1)
+    return float(np.median(values[-tenth:]) - np.median(values[:tenth])) if values.size else np.nan
+
+
+def drift(clock: np.ndarray, step: float) -> float:
+    """By which part of a step the grid of the rig's ticks moves from the first tenth to the last.
+
+    Ticks stand on a grid or a little after it: its place is the earliest phase among them.
+    """
+    phase = np.mod(clock / step, 1.0)
+    tenth = max(phase.size // 10, 1)
+    centre = np.median(phase[:tenth])
+    near = np.mod(phase - centre + 0.5, 1.0) - 0.5
+    return float(np.quantile(near[-tenth:], 0.01) - np.quantile(near[:tenth], 0.01))
