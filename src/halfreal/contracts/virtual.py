@@ -84,6 +84,10 @@ class Virtual(Settings):
         """Which axes are rotations, where the part knows; else their names tell."""
         return None
 
+    from_outside: ClassVar[bool] = False
+    """Whether its displacements come from a client that ``halfreal site`` serves.  While a slow test holds its tick,
+    the block of such a part is called too: it writes ``client.waiting`` as long as the client wants nothing new."""
+
     @property
     def ticks_per_step(self) -> int:
         """Exchanges with the rig in one step of its integration."""

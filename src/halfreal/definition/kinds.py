@@ -51,6 +51,7 @@ OWN = {
         "models.structures.programmed:UserModel",
         "models.structures.programmed:LibraryModel",
         "models.structures.programmed:FmuModel",
+        "sites.client:Client",
     ),
     "excitation": (
         "models.excitations.sine:Sine",

@@ -1,0 +1,1 @@
+"""A laboratory for clients elsewhere: OpenSees drives the rig through its element genericClient."""
