@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -47,7 +45,9 @@ def site(
     session = SiteSession(definition, target, text=text, without_go=without_go, overwrite=force, about=said)
     with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
         try:
-            typer.echo(f"  listening for a client on {session.listen()}; it waits until the test has started", err=as_json)
+            typer.echo(
+                f"  listening for a client on {session.listen()}; it waits until the test has started", err=as_json
+            )
             done = run_session(session, start, as_json)
         finally:
             session.close()

@@ -30,6 +30,7 @@ import numpy as np
 from ..errors import HalfrealError
 from ..kernels.block import Block
 from ..settings import Settings, fault
+from .client_port import ClientPort
 from .context import Context
 from .device import Device, device_of
 from .finding import Finding
@@ -84,9 +85,14 @@ class Virtual(Settings):
         """Which axes are rotations, where the part knows; else their names tell."""
         return None
 
-    from_outside: ClassVar[bool] = False
-    """Whether its displacements come from a client that ``halfreal site`` serves.  While a slow test holds its tick,
-    the block of such a part is called too: it writes ``client.waiting`` as long as the client wants nothing new."""
+    @property
+    def client_port(self) -> ClientPort | None:
+        """Where the client is waited for that gives its displacements, if ``halfreal site`` is to serve one.
+
+        Its block has a parameter ``mailbox`` and writes ``client.waiting`` as long as the client wants nothing new; it
+        is called while a slow test holds its tick, too.
+        """
+        return None
 
     @property
     def ticks_per_step(self) -> int:

@@ -106,12 +106,9 @@ class Session(SlowOperator):
         stands_elsewhere: str = "",
         about: Mapping[str, str] | None = None,
     ) -> None:
-        if definition.virtual.from_outside != self.serves:
+        if definition.virtual.client_port is not None and not self.serves:
             raise RefusedError(
                 "the displacements of this test come from a client (virtual.kind); serve it with halfreal site"
-                if definition.virtual.from_outside
-                else f"a virtual substructure of kind '{definition.virtual.kind}' is computed here, and a site serves a "
-                'client; use virtual.kind = "client", or halfreal run'
             )
         if definition.link is None:
             raise RefusedError(

@@ -7,17 +7,19 @@ stopped smoothly; when the client goes without a word, falls silent or makes no 
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 from typing import Any
 
 import numpy as np
 
+from ..contracts.client_port import ClientPort
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.modes import ARMED, RAMPING, RUNNING
+from ..links.controller_end import Offer
 from ..runs.run import Event, Outcome
-from ..sites.client import Client
 from ..sites.conversation import Matrices
 from ..sites.mailbox import CLIENT, GOODBYE, NO_SERVER, OVER, Mailbox
 from ..sites.server import PATIENCE, start
@@ -32,23 +34,39 @@ class SiteSession(Session):
 
     def __init__(self, definition: Definition, *arguments: Any, **options: Any) -> None:
         super().__init__(definition, *arguments, **options)
-        assert isinstance(definition.virtual, Client)  # the only kind from outside
-        self._client = definition.virtual
+        port = definition.virtual.client_port
+        if port is None:
+            raise RefusedError(
+                f"a virtual substructure of kind '{definition.virtual.kind}' is computed here, and a site serves a "
+                'client; use virtual.kind = "client", or halfreal run'
+            )
+        self._port = port
         self._listener: socket.socket | None = None
         self._mailbox: Mailbox | None = None
         self._server: subprocess.Popen[str] | None = None
-        self._said: list[tuple[float, str]] = []
 
     def listen(self) -> str:
         """Be there for a client; return where."""
         if self._listener is None:
-            self._listener = listener_of(self._client)
-            self._mailbox = Mailbox.create(self._client.axes)
-            self._server = start(self._listener, self._mailbox, matrices(self.definition))
+            self._listener = listener_of(self._port)
+            self._mailbox = Mailbox.create(self.definition.virtual.axes)
+            self._server = start(self._listener, self._mailbox, self._matrices())
         host, port = self._listener.getsockname()[:2]
-        return f"{host}:{port} ({self._client.protocol})"
+        return f"{host}:{port} ({self._port.protocol})"
 
-    def connect(self) -> Any:
+    def _matrices(self) -> Matrices:
+        """What a client is told of the specimen."""
+        stiffness, known = self._port.stiffness, self.definition.rig.known_specimen
+        if stiffness is None and known is not None:
+            stiffness = known.stiffness_at_rest(self.definition.virtual.axes)
+        if stiffness is None:
+            raise RefusedError(
+                "the rig's specimen has no matrices that a client could be told; give virtual.stiffness, its initial "
+                "stiffness"
+            )
+        return Matrices(stiffness, self._port.damping, self._port.mass)
+
+    def connect(self) -> Offer:
         self.listen()
         return super().connect()
 
@@ -110,38 +128,22 @@ class SiteSession(Session):
             self._listener = None
 
 
-def listener_of(client: Client) -> socket.socket:
+def listener_of(wanted: ClientPort) -> socket.socket:
     """A socket at which a client is waited for."""
-    kind = socket.SOCK_STREAM if client.protocol == "tcp" else socket.SOCK_DGRAM
-    try:
-        family, kind, number, _, address = socket.getaddrinfo(*client.address, type=kind)[0]
-        listener = socket.socket(family, kind, number)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(client.protocol == "tcp"))
-        listener.bind(address)
-        if client.protocol == "tcp":
-            listener.listen()
-    except OSError as error:
-        raise RefusedError(
-            f"cannot listen on {client.listen}: {error.strerror or error}; end the program that does, or choose another "
-            "virtual.listen"
-        ) from None
-    return listener
-
-
-def matrices(definition: Definition) -> Matrices:
-    """What a client is told of the specimen."""
-    client = definition.virtual
-    assert isinstance(client, Client)
-    n, known = client.axes, definition.rig.known_specimen
-    stiffness = client.stiffness
-    if stiffness is None:
-        if known is None:
+    tcp = wanted.protocol == "tcp"
+    kind = socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM
+    with contextlib.ExitStack() as stack:
+        try:
+            family, kind, number, _, address = socket.getaddrinfo(wanted.host, wanted.port, type=kind)[0]
+            listener = stack.enter_context(socket.socket(family, kind, number))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(tcp))
+            listener.bind(address)
+            if tcp:
+                listener.listen()
+        except OSError as error:
             raise RefusedError(
-                "the rig's specimen has no matrices that a client could be told; give virtual.stiffness, its initial "
-                "stiffness"
-            )
-        stiffness = known.stiffness_at_rest(n)
-    zeros = np.zeros((n, n))
-    return Matrices(
-        stiffness, zeros if client.damping is None else client.damping, zeros if client.mass is None else client.mass
-    )
+                f"cannot listen on {wanted.host}:{wanted.port}: {error.strerror or error}; end the program that does, "
+                "or choose another virtual.listen"
+            ) from None
+        stack.pop_all()
+    return listener

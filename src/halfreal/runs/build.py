@@ -123,7 +123,7 @@ def build(
         start=-before,
         end=None if alone else timing.ticks,
         hold=HOLDING if moved else None,
-        held_from="virtual" if moved and context.virtual.from_outside else None,
+        held_from="virtual" if moved and context.virtual.client_port is not None else None,
     )
 
 
@@ -209,7 +209,7 @@ def motion(context: Context) -> Block:
         begin=begin_force(context),
         fixed=context.quiet,
         axes=context.axes,
-        waiting=(WAITING,) if context.virtual.from_outside else (),
+        waiting=() if context.virtual.client_port is None else (WAITING,),
     )
 
 

@@ -162,7 +162,7 @@ class Slow(Settings):
         (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
         of the command's rate.  A rig commanded in force stands under that of ``begin``, none if left out.  ``fixed``
         leaves out what depends on the measurement, for linearising: the rig then settles for as long as it may.
-        While the channel ``waiting``, if there is one, is not zero, there is nowhere to go, and the tick does not begin.
+        While the channel ``waiting``, if there is one, is not zero, there is nowhere to go: the tick does not begin.
         """
         n = len(asked)
         initial, zeros = np.asarray(initial, dtype=float), np.zeros(n)

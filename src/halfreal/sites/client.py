@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.client_port import ClientPort
 from ..contracts.context import Context
 from ..contracts.finding import Finding, note
 from ..contracts.known import Known
 from ..contracts.quantities import ActsAs
 from ..contracts.virtual import Virtual
 from ..kernels.atomic import load_word, store_word
-from ..kernels.block import Block, Channel, channels
+from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.clock import now
 from ..kernels.compile import kernel
 from ..kernels.foreign import put_real, real_at
@@ -60,7 +61,6 @@ class Client(Virtual):
     ``halfreal site`` serves.  In a rehearsal the client asks for the displacements of ``excitation.virtual``, on every
     axis."""
 
-    from_outside = True
     kind: Literal["client"]
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes: the degrees of freedom of the client's element."""
@@ -99,9 +99,10 @@ class Client(Virtual):
         return matrix
 
     @property
-    def address(self) -> tuple[str, int]:
+    def client_port(self) -> ClientPort:
         host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        damping, mass = (np.zeros((self.axes, self.axes)) if one is None else one for one in (self.damping, self.mass))
+        return ClientPort(host.strip("[]"), int(port), self.protocol, self.stiffness, damping, mass)
 
     @property
     def axes(self) -> int:
@@ -129,19 +130,25 @@ class Client(Virtual):
         rate = test.limits.watched(test.interface, test.commands)[COMMAND_RATE].trip
         ticks = 1 if self.step is None else round(self.step / context.step)
         zeros = np.zeros(n)
-        state = {"goal": zeros, "target": zeros, "taken": 0.0, "answered": 0.0, "waiting": 0.0, "time": 0.0}
-        state |= {"at": -1.0, "heard": 0.0, "since": 0.0}
-        parameters = {"mailbox": 0.0, "silence": 1e9 * self.silence}
-        if not slow:
-            state |= {"past": np.zeros((4, n)), "known": 0.0, "phase": 0.0, "pace": 0.0, "velocity": zeros}
-            state |= {"from_": zeros, "leaves": zeros, "arrives": zeros, "left": 0.0, "length": 0.0}
+        state: dict[str, Value] = {}
+        parameters: dict[str, Value] = {}
+        if not slow:  # these come first: Numba takes a longer record that begins alike for a kind of the shorter one
+            state |= {"past": np.zeros((4, n)), "known": 0.0, "phase": 0.0, "velocity": zeros, "left": 0.0}
+            state |= {"from_": zeros, "leaves": zeros, "arrives": zeros, "length": 0.0}
             parameters |= {"rate": np.asarray(rate, dtype=float) * context.step, "ticks": float(ticks)}
             parameters |= {"order": float(self.order), "slow_down": self.slow_down}
+        state |= {"goal": zeros, "target": zeros, "taken": 0.0, "answered": 0.0, "waiting": 0.0, "time": 0.0}
+        state |= {"at": -1.0, "heard": 0.0, "since": 0.0}
+        parameters |= {"mailbox": 0.0, "silence": 1e9 * self.silence}
         return [
             Block(
                 name="virtual",
                 step=slow_client_step if slow else fast_client_step,
-                inputs=("excitation.virtual", *context.channels("feedback"), *context.channels("measured.displacement")),
+                inputs=(
+                    "excitation.virtual",
+                    *context.channels("feedback"),
+                    *context.channels("measured.displacement"),
+                ),
                 outputs=(
                     *channels("target", "m", n, of="axis"),
                     Channel(WAITING, "1"),
@@ -273,7 +280,9 @@ def set_out_to_correct(p, s):  # type: ignore[no-untyped-def]
     for i in range(n):
         most = SHARE_OF_RATE * p.rate[i]
         s.from_[i], s.leaves[i] = s.target[i], min(max(s.velocity[i], -most), most)
-        way = s.goal[i] - (s.past[0, i] if s.known > 0.0 else s.target[i])
+        way = 0.0  # in a step, at its end: the slope there of the parabola through the last three
+        if s.known > 1.0:
+            way = 1.5 * s.goal[i] - 2.0 * s.past[0, i] + 0.5 * s.past[1, i]
         s.arrives[i] = min(max(way / p.ticks, -most), most)
         for _ in range(1000):
             if peak_rate((s.goal[i] - s.from_[i]) / length, s.leaves[i], s.arrives[i]) <= most * (1.0 + 1e-9):
@@ -327,9 +336,9 @@ def fast_client_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.known, s.phase = min(s.known + 1.0, 4.0), 0.0
     elif s.known > 0.0:
         xi = s.phase / p.ticks
-        s.pace = min(1.0, (1.0 - xi) / (1.0 - p.slow_down))
-        s.phase += s.pace
-        held = 1.0 if s.pace < HELD else 0.0
+        pace = min(1.0, (1.0 - xi) / (1.0 - p.slow_down))
+        s.phase += pace
+        held = 1.0 if pace < HELD else 0.0
         for i in range(n):
             before, most = s.target[i], SHARE_OF_RATE * p.rate[i]
             s.target[i] = before + min(max(predicted(p, s, i) - before, -most), most)

@@ -202,7 +202,7 @@ class MailboxSite:
 
     def measured(self, still_there: StillThere) -> np.ndarray | None:
         mailbox, began, looked = self._mailbox, time.monotonic(), 0.0
-        while not mailbox.answered() or (found := mailbox.measured()) is None:
+        while self.over or not mailbox.answered() or (found := mailbox.measured()) is None:
             waited = time.monotonic() - began
             if self.over:
                 return None

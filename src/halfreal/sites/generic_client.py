@@ -72,7 +72,9 @@ class Header:
         if header._plain():
             return header
         if cls(*_split(struct.unpack(f"{_OTHER}11i", data)))._plain():
-            raise ProtocolError("the client's machine has another byte order than this one; run it on one with the same")
+            raise ProtocolError(
+                "the client's machine has another byte order than this one; run it on one with the same"
+            )
         raise ProtocolError(f"the client's header is none of genericClient: {', '.join(map(str, values))}")
 
     def _plain(self) -> bool:
@@ -83,8 +85,8 @@ class Header:
         )
 
     @property
-    def bytes(self) -> int:
-        """Of a message."""
+    def size(self) -> int:
+        """Of a message, in bytes."""
         return 8 * self.numbers
 
     def check(self, axes: int) -> None:
@@ -92,8 +94,8 @@ class Header:
         n, velocities, accelerations, forces, time = self.sent
         if n != axes or velocities not in (0, n) or accelerations not in (0, n) or forces or time > 1:
             raise ProtocolError(
-                f"the client's element has {n} degree(s) of freedom, and the site has {axes} axis(es); give the element "
-                "as many as the definition has (-dof, virtual.interface)"
+                f"the client's element has {n} degree(s) of freedom, and the site has {axes} axis(es); give the "
+                "element as many as the definition has (-dof, virtual.interface)"
             )
         if any(size not in (0, n) for size in self.wanted[:4]) or self.wanted[4] > 1:
             raise ProtocolError(f"the client wants {self.wanted} measured values of {axes} axis(es)")
@@ -105,8 +107,8 @@ class Header:
 
     def message(self, data: bytes | bytearray | memoryview) -> Message:
         """A message of this client."""
-        if len(data) != self.bytes:
-            raise ProtocolError(f"the client's message has {len(data)} bytes and not {self.bytes}")
+        if len(data) != self.size:
+            raise ProtocolError(f"the client's message has {len(data)} bytes and not {self.size}")
         values = np.frombuffer(data, dtype=np.float64)
         code = values[0]
         if code not in _ACTIONS:

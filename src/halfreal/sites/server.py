@@ -87,7 +87,7 @@ def converse(connection: socket.socket, talk: Conversation) -> None:
             talk.begin(bytes(first))
             if talk.header is None:
                 return
-            data = memoryview(bytearray(talk.header.bytes))
+            data = memoryview(bytearray(talk.header.size))
             while not talk.over:
                 if not whole(data):
                     talk.gone()
@@ -156,7 +156,7 @@ class UdpServer:
             talk.begin(data)
             return
         gathered += data
-        if len(gathered) < talk.header.bytes:
+        if len(gathered) < talk.header.size:
             return
         reply = talk.answer(bytes(gathered), lambda: True)
         gathered.clear()
