@@ -53,6 +53,7 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
         "interface": [{"node": "B", "direction": "x"}],
         "rayleigh": {"mass": "1 1/s"},
     },
+    ("virtual", "client"): {"step": "10 ms"},
     ("excitation", "stepped sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "4 Hz"], "dwell": "2 s"},
     ("excitation", "multi-sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "3.1 Hz"], "phases": "schroeder"},
     ("excitation", "step"): {"displacement": "1 mm", "ramp": "0.1 s"},

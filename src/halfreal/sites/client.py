@@ -3,10 +3,9 @@
 Slowly (with a section [slow]) a tick lasts from one displacement to the next: the block waits for it, the motion of the
 slow test brings the rig there, and what was measured is the answer.
 
-In real time the rig is not to stop between two displacements.  After P. B. Shing, M. Nakashima, O. S. Bursi,
-"Application of pseudodynamic test method to structural research", Earthquake Spectra 12 (1996) 29–56, and A. H.
-Schellenberg, S. A. Mahin, G. L. Fenves, "Advanced implementation of hybrid simulation", PEER Report 2009/104: while the
-client computes, the target is *predicted*, by a polynomial through the last displacements; when the next one has come
+In real time the rig is not to stop between two displacements (A. H. Schellenberg, S. A. Mahin, G. L. Fenves, "Advanced
+implementation of hybrid simulation", PEER Report 2009/104, University of California, Berkeley (2009)): while the client
+computes, the target is *predicted*, by a polynomial through the last displacements; when the next one has come
 it is *corrected*, along a cubic that leaves with the velocity there is and arrives where the client wants the rig.  The
 force measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
 ``slow_down`` of its step on, until it is held.
@@ -163,6 +162,7 @@ class Client(Virtual):
                 frozen=tuple(state),
                 faults={**FAULTS, SILENT: f"the client has said nothing for {self.silence:g} s (virtual.silence)"},
                 watched=("client.state", "client.held"),
+                references=() if slow else ("schellenberg2009",),
             )
         ]
 
