@@ -22,7 +22,7 @@ from halfreal.models.frame.builder import regular_frame
 from halfreal.models.frame.frame import Frame
 from models.frame import opensees
 from models.frame.frames import loop, shaking
-from models.materials.opensees import _environment, why_not
+from models.materials.opensees import environment, why_not
 
 STEP, TICKS, SETTLED, STRETCH = 1e-3, 1200, 400, 100
 SIZES = ((3, 2), (7, 3), (12, 5))
@@ -87,7 +87,7 @@ def theirs(frame: Frame, ground: np.ndarray) -> tuple[float, int, float]:
     ran = subprocess.run(
         [sys.executable, "-c", TIMED],
         input=json.dumps(asked),
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         text=True,
         check=True,

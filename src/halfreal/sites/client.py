@@ -25,7 +25,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ..contracts.client_port import ClientPort
 from ..contracts.context import Context
-from ..contracts.finding import Finding, note
+from ..contracts.finding import Finding, warning
 from ..contracts.known import Known
 from ..contracts.quantities import ActsAs
 from ..contracts.virtual import Virtual
@@ -36,7 +36,7 @@ from ..kernels.compile import kernel
 from ..kernels.foreign import put_real, real_at
 from ..safety.watched import COMMAND_RATE
 from ..settings import Matrix, Number, fault
-from .mailbox import ANSWER, ANSWERED, CLIENT, COMMITS, CONNECTED, FAULTS, HEAD, LOST, MESSAGES, TRIAL
+from .mailbox import ANSWER, ANSWERED, CLIENT, COMMITS, CONNECTED, FAULTS, GOODBYE, HEAD, LOST, MESSAGES, TRIAL
 
 if TYPE_CHECKING:
     from ..studies.check.examined import Examined
@@ -167,9 +167,9 @@ class Client(Virtual):
         ]
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        yield note(
-            "the client computes the rest of the structure: what is judged here is the rig, its limits and, if "
-            "excitation.virtual is given, how it follows that; not the stability of the test"
+        yield warning(
+            "the client computes the rest of the structure, which is not known here: what stands above on stability, "
+            "margins and delay is of the rig alone, and says nothing of the test"
         )
 
 
@@ -276,7 +276,8 @@ def peak_rate(chord, leaves, arrives):  # type: ignore[no-untyped-def]
 def set_out_to_correct(p, s):  # type: ignore[no-untyped-def]
     """Begin the cubic from where the target is to where the client wants it, no faster than the rate limit allows."""
     n = s.goal.size
-    length = max(math.ceil(p.ticks - s.phase - 1e-9), math.ceil((1.0 - p.slow_down) * p.ticks - 1e-9), 1.0)
+    # of a target that has slowed down time is lost already, and is not made up for
+    length = p.ticks if s.phase > p.slow_down * p.ticks else max(math.ceil(p.ticks - s.phase - 1e-9), 1.0)
     for i in range(n):
         most = SHARE_OF_RATE * p.rate[i]
         s.from_[i], s.leaves[i] = s.target[i], min(max(s.velocity[i], -most), most)
@@ -334,6 +335,8 @@ def fast_client_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     s.past[k, i] = s.past[k - 1, i]
                 s.past[0, i] = s.goal[i]
             s.known, s.phase = min(s.known + 1.0, 4.0), 0.0
+    elif real and load_word(int(p.mailbox) + 8 * CLIENT) == GOODBYE:
+        pass  # the last displacement it is
     elif s.known > 0.0:
         xi = s.phase / p.ticks
         pace = min(1.0, (1.0 - xi) / (1.0 - p.slow_down))
