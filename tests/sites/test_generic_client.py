@@ -33,8 +33,8 @@ class Spring:
         taken, self.taken = self.taken, True
         return not taken
 
-    def ask(self, displacement: np.ndarray, time: float) -> None:
-        self.asked.append(displacement.copy())
+    def ask(self, displacement: tuple[float, ...], time: float) -> None:
+        self.asked.append(np.array(displacement))
         self.times.append(time)
 
     def measured(self, still_there) -> np.ndarray | None:

@@ -66,6 +66,7 @@ class Client(Virtual):
     listen: str = "127.0.0.1:8090"
     """Address and port at which the client is waited for; 0.0.0.0 for every network of this machine."""
     protocol: Literal["tcp", "udp"] = "tcp"
+    """Of the client's element: TCP, or with its option -udp UDP."""
     step: Annotated[float, Number("s", above=0)] | None = None
     """Of the client's integration, for tests in real time; timing.step if left out."""
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)] | None = None

@@ -6,9 +6,11 @@ its analysis fails and it ends, where a closed connection would let it wait for 
 
 from __future__ import annotations
 
+import math
 import os
+import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +19,8 @@ import numpy as np
 from .generic_client import Action, Header, ProtocolError
 from .mailbox import CLIENT, COMMITS, CONNECTED, GARBLED, GOODBYE, LOST, MESSAGES, NOBODY, NOT_FINITE, OVER, Mailbox
 
+FIRST = struct.Struct("=d")
+TRIAL, FORCE, COMMIT = (float(one) for one in (Action.SET_TRIAL, Action.GET_FORCE, Action.COMMIT))
 UNCHANGED = float(np.finfo(float).eps)
 """Displacements [m] that differ by less are the same: clients repeat themselves."""
 SHORT, LONG = 2e-4, 1e-3
@@ -24,6 +28,8 @@ SHORT, LONG = 2e-4, 1e-3
 LOOK = 0.02
 """Seconds between two looks whether a client that waits is still there."""
 
+Message = bytes | bytearray | memoryview
+Reply = bytes | bytearray
 Say = Callable[[str], None]
 StillThere = Callable[[], bool]
 
@@ -37,11 +43,11 @@ class Site(Protocol):
         """Whether a client may come in: one may, in a test."""
         ...
 
-    def ask(self, displacement: np.ndarray, time: float) -> None:
+    def ask(self, displacement: tuple[float, ...], time: float) -> None:
         """Have the rig brought there."""
         ...
 
-    def measured(self, still_there: StillThere) -> np.ndarray | None:
+    def measured(self, still_there: StillThere) -> Sequence[float] | None:
         """Displacements and forces where the rig was last asked to be, waited for; None if the test is over."""
         ...
 
@@ -76,8 +82,13 @@ class Conversation:
         self.over = False
         """Nothing more is to be heard or said."""
         self._served = False
-        self._last = np.empty(0)
-        self._known: dict[Action, bytes] = {}
+        self._size = -1
+        """Of the messages of a client that is served."""
+        self._last: tuple[float, ...] = ()
+        self._trial = b""
+        """The displacements asked for last, and their bytes: most messages repeat them."""
+        self._known: dict[float, bytes] = {}
+        """Answers that need no rig, by their action."""
 
     def begin(self, data: bytes) -> None:
         """Take the client's header."""
@@ -93,7 +104,9 @@ class Conversation:
             self._say(f"{self._who} was refused: this test has or had its client; a new test is a new session")
             return
         self._served = True
-        self._answer = np.zeros(header.numbers)
+        self._size, self._force = header.size, bytearray(header.size)
+        self._numbers, self._time = struct.Struct(f"={header.sent[0]}d"), 8 * (1 + sum(header.sent[:4]))
+        self._end_of_trial = 8 + self._numbers.size
         known = {
             Action.GET_INITIAL_STIFFNESS: self._matrices.stiffness,
             Action.GET_TANGENT: self._matrices.stiffness,
@@ -103,11 +116,34 @@ class Conversation:
         for action, matrix in known.items():
             values = np.zeros(header.numbers)
             values[: matrix.size] = matrix.ravel(order="F")
-            self._known[action] = values.tobytes()
+            self._known[float(action)] = values.tobytes()
         self._say(f"{self._who} is served: {header.sent[0]} degree(s) of freedom, {header.numbers} numbers a message")
 
-    def answer(self, data: bytes | bytearray | memoryview, still_there: StillThere) -> bytes | None:
+    def answer(self, data: Message, still_there: StillThere) -> Reply | None:
         """What is to be sent in answer to a message; None if nothing is."""
+        if len(data) != self._size:
+            return self._answer_to_others(data, still_there)
+        code = FIRST.unpack_from(data)[0]
+        self._site.heard()
+        if code == TRIAL:
+            if data[8 : self._end_of_trial] != self._trial:
+                self._take(bytes(data[8 : self._end_of_trial]), self._time_in(data))
+            return None
+        if code in self._known:
+            return self._known[code]
+        if code == FORCE:
+            found = self._site.measured(still_there)
+            if found is None:
+                return self._send_home()
+            self._numbers.pack_into(self._force, 0, *found[self._site.axes :])
+            return self._force
+        if code == COMMIT:
+            self._site.committed()
+            return None
+        return self._answer_to_others(data, still_there)
+
+    def _answer_to_others(self, data: Message, still_there: StillThere) -> Reply | None:
+        """The answer to messages that are rare, and to those of clients that are not served."""
         assert self.header is not None
         try:
             message = self.header.message(data)
@@ -115,58 +151,62 @@ class Conversation:
             self._end(GARBLED, f"{self._who}: {error}")
             self.over = True
             return None
-        action = message.action
-        if action is Action.DIE:
+        if message.action is Action.DIE:
             self._end(GOODBYE, f"{self._who} has ended the test")
             self.over = True
             return None
+        if not message.action.answered:
+            return None
         if not self._served:
-            return self._nothing if action.answered else None
-        self._site.heard()
-        if action in self._known:
-            return self._known[action]
-        if action is Action.SET_TRIAL:
-            self._take(message.displacement, message.time)
-            return None
-        if action is Action.COMMIT:
-            self._site.committed()
-        if not action.answered:
-            return None
-        return self._measured(action, message.time, still_there)
+            return self._nothing
+        return self._measured(message.action, message.time, still_there)
 
-    def _take(self, displacement: np.ndarray, time: float) -> None:
-        if self._last.size and np.abs(displacement - self._last).max() <= UNCHANGED:
-            return
-        if not np.isfinite(displacement).all():
-            self._end(NOT_FINITE, f"{self._who} asked for {displacement} m, which is not a number")
-            return
-        self._last = displacement.copy()
-        self._site.ask(self._last, time)
+    def _time_in(self, data: Message) -> float:
+        assert self.header is not None
+        return float(FIRST.unpack_from(data, self._time)[0]) if self.header.sent[4] else 0.0
 
-    def _measured(self, action: Action, time: float, still_there: StillThere) -> bytes:
+    def _take(self, trial: bytes, time: float) -> None:
+        displacement = self._numbers.unpack(trial)
+        if not all(map(math.isfinite, displacement)):
+            asked = ", ".join(f"{one:g}" for one in displacement)
+            self._end(NOT_FINITE, f"{self._who} asked for {asked} m, which is not a number")
+            return
+        same = len(self._last) > 0
+        for one, other in zip(displacement, self._last, strict=False):
+            same = same and abs(one - other) <= UNCHANGED
+        if not same:
+            self._last, self._trial = displacement, trial
+            self._site.ask(displacement, time)
+
+    def _measured(self, action: Action, time: float, still_there: StillThere) -> Reply:
         """What the rig measures; of velocities and accelerations nothing is known."""
         found = self._site.measured(still_there)
         if found is None:
-            self._served = False
-            return self._nothing
+            return self._send_home()
         assert self.header is not None
-        n, answer = self._site.axes, self._answer
-        displacement, force = found[:n], found[n:]
-        if action is Action.GET_FORCE:
-            answer[:n] = force
-        elif action is Action.GET_DISPLACEMENT:
-            answer[:n] = displacement
-        elif action is Action.GET_TIME:
-            answer[0] = time
-        elif action is Action.GET_DAQ:
-            zeros = np.zeros(n)
-            parts = (displacement, zeros, zeros, force, np.array([time]))
-            sizes = self.header.wanted
-            wanted = np.concatenate([part[:size] for part, size in zip(parts, sizes, strict=True)])
-            answer[: wanted.size] = wanted
-        else:
-            answer[:n] = 0.0
+        n = self._site.axes
+        displacement, force, unknown = found[:n], found[n:], [0.0] * n
+        parts = {
+            Action.GET_DISPLACEMENT: [*displacement],
+            Action.GET_TIME: [time],
+            Action.GET_DAQ: [
+                value
+                for part, size in zip((displacement, unknown, unknown, force, [time]), self.header.wanted, strict=True)
+                for value in part[:size]
+            ],
+        }
+        answer = np.zeros(self.header.numbers)
+        values = parts.get(action, unknown)
+        answer[: len(values)] = values
         return answer.tobytes()
+
+    def _send_home(self) -> Reply:
+        """The test is over."""
+        self._leave()
+        return self._nothing
+
+    def _leave(self) -> None:
+        self._served, self._size = False, -1
 
     def gone(self) -> None:
         """The connection has ended without a word."""
@@ -177,7 +217,7 @@ class Conversation:
         self._say(text)
         if self._served:
             self._site.ends(how)
-        self._served = False
+        self._leave()
 
 
 class MailboxSite:
@@ -197,10 +237,10 @@ class MailboxSite:
     def over(self) -> bool:
         return bool(self._mailbox.words[OVER]) or os.getppid() != self._parent
 
-    def ask(self, displacement: np.ndarray, time: float) -> None:
+    def ask(self, displacement: tuple[float, ...], time: float) -> None:
         self._mailbox.ask(displacement, time)
 
-    def measured(self, still_there: StillThere) -> np.ndarray | None:
+    def measured(self, still_there: StillThere) -> list[float] | None:
         mailbox, began, looked = self._mailbox, time.monotonic(), 0.0
         while self.over or not mailbox.answered() or (found := mailbox.measured()) is None:
             waited = time.monotonic() - began
@@ -211,7 +251,7 @@ class MailboxSite:
                 if not still_there():
                     raise ConnectionError("the client has gone while it waited")
             time.sleep(SHORT if waited < 0.1 else LONG)
-        return found
+        return [float(value) for value in found]
 
     def heard(self) -> None:
         self._mailbox.words[MESSAGES] += 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Mailbox:
 
     # --- at the server's end --------------------------------------------------------------------------------------
 
-    def ask(self, displacement: np.ndarray, time: float) -> None:
+    def ask(self, displacement: Sequence[float] | np.ndarray, time: float) -> None:
         """Ask for a displacement."""
         words = self.words
         words[TRIAL] += 1

@@ -14,6 +14,7 @@ import json
 import os
 import select
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -58,17 +59,8 @@ def start(listener: socket.socket, mailbox: Mailbox, matrices: Matrices) -> subp
     return process
 
 
-def acknowledge(connection: socket.socket) -> None:
-    """Have what comes next acknowledged at once."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-
-
 def converse(connection: socket.socket, talk: Conversation) -> None:
     """Serve one TCP connection until it ends."""
-
-    def whole(buffer: memoryview) -> bool:
-        acknowledge(connection)
-        return connection.recv_into(buffer, len(buffer), socket.MSG_WAITALL) == len(buffer)
 
     def still_there() -> bool:
         try:
@@ -81,15 +73,17 @@ def converse(connection: socket.socket, talk: Conversation) -> None:
     with connection:
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            first = bytearray(HEADER_BYTES)
-            if not whole(memoryview(first)):
+            first = connection.recv(HEADER_BYTES, socket.MSG_WAITALL)
+            if len(first) < HEADER_BYTES:
                 return
-            talk.begin(bytes(first))
+            talk.begin(first)
             if talk.header is None:
                 return
-            data = memoryview(bytearray(talk.header.size))
+            size = talk.header.size
+            data = bytearray(size)
             while not talk.over:
-                if not whole(data):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)  # Linux forgets it
+                if connection.recv_into(data, size, socket.MSG_WAITALL) < size:
                     talk.gone()
                     return
                 reply = talk.answer(data, still_there)
@@ -126,42 +120,57 @@ class TcpServer:
         return any(thread.is_alive() for thread in self._threads)
 
 
+def always() -> bool:
+    """Whether a client of UDP is still there: nobody knows."""
+    return True
+
+
 class UdpServer:
     """Serves whoever sends datagrams; the site lets one of them in."""
 
     def __init__(self, listener: socket.socket, site: Site, matrices: Matrices) -> None:
         self._listener, self._site, self._matrices = listener, site, matrices
         self._talks: dict[tuple[str, int], tuple[Conversation, bytearray]] = {}
-        listener.setblocking(False)
+        self._data = bytearray(LONGEST)
+        self._waits = 0.0
 
     def look(self, seconds: float) -> None:
         """Wait so long for a datagram, and answer it."""
-        if not select.select([self._listener], [], [], seconds)[0]:
-            return
+        if seconds != self._waits:  # the system keeps the time: asking first whether one has come would take as long
+            self._waits = seconds
+            whole, rest = divmod(round(1e6 * seconds), 1_000_000)
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, rest))
         try:
-            data, peer = self._listener.recvfrom(LONGEST)
-        except OSError:  # a client that is gone has closed its port
+            length, peer = self._listener.recvfrom_into(self._data)
+        except OSError:  # nobody, or a client that is gone has closed its port
             return
+        data, known = self._data[:length], self._talks.get(peer)
         if data == b"a":  # hello
-            if peer in self._talks and not self._talks[peer][0].over:
-                self._talks[peer][0].gone()
+            if known is not None and not known[0].over:
+                known[0].gone()
             talk = Conversation(self._site, self._matrices, say, f"client {peer[0]}:{peer[1]}")
             self._talks[peer] = talk, bytearray()
             self._listener.sendto(b"b", peer)
             return
-        if peer not in self._talks or self._talks[peer][0].over:
+        if known is None or known[0].over:
             return
-        talk, gathered = self._talks[peer]
+        talk, gathered = known
         if talk.header is None:
-            talk.begin(data)
+            talk.begin(bytes(data))
             return
-        gathered += data
-        if len(gathered) < talk.header.size:
+        if gathered or length < talk.header.size:
+            gathered += data
+            if len(gathered) < talk.header.size:
+                return
+            data = bytearray(gathered)
+            gathered.clear()
+        reply = talk.answer(data, always)
+        if reply is None:
             return
-        reply = talk.answer(bytes(gathered), lambda: True)
-        gathered.clear()
-        for first in range(0, len(reply or b""), DATAGRAM):
-            assert reply is not None
+        if len(reply) <= DATAGRAM:
+            self._listener.sendto(reply, peer)
+            return
+        for first in range(0, len(reply), DATAGRAM):
             self._listener.sendto(reply[first : first + DATAGRAM], peer)
 
     @property
