@@ -25,6 +25,7 @@ import processes
 import realtime
 import rls
 import scale
+import site_server as site
 from capacity import structure
 from report import Row, duration, show, speed, write
 
@@ -200,6 +201,7 @@ def main() -> None:
             *fresh.submit(stability.rows).result(),
             *fresh.submit(cycles.rows).result(),
             *fresh.submit(frames.rows).result(),
+            *fresh.submit(site.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
             *fresh.submit(campaign.rows).result(),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from . import rigs as rigs
     from . import runs as runs
     from . import safety as safety
+    from . import sites as sites
     from . import stability as stability
     from . import studies as studies
     from . import vrths as vrths
@@ -79,7 +80,7 @@ else:
         {
             "": (
                 "campaigns contracts couplings definition identification kernels links live models presentation "
-                "records rigs runs safety stability studies vrths"
+                "records rigs runs safety sites stability studies vrths"
             ),
             "campaigns.plan": "Plan",
             "campaigns.store": "load_results",

@@ -140,6 +140,10 @@ PAPERS: dict[str, str] = {
         "strut-braced wing under aerodynamic loading using an electrodynamical actuator, Exp. Tech. (2020), "
         "doi:10.1007/s40799-020-00394-5."
     ),
+    "schellenberg2009": (
+        "A. H. Schellenberg, S. A. Mahin, G. L. Fenves, Advanced implementation of hybrid simulation, PEER Report "
+        "2009/104, University of California, Berkeley (2009)."
+    ),
     "schroeder1970": (
         "M. R. Schroeder, Synthesis of low-peak-factor signals and binary sequences with low autocorrelation, IEEE "
         "Trans. Inform. Theory 16 (1970) 85–89."

@@ -18,6 +18,7 @@ from examples.wallace2005 import GALLERY
 from halfreal.definition.definition import Definition
 from halfreal.definition.kinds import CONTRACTS, kinds
 from halfreal.runs.build import build
+from models.materials.opensees import why_not
 
 HERE = Path(__file__).parent
 FILES = sorted(GALLERY.parent.glob("*/*.toml"))
@@ -53,6 +54,7 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
         "interface": [{"node": "B", "direction": "x"}],
         "rayleigh": {"mass": "1 1/s"},
     },
+    ("virtual", "client"): {"step": "10 ms"},
     ("excitation", "stepped sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "4 Hz"], "dwell": "2 s"},
     ("excitation", "multi-sine"): {"displacement": "1 mm", "frequencies": ["2 Hz", "3.1 Hz"], "phases": "schroeder"},
     ("excitation", "step"): {"displacement": "1 mm", "ramp": "0.1 s"},
@@ -82,12 +84,15 @@ if COMPILER is not None:
     }
 SLOW = {"automatic", "six_axes"}
 """Definitions of the gallery that are taken last: what they leave out takes long to be chosen, or to be compiled."""
-UNEXCITED = {("virtual", kind) for kind in ("frame", "state space", "user", "library", "fmu")}
+if not why_not():
+    EXAMPLES[("virtual", "opensees")] = {"model": "opensees_model.py", "interface": [{"node": 2, "dof": 1}]}
+UNEXCITED = {("virtual", kind) for kind in ("frame", "state space", "user", "library", "fmu", "opensees")}
 """Kinds that the support of BASE cannot excite."""
 
 NATIVE = {"library", "fmu"}
 """Kinds that need a C compiler here."""
-EVERY = [(family, kind) for family in CONTRACTS for kind in kinds(family) if COMPILER is not None or kind not in NATIVE]
+ABSENT = (NATIVE if COMPILER is None else set()) | ({"opensees"} if why_not() else set())
+EVERY = [(family, kind) for family in CONTRACTS for kind in kinds(family) if kind not in ABSENT]
 
 
 def file_of(family: str, kind: str) -> Path | None:

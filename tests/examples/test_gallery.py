@@ -29,6 +29,7 @@ ALIKE = {
     "baumgarte_lagged",
     "one_frame_a_step",
     "oscillator",
+    "real_time",
 }
 """Judged by the tests of their own example, or like another of it."""
 NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "rls_as_printed", "saturating_late"}

@@ -35,6 +35,7 @@ COMMANDS = (
     "identify:identify",
     "running:run",
     "running:resume",
+    "site:site",
     "running:rig",
     "key:key",
     "charts:chart",

@@ -40,21 +40,25 @@ if TYPE_CHECKING:
     from ..runs.run import Run
 
 
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.run.h5 if left out.")
+]
+Start = Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")]
+WithRig = Annotated[
+    bool, typer.Option("--with-rig", help="Start the definition's simulated rig too, as a process of its own.")
+]
+WithoutGo = Annotated[
+    str,
+    typer.Option("--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."),
+]
+
+
 def run(
     path: DefinitionFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.run.h5 if left out.")
-    ] = None,
-    start: Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")] = False,
-    with_rig: Annotated[
-        bool, typer.Option("--with-rig", help="Start the definition's simulated rig too, as a process of its own.")
-    ] = False,
-    without_go: Annotated[
-        str,
-        typer.Option(
-            "--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."
-        ),
-    ] = "",
+    output: Output = None,
+    start: Start = False,
+    with_rig: WithRig = False,
+    without_go: WithoutGo = "",
     operator: OperatorName = "",
     specimen: SpecimenName = "",
     calibration: Calibration = "",
@@ -73,7 +77,7 @@ def run(
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force, about=said)
     with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
         done = run_session(session, start, as_json)
-    _tell_end(done, session.output, target, as_json)
+    tell_end(done, session.output, target, as_json)
 
 
 def resume(
@@ -85,12 +89,7 @@ def resume(
         Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; RUN.resumed.h5 if left out.")
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Go on at once, without asking the operator.")] = False,
-    without_go: Annotated[
-        str,
-        typer.Option(
-            "--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."
-        ),
-    ] = "",
+    without_go: WithoutGo = "",
     stands_elsewhere: Annotated[
         str,
         typer.Option(
@@ -128,7 +127,7 @@ def resume(
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step
     typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
-    _tell_end(run_session(session, start, as_json), session.output, target, as_json)
+    tell_end(run_session(session, start, as_json), session.output, target, as_json)
 
 
 def run_session(session: Session, start: bool, as_json: bool) -> Run:
@@ -156,7 +155,7 @@ def run_session(session: Session, start: bool, as_json: bool) -> Run:
         session.close()
 
 
-def _tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
+def tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
     """How the test ended, and where its record is; the rig is safe by now, and a blocked terminal may be waited for."""
     if as_json:
         typer.echo(json.dumps(run_json(done, kept), indent=2))

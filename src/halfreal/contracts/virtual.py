@@ -30,6 +30,7 @@ import numpy as np
 from ..errors import HalfrealError
 from ..kernels.block import Block
 from ..settings import Settings, fault
+from .client_port import ClientPort
 from .context import Context
 from .device import Device, device_of
 from .finding import Finding
@@ -39,6 +40,7 @@ from .state_space import StateSpace
 from .system import Method, System
 
 if TYPE_CHECKING:
+    from ..definition.definition import Definition
     from ..studies.check.examined import Examined
     from .rig import Rig
 
@@ -82,6 +84,15 @@ class Virtual(Settings):
     @property
     def turning(self) -> tuple[bool, ...] | None:
         """Which axes are rotations, where the part knows; else their names tell."""
+        return None
+
+    @property
+    def client_port(self) -> ClientPort | None:
+        """Where the client is waited for that gives its displacements, if ``halfreal site`` is to serve one.
+
+        Its block has a parameter ``mailbox`` and writes ``client.waiting`` as long as the client wants nothing new; it
+        is called while a slow test holds its tick, too.
+        """
         return None
 
     @property
@@ -158,6 +169,23 @@ class Virtual(Settings):
     def emulation(self, joined: System, step: float) -> Method | None:
         """How the emulated system is integrated whose matrices, with the specimen, are ``joined``, where these do not
         tell all of it; None if they do."""
+        return None
+
+    def check_reference(self) -> None:
+        """Raise a fault unless the emulated system is known."""
+        if self.system("none") is None:
+            raise fault(
+                f"the emulated system of a virtual substructure of kind '{self.kind}' is not known; leave it out"
+            )
+
+    @property
+    def brings_reference(self) -> bool:
+        """Whether it computes the emulated system itself (``own_reference``)."""
+        return False
+
+    def own_reference(self, definition: Definition, ticks: int, every: int) -> np.ndarray | None:
+        """Interface displacements of the emulated system, every ``every``-th tick, (rows, axes), if it has its own way
+        to compute them; None if its matrices tell."""
         return None
 
     def findings(self, examined: Examined) -> Iterable[Finding]:

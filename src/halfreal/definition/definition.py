@@ -383,10 +383,9 @@ class Definition(Settings):
         virtual, rig = info.data.get("virtual"), info.data.get("rig")
         if reference is None or virtual is None or rig is None:
             return reference
-        if virtual.system("none") is None:
-            raise fault(
-                f"the emulated system of a virtual substructure of kind '{virtual.kind}' is not known; leave it out"
-            )
+        virtual.check_reference()
+        if virtual.brings_reference:
+            return reference
         if reference.specimen is not None:
             reference.specimen.check_axes(virtual.axes, "reference.specimen")
         elif rig.known_specimen is None:

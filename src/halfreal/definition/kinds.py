@@ -51,6 +51,8 @@ OWN = {
         "models.structures.programmed:UserModel",
         "models.structures.programmed:LibraryModel",
         "models.structures.programmed:FmuModel",
+        "models.opensees.model:OpenSeesModel",
+        "sites.client:Client",
     ),
     "excitation": (
         "models.excitations.sine:Sine",

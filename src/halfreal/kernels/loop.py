@@ -113,6 +113,8 @@ class Loop:
     hold
         Channel that keeps the loop at its tick while it is not zero, for a slow test; meanwhile only the controller's
         blocks from the one that writes it on are run, and the rig's.
+    held_from
+        The block from which on they are run instead, if it is an earlier one.
     """
 
     def __init__(
@@ -127,10 +129,11 @@ class Loop:
         end: int | None = None,
         follow: str | None = None,
         hold: str | None = None,
+        held_from: str | None = None,
     ) -> None:
         self.blocks = (*controller, *inner, *outer)
         self.dt, self.substeps = float(dt), int(substeps)
-        self.start, self.end, self._follow, self._hold = start, end, follow, hold
+        self.start, self.end, self._follow, self._hold, self._held_from = start, end, follow, hold, held_from
         self._groups = np.array([len(controller), len(inner), len(outer)], dtype=np.int64)
         self._lay_out_bus()
         self._lay_out_memory()
@@ -150,6 +153,7 @@ class Loop:
             end=self.end,
             follow=self._follow,
             hold=self._hold,
+            held_from=self._held_from,
         )
 
     def go_on_from(self, other: Loop) -> None:
@@ -334,6 +338,12 @@ class Loop:
                 position += size
         return next((name for name, place in self.index.items() if place == index), f"entry {index}")
 
+    def _mover(self) -> int:
+        """The first row that runs while the tick is held."""
+        if self._hold is None:
+            return 0
+        return self._writer(self._hold) if self._held_from is None else self.row(self._held_from)
+
     def _writer(self, channel: str) -> int:
         """Row of the block that writes a channel."""
         return next(row for row, block in enumerate(self.blocks) if channel in {out.name for out in block.outputs})
@@ -498,7 +508,7 @@ class Loop:
             end=-1 if self.end is None else self.end,
             follow=-1 if self._follow is None else self.index[self._follow],
             hold=-1 if self._hold is None else self.index[self._hold],
-            mover=0 if self._hold is None else self._writer(self._hold),
+            mover=self._mover(),
             watched=np.array([self.index[name] for name in self._watched], dtype=np.uint64),
             seen=self._seen,
             log=log,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .session import NoGoError as NoGoError
     from .session import Session as Session
     from .session import run as run
+    from .site import SiteSession as SiteSession
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
@@ -21,5 +22,6 @@ else:
             "session": "NoGoError Session run",
             "resumption": "ResumptionError resume",
             "rig": "VirtualRig serve",
+            "site": "SiteSession",
         },
     )

@@ -82,6 +82,7 @@ def run_test(session: Session, *, start: bool, say: Say, show: Show = lambda vie
     ``say`` and ``show`` are called while the rig is armed, and must return at once (``Terminal``).
     """
     terminal = check_operator(start)
+    session.say = say
     offer = session.connect()
     who = offer.identity
     says = "does not say whether it is simulated or real" if who.nature == "unknown" else f"is {who.nature}"

@@ -15,7 +15,7 @@ import datetime
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,6 +89,11 @@ class Session(SlowOperator):
         What is said of this run beside the definition's [record]: operator, specimen, calibration, notes.
     """
 
+    serves: ClassVar[bool] = False
+    """Whether a client outside gives the displacements."""
+    say: Callable[[str], None] = staticmethod(lambda line: None)
+    """Told what people should know at once; it must return at once too."""
+
     def __init__(
         self,
         definition: Definition,
@@ -101,6 +106,10 @@ class Session(SlowOperator):
         stands_elsewhere: str = "",
         about: Mapping[str, str] | None = None,
     ) -> None:
+        if definition.virtual.client_port is not None and not self.serves:
+            raise RefusedError(
+                "the displacements of this test come from a client (virtual.kind); serve it with halfreal site"
+            )
         if definition.link is None:
             raise RefusedError(
                 'the definition has no [link] to a rig; add one, such as kind = "udp", rig = "127.0.0.1:7411", or '
@@ -202,11 +211,7 @@ class Session(SlowOperator):
         )
         words = recording.words
         words[WAIT] = int(wait)
-        loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
-        if self.definition.slow is not None:
-            loop.parameter("motion")["words"] = float(words.ctypes.data)
-        if self.definition.excitation.waits:
-            loop.parameter("release")["words"] = float(words.ctypes.data)
+        self._wire(loop, words)
         recording.start(self._make_file(loop))
         if self.resumption is not None:
             recording.put(self.resumption.lines(loop))
@@ -220,6 +225,14 @@ class Session(SlowOperator):
             self.wait()
             recording.conclude(outcome="failed", reason=str(self._failure))
             raise self._failure
+
+    def _wire(self, loop: Loop, words: np.ndarray) -> None:
+        """Tell the blocks of a loop where they are spoken to."""
+        loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
+        if self.definition.slow is not None:
+            loop.parameter("motion")["words"] = float(words.ctypes.data)
+        if self.definition.excitation.waits:
+            loop.parameter("release")["words"] = float(words.ctypes.data)
 
     def start(self) -> None:
         """Let an armed test that waits set out."""
@@ -370,11 +383,14 @@ class Session(SlowOperator):
             return
         if loop is None or recording is None or self._ended is None or self.running:
             raise RefusedError(f"the test is {self.state}; wait for its end first")
-        outcome, reason = how_it_ended(self.definition, loop, self._ended)
+        outcome, reason = self._how_it_ended(loop, self._ended)
         if reason == OF_LOOP[BY_RECORDER] and recording.happened():
             reason += f": '{self.output.name}' {HAPPENED[recording.happened()]}"
         self._outcome = outcome, reason
         recording.conclude(outcome=outcome, reason=reason, limits_used=self._limits_used(loop))
+
+    def _how_it_ended(self, loop: Loop, ended: int) -> tuple[Outcome, str]:
+        return how_it_ended(self.definition, loop, ended)
 
     def _limits_used(self, loop: Loop) -> dict[str, float]:
         used = limits_used(self.definition, loop)

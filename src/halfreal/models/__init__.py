@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .materials.mr_damper import MRDamper as MRDamper
     from .materials.power_damper import PowerDamper as PowerDamper
     from .materials.uniaxial import uniaxial as uniaxial
+    from .opensees.model import OpenSeesModel as OpenSeesModel
     from .sampled_drive import SampledFollower as SampledFollower
     from .schemes.central_difference import CentralDifference as CentralDifference
     from .schemes.exact import Exact as Exact
@@ -175,6 +176,7 @@ else:
             "structures.state_space": "StateSpaceModel",
             "structures.structure": "Response Structure Support",
             "structures.substructure": "Substructure SubstructureError couple",
+            "opensees.model": "OpenSeesModel",
             "structures.programmed": "FmuModel LibraryModel UserModel",
         },
     )

@@ -41,6 +41,7 @@ from ..safety.guard import GuardPlan, Seen, guard
 from ..safety.slow_motion import HOLDING
 from ..safety.watched import COMMAND_RATE, Watch
 from ..settings import shown
+from ..sites.client import WAITING
 from ..stability.open_loop import PROBE, probe
 from .coupled import commanded, coupling_blocks, measured_pose
 
@@ -122,6 +123,7 @@ def build(
         start=-before,
         end=None if alone else timing.ticks,
         hold=HOLDING if moved else None,
+        held_from="virtual" if moved and context.virtual.client_port is not None else None,
     )
 
 
@@ -207,6 +209,7 @@ def motion(context: Context) -> Block:
         begin=begin_force(context),
         fixed=context.quiet,
         axes=context.axes,
+        waiting=() if context.virtual.client_port is None else (WAITING,),
     )
 
 

@@ -84,6 +84,8 @@ def as_heard(definition: Definition, values: np.ndarray | None) -> Definition:
 
 def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None:
     """Interface displacements of the emulated system, every ``every``-th tick, (rows, axes); None if not known."""
+    if definition.virtual.brings_reference:
+        return definition.virtual.own_reference(definition, ticks, every)
     specimen = reference_specimen(definition)
     if specimen is None or definition.reference is None:
         return None

@@ -153,6 +153,7 @@ class Slow(Settings):
         begin: np.ndarray | None = None,
         fixed: bool = False,
         axes: Axes | None = None,
+        waiting: tuple[str, ...] = (),
     ) -> Block:
         """Block "motion".
 
@@ -161,6 +162,7 @@ class Slow(Settings):
         (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
         of the command's rate.  A rig commanded in force stands under that of ``begin``, none if left out.  ``fixed``
         leaves out what depends on the measurement, for linearising: the rig then settles for as long as it may.
+        While the channel ``waiting``, if there is one, is not zero, there is nowhere to go: the tick does not begin.
         """
         n = len(asked)
         initial, zeros = np.asarray(initial, dtype=float), np.zeros(n)
@@ -187,7 +189,7 @@ class Slow(Settings):
         return Block(
             name="motion",
             step=motion_step,
-            inputs=(*asked, *displacement, *force),
+            inputs=(*asked, *displacement, *force, *waiting),
             outputs=(
                 *channels("motion.command", unit, n, of="actuator"),
                 *channels("measured.displacement", "m", n, of="axis"),
@@ -323,7 +325,8 @@ def motion_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if math.isfinite(u[n + i]):
             s.displacement[i] = u[n + i]
 
-    if s.phase == ADVANCE:
+    waiting = u.size > 3 * n and s.phase == ADVANCE and u[u.size - 1] != 0.0
+    if s.phase == ADVANCE and not waiting:
         set_out_for(p, s, u)
     if s.state == MOVING or s.state == PAUSED:
         s.state = PAUSED if paused else MOVING
@@ -338,6 +341,6 @@ def motion_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(n):
         y[i], y[3 * n + i] = s.now[i], s.displacement[i]
         y[n + i], y[2 * n + i] = s.measured[i], s.measured[n + i]
-    y[4 * n] = 0.0 if s.phase == ADVANCE else 1.0
+    y[4 * n] = 0.0 if s.phase == ADVANCE and not waiting else 1.0
     y[4 * n + 1], y[4 * n + 2], y[4 * n + 3], y[4 * n + 4] = s.state, s.phase, s.clock, s.settled
     return int(s.state) if words == 0 and s.state >= NOT_SETTLED else 0

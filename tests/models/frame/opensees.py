@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from halfreal.models.frame.frame import Frame
-from models.materials.opensees import _environment, why_not
+from models.materials.opensees import environment, why_not
 
 SCRIPT = """
 import json, sys
@@ -140,7 +140,7 @@ def _asked(question: dict[str, Any]) -> dict[str, Any]:
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         input=json.dumps(question),
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,

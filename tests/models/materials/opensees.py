@@ -31,7 +31,7 @@ print(json.dumps(answers))
 """
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """With OpenSees' own libraries where the system has none: its wheel for Python 3.11 does not find them itself."""
     found = importlib.util.find_spec("openseespylinux")
     if found is None or not found.submodule_search_locations:
@@ -45,7 +45,7 @@ def why_not() -> str:
     if importlib.util.find_spec("openseespy") is None:
         return "openseespy is not installed"
     tried = subprocess.run(
-        [sys.executable, "-c", "import openseespy.opensees"], env=_environment(), capture_output=True, check=False
+        [sys.executable, "-c", "import openseespy.opensees"], env=environment(), capture_output=True, check=False
     )
     return "" if tried.returncode == 0 else "openseespy cannot be imported here"
 
@@ -57,7 +57,7 @@ def histories(asked: list[tuple[list, np.ndarray]]) -> list[tuple[np.ndarray, np
         pytest.skip(why_not())
     given = json.dumps([(material, list(path)) for material, path in asked])
     ran = subprocess.run(
-        [sys.executable, "-c", SCRIPT], input=given, env=_environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT], input=given, env=environment(), capture_output=True, text=True, check=True
     )
     found = [np.array(one) for one in json.loads(ran.stdout)]
     return [(one[:, 0], one[:, 1]) for one in found]

@@ -1,0 +1,164 @@
+"""Time a step of the stock OpenSees through the server of a site, against a bare echo server in its place.
+
+Both servers are processes of their own in Python.  The bare one takes messages and sends back the same bytes, without
+a look at them but for whether an answer is due; it acknowledges at once, as without that a step takes 44 ms.  Behind
+the site's server stands a spring that is where it should be at once: what is timed is what the site adds, not the rig.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from report import Row, duration
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from models.materials.opensees import environment, why_not
+
+STEPS, ROUNDS = 2000, 7
+MOST = 1.1
+STIFFNESS = 2e6
+CLIENT = """
+import json, sys, time
+import openseespy.opensees as ops
+port, steps, options = json.loads(sys.argv[1])
+ops.model("basic", "-ndm", 1, "-ndf", 1)
+ops.node(1, 0.0)
+ops.node(2, 0.0)
+ops.fix(1, 1)
+ops.mass(2, 5000.0)
+ops.element("genericClient", 1, "-node", 2, "-dof", 1, "-server", port, "127.0.0.1", *options)
+ops.timeSeries("Trig", 1, 0.0, 100.0, 0.5)
+ops.pattern("UniformExcitation", 1, 1, "-accel", 1)
+ops.constraints("Plain")
+ops.numberer("Plain")
+ops.system("BandGeneral")
+ops.test("NormDispIncr", 1e-12, 1)
+ops.algorithm("Linear")
+ops.integrator("NewmarkExplicit", 0.5)
+ops.analysis("Transient")
+spent = []
+for _ in range(10):
+    start = time.perf_counter()
+    ops.analyze(steps // 10, 1e-3)
+    spent.append((time.perf_counter() - start) / (steps // 10))
+ops.wipe()
+print("ANSWER" + json.dumps(min(spent)))
+"""
+
+
+class Spring:
+    """A site whose rig is there at once."""
+
+    axes = 1
+
+    def __init__(self) -> None:
+        self._measured = (0.0, 0.0)
+
+    def enter(self) -> bool:
+        return True
+
+    def ask(self, displacement: tuple[float, ...], time: float) -> None:
+        self._measured = (displacement[0], STIFFNESS * displacement[0])
+
+    def measured(self, still_there: object) -> tuple[float, float]:
+        return self._measured
+
+    def heard(self) -> None:
+        pass
+
+    def committed(self) -> None:
+        pass
+
+    def ends(self, how: int) -> None:
+        pass
+
+
+def serve_site(listener: socket.socket) -> None:
+    from halfreal.sites.conversation import Matrices
+    from halfreal.sites.server import server_of
+
+    one = np.array([[STIFFNESS]])
+    server = server_of(listener, Spring(), Matrices(one, 0.0 * one, 0.0 * one))
+    server.look(60.0)
+    while server.busy:
+        server.look(1.0)
+
+
+def serve_echo(listener: socket.socket) -> None:
+    """The least that keeps OpenSees going."""
+    answered = {float(action) for action in range(6, 16)}
+    if listener.type == socket.SOCK_STREAM:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.recv(44, socket.MSG_WAITALL)
+        data = bytearray(2048)
+        action = np.frombuffer(data, count=1)
+        while True:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            if connection.recv_into(data, 2048, socket.MSG_WAITALL) < 2048 or action[0] == 99.0:
+                return
+            if action[0] in answered:
+                connection.sendall(data)
+    _, peer = listener.recvfrom(16)
+    listener.sendto(b"b", peer)
+    listener.recvfrom(44)
+    data = bytearray(2048)
+    action = np.frombuffer(data, count=1)
+    while True:
+        listener.recvfrom_into(data)
+        if action[0] == 99.0:
+            return
+        if action[0] in answered:
+            listener.sendto(data, peer)
+
+
+def step(which: str, udp: bool) -> float:
+    """Seconds of a step, in the fastest tenth of them."""
+    kind = socket.SOCK_DGRAM if udp else socket.SOCK_STREAM
+    with socket.socket(type=kind) as listener:
+        listener.bind(("127.0.0.1", 0))
+        if not udp:
+            listener.listen()
+        port = listener.getsockname()[1]
+        server = subprocess.Popen(
+            [sys.executable, __file__, which, str(listener.fileno())],
+            pass_fds=[listener.fileno()],
+            stdout=subprocess.DEVNULL,
+        )
+        asked = json.dumps([port, STEPS, ["-udp"] if udp else []])
+        ran = subprocess.run(
+            [sys.executable, "-c", CLIENT, asked], env=environment(), capture_output=True, text=True, check=True
+        )
+        server.wait()
+    line = next(one for one in ran.stdout.splitlines() if one.startswith("ANSWER"))
+    return float(json.loads(line.removeprefix("ANSWER")))
+
+
+def rows() -> list[Row]:
+    found = []
+    for name, udp in (("TCP", False), ("UDP", True)):
+        what = f"step of OpenSees (NewmarkExplicit) through a site, {name}"
+        if why_not():
+            found.append(Row(what, "not measured", why_not()))
+            continue
+        times = [(step("site", udp), step("echo", udp)) for _ in range(ROUNDS)]
+        ours, bare = (min(one) for one in zip(*times, strict=True))
+        met = "met" if ours <= MOST * bare else "missed"
+        against = f"{ours / bare:.2f} × a bare echo server's {duration(bare)}; target at most {MOST}: {met}"
+        found.append(Row(what, duration(ours), against))
+    return found
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        given = socket.socket(fileno=int(sys.argv[2]))
+        serve_site(given) if sys.argv[1] == "site" else serve_echo(given)
+    else:
+        for row in rows():
+            print(row)

@@ -1,0 +1,21 @@
+"""Where a client outside is waited for that computes the virtual substructure, and what it is told of the specimen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ClientPort:
+    """Of a virtual substructure that ``halfreal site`` serves."""
+
+    host: str
+    port: int
+    protocol: Literal["tcp", "udp"]
+    stiffness: np.ndarray | None
+    """Initial, (axes, axes); None: that of the rig's specimen."""
+    damping: np.ndarray
+    mass: np.ndarray

@@ -1,0 +1,149 @@
+"""A site: a test on a rig whose displacements come from a client outside, such as OpenSees.
+
+All of it but the client is a session like others: check, guard, link, record.  A process of its own speaks with the
+client (``sites/server.py``); the loop reads a mailbox.  When the client ends the test, it is complete, and the rig is
+stopped smoothly; when the client goes without a word, falls silent or makes no sense, the loop trips.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+from typing import Any
+
+import numpy as np
+
+from ..contracts.client_port import ClientPort
+from ..definition.definition import Definition
+from ..kernels.loop import Loop
+from ..kernels.modes import ARMED, RAMPING, RUNNING
+from ..links.controller_end import Offer
+from ..runs.run import Event, Outcome
+from ..sites.conversation import Matrices
+from ..sites.mailbox import CLIENT, GOODBYE, NO_SERVER, OVER, Mailbox
+from ..sites.server import PATIENCE, start
+from .session import Session
+from .slow_operator import RefusedError
+
+
+class SiteSession(Session):
+    """One test on one rig, driven by a client."""
+
+    serves = True
+
+    def __init__(self, definition: Definition, *arguments: Any, **options: Any) -> None:
+        super().__init__(definition, *arguments, **options)
+        port = definition.virtual.client_port
+        if port is None:
+            raise RefusedError(
+                f"a virtual substructure of kind '{definition.virtual.kind}' is computed here, and a site serves a "
+                'client; use virtual.kind = "client", or halfreal run'
+            )
+        self._port = port
+        self._listener: socket.socket | None = None
+        self._mailbox: Mailbox | None = None
+        self._server: subprocess.Popen[str] | None = None
+
+    def listen(self) -> str:
+        """Be there for a client; return where."""
+        if self._listener is None:
+            self._listener = listener_of(self._port)
+            self._mailbox = Mailbox.create(self.definition.virtual.axes)
+            self._server = start(self._listener, self._mailbox, self._matrices())
+        host, port = self._listener.getsockname()[:2]
+        return f"{host}:{port} ({self._port.protocol})"
+
+    def _matrices(self) -> Matrices:
+        """What a client is told of the specimen."""
+        stiffness, known = self._port.stiffness, self.definition.rig.known_specimen
+        if stiffness is None and known is not None:
+            stiffness = known.stiffness_at_rest(self.definition.virtual.axes)
+        if stiffness is None:
+            raise RefusedError(
+                "the rig's specimen has no matrices that a client could be told; give virtual.stiffness, its initial "
+                "stiffness"
+            )
+        return Matrices(stiffness, self._port.damping, self._port.mass)
+
+    def connect(self) -> Offer:
+        self.listen()
+        return super().connect()
+
+    def _wire(self, loop: Loop, words: np.ndarray) -> None:
+        super()._wire(loop, words)
+        assert self._mailbox is not None
+        virtual = loop.parameter("virtual")
+        virtual["mailbox"] = float(self._mailbox.address)
+        if self.definition.slow is None:
+            virtual["rate"][:] = loop.parameter("guard")["rate"] * loop.dt
+
+    def tend(self) -> None:
+        super().tend()
+        mailbox, server = self._mailbox, self._server
+        if mailbox is None or server is None:
+            return
+        self._listen_to_server()
+        if server.poll() is not None and mailbox.words[CLIENT] < GOODBYE:
+            mailbox.words[CLIENT] = NO_SERVER
+        if self.running and mailbox.words[CLIENT] == GOODBYE:
+            self.stop()
+        if self.loop is not None and self.loop.vector[self.loop.index["guard.mode"]] not in (ARMED, RAMPING, RUNNING):
+            mailbox.words[OVER] = 1  # what the client still asks for is not answered
+
+    def _listen_to_server(self) -> None:
+        assert self._server is not None and self._server.stdout is not None
+        for line in self._server.stdout:
+            text = line.strip()
+            at = 0.0 if self.loop is None else float(self.loop.vector[0]) * self.loop.dt
+            self._notes.append(Event(at, "client", text))
+            self.say(text)
+
+    def _how_it_ended(self, loop: Loop, ended: int) -> tuple[Outcome, str]:
+        outcome, reason = super()._how_it_ended(loop, ended)
+        if outcome == "stopped" and self._mailbox is not None and self._mailbox.words[CLIENT] == GOODBYE:
+            return "completed", ""
+        if outcome == "completed":
+            return "stopped", "the test's own time is over (timing.duration), and its client had not ended it"
+        return outcome, reason
+
+    def _let_go(self) -> None:
+        super()._let_go()
+        if self._server is not None and self._mailbox is not None:
+            self._mailbox.words[OVER] = 1
+            try:
+                self._server.wait(2.0 * PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._server.kill()
+                self._server.wait()
+            self._listen_to_server()
+            assert self._server.stdout is not None
+            self._server.stdout.close()
+            self._server = None
+        if self._mailbox is not None:
+            self._mailbox.close()
+            self._mailbox = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+
+def listener_of(wanted: ClientPort) -> socket.socket:
+    """A socket at which a client is waited for."""
+    tcp = wanted.protocol == "tcp"
+    kind = socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM
+    with contextlib.ExitStack() as stack:
+        try:
+            family, kind, number, _, address = socket.getaddrinfo(wanted.host, wanted.port, type=kind)[0]
+            listener = stack.enter_context(socket.socket(family, kind, number))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(tcp))
+            listener.bind(address)
+            if tcp:
+                listener.listen()
+        except OSError as error:
+            raise RefusedError(
+                f"cannot listen on {wanted.host}:{wanted.port}: {error.strerror or error}; end the program that does, "
+                "or choose another virtual.listen"
+            ) from None
+        stack.pop_all()
+    return listener

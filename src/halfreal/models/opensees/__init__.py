@@ -1,0 +1,1 @@
+"""A virtual substructure that OpenSees computes, in a process of its own."""
