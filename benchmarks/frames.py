@@ -31,13 +31,8 @@ from halfreal.kernels.loop import Loop
 from halfreal.models.frame.builder import regular_frame
 from halfreal.models.frame.frame import Frame
 from models.frame import opensees
-<<<<<<< HEAD
 from models.frame.frames import shaking, source
-from models.materials.opensees import _environment, why_not
-=======
-from models.frame.frames import loop, shaking
 from models.materials.opensees import environment, why_not
->>>>>>> site
 
 STEP, TICKS, SETTLED, PEAK = 1e-3, 1200, 400, 12.0
 REPEATS, THEIR_REPEATS = 15, 3
