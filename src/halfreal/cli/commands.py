@@ -36,6 +36,7 @@ COMMANDS = (
     "running:run",
     "running:resume",
     "running:rig",
+    "paged:page",
     "charts:chart",
     "poles:poles",
     "open_loop:bode",
