@@ -38,6 +38,7 @@ COMMANDS = (
     "site:site",
     "running:rig",
     "key:key",
+    "paged:page",
     "charts:chart",
     "poles:poles",
     "open_loop:bode",

@@ -34,9 +34,12 @@ from .options import (
     read,
     said_of,
 )
+from .paged import ANY_PORT, PageAt, PageCertificate, PageKey, WithPage, page_address, page_of
 
 if TYPE_CHECKING:
+    from ..live.console import Operator
     from ..live.session import Session
+    from ..page.desk import PageDesk
     from ..runs.run import Run
 
 
@@ -63,21 +66,29 @@ def run(
     specimen: SpecimenName = "",
     calibration: Calibration = "",
     note: Notes = None,
+    page: WithPage = False,
+    page_at: PageAt = ANY_PORT,
+    page_certificate: PageCertificate = None,
+    page_key: PageKey = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Run the test on the rig behind its link: in real time, or slowly."""
+    address = page_address(page, page_at, page_certificate, page_key)
     definition, text = read(path)
-    from ..live.console import check_operator, rig_beside
+    from ..live.console import Operator, check_operator, rig_beside
     from ..live.session import Session
 
     target = free(output or path.with_suffix(".run.h5"), force)
-    check_operator(start)
+    check_operator(start, address is not None)
     said = said_of(operator, specimen, calibration, note)
     session = Session(definition, target, text=text, without_go=without_go, overwrite=force, about=said)
-    with rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext():
-        done = run_session(session, start, as_json)
-    tell_end(done, session.output, target, as_json)
+    rig = rig_beside(path, lambda line: typer.echo(f"  {line}", err=as_json)) if with_rig else nullcontext()
+    here = Operator(session)
+    with page_of(session, here, address, start, as_json) as desk:
+        with rig:
+            done = run_session(session, start, as_json, here, desk)
+        tell_end(done, session.output, target, as_json)
 
 
 def resume(
@@ -102,18 +113,23 @@ def resume(
     specimen: SpecimenName = "",
     calibration: Calibration = "",
     note: Notes = None,
+    page: WithPage = False,
+    page_at: PageAt = ANY_PORT,
+    page_certificate: PageCertificate = None,
+    page_key: PageKey = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Go on with a slow test where its record ends; the rig is not moved before the operator says so."""
+    address = page_address(page, page_at, page_certificate, page_key)
     before = open_run(path)
     from ..definition.definition import Definition
     from ..definition.load import from_json
-    from ..live.console import check_operator
+    from ..live.console import Operator, check_operator
     from ..live.session import Session
 
     target = free(output or path.with_suffix(".resumed.h5"), force)
-    check_operator(start)
+    check_operator(start, address is not None)
     session = Session(
         from_json(Definition, before.definition),
         target,
@@ -127,24 +143,42 @@ def resume(
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step
     typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
-    tell_end(run_session(session, start, as_json), session.output, target, as_json)
+    here = Operator(session)
+    with page_of(session, here, address, start, as_json) as desk:
+        done = run_session(session, start, as_json, here, desk)
+        tell_end(done, session.output, target, as_json)
 
 
-def run_session(session: Session, start: bool, as_json: bool) -> Run:
-    """Check a test and run it on its rig."""
+def run_session(
+    session: Session, start: bool, as_json: bool, operator: Operator | None = None, desk: PageDesk | None = None
+) -> Run:
+    """Check a test and run it on its rig; with a page, when its operator says so."""
     from ..live.console import run_test
     from ..live.session import NoGoError
     from ..live.terminal import Terminal
 
     title = session.definition.title
     try:
-        answer = with_progress(session.check, quiet=as_json)
+        if desk is not None:
+            desk.ask_for_check(start)
+        answer = with_progress(session.check if desk is None else desk.check, quiet=as_json)
         if not as_json:
             tell(answer, title)
             typer.echo(record_text(session.definition, answer, session.output))
         with Terminal(lines=2 if as_json else 1) as terminal:
-            return run_test(session, start=start, say=lambda line: terminal.say(f"  {line}"), show=terminal.show)
+
+            def say(line: str) -> None:
+                terminal.say(f"  {line}")
+
+            if desk is not None:
+                desk.say = say
+            done = run_test(session, start=start, say=say, show=terminal.show, operator=operator, desk=desk)
+        if desk is not None:
+            desk.over(f"{done.outcome}{f': {done.reason}' if done.reason else ''}", record=True)
+        return done
     except NoGoError as error:
+        if desk is not None:
+            desk.over(f"{error.answer.verdict}: the rig is not armed", record=False)
         if as_json:
             typer.echo(json.dumps(finite(check_json(error.answer, session.definition)), indent=2))
         else:

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..runs.run import Run
 from .keyboard import Keyboard
@@ -24,6 +24,27 @@ REFRESH = 10
 """Times a second that the view is drawn anew."""
 FASTER = 1.25
 """What one key press does to the speed of a slow test."""
+EMERGENCY_STOP = "emergency stop"
+MEANING = {
+    " ": EMERGENCY_STOP,
+    "\x1b": EMERGENCY_STOP,
+    "s": "stop",
+    "e": "release",
+    "p": "pause",
+    "r": "resume",
+    "n": "step",
+    "+": "faster",
+    "-": "slower",
+}
+"""Keys, and the words of the operator that they stand for; Enter says yes to what is asked."""
+WORDS = (*dict.fromkeys(MEANING.values()), "check", "arm", "start", "note")
+
+
+class Desk(Protocol):
+    """A further place from which a test is operated, in a process of its own."""
+
+    def show(self) -> None:
+        """Called some ten times a second; returns at once."""
 
 
 @contextlib.contextmanager
@@ -67,45 +88,78 @@ def rig_beside(path: Path, say: Say) -> Iterator[None]:
         rig.communicate()
 
 
-def check_operator(start: bool) -> bool:
-    """Whether there is a terminal; if not, the test must be told to start."""
+def check_operator(start: bool, elsewhere: bool = False) -> bool:
+    """Whether there is a terminal; if not, the test must be told to start, or be operated from ``elsewhere``."""
     terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    if not start and not terminal:
+    if not (start or terminal or elsewhere):
         raise RefusedError("nobody is there to start the test: no terminal; start it at once with --start")
     return terminal
 
 
-def run_test(session: Session, *, start: bool, say: Say, show: Show = lambda view: None) -> Run:
+@contextlib.contextmanager
+def listening(operator: Operator) -> Iterator[None]:
+    """Let keys and signals reach the operator's test."""
+    session = operator.session
+    with stopped_by_signals(session), Keyboard(operator.press, session.emergency_stop):
+        yield
+
+
+def run_test(
+    session: Session,
+    *,
+    start: bool,
+    say: Say,
+    show: Show = lambda view: None,
+    operator: Operator | None = None,
+    desk: Desk | None = None,
+) -> Run:
     """Arm the rig of a checked session, run the test and give its record.
 
-    On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must.
-    ``say`` and ``show`` are called while the rig is armed, and must return at once (``Terminal``).
+    On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must, or the
+    operator at the ``desk``, who is asked before the rig is armed too.  ``say`` and ``show`` are called while the rig
+    is armed, and must return at once (``Terminal``).
     """
-    terminal = check_operator(start)
+    terminal = check_operator(start, desk is not None)
     session.say = say
     offer = session.connect()
     who = offer.identity
     says = "does not say whether it is simulated or real" if who.nature == "unknown" else f"is {who.nature}"
     say(f"the rig {says}{f': {who.name}' if who.name else ''}")
     say(f"the rig stands at {stands_at(offer, session.definition.interface)}")
-    operator = Operator(session)
-    with stopped_by_signals(session), Keyboard(operator.press, session.emergency_stop):
+    operator = operator or Operator(session)
+    with listening(operator):
+        if desk is not None and not start:
+            if terminal:
+                say("Enter, or the page, arms the rig; s ends")
+            operator.ask("arm", desk.show)
         session.arm(wait=not start)
-        operator.asked = not start
+        operator.asked = "" if start else "start"
         for key, text in session.privileges.items():
             say(f"{key.removeprefix('realtime ')}: {text}")
         try:
-            if terminal:
-                session.wait(lambda: show(operator.view()), every=1.0 / REFRESH)
-            else:
-                _tell_waiting(session, say)
+            _watch(session, operator, say, show if terminal else None, desk)
         finally:
             show(None)
         session.conclude()  # still here: no signal can take the outcome from the record
     return session.finish()
 
 
-def _tell_waiting(session: Session, say: Say) -> None:
+def _watch(session: Session, operator: Operator, say: Say, show: Show | None, desk: Desk | None) -> None:
+    """Until the test has ended, show it: at the terminal, or at least what the operator is asked, and at the desk."""
+    tell = _tell_waiting(session, say)
+
+    def look() -> None:
+        if show is None:
+            tell()
+        else:
+            show(operator.view())
+        if desk is not None:
+            desk.show()
+
+    session.wait(look, every=1.0 / REFRESH)
+
+
+def _tell_waiting(session: Session, say: Say) -> Callable[[], None]:
     """Where nobody is at a terminal, say at least that the operator is asked."""
     last = session.state
 
@@ -115,45 +169,64 @@ def _tell_waiting(session: Session, say: Say) -> None:
             say(f"{session.state}; the command is held, and nobody is at a terminal: a signal (SIGINT) ends the test")
         last = session.state
 
-    session.wait(look)
-
-
-def slow_key(session: Session, key: str) -> None:
-    """What a key means in a slow test, beside those of all tests."""
-    if key in "pP":
-        session.pause()
-    elif key in "rR":
-        session.resume()
-    elif key in "nN":
-        session.step()
-    elif key in "+-":
-        factor = session.speed * (FASTER if key == "+" else 1.0 / FASTER)
-        session.set_speed(min(max(factor, SLOWEST), FASTEST))
+    return look
 
 
 class Operator:
-    """Whoever sits at the terminal: what the keys do, and what there is to see."""
+    """Whoever operates the test, at the terminal or at a page: what keys and words do, and what there is to see."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.asked = False
-        """Whether Enter starts the test: before the operator was asked, it does not."""
+        self.asked = ""
+        """What Enter says yes to: "check", "arm", "start", or nothing, as long as the operator was not asked."""
+        self._answered, self._declined = threading.Event(), False
 
     def press(self, key: str) -> None:
         """Do what a key means; called by the thread that listens to the keyboard."""
-        if key in " \x1b":
-            self.session.emergency_stop()
-            return
         with contextlib.suppress(RefusedError):  # not yet armed, or over already
-            if key in "\r\n" and self.asked:
-                self.session.start()
-                self.asked = False
-            elif key in "sS":
-                self.session.stop()
-            elif key in "eE":
-                self.session.release()
-            elif self.session.definition.slow is not None:
-                slow_key(self.session, key)
+            self.obey(self.asked if key in "\r\n" else MEANING.get(key.lower(), ""))
+
+    def obey(self, word: str, text: str = "") -> None:
+        """Do what a word of the operator says, or refuse it; ``text`` is that of a note.  It never waits."""
+        session = self.session
+        if word == EMERGENCY_STOP:
+            session.emergency_stop()
+        elif word == "stop" and self.asked in ("check", "arm"):
+            self._declined = True
+        elif word == "stop":
+            session.stop()
+        elif word in ("check", "arm", "start"):
+            self._agree(word)
+        elif word == "note":
+            session.note(text)
+        elif word in ("release", "pause", "resume", "step"):
+            getattr(session, word)()
+        elif word in ("faster", "slower"):
+            factor = session.speed * (FASTER if word == "faster" else 1.0 / FASTER)
+            session.set_speed(min(max(factor, SLOWEST), FASTEST))
+        elif word:
+            raise RefusedError(f"'{word}' is no word of the operator's; there are {', '.join(WORDS)}")
+
+    def _agree(self, to: str) -> None:
+        if to != self.asked:
+            raise RefusedError(f"the test is {self.session.state}, and the operator is not asked to {to} it now")
+        self.asked = ""
+        if to == "start":
+            self.session.start()
+        self._answered.set()
+
+    def ask(self, what: str, look: Callable[[], None]) -> None:
+        """Wait for the operator's yes before the rig is armed, or be refused; ``look`` is called meanwhile."""
+        self._answered.clear()
+        self.asked = what
+        try:
+            while not self._answered.wait(1.0 / REFRESH):
+                look()
+                self.session.check_not_stopped()
+                if self._declined:
+                    raise RefusedError("ended by the operator before the rig was armed; it was not armed")
+        finally:
+            self.asked = ""
 
     def view(self) -> Any:
         question = "armed, and holding: Enter starts the test" if self.asked else ""

@@ -14,6 +14,7 @@ import dataclasses
 import datetime
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ from ..kernels.tick import compiled_run
 from ..links.controller_end import ControllerEnd, Offer, begin
 from ..records import live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile
+from ..records.ring import Ring
 from ..runs.events import OF_LOOP, STATES, describe, how_it_ended, limits_used, texts
 from ..runs.reference import EmulationError, as_released
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
@@ -43,6 +45,7 @@ from .comparison import compare
 from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory
 from .recording import Recording
+from .remarks import printable_line
 from .resumption import BEFORE, RESUMED, WITHIN_TICKS, resume
 from .slow_operator import SLOW_STATES, RefusedError, SlowOperator
 
@@ -196,7 +199,7 @@ class Session(SlowOperator):
             raise RefusedError("the test has not been checked; call check() first: a rig is armed on a GO only")
         if self.running or self._ended is not None:
             raise RefusedError(f"this test is {self.state}; a new one is a new session")
-        self._check_not_stopped()
+        self.check_not_stopped()
         self._see_that_code_is_checked()
         offer = self.connect()
         assert self._end is not None
@@ -207,7 +210,12 @@ class Session(SlowOperator):
         self.loop = loop
         step = self.definition.timing.step
         self._recording = recording = Recording(
-            self.output, len(loop.channels), step, restarts=RESTARTS, silence=SILENCE, told=self._note
+            self.output,
+            len(loop.channels),
+            step,
+            restarts=RESTARTS,
+            silence=SILENCE,
+            told=partial(self._remark, "recorder"),
         )
         words = recording.words
         words[WAIT] = int(wait)
@@ -258,7 +266,27 @@ class Session(SlowOperator):
         if self._recording is not None:
             self._recording.words[REQUEST] = EMERGENCY_STOP
 
-    def _check_not_stopped(self) -> None:
+    def note(self, text: str) -> None:
+        """Keep a remark of the operator's in the record, with the time of the test and of the day."""
+        text = printable_line(text)
+        if self._finished:
+            raise RefusedError("the test is finished and its record closed; a note is taken while it goes on")
+        at = datetime.datetime.now(datetime.UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+        self._remark("operator", f"note at {at} UTC: {text}")
+
+    @property
+    def remarks(self) -> tuple[Event, ...]:
+        """Notes of the operator, and what happened to the recorder, so far."""
+        return tuple(self._notes)
+
+    def watched(self) -> tuple[Ring, dict[str, Any]]:
+        """Of an armed test, for those who look on: the ring, and what its rows are."""
+        if self.loop is None or self._recording is None:
+            raise RefusedError(f"the session is {self.state}; arm it first")
+        return self._recording.ring, self._layout(self.loop)
+
+    def check_not_stopped(self) -> None:
+        """Refuse to go on if the operator has stopped the test before the rig was armed."""
         if self._stop_at_once:
             raise RefusedError("emergency stop by the operator before the rig was armed; it was not armed")
 
@@ -339,7 +367,7 @@ class Session(SlowOperator):
         try:
             self.privileges.update(prioritise(real_time.priority, real_time.cpu))
             names = [channel.name for channel in loop.channels]
-            self._check_not_stopped()
+            self.check_not_stopped()
             begin(loop, self._end.arm(PATIENCE), self._end.wire)
             ready.set()
             rows, words = recording.ring.rows, recording.words
@@ -356,10 +384,10 @@ class Session(SlowOperator):
         if self._recording is not None:
             self._recording.tend()
 
-    def _note(self, text: str) -> None:
+    def _remark(self, channel: str, text: str) -> None:
         loop = self.loop
         at = 0.0 if loop is None else float(loop.vector[0]) * loop.dt
-        self._notes.append(Event(at, "recorder", text))
+        self._notes.append(Event(at, channel, text))
 
     def wait(self, look: Callable[[], None] | None = None, every: float = 0.05) -> None:
         """Until the loop has ended and its rows are in the file, tending the recorder; ``look`` is called meanwhile."""

@@ -26,10 +26,11 @@ HEAD = 8 * WORDS
 class Ring:
     """Control words and rows, mapped.  Use ``create`` in the loop's process and ``attach`` in the recorder's."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, writable: bool = True) -> None:
         self.fd = fd
+        access = mmap.PROT_READ | mmap.PROT_WRITE if writable else mmap.PROT_READ
         # Populated: every page is there before the loop starts, and none is fetched while it runs.
-        self._map = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        self._map = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=access)
         self.words = np.frombuffer(self._map, dtype=np.int64, count=WORDS)
         self.capacity = int(self.words[CAPACITY])
         self.channels = int(self.words[COLUMNS]) - 1
@@ -62,6 +63,10 @@ class Ring:
     def attach(cls, fd: int) -> Ring:
         """The ring behind a file descriptor handed down by the process that created it."""
         return cls(fd)
+
+    def for_readers(self) -> int:
+        """A further descriptor of the ring, through which nobody can write; whoever asked for it closes it."""
+        return os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
 
     def written(self) -> int:
         """How many rows the loop has written so far; all of them may be read after this call."""
