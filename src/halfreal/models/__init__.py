@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .force_control.stiffness_estimate import Estimate as Estimate
     from .frame.builder import FrameBuilder as FrameBuilder
     from .frame.builder import regular_frame as regular_frame
+    from .frame.builder import regular_space_frame as regular_space_frame
     from .frame.builder import shear_building as shear_building
     from .frame.frame import Frame as Frame
     from .materials.bilinear import BilinearHinge as BilinearHinge
@@ -131,7 +132,7 @@ else:
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
             "sampled_drive": "SampledFollower",
-            "frame.builder": "FrameBuilder regular_frame shear_building",
+            "frame.builder": "FrameBuilder regular_frame regular_space_frame shear_building",
             "frame.frame": "Frame",
             "materials.bilinear": "BilinearHinge BilinearLaw",
             "materials.bouc_wen": "BoucWenHinge BoucWenLaw",

@@ -220,7 +220,7 @@ def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_m
 
 def _check_elastic(model: Model) -> None:
     """Refuse a frame that yields before the test has started."""
-    named = {(piece.element, k): end for piece in model.pieces for k, end in enumerate(piece.ends)}
+    named = model.named()
     for key, at in model.instances.items():
         law, strain, stress = model.laws[at], model.states["strain"][at], model.states["stress"][at]
         elastic = law.initial_stiffness * strain

@@ -31,6 +31,7 @@ from ..structures.integrated import Integrated, check_step
 from .assembly import Assembled, FrameError, assemble, load
 from .elements.beam import BeamColumn
 from .elements.element import Section
+from .elements.space_beam import SpaceBeam
 from .elements.spring import Damper, Spring, Truss
 from .explicit import explicit
 from .implicit import implicit
@@ -40,7 +41,7 @@ from .splitting import splitting
 from .statics import StaticsError
 from .tables import OrFile, table
 
-AnyElement = Annotated[BeamColumn | Truss | Spring | Damper, Field(discriminator="kind")]
+AnyElement = Annotated[BeamColumn | SpaceBeam | Truss | Spring | Damper, Field(discriminator="kind")]
 PROGRESS = ("virtual.residual", "virtual.iterations")
 INTEGRATED = {"implicit": implicit, "kr": explicit, "splitting": splitting}
 
