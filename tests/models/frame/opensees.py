@@ -110,7 +110,14 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
                 commands.append(law)
                 commands.append(["element", "Truss", element, *ends, 1.0, 5000 + element, "-doRayleigh", 1])
     if frame.rayleigh is not None:
-        commands.append(["rayleigh", frame.rayleigh.mass, 0.0, frame.rayleigh.stiffness, 0.0])
+        at = ("tangent", "initial", "committed").index(frame.rayleigh.on)
+        factors = [frame.rayleigh.stiffness * float(i == at) for i in range(3)]
+        commands.append(["rayleigh", frame.rayleigh.mass, *factors])
+    if frame.modal_damping is not None:
+        numbers = frame.modal_damping.numbers(0)
+        ratios = np.zeros(numbers.max() + 1)
+        ratios[numbers] = frame.modal_damping.ratio
+        commands += [["eigen", len(ratios)], ["modalDamping", *map(float, ratios)]]
     return commands, tags
 
 

@@ -41,7 +41,7 @@ def dense(frame, scheme):
     at = [numbers.free.index(numbers.index(node, "x")) + 1 for node in ("B1", "B2")]
     structure = Structure(
         mass=loaded.model.mass.toarray(),
-        damping=loaded.damping.toarray(),
+        damping=loaded.damping.matrix(),
         stiffness=two_storeys(inertia=500.0).system("none").stiffness,
         ground=[float(numbers.named(i).startswith("x")) for i in range(loaded.model.dofs)],
         elements=[{"law": STOREY, "between": at[:1]}, {"law": STOREY, "between": at}],

@@ -87,14 +87,18 @@ evaluate = shared(_evaluate)
 
 
 @kernel
-def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # type: ignore[no-untyped-def]
-    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``)."""
+def add_tangents(table, dofs, kinematics, initial, tangents, factor, damped, shares, rate, band):  # type: ignore[no-untyped-def]
+    """band += Σ Aᵀ (factor (k − k_rest) + rate b (k_d − k_rest)) A, banded (``halfreal.kernels.band``).
+
+    k are the tangents, k_d those on which Rayleigh damping acts (``damped``), b each element's share in it.
+    """
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
+        share = rate * shares[e]
         same = True
         for i in range(at_k, at_k + count * count):
-            same = same and tangents[i] == initial[i]
+            same = same and tangents[i] == initial[i] and (share == 0.0 or damped[i] == initial[i])
         if same:
             continue
         for k in range(many):
@@ -108,9 +112,37 @@ def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # t
                     left = kinematics[at_a + i * many + m]
                     if left != 0.0:
                         for j in range(count):
-                            softer = tangents[at_k + i * count + j] - initial[at_k + i * count + j]
+                            at = at_k + i * count + j
+                            softer = factor * (tangents[at] - initial[at]) + share * (damped[at] - initial[at])
                             total += left * softer * kinematics[at_a + j * many + k]
-                band[column, row - column] += factor * total
+                band[column, row - column] += total
+
+
+@kernel
+def add_damping(table, dofs, kinematics, initial, damped, shares, scratch, v, forces):  # type: ignore[no-untyped-def]
+    """forces += Σ Aᵀ b (k_d − k_rest) A v: Rayleigh damping on the present stiffness, beyond that at rest."""
+    speed = scratch[0]
+    for e in range(table.shape[0]):
+        if shares[e] == 0.0:
+            continue
+        count, many = int(table[e, COUNT]), int(table[e, DOFS])
+        at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
+        same = True
+        for i in range(at_k, at_k + count * count):
+            same = same and damped[i] == initial[i]
+        if same:
+            continue
+        for i in range(count):
+            speed[i] = 0.0
+            for k in range(many):
+                speed[i] += kinematics[at_a + i * many + k] * v[int(dofs[at_dof + k])]
+        for i in range(count):
+            force = 0.0
+            for j in range(count):
+                at = at_k + i * count + j
+                force += (damped[at] - initial[at]) * speed[j]
+            for k in range(many):
+                forces[int(dofs[at_dof + k])] += shares[e] * force * kinematics[at_a + i * many + k]
 
 
 @kernel

@@ -22,8 +22,9 @@ from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
 from ...kernels.block import Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
-from .evaluate import commit_elements, evaluate, read_laws
+from .evaluate import add_damping, commit_elements, evaluate, read_laws
 from .loaded import Loaded
+from .low_rank import add_modes, prepared, solve_with_modes
 
 NO_SOLUTION = 2
 
@@ -35,13 +36,13 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_add(p.at_start, u, s.a)
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
-        band_solve(p.whole_factors, s.x)
+        solve_with_modes(p.whole_factors, p.modes, p.whole_solved, p.whole_small, s.x, s.in_modes)
         for i in range(n):
             s.v[i] -= p.gamma * p.dt * s.x[i]
     else:
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
-        band_solve(p.whole_factors, s.x)
+        solve_with_modes(p.whole_factors, p.modes, p.whole_solved, p.whole_small, s.x, s.in_modes)
         set_to(0.0, s.load)
         for j in range(u.shape[0]):
             weighted = late * u[j] + p.alpha_f * s.u[j]
@@ -53,6 +54,7 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.work[i] = late * s.next_v[i] + p.alpha_f * s.v[i]
             s.load[i] -= p.alpha_f * s.beyond[i]
         band_multiply_add(p.damping, -1.0, s.work, s.load)
+        add_modes(p.modes, p.rates, -1.0, s.work, s.load)
         for i in range(n):
             s.work[i] = late * s.next_q[i] + p.alpha_f * s.q[i]
         band_multiply_add(p.stiffness, -1.0, s.work, s.load)
@@ -64,20 +66,25 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         )  # fmt: skip
         if failed != 0:
             status = NO_SOLUTION
+        damped = s.held if p.committed != 0.0 else s.tangents
+        add_damping(p.table, p.dofs, p.kinematics, p.initial, damped, p.shares, s.scratch, s.next_v, s.beyond)
+        copy_to(s.tangents, s.held)
         for i in range(n):
             s.load[i] -= late * s.beyond[i]
         band_solve(p.mass_factors, s.load)
         set_to(0.0, s.work)
         band_multiply_add(p.whole, 1.0, s.load, s.work)
         band_multiply_add(p.before, -1.0, s.a, s.work)
-        band_solve(p.after_factors, s.work)
+        add_modes(p.modes, p.rates, p.gamma * p.dt, s.load, s.work)
+        add_modes(p.modes, p.rates, -p.alpha_f * p.gamma * p.dt, s.a, s.work)
+        solve_with_modes(p.after_factors, p.modes, p.after_solved, p.after_small, s.work, s.in_modes)
         copy_to(s.work, s.a)
         copy_to(s.next_q, s.q)
         copy_to(s.next_v, s.v)
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
-        band_solve(p.whole_factors, s.x)
+        solve_with_modes(p.whole_factors, p.modes, p.whole_solved, p.whole_small, s.x, s.in_modes)
     copy_to(u, s.u)
     for i in range(n):
         s.work[i] = s.v[i] + p.gamma * p.dt * s.x[i]
@@ -96,7 +103,8 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and 'kr-alpha' asks for some everywhere; "
             "give the node inertia, element_mass = 'consistent' with a mass per length, or take the scheme 'newmark'"
         )
-    implicit = by.gamma * dt * loaded.damping + by.beta * dt**2 * model.stiffness
+    damping, modes, rates = loaded.damping.constant, loaded.damping.modes, loaded.damping.rates
+    implicit = by.gamma * dt * damping + by.beta * dt**2 * model.stiffness
     whole = model.mass + implicit
     width = model.width
     parameters, states = loaded.fields()
@@ -107,18 +115,27 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         return band
 
     work = {key: np.zeros(n) for key in ("next_q", "next_v", "load", "work", "x")}
+    work["in_modes"] = np.zeros(len(modes))
+    whole_factors = factors(whole, width)
+    after_factors = factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width)
+    whole_solved, whole_small = prepared(whole_factors, modes, rates, by.gamma * dt)
+    after_solved, after_small = prepared(after_factors, modes, rates, (1.0 - by.alpha_f) * by.gamma * dt)
     numbers: dict[str, Value] = {
         "dt": dt,
         "alpha_f": by.alpha_f,
         "gamma": by.gamma,
         "mass": banded(model.mass, loaded.mass_width),
-        "damping": banded(loaded.damping, width),
+        "damping": banded(damping, width),
         "stiffness": banded(model.stiffness, width),
         "whole": banded(whole, width),
         "before": banded(by.alpha_m * model.mass + by.alpha_f * implicit, width),
         "mass_factors": factors(model.mass, loaded.mass_width),
-        "whole_factors": factors(whole, width),
-        "after_factors": factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width),
+        "whole_factors": whole_factors,
+        "whole_solved": whole_solved,
+        "whole_small": whole_small,
+        "after_factors": after_factors,
+        "after_solved": after_solved,
+        "after_small": after_small,
         "at_start": loaded.at_start(),
         **parameters,
     }

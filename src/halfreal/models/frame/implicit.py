@@ -33,13 +33,14 @@ import scipy.sparse as sparse
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
-from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.band import band_factor, band_multiply_add, banded
 from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
-from .evaluate import add_tangents, commit_elements, evaluate, read_laws
+from .evaluate import add_damping, add_tangents, commit_elements, evaluate, read_laws
 from .loaded import Loaded
+from .low_rank import add_modes, prepare_modes, solve_with_modes
 
 NOT_CONVERGED = 1
 NO_SOLUTION = 2
@@ -66,20 +67,39 @@ def _factor(p, s):  # type: ignore[no-untyped-def]
     s.factored[0] = 1.0
     for i in range(s.factors.shape[0]):
         copy_to(p.linear[i], s.factors[i])
-    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, 1.0 - p.alpha_f, s.factors)
+    late = 1.0 - p.alpha_f
+    damped = s.held if p.committed != 0.0 else s.tangents
+    add_tangents(
+        p.table, p.dofs, p.kinematics, p.initial, s.tangents, late, damped, p.shares, late * p.factor, s.factors
+    )
     copy_to(s.tangents, s.used)
     band_factor(s.factors)
+    prepare_modes(s.factors, p.modes, p.rates, late * p.factor, s.solved, s.small)
 
 
 @kernel
 def _elements(p, s):  # type: ignore[no-untyped-def]
     """Forces of the elements on trial at the new displacements, beyond their stiffness at rest."""
     set_to(0.0, s.beyond)
-    return evaluate(
+    failed = evaluate(
         p.table, p.dofs, p.kinematics, p.rest, p.rest_f, p.initial, p.numbers, p.material, p.materials,
         s.memory, s.flowing, s.trial, s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch,
             s.next_q, s.next_v, p.dt, p.factor, s.beyond,
     )  # fmt: skip
+    damped = s.held if p.committed != 0.0 else s.tangents
+    add_damping(p.table, p.dofs, p.kinematics, p.initial, damped, p.shares, s.scratch, s.next_v, s.beyond)
+    return failed
+
+
+@kernel
+def _commit(p, s):  # type: ignore[no-untyped-def]
+    """What is on trial becomes the state; factors with another damping no longer serve."""
+    commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
+    if p.committed != 0.0:
+        for i in range(s.tangents.shape[0]):
+            if abs(s.tangents[i] - s.held[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
+                s.factored[0] = 0.0
+        copy_to(s.tangents, s.held)
 
 
 def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -103,6 +123,8 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         band_multiply_add(p.on_q, -1.0, s.q, s.known)
         band_multiply_add(p.on_v, -1.0, s.v, s.known)
         band_multiply_add(p.on_a, -1.0, s.a, s.known)
+        add_modes(p.modes, p.rates, -1.0, s.v, s.known)
+        add_modes(p.modes, p.rates, -late * p.dt, s.a, s.known)
         failed = _elements(p, s)
         stale = _stale(p, s)
         status = NOT_CONVERGED
@@ -112,12 +134,13 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 _factor(p, s)
             for i in range(n):
                 s.change[i] = s.known[i] - late * s.beyond[i]
-            band_solve(s.factors, s.change)
+            solve_with_modes(s.factors, p.modes, s.solved, s.small, s.change, s.in_modes)
             for i in range(n):
                 s.next_q[i] += s.change[i]
                 s.next_v[i] += p.v_by_q[i] * s.change[i]
                 s.next_a[i] += p.a_by_q[i] * s.change[i]
             band_multiply_add(p.linear, -1.0, s.change, s.known)
+            add_modes(p.modes, p.rates, -late * p.factor, s.change, s.known)
             failed = _elements(p, s)
             stale = _stale(p, s)
             left, size = 0.0, 0.0
@@ -138,7 +161,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         copy_to(s.next_v, s.v)
         for i in range(n):
             s.a[i] = s.next_a[i] if p.a_by_q[i] > 0.0 else 0.0
-        commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
+        _commit(p, s)
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
     read_laws(p.probes, s.strain, s.stress, s.outputs, y)
@@ -152,7 +175,8 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     """The method of a frame for given coefficients."""
     model, n = loaded.model, loaded.model.dofs
     heavy = model.mass.diagonal() > 0.0
-    damped = np.asarray(abs(loaded.damping).sum(axis=1)).ravel() > 0.0
+    damping = loaded.damping.constant
+    damped = np.asarray(abs(damping).sum(axis=1)).ravel() > 0.0
     if by.alpha_f >= 0.5 and not heavy.all():
         raise MasslessError(
             f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and with rho_inf = 1 its error would "
@@ -164,9 +188,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     v_by_q = np.where(heavy | damped, gamma / (beta * dt), 1.0 / dt)
     late = 1.0 - by.alpha_f
     linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
-    linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
-    on_v = loaded.damping + late * dt * model.stiffness
-    on_a = model.mass + late * (dt * loaded.damping + 0.5 * dt**2 * model.stiffness)
+    linear = linear + late * (damping @ sparse.diags(v_by_q) + model.stiffness)
+    on_v = damping + late * dt * model.stiffness
+    on_a = model.mass + late * (dt * damping + 0.5 * dt**2 * model.stiffness)
     width, diagonal = model.width, linear.diagonal()
     parameters, states = loaded.fields()
     work: dict[str, Value] = {key: np.zeros(n) for key in ("next_q", "next_v", "next_a", "known", "change")}
@@ -174,6 +198,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "factors": np.zeros((n, width + 1)),
         "used": np.zeros(len(model.states["tangents"])),
         "factored": np.zeros(1),
+        "solved": np.zeros_like(loaded.damping.modes),
+        "small": np.zeros((len(loaded.damping.modes), len(loaded.damping.modes))),
+        "in_modes": np.zeros(len(loaded.damping.modes)),
     }
     rows = len(loaded.displacement_outputs)
     numbers: dict[str, Value] = {
@@ -232,8 +259,10 @@ def _at_rest(
     n, late, inputs = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs)
     stiffness, now, none = loaded.model.stiffness.toarray(), np.eye(n), np.zeros((n, n))
     push = loaded.on_inputs.T
-    known = np.hstack([-stiffness, -on_v.toarray(), -on_a.toarray(), by.alpha_f * push, late * push])
-    x = np.linalg.solve(linear.toarray(), known)
+    modal = (loaded.damping.modes.T * loaded.damping.rates) @ loaded.damping.modes
+    on_v, on_a = on_v.toarray() + modal, on_a.toarray() + late * dt * modal
+    known = np.hstack([-stiffness, -on_v, -on_a, by.alpha_f * push, late * push])
+    x = np.linalg.solve(linear.toarray() + late * numbers["factor"] * modal, known)
     nothing = np.zeros((n, 2 * inputs))
     q = np.hstack([now, dt * now, 0.5 * dt**2 * now, nothing]) + x
     v = np.hstack([none, now, dt * now, nothing]) + numbers["v_by_q"][:, None] * x
