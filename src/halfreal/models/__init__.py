@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .schemes.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
     from .schemes.hht import HHT as HHT
     from .schemes.kr_alpha import KRAlpha as KRAlpha
+    from .schemes.mkr_alpha import MKRAlpha as MKRAlpha
     from .schemes.newmark import Newmark as Newmark
     from .schemes.operator_splitting import OperatorSplitting as OperatorSplitting
     from .schemes.runge_kutta import Heun as Heun
@@ -157,6 +158,7 @@ else:
             "schemes.generalized_alpha": "GeneralizedAlpha",
             "schemes.hht": "HHT",
             "schemes.kr_alpha": "KRAlpha",
+            "schemes.mkr_alpha": "MKRAlpha",
             "schemes.newmark": "Newmark",
             "schemes.operator_splitting": "OperatorSplitting",
             "schemes.runge_kutta": "Heun RungeKutta4",

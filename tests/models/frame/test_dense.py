@@ -12,6 +12,7 @@ SCHEMES = {
     "hht": {"kind": "hht", "alpha": -0.1, "tolerance": 1e-13, "iterations": 100},
     "generalized-alpha": {"kind": "generalized-alpha", "rho_inf": 0.6, "tolerance": 1e-13, "iterations": 100},
     "kr-alpha": {"kind": "kr-alpha", "rho_inf": 0.6},
+    "mkr-alpha": {"kind": "mkr-alpha", "rho_inf": 0.6},
     "operator splitting": {"kind": "operator splitting", "specimen_stiffness": [[3e6]], "alpha": -0.1},
 }
 STOREY = {"kind": "elastoplastic", "stiffness": 3e7, "yield_force": 1e5, "hardening": 0.05}

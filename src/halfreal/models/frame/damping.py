@@ -5,9 +5,9 @@
 
 On the tangent, hinges that have yielded damp no more than they are stiff, and no moments arise from damping that no
 hinge could carry (F. A. Charney, "Unintended consequences of modeling damping in structures", J. Struct. Eng. 134
-(2008) 581–592).  As matrices of the frame at rest are constant parts of every scheme, what is added in motion are the forces
-b Aᵀ (k − k_rest) A q˙ of each element.  An element whose law depends on the rate keeps its share at rest: the slope of
-such a law is no stiffness.
+(2008) 581–592).  As matrices of the frame at rest are constant parts of every scheme, what is added in motion are the
+forces b Aᵀ (k − k_rest) A q˙ of each element.  An element whose law depends on the rate keeps its share at rest: the
+slope of such a law is no stiffness.
 
 Modes couple all degrees of freedom; ``low_rank.py`` keeps the algebra banded.
 """

@@ -19,11 +19,11 @@ from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
 from .evaluate import add_damping, commit_elements, evaluate, read_laws
-from .loaded import Loaded
+from .loaded import Loaded, first_order
 from .low_rank import add_modes, prepared, solve_with_modes
 
 NO_SOLUTION = 2
@@ -100,8 +100,9 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     heavy = model.mass.diagonal() > 0.0
     if not heavy.all():
         raise MasslessError(
-            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and 'kr-alpha' asks for some everywhere; "
-            "give the node inertia, element_mass = 'consistent' with a mass per length, or take the scheme 'newmark'"
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and an explicit scheme asks for some "
+            "everywhere; give the node inertia, element_mass = 'consistent' with a mass per length, or take the "
+            "scheme 'newmark'"
         )
     damping, modes, rates = loaded.damping.constant, loaded.damping.modes, loaded.damping.rates
     implicit = by.gamma * dt * damping + by.beta * dt**2 * model.stiffness
@@ -160,4 +161,28 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "hinge that softens faster than its beam is stiff",
         },
         references=by.references,
+        jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by),
     )
+
+
+def _at_rest(loaded: Loaded, dt: float, by: Coefficients) -> Jacobian:
+    """One step to first order, with every element at its stiffness at rest: of (q, v, a, u) and the inputs."""
+    n, late, inputs, gamma = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs), by.gamma
+    m, c, k = loaded.model.mass.toarray(), loaded.damping.matrix(), loaded.model.stiffness.toarray()
+    implicit = gamma * dt * c + by.beta * dt**2 * k
+    now = np.eye(n, 3 * n + 2 * inputs)
+    then = {"q": now, "v": np.roll(now, n, axis=1), "a": np.roll(now, 2 * n, axis=1)}
+    to_x = np.linalg.solve(m + implicit, m)
+    x = to_x @ then["a"]
+    q = then["q"] + dt * then["v"] + dt**2 * (0.5 + gamma) * x
+    v = then["v"] + dt * x
+    net = -c @ (late * v + by.alpha_f * then["v"]) - k @ (late * q + by.alpha_f * then["q"])
+    net[:, 3 * n : 3 * n + inputs] += by.alpha_f * loaded.on_inputs.T
+    net[:, 3 * n + inputs :] += late * loaded.on_inputs.T
+    right = (m + implicit) @ np.linalg.solve(m, net) - (by.alpha_m * m + by.alpha_f * implicit) @ then["a"]
+    a = np.linalg.solve((1.0 - by.alpha_m) * m + late * implicit, right)
+    u = np.hstack([np.zeros((inputs, 3 * n + inputs)), np.eye(inputs)])
+    speed = v + gamma * dt * (to_x @ a)
+    y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ speed + loaded.acceleration_outputs @ a
+    y = np.vstack([y, loaded.probe_slopes() @ q])
+    return first_order(np.vstack([q, v, a, u]), y)

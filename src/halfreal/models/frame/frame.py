@@ -104,7 +104,7 @@ class Frame(Integrated):
         if by is None or by.form not in INTEGRATED:
             raise fault(
                 f"'{scheme.kind}' does not integrate frames; take 'newmark', 'hht', 'generalized-alpha' or "
-                "'kr-alpha', and for slow tests 'operator splitting'"
+                "'kr-alpha', 'mkr-alpha', and for slow tests 'operator splitting'"
             )
         return scheme
 

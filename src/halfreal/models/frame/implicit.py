@@ -39,7 +39,7 @@ from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
 from .evaluate import add_damping, add_tangents, commit_elements, evaluate, read_laws
-from .loaded import Loaded
+from .loaded import Loaded, first_order
 from .low_rank import add_modes, prepare_modes, solve_with_modes
 
 NOT_CONVERGED = 1
@@ -270,8 +270,7 @@ def _at_rest(
     u = np.hstack([np.zeros((inputs, 3 * n + inputs)), np.eye(inputs)])
     y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ v + loaded.acceleration_outputs @ a
     y = np.vstack([y, loaded.probe_slopes() @ q, np.zeros((2 * loaded.progress, q.shape[1]))])
-    whole, states = np.vstack([q, v, a, u]), 3 * n + inputs
-    return Jacobian(whole[:, :states], whole[:, states:], y[:, :states], y[:, states:])
+    return first_order(np.vstack([q, v, a, u]), y)
 
 
 def _typical(stiffness: np.ndarray) -> np.ndarray:

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.linalg
 
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.linear import stored
 from .damping import Damping
 from .model import Model, along
 
 NEAR = 1e-7
 """Displacement [m or rad] over which laws are taken to be straight at rest."""
+
+
+def first_order(state: np.ndarray, outputs: np.ndarray) -> Jacobian:
+    """A block's Jacobian from its new state and outputs by its state and inputs, (states, ·) and (outputs, ·)."""
+    states = len(state)
+    return Jacobian(state[:, :states], state[:, states:], outputs[:, :states], outputs[:, states:])
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, set_to, three_products
 from ..schemes.operator_splitting import EXCITATIONS
 from ..schemes.scheme import Coefficients
 from .evaluate import add_damping, commit_elements, evaluate, read_laws
-from .loaded import Loaded
+from .loaded import Loaded, first_order
 from .low_rank import add_modes, prepared, solve_with_modes
 
 NO_SOLUTION = 2
@@ -143,4 +143,26 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "hinge that softens faster than its beam is stiff",
         },
         references=by.references,
+        jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by, correction.toarray()),
     )
+
+
+def _at_rest(loaded: Loaded, dt: float, by: Coefficients, correction: np.ndarray) -> Jacobian:
+    """One step to first order, every element at its stiffness at rest: of (q, v, a, net force, u) and the inputs."""
+    n, inputs, alpha = loaded.model.dofs, len(loaded.on_inputs), -by.alpha_f
+    m, c, k = loaded.model.mass.toarray(), loaded.damping.matrix(), loaded.model.stiffness.toarray()
+    correction = correction + by.gamma * dt * (c - loaded.damping.constant.toarray())
+    now = np.eye(n, 4 * n + 2 * inputs)
+    old_q, old_v, last_net = now, np.roll(now, n, axis=1), np.roll(now, 3 * n, axis=1)
+    net = -c @ old_v - k @ old_q
+    push, kept = loaded.on_inputs.T, np.arange(inputs) < EXCITATIONS
+    net[:, 4 * n : 4 * n + inputs] += push * kept
+    net[:, 4 * n + inputs :] += push * ~kept
+    a = np.linalg.solve(m + (1.0 + alpha) * correction, (1.0 + alpha) * net - alpha * last_net)
+    v = old_v + dt * by.gamma * a
+    q = old_q + dt**2 * by.beta * a + dt * v + dt**2 * (0.5 - by.beta) * a
+    v = v + dt * (1.0 - by.gamma) * a
+    u = np.hstack([np.zeros((inputs, 4 * n + inputs)), np.eye(inputs)])
+    y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ v + loaded.acceleration_outputs @ a
+    y = np.vstack([y, loaded.probe_slopes() @ old_q])
+    return first_order(np.vstack([q, v, a, net - correction @ a, u]), y)
