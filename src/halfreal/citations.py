@@ -91,6 +91,10 @@ PAPERS: dict[str, str] = {
         "C. Kolay, J. M. Ricles, Development of a family of unconditionally stable explicit direct integration "
         "algorithms with controllable numerical energy dissipation, Earthquake Engng Struct. Dyn. 43 (2014) 1361–1380."
     ),
+    "kolay2019": (
+        "C. Kolay, J. M. Ricles, Improved explicit integration algorithms for structural dynamic analysis with "
+        "unconditional stability and controllable numerical dissipation, J. Earthquake Eng. 23 (2019) 771–792."
+    ),
     "lignos2011": (
         "D. G. Lignos, H. Krawinkler, Deterioration modeling of steel components in support of collapse prediction of "
         "steel moment frames under earthquake loading, J. Struct. Eng. 137 (2011) 1291–1302."

@@ -25,6 +25,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "generalized-alpha": {"kind": "generalized-alpha", "rho_inf": 0.6},
     "central difference": {"kind": "central difference"},
     "kr-alpha": {"kind": "kr-alpha", "rho_inf": 0.6},
+    "mkr-alpha": {"kind": "mkr-alpha", "rho_inf": 0.6},
     "rk2": {"kind": "rk2"},
     "rk4": {"kind": "rk4"},
 }

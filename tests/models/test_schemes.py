@@ -20,7 +20,7 @@ START = {"initial_displacement": [0.02, -0.01], "initial_velocity": [0.3, 0.1]}
 X0 = np.array([0.02, -0.01, 0.3, 0.1])
 OBSERVED = np.eye(4)[:3]  # q1, q2, v1
 END = 1.0
-EXPLICIT = ("exact, held", "central difference", "kr-alpha", "rk2")
+EXPLICIT = ("exact, held", "central difference", "kr-alpha", "mkr-alpha", "rk2")
 
 
 def measured_order(name: str, truth: np.ndarray, source: dict[str, float], steps: int) -> float:
@@ -120,7 +120,7 @@ def test_newmark_average_acceleration_neither_grows_nor_decays(dt):
     np.testing.assert_allclose(np.sort(values)[-4:], 1.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["generalized-alpha", "kr-alpha"])
+@pytest.mark.parametrize("kind", ["generalized-alpha", "kr-alpha", "mkr-alpha"])
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 1.0])
 def test_spectral_radius_at_infinity_is_the_one_asked_for(kind, rho):
     # equal roots meet there, so that the limit is reached with the square root of 1/Ω
@@ -133,11 +133,32 @@ def test_spectral_radius_of_hht_at_infinity(alpha):
     assert found == pytest.approx((1 + alpha) / (1 - alpha), abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["newmark", "hht", "generalized-alpha", "kr-alpha", "exact"])
+@pytest.mark.parametrize("name", ["newmark", "hht", "generalized-alpha", "kr-alpha", "mkr-alpha", "exact"])
 def test_unconditionally_stable_schemes_do_not_grow_at_any_step(name):
     virtual = oscillators(name, 0.02)
     assert virtual.scheme.critical_step(virtual.system("none")) is None
     assert max(radius(virtual, dt) for dt in np.logspace(-2, 4, 25)) < 1.0
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.75, 1.0])
+def test_poles_of_mkr_alpha_lie_apart_at_infinity(rho):
+    """Kolay and Ricles (2019): ±iρ and −ρ; of an undamped oscillator as Ω grows."""
+    virtual = structure(
+        {"kind": "mkr-alpha", "rho_inf": rho}, mass=np.eye(2), stiffness=np.eye(2), damping=np.zeros((2, 2))
+    )
+    found = scipy.linalg.eigvals(transition(virtual, 1e6))
+    wanted = np.repeat([1j * rho, -1j * rho, -rho], 2)
+    np.testing.assert_allclose(np.poly(found[np.argsort(-np.abs(found))][:6]), np.poly(wanted), atol=1e-6)
+
+
+def test_mkr_alpha_overshoots_less():
+    """Free vibration from a displacement with a step of many periods: KR-α's double pole lets it grow first."""
+
+    def peak(kind):
+        a = transition(oscillators({"kind": kind, "rho_inf": 0.5}), 50.0)
+        return max(np.abs(np.linalg.matrix_power(a, k)[:2, :2]).max() for k in range(1, 40))
+
+    assert peak("mkr-alpha") < peak("kr-alpha")
 
 
 @pytest.mark.parametrize("rho", [0.3, 0.75, 1.0])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .force_control.stiffness_estimate import Estimate as Estimate
     from .frame.builder import FrameBuilder as FrameBuilder
     from .frame.builder import regular_frame as regular_frame
+    from .frame.builder import regular_space_frame as regular_space_frame
     from .frame.builder import shear_building as shear_building
     from .frame.frame import Frame as Frame
     from .materials.bilinear import BilinearHinge as BilinearHinge
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from .schemes.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
     from .schemes.hht import HHT as HHT
     from .schemes.kr_alpha import KRAlpha as KRAlpha
+    from .schemes.mkr_alpha import MKRAlpha as MKRAlpha
     from .schemes.newmark import Newmark as Newmark
     from .schemes.operator_splitting import OperatorSplitting as OperatorSplitting
     from .schemes.runge_kutta import Heun as Heun
@@ -132,7 +134,7 @@ else:
             "force_control.index_one_generalized_alpha": "IndexOneGeneralizedAlpha",
             "force_control.stiffness_estimate": "Estimate",
             "sampled_drive": "SampledFollower",
-            "frame.builder": "FrameBuilder regular_frame shear_building",
+            "frame.builder": "FrameBuilder regular_frame regular_space_frame shear_building",
             "frame.frame": "Frame",
             "materials.bilinear": "BilinearHinge BilinearLaw",
             "materials.bouc_wen": "BoucWenHinge BoucWenLaw",
@@ -157,6 +159,7 @@ else:
             "schemes.generalized_alpha": "GeneralizedAlpha",
             "schemes.hht": "HHT",
             "schemes.kr_alpha": "KRAlpha",
+            "schemes.mkr_alpha": "MKRAlpha",
             "schemes.newmark": "Newmark",
             "schemes.operator_splitting": "OperatorSplitting",
             "schemes.runge_kutta": "Heun RungeKutta4",

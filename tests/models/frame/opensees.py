@@ -42,19 +42,23 @@ for _ in range(asked["steps"]):
 answer["start"], answer["history"] = start, history
 print("ANSWER" + json.dumps(answer))
 """
-DIRECTION = {"x": 1, "y": 2, "rz": 3}
+DIRECTIONS = {2: {"x": 1, "y": 2, "rz": 3}, 3: {"x": 1, "y": 2, "z": 3, "rx": 4, "ry": 5, "rz": 6}}
 
 
 def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
-    """Commands that build a plane frame, and the tags of its nodes."""
-    commands: list[list[Any]] = [["wipe"], ["model", "basic", "-ndm", 2, "-ndf", 3]]
+    """Commands that build a frame, and the tags of its nodes."""
+    plane, directions = frame.dimensions == 2, DIRECTIONS[frame.dimensions]
+    commands: list[list[Any]] = [["wipe"], ["model", "basic", "-ndm", frame.dimensions, "-ndf", len(directions)]]
     tags = {name: i for i, name in enumerate(frame.nodes, start=1)}
     for name, node in frame.nodes.items():
         commands.append(["node", tags[name], *map(float, node.at)])
         if node.fixed:
-            commands.append(["fix", tags[name], *(int(one in node.fixed) for one in DIRECTION)])
-        commands.append(["mass", tags[name], node.mass, node.mass, node.inertia])
-    commands += [["geomTransf", "Linear", 1], ["geomTransf", "PDelta", 2]]
+            commands.append(["fix", tags[name], *(int(one in node.fixed) for one in directions)])
+        own = (node.inertia if one.startswith("r") else node.mass for one in directions)
+        commands.append(["mass", tags[name], *own])
+    if plane:
+        commands += [["geomTransf", "Linear", 1], ["geomTransf", "PDelta", 2]]
+    commands += [one for constraint in frame.constraints for one in _constraint(constraint, tags, directions)]
     materials = {name: i for i, name in enumerate(frame.materials, start=1)}
     for name, law in frame.materials.items():
         commands.append(_material(law, materials[name]))
@@ -89,19 +93,89 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
                     sort,
                 ]
             )
+        elif one.kind == "space beam":
+            node, element = node + 2, element + 5
+            commands += space_beam(frame, one, ends, node, element, materials)
         elif one.kind == "truss":
-            section = frame.sections[one.section]
             element += 1
-            commands.append(["uniaxialMaterial", "Elastic", 5000 + element, section.modulus])
-            commands.append(["element", "Truss", element, *ends, section.area, 5000 + element])
+            if one.material is None:
+                section = frame.sections[one.section]
+                commands.append(["uniaxialMaterial", "Elastic", 5000 + element, section.modulus])
+                commands.append(["element", "Truss", element, *ends, section.area, 5000 + element,
+                                 "-rho", section.mass_per_length, "-doRayleigh", 1])  # fmt: skip
+            else:  # its law is one of forces over elongations
+                length = float(np.linalg.norm(frame.nodes[one.nodes[1]].at - frame.nodes[one.nodes[0]].at))
+                law = _material(frame.materials[one.material], 5000 + element)
+                law[4] = law[4] * length
+                commands.append(law)
+                commands.append(["element", "Truss", element, *ends, 1.0, 5000 + element, "-doRayleigh", 1])
     if frame.rayleigh is not None:
-        commands.append(["rayleigh", frame.rayleigh.mass, 0.0, frame.rayleigh.stiffness, 0.0])
+        at = ("tangent", "initial", "committed").index(frame.rayleigh.on)
+        factors = [frame.rayleigh.stiffness * float(i == at) for i in range(3)]
+        commands.append(["rayleigh", frame.rayleigh.mass, *factors])
+    if frame.modal_damping is not None:
+        numbers = frame.modal_damping.numbers(0)
+        ratios = np.zeros(numbers.max() + 1)
+        ratios[numbers] = frame.modal_damping.ratio
+        commands += [["eigen", len(ratios)], ["modalDamping", *map(float, ratios)]]
     return commands, tags
+
+
+def _constraint(constraint: Any, tags: dict[str, int], directions: dict[str, int]) -> list[list[Any]]:
+    master, slaves = tags[constraint.master], [tags[name] for name in constraint.slaves]
+    if constraint.kind == "rigid diaphragm":
+        assert len(directions) == 6
+        return [["rigidDiaphragm", 3, master, *slaves]]
+    if constraint.kind == "rigid link":
+        return [["rigidLink", "beam", master, slave] for slave in slaves]
+    return [["equalDOF", master, slave, *(directions[one] for one in constraint.directions)] for slave in slaves]
+
+
+def space_beam(
+    frame: Frame, beam: Any, ends: list[int], node: int, element: int, materials: dict[str, int]
+) -> list[list[Any]]:
+    """A beam whose local axes are along the global ones where it has hinges: nodes up to ``node``, elements up to
+    ``element`` may be used."""
+    a, b = (frame.nodes[name].at for name in beam.nodes)
+    x = (b - a) / np.linalg.norm(b - a)
+    given = beam.orientation
+    if given is None:
+        given = np.array([1.0, 0.0, 0.0] if abs(x[2]) > 1.0 - 1e-9 else [0.0, 0.0, 1.0])
+    y = np.cross(given, x)
+    y = y / np.linalg.norm(y)
+    commands: list[list[Any]] = []
+    for end in range(2):
+        hinges = {5: beam.hinges_y[end], 6: beam.hinges_z[end]}
+        if set(hinges.values()) == {"rigid"}:
+            continue
+        joint, own = ends[end], node - end
+        global_axis = {4: x, 5: y, 6: np.cross(x, y)}
+        stays = [4, *(axis for axis, hinge in hinges.items() if hinge == "rigid")]
+        turning = [4 + int(np.argmax(np.abs(global_axis[axis]))) for axis in stays]
+        commands.append(["node", own, *map(float, frame.nodes[beam.nodes[end]].at)])
+        commands.append(["equalDOF", joint, own, 1, 2, 3, *turning])
+        sprung = {axis: materials[hinge] for axis, hinge in hinges.items() if hinge not in ("rigid", "pinned")}
+        if sprung:
+            orient = ["-orient", *map(float, x), *map(float, y)]
+            laws = ["-mat", *sprung.values(), "-dir", *sprung]
+            commands.append(["element", "zeroLength", element - 1 - end, joint, own, *laws, *orient])
+        ends[end] = own
+    section = frame.sections[beam.section]
+    shear = section.shear_modulus or section.modulus / (2.0 * (1.0 + section.poisson))
+    sort = "PDelta" if beam.geometry == "p-delta" else "Linear"
+    commands.append(["geomTransf", sort, element, *map(float, given)])
+    numbers = [section.area, section.modulus, shear, section.torsion_constant]
+    numbers += [section.second_moment_y, section.second_moment_z]
+    mass = ["-mass", section.mass_per_length, *(["-cMass"] if frame.element_mass == "consistent" else [])]
+    commands.append(["element", "elasticBeamColumn", element, *ends, *numbers, element, *mass])
+    return commands
 
 
 def _material(law: Any, tag: int) -> list[Any]:
     if law.kind == "elastoplastic hinge":
         return ["uniaxialMaterial", "Steel01", tag, law.yield_moment, law.stiffness, law.hardening]
+    if law.kind == "elastoplastic":
+        return ["uniaxialMaterial", "Steel01", tag, law.yield_force, law.stiffness, law.hardening]
     assert law.kind == "menegotto-pinto hinge"
     return [
         "uniaxialMaterial",
@@ -128,8 +202,9 @@ SOLVED = [
 def _gravity(frame: Frame, tags: dict[str, int]) -> list[list[Any]]:
     commands: list[list[Any]] = [["timeSeries", "Linear", 8], ["pattern", "Plain", 8, 8]]
     for load in frame.loads:
-        values = [0.0, 0.0, 0.0]
-        values[DIRECTION[load.direction] - 1] = load.force if load.force is not None else load.moment
+        directions = DIRECTIONS[frame.dimensions]
+        values = [0.0] * len(directions)
+        values[directions[load.direction] - 1] = load.force if load.force is not None else load.moment
         commands.append(["load", tags[load.node], *values])
     return [*commands, *SOLVED, ["integrator", "LoadControl", 1.0], ["analysis", "Static"]]
 
@@ -163,8 +238,8 @@ def shaken(
     """Displacements under a ground acceleration, a row for each step, counted from those under gravity."""
     commands, tags = told(frame)
     analysis = [
-        ["timeSeries", "Path", 1, "-dt", dt, "-values", *map(float, ground)],
-        ["pattern", "UniformExcitation", 1, 1, "-accel", 1],
+        ["timeSeries", "Path", 1, "-dt", dt, "-values", *map(float, ground), 0.0],  # one more: its time rounds
+        ["pattern", "UniformExcitation", 1, DIRECTIONS[frame.dimensions][frame.ground], "-accel", 1],
         *SOLVED,
         ["integrator", *integrator],
         ["analysis", "Transient"],
@@ -172,7 +247,7 @@ def shaken(
     asked = {
         "model": commands,
         "gravity": _gravity(frame, tags) if frame.loads else None,
-        "record": [[tags[node], DIRECTION[direction]] for node, direction in record],
+        "record": [[tags[node], DIRECTIONS[frame.dimensions][direction]] for node, direction in record],
         "analysis": analysis,
         "steps": len(ground) - 1,
         "by": [1, dt],

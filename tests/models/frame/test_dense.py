@@ -12,6 +12,7 @@ SCHEMES = {
     "hht": {"kind": "hht", "alpha": -0.1, "tolerance": 1e-13, "iterations": 100},
     "generalized-alpha": {"kind": "generalized-alpha", "rho_inf": 0.6, "tolerance": 1e-13, "iterations": 100},
     "kr-alpha": {"kind": "kr-alpha", "rho_inf": 0.6},
+    "mkr-alpha": {"kind": "mkr-alpha", "rho_inf": 0.6},
     "operator splitting": {"kind": "operator splitting", "specimen_stiffness": [[3e6]], "alpha": -0.1},
 }
 STOREY = {"kind": "elastoplastic", "stiffness": 3e7, "yield_force": 1e5, "hardening": 0.05}
@@ -41,7 +42,7 @@ def dense(frame, scheme):
     at = [numbers.free.index(numbers.index(node, "x")) + 1 for node in ("B1", "B2")]
     structure = Structure(
         mass=loaded.model.mass.toarray(),
-        damping=loaded.damping.toarray(),
+        damping=loaded.damping.matrix(),
         stiffness=two_storeys(inertia=500.0).system("none").stiffness,
         ground=[float(numbers.named(i).startswith("x")) for i in range(loaded.model.dofs)],
         elements=[{"law": STOREY, "between": at[:1]}, {"law": STOREY, "between": at}],

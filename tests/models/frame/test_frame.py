@@ -119,7 +119,11 @@ def test_builders_name_what_they_build():
 ORDERS = {
     "newmark": "newmark",
     "generalized-alpha": {"kind": "generalized-alpha", "rho_inf": 0.6},
+    "hht": {"kind": "hht", "alpha": -0.1},
     "kr-alpha": "kr-alpha",
+    "mkr-alpha": "mkr-alpha",
+    "operator splitting": {"kind": "operator splitting", "specimen_stiffness": [[0.0]], "alpha": -0.1},
+    "explicit newmark": "explicit newmark",
 }
 
 

@@ -14,6 +14,7 @@ from ... import units
 from ...contracts.quantities import ActsAs
 from ...errors import HalfrealError
 from ...values import found_in
+from .damping import Damping, DampingError, damping_of
 from .elements.element import Site
 from .loaded import Loaded
 from .model import Model, at_rest, model_of
@@ -35,7 +36,7 @@ class Assembled:
     """A frame at rest under its loads, before anything excites it."""
 
     model: Model
-    damping: sparse.csr_matrix
+    damping: Damping
     ground: np.ndarray
     """−M ι of a ground acceleration, (n,)."""
     interface: np.ndarray
@@ -85,15 +86,15 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     springs = sparse.csr_matrix(interface.T * _typical(model.initial) @ interface)
     check_stands(model, model.initial + springs, "")
     model = _under_gravity(given, model, springs)
-    rayleigh = given["rayleigh"]
-    damping = model.damping
-    if rayleigh is not None:
-        damping = damping + rayleigh.mass * model.mass + rayleigh.stiffness * model.initial
+    try:
+        damping = damping_of(model, given["rayleigh"], given["modal_damping"])
+    except DampingError as error:
+        raise FrameError(str(error)) from error
     outputs, probes, responses = _responses(given["responses"], model)
     force = given["force"]
     return Assembled(
         model=model,
-        damping=damping.tocsr(),
+        damping=damping,
         ground=shaken(model, given["ground"], masses),
         interface=interface,
         force=np.zeros(model.dofs) if force is None else _row(force.node, force.direction, model.numbering, "force"),
@@ -220,7 +221,7 @@ def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_m
 
 def _check_elastic(model: Model) -> None:
     """Refuse a frame that yields before the test has started."""
-    named = {(piece.element, k): end for piece in model.pieces for k, end in enumerate(piece.ends)}
+    named = model.named()
     for key, at in model.instances.items():
         law, strain, stress = model.laws[at], model.states["strain"][at], model.states["stress"][at]
         elastic = law.initial_stiffness * strain

@@ -151,6 +151,72 @@ def regular_frame(
     return frame
 
 
+def regular_space_frame(
+    storeys: int,
+    bays: tuple[int, int],
+    *,
+    height: Quantity,
+    widths: tuple[Quantity, Quantity],
+    column: Mapping[str, Any],
+    girder: Mapping[str, Any],
+    mass: Quantity,
+    inertia: Quantity = 0.0,
+    column_hinge: Mapping[str, Any] | None = None,
+    girder_hinge: Mapping[str, Any] | None = None,
+    weight: Quantity | None = None,
+    geometry: str = "linear",
+    rigid_floors: bool = False,
+) -> FrameBuilder:
+    """A frame in space of equal storeys and bays, so many along x and so many along y, clamped at its feet.
+
+    As ``regular_frame``; joints are called after their line along x, their line along y and their floor: BA2 is on
+    the second line of x and the first of y, with "column BA2" below it, "x girder BA2" from it to CA2 and "y girder
+    BA2" to BB2.  Columns have hinges about both axes, girders about their y, that is against vertical bending.  With
+    ``rigid_floors`` the joints of a floor follow its AA joint as a rigid diaphragm.
+    """
+    tall, wide = _length(height), tuple(_length(width) for width in widths)
+    frame = FrameBuilder(3)
+    frame.section("column", **column)
+    frame.section("girder", **girder)
+    ends: dict[str, dict[str, Any]] = {"column": {}, "girder": {}}
+    for name, hinge, axes in (("column", column_hinge, "yz"), ("girder", girder_hinge, "y")):
+        if hinge is not None:
+            frame.material(f"{name} hinge", **hinge)
+            ends[name] = {f"hinges_{axis}": [f"{name} hinge"] * 2 for axis in axes}
+    lines = [(i, j) for i in range(bays[0] + 1) for j in range(bays[1] + 1)]
+    for floor in range(storeys + 1):
+
+        def joint(i: int, j: int, at: int = floor) -> str:
+            return f"{line_name(i)}{line_name(j)}{at}"
+
+        for i, j in lines:
+            here = joint(i, j)
+            support = {"fixed": "all"} if floor == 0 else {"mass": mass, "inertia": inertia}
+            frame.node(here, (i * wide[0], j * wide[1], floor * tall), **support)
+            if floor and weight is not None:
+                frame.load(here, "z", force=-_force(weight))
+        if floor == 0:
+            continue
+        for i, j in lines:
+            here = joint(i, j)
+            frame.element(
+                f"column {here}", "space beam", joint(i, j, floor - 1), here, section="column", geometry=geometry,
+                **ends["column"],
+            )  # fmt: skip
+            for axis, following in (("x", (i + 1, j)), ("y", (i, j + 1))):
+                if following in lines:
+                    frame.element(
+                        f"{axis} girder {here}", "space beam", here, joint(*following), section="girder",
+                        **ends["girder"],
+                    )  # fmt: skip
+        if rigid_floors:
+            frame.constrain("rigid diaphragm", joint(0, 0), [joint(i, j) for i, j in lines[1:]])
+        against = {"against": f"AA{floor - 1}"} if floor > 1 else {}
+        for axis in "xy":
+            frame.record(f"drift{floor}{axis}", node=f"AA{floor}", direction=axis, quantity="displacement", **against)
+    return frame
+
+
 def shear_building(
     masses: Sequence[Quantity], storeys: Sequence[Mapping[str, Any]], height: Quantity = 3.5
 ) -> FrameBuilder:

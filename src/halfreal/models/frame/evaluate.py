@@ -116,12 +116,18 @@ def at_rest(initial, tangents, at_k, count):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_tangents(table, dofs, kinematics, initial, tangents, factor, first, scratch, band):  # type: ignore[no-untyped-def]
-    """band += factor Σ Aᵀ (∂f/∂d − k_rest) A, banded (``halfreal.kernels.band``), in the columns from ``first`` on."""
+def add_tangents(  # type: ignore[no-untyped-def]
+    table, dofs, kinematics, initial, tangents, factor, damped, shares, rate, first, scratch, band
+):
+    """band += Σ Aᵀ (factor (k − k_rest) + rate b (k_d − k_rest)) A, banded (``halfreal.kernels.band``), in the columns
+    from ``first`` on.
+
+    k are the tangents, k_d those on which Rayleigh damping acts (``damped``), b each element's share in it.
+    """
     column_of = scratch[0]
     for e in range(table.shape[0]):
-        at_k, count = int(table[e, AT_K]), int(table[e, COUNT])
-        if at_rest(initial, tangents, at_k, count):
+        at_k, count, share = int(table[e, AT_K]), int(table[e, COUNT]), rate * shares[e]
+        if at_rest(initial, tangents, at_k, count) and (share == 0.0 or at_rest(initial, damped, at_k, count)):
             continue
         rows, many, k_ij = np.uint64(count), np.uint64(int(table[e, DOFS])), np.uint64(at_k)
         at, a = np.uint64(int(table[e, AT_DOF])), np.uint64(int(table[e, AT_A]))
@@ -132,14 +138,35 @@ def add_tangents(table, dofs, kinematics, initial, tangents, factor, first, scra
             for i in range(rows):
                 total = 0.0
                 for j in range(rows):
-                    softer = tangents[k_ij + i * rows + j] - initial[k_ij + i * rows + j]
+                    one = k_ij + i * rows + j
+                    softer = factor * (tangents[one] - initial[one])
+                    if share != 0.0:
+                        softer += share * (damped[one] - initial[one])
                     total += softer * kinematics[a + j * many + k]
-                column_of[i] = factor * total
+                column_of[i] = total
             for m in range(k, many):  # the degrees of freedom of an element are in order
                 total = 0.0
                 for i in range(rows):
                     total += kinematics[a + i * many + m] * column_of[i]
                 band[column, int(dofs[at + m]) - column] += total
+
+
+@kernel
+def add_damping(table, dofs, kinematics, initial, damped, shares, scratch, v, forces):  # type: ignore[no-untyped-def]
+    """forces += Σ Aᵀ b (k_d − k_rest) A v: Rayleigh damping on the present stiffness, beyond that at rest."""
+    speed, f = scratch[0], scratch[1]
+    for e in range(table.shape[0]):
+        count, many = int(table[e, COUNT]), int(table[e, DOFS])
+        at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
+        if shares[e] == 0.0 or at_rest(initial, damped, at_k, count):
+            continue
+        deformation(kinematics, at_a, dofs, at_dof, count, many, v, speed)
+        for i in range(count):
+            total = 0.0
+            for j in range(count):
+                total += (damped[at_k + i * count + j] - initial[at_k + i * count + j]) * speed[j]
+            f[i] = shares[e] * total
+        resist(kinematics, at_a, dofs, at_dof, count, many, f, forces)
 
 
 @kernel

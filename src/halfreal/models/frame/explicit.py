@@ -19,11 +19,12 @@ from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
-from .evaluate import commit_elements, evaluate, read_laws
-from .loaded import Loaded
+from .evaluate import add_damping, commit_elements, evaluate, read_laws
+from .loaded import Loaded, first_order
+from .low_rank import add_modes, prepared, solve_with_modes
 
 NO_SOLUTION = 2
 
@@ -35,13 +36,13 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_add(p.at_start, u, s.a)
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
-        band_solve(p.whole_factors, s.x)
+        solve_with_modes(p.whole_factors, p.modes, p.whole_solved, p.whole_small, s.x, s.in_modes)
         for i in range(n):
             s.v[i] -= p.gamma * p.dt * s.x[i]
     else:
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
-        band_solve(p.whole_factors, s.x)
+        solve_with_modes(p.whole_factors, p.modes, p.whole_solved, p.whole_small, s.x, s.in_modes)
         set_to(0.0, s.load)
         for j in range(u.shape[0]):
             weighted = late * u[j] + p.alpha_f * s.u[j]
@@ -53,6 +54,7 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.work[i] = late * s.next_v[i] + p.alpha_f * s.v[i]
             s.load[i] -= p.alpha_f * s.beyond[i]
         band_multiply_add(p.damping, -1.0, s.work, s.load)
+        add_modes(p.modes, p.rates, -1.0, s.work, s.load)
         for i in range(n):
             s.work[i] = late * s.next_q[i] + p.alpha_f * s.q[i]
         band_multiply_add(p.stiffness, -1.0, s.work, s.load)
@@ -64,20 +66,25 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         )  # fmt: skip
         if failed != 0:
             status = NO_SOLUTION
+        damped = s.held if p.committed != 0.0 else s.tangents
+        add_damping(p.table, p.dofs, p.kinematics, p.initial, damped, p.shares, s.scratch, s.next_v, s.beyond)
+        copy_to(s.tangents, s.held)
         for i in range(n):
             s.load[i] -= late * s.beyond[i]
         band_solve(p.mass_factors, s.load)
         set_to(0.0, s.work)
         band_multiply_add(p.whole, 1.0, s.load, s.work)
         band_multiply_add(p.before, -1.0, s.a, s.work)
-        band_solve(p.after_factors, s.work)
+        add_modes(p.modes, p.rates, p.gamma * p.dt, s.load, s.work)
+        add_modes(p.modes, p.rates, -p.alpha_f * p.gamma * p.dt, s.a, s.work)
+        solve_with_modes(p.after_factors, p.modes, p.after_solved, p.after_small, s.work, s.in_modes)
         copy_to(s.work, s.a)
         copy_to(s.next_q, s.q)
         copy_to(s.next_v, s.v)
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
-        band_solve(p.whole_factors, s.x)
+        solve_with_modes(p.whole_factors, p.modes, p.whole_solved, p.whole_small, s.x, s.in_modes)
     copy_to(u, s.u)
     for i in range(n):
         s.work[i] = s.v[i] + p.gamma * p.dt * s.x[i]
@@ -93,10 +100,12 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     heavy = model.mass.diagonal() > 0.0
     if not heavy.all():
         raise MasslessError(
-            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and 'kr-alpha' asks for some everywhere; "
-            "give the node inertia, element_mass = 'consistent' with a mass per length, or take the scheme 'newmark'"
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and an explicit scheme asks for some "
+            "everywhere; give the node inertia, element_mass = 'consistent' with a mass per length, or take the "
+            "scheme 'newmark'"
         )
-    implicit = by.gamma * dt * loaded.damping + by.beta * dt**2 * model.stiffness
+    damping, modes, rates = loaded.damping.constant, loaded.damping.modes, loaded.damping.rates
+    implicit = by.gamma * dt * damping + by.beta * dt**2 * model.stiffness
     whole = model.mass + implicit
     width = model.width
     parameters, states = loaded.fields()
@@ -107,18 +116,27 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         return band
 
     work = {key: np.zeros(n) for key in ("next_q", "next_v", "load", "work", "x")}
+    work["in_modes"] = np.zeros(len(modes))
+    whole_factors = factors(whole, width)
+    after_factors = factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width)
+    whole_solved, whole_small = prepared(whole_factors, modes, rates, by.gamma * dt)
+    after_solved, after_small = prepared(after_factors, modes, rates, (1.0 - by.alpha_f) * by.gamma * dt)
     numbers: dict[str, Value] = {
         "dt": dt,
         "alpha_f": by.alpha_f,
         "gamma": by.gamma,
         "mass": banded(model.mass, loaded.mass_width),
-        "damping": banded(loaded.damping, width),
+        "damping": banded(damping, width),
         "stiffness": banded(model.stiffness, width),
         "whole": banded(whole, width),
         "before": banded(by.alpha_m * model.mass + by.alpha_f * implicit, width),
         "mass_factors": factors(model.mass, loaded.mass_width),
-        "whole_factors": factors(whole, width),
-        "after_factors": factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width),
+        "whole_factors": whole_factors,
+        "whole_solved": whole_solved,
+        "whole_small": whole_small,
+        "after_factors": after_factors,
+        "after_solved": after_solved,
+        "after_small": after_small,
         "at_start": loaded.at_start(),
         **parameters,
     }
@@ -143,4 +161,28 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "hinge that softens faster than its beam is stiff",
         },
         references=by.references,
+        jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by),
     )
+
+
+def _at_rest(loaded: Loaded, dt: float, by: Coefficients) -> Jacobian:
+    """One step to first order, with every element at its stiffness at rest: of (q, v, a, u) and the inputs."""
+    n, late, inputs, gamma = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs), by.gamma
+    m, c, k = loaded.model.mass.toarray(), loaded.damping.matrix(), loaded.model.stiffness.toarray()
+    implicit = gamma * dt * c + by.beta * dt**2 * k
+    now = np.eye(n, 3 * n + 2 * inputs)
+    then = {"q": now, "v": np.roll(now, n, axis=1), "a": np.roll(now, 2 * n, axis=1)}
+    to_x = np.linalg.solve(m + implicit, m)
+    x = to_x @ then["a"]
+    q = then["q"] + dt * then["v"] + dt**2 * (0.5 + gamma) * x
+    v = then["v"] + dt * x
+    net = -c @ (late * v + by.alpha_f * then["v"]) - k @ (late * q + by.alpha_f * then["q"])
+    net[:, 3 * n : 3 * n + inputs] += by.alpha_f * loaded.on_inputs.T
+    net[:, 3 * n + inputs :] += late * loaded.on_inputs.T
+    right = (m + implicit) @ np.linalg.solve(m, net) - (by.alpha_m * m + by.alpha_f * implicit) @ then["a"]
+    a = np.linalg.solve((1.0 - by.alpha_m) * m + late * implicit, right)
+    u = np.hstack([np.zeros((inputs, 3 * n + inputs)), np.eye(inputs)])
+    speed = v + gamma * dt * (to_x @ a)
+    y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ speed + loaded.acceleration_outputs @ a
+    y = np.vstack([y, loaded.probe_slopes() @ q])
+    return first_order(np.vstack([q, v, a, u]), y)

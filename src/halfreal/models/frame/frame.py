@@ -26,11 +26,12 @@ from ..materials.kinds import AnyLaw
 from ..schemes.any_scheme import AnyScheme
 from ..schemes.newmark import Newmark
 from ..structures import virtual_block as virtual
-from ..structures.damping import Rayleigh
 from ..structures.integrated import Integrated, check_step
 from .assembly import Assembled, FrameError, assemble, load
+from .damping import FrameRayleigh, ModalDamping
 from .elements.beam import BeamColumn
 from .elements.element import Section
+from .elements.space_beam import SpaceBeam
 from .elements.spring import Damper, Spring, Truss
 from .explicit import explicit
 from .implicit import implicit
@@ -40,7 +41,7 @@ from .splitting import splitting
 from .statics import StaticsError
 from .tables import OrFile, table
 
-AnyElement = Annotated[BeamColumn | Truss | Spring | Damper, Field(discriminator="kind")]
+AnyElement = Annotated[BeamColumn | SpaceBeam | Truss | Spring | Damper, Field(discriminator="kind")]
 PROGRESS = ("virtual.residual", "virtual.iterations")
 INTEGRATED = {"implicit": implicit, "kr": explicit, "splitting": splitting}
 
@@ -65,8 +66,10 @@ class Frame(Integrated):
     """Gravity loads."""
     element_mass: Literal["lumped", "consistent"] = "lumped"
     """How the elements' mass is put on their nodes."""
-    rayleigh: Rayleigh | None = None
-    """Damping in proportion to mass and initial stiffness."""
+    rayleigh: FrameRayleigh | None = None
+    """Damping in proportion to mass and stiffness."""
+    modal_damping: ModalDamping | None = None
+    """Damping ratios of modes."""
     interface: Annotated[tuple[At, ...], Field(min_length=1)]
     """Where the specimen is attached: a node and a direction for each axis."""
     force: At | None = None
@@ -101,7 +104,7 @@ class Frame(Integrated):
         if by is None or by.form not in INTEGRATED:
             raise fault(
                 f"'{scheme.kind}' does not integrate frames; take 'newmark', 'hht', 'generalized-alpha' or "
-                "'kr-alpha', and for slow tests 'operator splitting'"
+                "'kr-alpha', 'mkr-alpha', and for slow tests 'operator splitting'"
             )
         return scheme
 
@@ -135,7 +138,7 @@ class Frame(Integrated):
         n = found.model.dofs
         return System(
             mass=found.model.mass.toarray(),
-            damping=found.damping.toarray(),
+            damping=found.damping.matrix(),
             stiffness=found.model.stiffness.toarray(),
             inputs=found.on_inputs.T.copy(),
             displacement_outputs=found.displacement_outputs,
@@ -168,7 +171,8 @@ class Frame(Integrated):
             "stiffness": sparse.csr_matrix(joined.stiffness - own.stiffness),
         }
         model = replace(found.model, **{key: getattr(found.model, key) + more for key, more in added.items()})
-        damping = found.damping + sparse.csr_matrix(joined.damping - own.damping)
+        added_damping = sparse.csr_matrix(joined.damping - own.damping)
+        damping = replace(found.damping, constant=found.damping.constant + added_damping)
         whole = replace(found, model=model, damping=damping, on_inputs=joined.inputs.T.copy(), progress=False)
         whole = replace(whole, probes=np.zeros((0, 2)))
         by = Newmark(iterations=100).coefficients()

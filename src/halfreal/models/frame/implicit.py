@@ -33,7 +33,7 @@ import scipy.sparse as sparse
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
-from ...kernels.band import band_factor, band_multiply_add, band_solve, banded, half_bandwidth
+from ...kernels.band import band_factor, band_multiply_add, banded, half_bandwidth
 from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
@@ -44,12 +44,14 @@ from .evaluate import (
     COUNT,
     DOFS,
     add_along_tangents,
+    add_damping,
     add_tangents,
     commit_elements,
     evaluate,
     read_laws,
 )
-from .loaded import Loaded
+from .loaded import Loaded, first_order
+from .low_rank import add_modes, prepare_modes, solve_with_modes
 
 NOT_CONVERGED = 1
 NO_SOLUTION = 2
@@ -94,19 +96,39 @@ def _factor(p, s, first):  # type: ignore[no-untyped-def]
                 s.used[i] = s.tangents[i]
     for i in range(first, s.factors.shape[0]):
         copy_to(p.linear[i], s.factors[i])
-    add_tangents(p.table, p.dofs, p.kinematics, p.initial, s.used, 1.0 - p.alpha_f, first, s.scratch, s.factors)
+    late = 1.0 - p.alpha_f
+    damped = s.held if p.committed != 0.0 else s.used
+    add_tangents(
+        p.table, p.dofs, p.kinematics, p.initial, s.used, late, damped, p.shares, late * p.factor, first, s.scratch,
+        s.factors,
+    )  # fmt: skip
     band_factor(s.factors, first)
+    prepare_modes(s.factors, p.modes, p.rates, late * p.factor, s.solved, s.small)
 
 
 @kernel
 def _elements(p, s):  # type: ignore[no-untyped-def]
     """Forces of the elements on trial at the new displacements, beyond their stiffness at rest."""
     set_to(0.0, s.beyond)
-    return evaluate(
+    failed = evaluate(
         p.table, p.dofs, p.kinematics, p.rest, p.rest_f, p.initial, p.numbers, p.material, p.materials,
         s.memory, s.flowing, s.trial, s.strain, s.stress, s.inner, s.inner_trial, s.tangents, s.scratch,
             s.next_q, s.next_v, p.dt, p.factor, s.beyond,
     )  # fmt: skip
+    damped = s.held if p.committed != 0.0 else s.tangents
+    add_damping(p.table, p.dofs, p.kinematics, p.initial, damped, p.shares, s.scratch, s.next_v, s.beyond)
+    return failed
+
+
+@kernel
+def _commit(p, s):  # type: ignore[no-untyped-def]
+    """What is on trial becomes the state; factors with another damping no longer serve."""
+    commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
+    if p.committed != 0.0:
+        for i in range(s.tangents.shape[0]):
+            if abs(s.tangents[i] - s.held[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
+                s.outdated[0] = 0.0
+        copy_to(s.tangents, s.held)
 
 
 def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -132,6 +154,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.between_v[i] = s.v[i] + late * p.dt * s.a[i]
         band_multiply_add(p.stiffness, -1.0, s.between_q, s.known)
         band_multiply_add(p.damping, -1.0, s.between_v, s.known)
+        add_modes(p.modes, p.rates, -1.0, s.between_v, s.known)
         band_multiply_add(p.mass, -1.0, s.a, s.known)
         outdated = int(s.outdated[0])
         if p.guessed == 1.0:
@@ -147,13 +170,14 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 _factor(p, s, outdated)
             for i in range(n):
                 s.change[i] = s.known[i] - late * s.beyond[i]
-            band_solve(s.factors, s.change)
+            solve_with_modes(s.factors, p.modes, s.solved, s.small, s.change, s.in_modes)
             for i in range(n):
                 s.change[i] *= share
                 s.next_q[i] += s.change[i]
                 s.next_v[i] += p.v_by_q[i] * s.change[i]
                 s.next_a[i] += p.a_by_q[i] * s.change[i]
             band_multiply_add(p.linear, -1.0, s.change, s.known)
+            add_modes(p.modes, p.rates, -late * p.factor, s.change, s.known)
             failed = _elements(p, s)
             outdated = _outdated(p, s)
             left, way, size = 0.0, 0.0, 0.0
@@ -179,7 +203,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         copy_to(s.next_v, s.v)
         for i in range(n):
             s.a[i] = s.next_a[i] if p.a_by_q[i] > 0.0 else 0.0
-        commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
+        _commit(p, s)
     copy_to(u, s.u)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, s.outputs)
     read_laws(p.probes, s.strain, s.stress, s.outputs, y)
@@ -193,7 +217,8 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     """The method of a frame for given coefficients."""
     model, n = loaded.model, loaded.model.dofs
     heavy = model.mass.diagonal() > 0.0
-    damped = np.asarray(abs(loaded.damping).sum(axis=1)).ravel() > 0.0
+    damping = loaded.damping.constant
+    damped = np.asarray(abs(damping).sum(axis=1)).ravel() > 0.0
     if by.alpha_f >= 0.5 and not heavy.all():
         raise MasslessError(
             f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and with rho_inf = 1 its error would "
@@ -205,7 +230,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     v_by_q = np.where(heavy | damped, gamma / (beta * dt), 1.0 / dt)
     late = 1.0 - by.alpha_f
     linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
-    linear = linear + late * (loaded.damping @ sparse.diags(v_by_q) + model.stiffness)
+    linear = linear + late * (damping @ sparse.diags(v_by_q) + model.stiffness)
     width, diagonal = model.width, linear.diagonal()
     parameters, states = loaded.fields()
     work: dict[str, Value] = {key: np.zeros(n) for key in WORK}
@@ -213,6 +238,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "factors": np.zeros((n, width + 1)),
         "used": np.zeros(len(model.states["tangents"])),
         "outdated": np.zeros(1),
+        "solved": np.zeros_like(loaded.damping.modes),
+        "small": np.zeros((len(loaded.damping.modes), len(loaded.damping.modes))),
+        "in_modes": np.zeros(len(loaded.damping.modes)),
     }
     rows = len(loaded.displacement_outputs)
     numbers: dict[str, Value] = {
@@ -226,9 +254,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "factor": gamma / (beta * dt),
         "a_by_q": a_by_q,
         "v_by_q": v_by_q,
-        "guessed": float(not any(law.flowing or law.initial_damping for law in model.laws)),
+        "guessed": float(not any(law.flowing or law.initial_damping for law in model.laws) and not loaded.damping.shares.any()),
         "stiffness": banded(model.stiffness, half_bandwidth(model.stiffness)),
-        "damping": banded(loaded.damping, half_bandwidth(loaded.damping)),
+        "damping": banded(damping, half_bandwidth(damping)),
         "mass": banded(model.mass, half_bandwidth(model.mass)),
         "linear": banded(linear, width),
         "diagonal": diagonal,
@@ -271,11 +299,12 @@ def _at_rest(loaded: Loaded, dt: float, by: Coefficients, linear: Any, numbers: 
     n, late, inputs = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs)
     stiffness, now, none = loaded.model.stiffness.toarray(), np.eye(n), np.zeros((n, n))
     push = loaded.on_inputs.T
-    damping = loaded.damping.toarray()
+    modal = (loaded.damping.modes.T * loaded.damping.rates) @ loaded.damping.modes
+    damping = loaded.damping.constant.toarray() + modal
     on_v = damping + late * dt * stiffness
     on_a = loaded.model.mass.toarray() + late * (dt * damping + 0.5 * dt**2 * stiffness)
     known = np.hstack([-stiffness, -on_v, -on_a, by.alpha_f * push, late * push])
-    x = np.linalg.solve(linear.toarray(), known)
+    x = np.linalg.solve(linear.toarray() + late * numbers["factor"] * modal, known)
     nothing = np.zeros((n, 2 * inputs))
     q = np.hstack([now, dt * now, 0.5 * dt**2 * now, nothing]) + x
     v = np.hstack([none, now, dt * now, nothing]) + numbers["v_by_q"][:, None] * x
@@ -283,8 +312,7 @@ def _at_rest(loaded: Loaded, dt: float, by: Coefficients, linear: Any, numbers: 
     u = np.hstack([np.zeros((inputs, 3 * n + inputs)), np.eye(inputs)])
     y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ v + loaded.acceleration_outputs @ a
     y = np.vstack([y, loaded.probe_slopes() @ q, np.zeros((2 * loaded.progress, q.shape[1]))])
-    whole, states = np.vstack([q, v, a, u]), 3 * n + inputs
-    return Jacobian(whole[:, :states], whole[:, states:], y[:, :states], y[:, states:])
+    return first_order(np.vstack([q, v, a, u]), y)
 
 
 def _typical(stiffness: np.ndarray) -> np.ndarray:

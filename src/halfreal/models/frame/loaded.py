@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sparse
 import scipy.sparse.linalg
 
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.linear import stored
+from .damping import Damping
 from .model import Model, along
 
 NEAR = 1e-7
 """Displacement [m or rad] over which laws are taken to be straight at rest."""
+
+
+def first_order(state: np.ndarray, outputs: np.ndarray) -> Jacobian:
+    """A block's Jacobian from its new state and outputs by its state and inputs, (states, ·) and (outputs, ·)."""
+    states = len(state)
+    return Jacobian(state[:, :states], state[:, states:], outputs[:, :states], outputs[:, states:])
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Loaded:
     """
 
     model: Model
-    damping: sparse.csr_matrix
+    damping: Damping
     on_inputs: np.ndarray
     """Forces of the inputs, transposed, (inputs, n)."""
     displacement_outputs: np.ndarray
@@ -90,5 +96,10 @@ class Loaded:
             "velocity_outputs": stored(self.velocity_outputs),
             "acceleration_outputs": stored(self.acceleration_outputs),
             "probes": self.probes,
+            "modes": self.damping.modes,
+            "rates": self.damping.rates,
+            "shares": self.damping.shares,
+            "committed": float(self.damping.committed),
         }
-        return parameters, dict(self.model.states)
+        # with the committed tangents, on which damping may act
+        return parameters, {**self.model.states, "held": self.model.arrays["initial"].copy()}

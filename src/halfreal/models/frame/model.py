@@ -9,6 +9,7 @@ is what they resist with beyond that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -82,6 +83,13 @@ class Model:
             q, speed, elapsed, factor, forces,
         )  # fmt: skip
         return forces, states["tangents"], states
+
+    def named(self) -> dict[tuple[str, int], str]:
+        """What each law is for people, by its element and its number in it, such as "hinge at 'A'"."""
+        found: dict[str, list[str]] = {}
+        for piece in self.pieces:
+            found.setdefault(piece.element, []).extend(piece.ends)
+        return {(element, k): end for element, ends in found.items() for k, end in enumerate(ends)}
 
     def tangent(self, tangents: np.ndarray) -> sparse.csr_matrix:
         """K with the other pieces at given tangents."""
@@ -203,7 +211,11 @@ def _tables(
     """Arrays of ``evaluate.py``."""
     # those of one piece stay together, as it knows its first: a piece flows if one of its laws does
     order = sorted(pieces, key=lambda piece: any(law.flowing for law in piece.laws))
-    owned = [(piece.element, k, law) for piece in order for k, law in enumerate(piece.laws)]
+    numbered, sofar = {}, Counter[str]()
+    for piece in pieces:  # laws of an element are counted over its pieces
+        numbered[id(piece)] = sofar[piece.element]
+        sofar[piece.element] += len(piece.laws)
+    owned = [(piece.element, numbered[id(piece)] + k, law) for piece in order for k, law in enumerate(piece.laws)]
     kept = sum(len(piece.laws) for piece in order if not any(law.flowing for law in piece.laws))
     first, count = {}, 0
     for piece in order:

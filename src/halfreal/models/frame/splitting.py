@@ -18,12 +18,13 @@ from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
-from ...kernels.block import Value
+from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, set_to, three_products
 from ..schemes.operator_splitting import EXCITATIONS
 from ..schemes.scheme import Coefficients
-from .evaluate import commit_elements, evaluate, read_laws
-from .loaded import Loaded
+from .evaluate import add_damping, commit_elements, evaluate, read_laws
+from .loaded import Loaded, first_order
+from .low_rank import add_modes, prepared, solve_with_modes
 
 NO_SOLUTION = 2
 
@@ -41,6 +42,7 @@ def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for i in range(n):
                 s.net[i] += p.on_inputs[j, i] * s.u[j]
         band_multiply_add(p.damping, -1.0, s.v, s.net)
+        add_modes(p.modes, p.rates, -1.0, s.v, s.net)
         band_multiply_add(p.stiffness, -1.0, s.q, s.net)
         set_to(0.0, s.beyond)
         failed = evaluate(
@@ -50,6 +52,9 @@ def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         )  # fmt: skip
         if failed != 0:
             status = NO_SOLUTION
+        damped = s.held if p.committed != 0.0 else s.tangents
+        add_damping(p.table, p.dofs, p.kinematics, p.initial, damped, p.shares, s.scratch, s.v, s.beyond)
+        copy_to(s.tangents, s.held)
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
         for i in range(n):
             s.net[i] -= s.beyond[i]
@@ -60,8 +65,9 @@ def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         else:
             for i in range(n):
                 s.a[i] = (1.0 + p.alpha) * s.net[i] - p.alpha * s.last_net[i]
-            band_solve(p.factors, s.a)
+            solve_with_modes(p.factors, p.modes, p.solved, p.small, s.a, s.in_modes)
             band_multiply_add(p.correction, -1.0, s.a, s.net)
+            add_modes(p.modes, p.rates, -p.gamma * p.dt, s.a, s.net)
             for i in range(n):
                 s.q[i] += p.dt * p.dt * p.beta * s.a[i]
                 s.v[i] += p.dt * p.gamma * s.a[i]
@@ -85,7 +91,8 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and a scheme of pseudo-dynamic tests asks "
             "for some everywhere; give the node inertia, or element_mass = 'consistent' with a mass per length"
         )
-    correction = by.gamma * dt * loaded.damping + by.beta * dt**2 * model.stiffness
+    damping, modes, rates = loaded.damping.constant, loaded.damping.modes, loaded.damping.rates
+    correction = by.gamma * dt * damping + by.beta * dt**2 * model.stiffness
     if by.specimen is not None:
         interface = sparse.csr_matrix(-loaded.on_inputs[EXCITATIONS:])
         correction = correction + by.beta * dt**2 * (interface.T @ sparse.csr_matrix(by.specimen) @ interface)
@@ -97,6 +104,7 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     )
     band_factor(factors)
     band_factor(mass_factors)
+    solved, small = prepared(factors, modes, rates, (1.0 + alpha) * by.gamma * dt)
     parameters, states = loaded.fields()
     numbers: dict[str, Value] = {
         "dt": dt,
@@ -104,14 +112,17 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "beta": by.beta,
         "gamma": by.gamma,
         "excitations": float(EXCITATIONS),
-        "damping": banded(loaded.damping, model.width),
+        "damping": banded(damping, model.width),
         "stiffness": banded(model.stiffness, model.width),
         "correction": banded(correction, width),
         "factors": factors,
+        "solved": solved,
+        "small": small,
         "mass_factors": mass_factors,
         **parameters,
     }
     work: dict[str, Value] = {"net": np.zeros(n), "beyond": np.zeros(n), "started": np.zeros(1)}
+    work["in_modes"] = np.zeros(len(modes))
     work["outputs"] = np.zeros(len(loaded.displacement_outputs))
     state: dict[str, Value] = {
         "q": np.zeros(n),
@@ -132,4 +143,26 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             "hinge that softens faster than its beam is stiff",
         },
         references=by.references,
+        jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by, correction.toarray()),
     )
+
+
+def _at_rest(loaded: Loaded, dt: float, by: Coefficients, correction: np.ndarray) -> Jacobian:
+    """One step to first order, every element at its stiffness at rest: of (q, v, a, net force, u) and the inputs."""
+    n, inputs, alpha = loaded.model.dofs, len(loaded.on_inputs), -by.alpha_f
+    m, c, k = loaded.model.mass.toarray(), loaded.damping.matrix(), loaded.model.stiffness.toarray()
+    correction = correction + by.gamma * dt * (c - loaded.damping.constant.toarray())
+    now = np.eye(n, 4 * n + 2 * inputs)
+    old_q, old_v, last_net = now, np.roll(now, n, axis=1), np.roll(now, 3 * n, axis=1)
+    net = -c @ old_v - k @ old_q
+    push, kept = loaded.on_inputs.T, np.arange(inputs) < EXCITATIONS
+    net[:, 4 * n : 4 * n + inputs] += push * kept
+    net[:, 4 * n + inputs :] += push * ~kept
+    a = np.linalg.solve(m + (1.0 + alpha) * correction, (1.0 + alpha) * net - alpha * last_net)
+    v = old_v + dt * by.gamma * a
+    q = old_q + dt**2 * by.beta * a + dt * v + dt**2 * (0.5 - by.beta) * a
+    v = v + dt * (1.0 - by.gamma) * a
+    u = np.hstack([np.zeros((inputs, 4 * n + inputs)), np.eye(inputs)])
+    y = loaded.displacement_outputs @ q + loaded.velocity_outputs @ v + loaded.acceleration_outputs @ a
+    y = np.vstack([y, loaded.probe_slopes() @ old_q])
+    return first_order(np.vstack([q, v, a, net - correction @ a, u]), y)

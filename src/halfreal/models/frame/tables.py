@@ -18,7 +18,7 @@ from ...settings import fault
 from ...values import existing, stored
 
 COORDINATES = ("x", "y", "z")
-LISTS = {"nodes", "hinges", "fixed", "slaves"}
+LISTS = {"nodes", "hinges", "hinges_y", "hinges_z", "orientation", "fixed", "slaves"}
 
 
 class OrFile:

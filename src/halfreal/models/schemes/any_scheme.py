@@ -16,6 +16,7 @@ SCHEMES = (
     "generalized_alpha:GeneralizedAlpha",
     "central_difference:CentralDifference",
     "kr_alpha:KRAlpha",
+    "mkr_alpha:MKRAlpha",
     "runge_kutta:Heun",
     "runge_kutta:RungeKutta4",
     "explicit_newmark:ExplicitNewmark",

@@ -97,7 +97,7 @@ class KRAlpha(Scheme):
         return alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma
 
     def coefficients(self) -> Coefficients:
-        return Coefficients("kr", *self._parameters(), ("kolay2014",))
+        return Coefficients("kr", *self._parameters(), self.references)
 
     def plain(self, system: System, dt: float) -> Method:
         system = condensed(system, self.kind)

@@ -168,7 +168,7 @@ class BeamColumn(FrameElement):
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 2:
-            raise fault("a beam stands in a plane frame only; give dimensions = 2", "kind")
+            raise fault("a beam stands in a plane frame; in space take kind = 'space beam'", "kind")
         section = site.section(self.section, "section")
         if section.second_moment is None:
             raise fault(
@@ -178,32 +178,12 @@ class BeamColumn(FrameElement):
         a = plane_beam(length, direction)
         stretch = section.modulus * section.area / length
         bend = section.modulus * section.second_moment / length
-        ends: list[float] = []
-        laws: list[Law] = []
-        told: list[str] = []
-        for end, hinge in enumerate(self.hinges):
-            if hinge in SPECIAL:
-                ends.append(SPECIAL[hinge])
-                continue
-            law = site.material(hinge, "hinges", end)
-            if not law.rotational:
-                raise fault(
-                    f"material '{hinge}' ('{law.kind}') is a force over a displacement, and a hinge needs a "
-                    f"moment over a rotation; take kind = '{law.other}'",
-                    "hinges",
-                    end,
-                )
-            ends.append(float(len(laws)))
-            laws.append(law)
-            told.append(f"hinge of '{name}' at '{self.nodes[end]}'")
+        ends, laws, told = joints(name, self.nodes, site, self.hinges, "hinges")
         leaning = self.geometry == "p-delta"
         linear = not leaning and all(law.linear for law in laws)
-        slopes = [law.initial_stiffness for law in laws]
         stiffness = np.zeros((4, 4))
         stiffness[0, 0] = stretch
-        stiffness[1:3, 1:3] = series(
-            bend, [0.0 if end == PINNED else slopes[int(end)] if end >= 0.0 else np.inf for end in ends]
-        )
+        stiffness[1:3, 1:3] = series(bend, ends, laws)
         count = 4 if leaning else 3
         yield Piece(
             element=name,
@@ -232,11 +212,37 @@ class BeamColumn(FrameElement):
         return self.dofs(site), turn.T @ own @ turn
 
 
-def series(bend: float, slopes: Sequence[float]) -> np.ndarray:
-    """Stiffness of the ends, of an interior EI/L = ``bend`` with springs in series, infinite where rigid, (2, 2)."""
+def joints(
+    name: str, nodes: Sequence[str], site: Site, hinges: Sequence[str], key: str
+) -> tuple[list[float], list[Law], list[str]]:
+    """Both ends of a beam in one plane of bending, as its numbers tell them; laws of the hinges, and what they are."""
+    ends: list[float] = []
+    laws: list[Law] = []
+    told: list[str] = []
+    for end, hinge in enumerate(hinges):
+        if hinge in SPECIAL:
+            ends.append(SPECIAL[hinge])
+            continue
+        law = site.material(hinge, key, end)
+        if not law.rotational:
+            raise fault(
+                f"material '{hinge}' ('{law.kind}') is a force over a displacement, and a hinge needs a "
+                f"moment over a rotation; take kind = '{law.other}'",
+                key,
+                end,
+            )
+        ends.append(float(len(laws)))
+        laws.append(law)
+        told.append(f"hinge of '{name}' at '{nodes[end]}'")
+    return ends, laws, told
+
+
+def series(bend: float, ends: Sequence[float], laws: Sequence[Law]) -> np.ndarray:
+    """Stiffness of the ends without load, of an interior EI/L = ``bend`` with the hinges in series, (2, 2)."""
     interior = np.array([[4.0, 2.0], [2.0, 4.0]]) * bend
-    hinged = [i for i in range(2) if np.isfinite(slopes[i])]
+    hinged = [i for i in range(2) if ends[i] != RIGID]
+    slopes = [0.0 if ends[i] == PINNED else laws[int(ends[i])].initial_stiffness for i in hinged]
     if not hinged:
         return interior
-    inside = interior[np.ix_(hinged, hinged)] + np.diag([slopes[i] for i in hinged])
+    inside = interior[np.ix_(hinged, hinged)] + np.diag(slopes)
     return np.asarray(interior - interior[:, hinged] @ np.linalg.solve(inside, interior[hinged]))

@@ -26,6 +26,16 @@ class Section(Settings):
     area: Annotated[float, Number("m^2", above=0)]
     second_moment: Annotated[float, Number("m^4", above=0)] | None = None
     """Second moment of area I, of beams; bending in the plane of a plane frame."""
+    second_moment_y: Annotated[float, Number("m^4", above=0)] | None = None
+    """I_y of a beam in space: bending in the plane of its axis and its local z."""
+    second_moment_z: Annotated[float, Number("m^4", above=0)] | None = None
+    """I_z of a beam in space: bending in the plane of its axis and its local y."""
+    torsion_constant: Annotated[float, Number("m^4", above=0)] | None = None
+    """Saint-Venant's torsion constant J of a beam in space."""
+    shear_modulus: Annotated[float, Number("Pa", above=0)] | None = None
+    """G of a beam in space; without it, E/(2 (1 + ν)) with ``poisson``."""
+    poisson: Annotated[float, Number("1", least=0, most=0.5)] = 0.3
+    """Poisson's ratio ν."""
     mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
     """Put on the nodes as the frame's ``element_mass`` says."""
 

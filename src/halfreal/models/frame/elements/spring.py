@@ -3,7 +3,8 @@
     f = A σ(d/L, d˙/L)
 
 A and L are 1 for a law of forces over displacements (or moments over rotations); of a truss whose law is one of stress
-over strain they are its area and its length.  With P-Δ the force turns with the chord ψ: f_ψ = f L ψ.
+over strain they are its area and its length.  With P-Δ the force turns with the chord ψ, in space with both of its
+rotations: f_ψ = f L ψ.
 
 Numbers: A, 1/L, length for P-Δ.
 """
@@ -22,7 +23,7 @@ from ...materials.law import Law
 from ..law import law_response
 from ..piece import Piece
 from .element import FrameElement, Geometry, Site
-from .geometry import chord, elongation
+from .geometry import across, chord, elongation
 
 SPRING = 2.0
 
@@ -34,10 +35,12 @@ def spring(numbers, at, laws, first, elapsed, factor, count, d, rate, f, stiffne
     stress, tangent, damping = law_response(laws, first, d[0] * shorter, rate[0] * shorter, elapsed)
     f[0] = area * stress
     stiffness[at_k] = area * shorter * (tangent + damping * factor)
-    if count == 2:
-        f[1] = f[0] * numbers[at + 2] * d[1]
-        stiffness[at_k + 1], stiffness[at_k + 2] = 0.0, 0.0
-        stiffness[at_k + 3] = f[0] * numbers[at + 2]
+    for i in range(1, count):
+        f[i] = f[0] * numbers[at + 2] * d[i]
+        for j in range(count):
+            stiffness[at_k + i * count + j] = 0.0
+            stiffness[at_k + j * count + i] = 0.0
+        stiffness[at_k + i * count + i] = f[0] * numbers[at + 2]
     return 0
 
 
@@ -60,16 +63,13 @@ class Truss(FrameElement):
         per = len(site.numbering.directions)
         a = [elongation(direction, per)]
         if self.geometry == "p-delta":
-            if site.numbering.dimensions != 2:
-                raise fault("p-delta of a truss stands in a plane frame only; give geometry = 'linear'", "geometry")
-            c, s = direction
-            a.append(np.array([s, -c, 0.0, -s, c, 0.0]) / length)
+            a.extend(across(length, direction))
         if self.material is not None:
             law = _along(site.material(self.material, "material"), False, name)
         else:
             section = site.section(str(self.section), "section")
             law = LinearLaw(kind="linear", stiffness=section.modulus * section.area / length)
-        yield _piece(name, self.dofs(site), np.array(a), law, length)
+        yield along_chord(name, self.dofs(site), np.array(a), law, length)
 
     def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
         per_length = 0.0 if self.section is None else site.section(self.section).mass_per_length
@@ -92,9 +92,9 @@ class Spring(FrameElement):
     """Name of a material: over a displacement, or over a rotation for rx, ry, rz."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
-        a = _across(self, self.direction, site)
+        a = _between(self, self.direction, site)
         law = _along(site.material(self.material, "material"), self.direction.startswith("r"), name)
-        yield _piece(name, self.dofs(site), a, law, 1.0)
+        yield along_chord(name, self.dofs(site), a, law, 1.0)
 
 
 class Damper(FrameElement):
@@ -113,7 +113,7 @@ class Damper(FrameElement):
         if value is None or getattr(self, other) is not None:
             raise fault(f"the damper '{name}' needs {wanted}, and no {other}; give it", other if value else wanted)
         if self.direction is not None:
-            a = _across(self, self.direction, site)
+            a = _between(self, self.direction, site)
         elif len(self.nodes) == 2:
             _, along = chord(*self.ends(site, name))
             a = elongation(along, len(site.numbering.directions))[None]
@@ -122,7 +122,7 @@ class Damper(FrameElement):
         yield Piece(name, self.dofs(site), a, np.zeros((1, 1)), damping=np.array([[value]]))
 
 
-def _across(element: FrameElement, direction: str, site: Site) -> np.ndarray:
+def _between(element: FrameElement, direction: str, site: Site) -> np.ndarray:
     """A of a deformation along a direction, (1, dofs)."""
     directions = site.numbering.directions
     if direction not in directions:
@@ -145,7 +145,8 @@ def _along(law: Law, turning: bool, name: str) -> Law:
     return law
 
 
-def _piece(name: str, dofs: tuple[int, ...], a: np.ndarray, law: Law, length: float) -> Piece:
+def along_chord(name: str, dofs: tuple[int, ...], a: np.ndarray, law: Law, length: float) -> Piece:
+    """Force of a law over the first coordinate; with P-Δ the others are rotations of the chord."""
     stiffness = np.zeros((len(a), len(a)))
     stiffness[0, 0] = law.initial_stiffness
     linear = law.linear and len(a) == 1

@@ -1,0 +1,124 @@
+"""Beam–column in space: elastic, with plastic hinges at its ends about both axes of bending, and with P-Δ.
+
+Its own coordinates are elongation δ, twist φ, rotations of the ends against the chord about the local y and z, and for
+P-Δ the rotations ψ of the chord.  Bending about y, bending about z, twist and elongation do not act on each other:
+
+    N = EA/L δ,    T = GJ/L φ,    M_y by (1) of ``beam.py`` with E I_y and its hinges,    M_z with E I_z and its hinges
+
+so that each plane is a plane beam (``beam.py``), whose first coordinate is once δ and once φ.  What has no hinge is
+linear, and part of the constant matrix.  With P-Δ the axial force acts across in both planes, N L ψ on each ψ, as of a
+truss (``spring.py``).
+
+The local axes are those of ``geometry.py``: x from the first node to the second, z towards ``orientation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import numpy as np
+
+from ....settings import Vector, fault
+from ...materials.elastic import LinearLaw
+from ...structures.beam_elements import element_mass
+from ..law import rounding
+from ..piece import Piece
+from .beam import BEAM, INNER, joints, series
+from .element import FrameElement, Geometry, Section, Site
+from .geometry import chord, local_axes, space_beam
+from .spring import along_chord
+
+NEEDED = ("second_moment_y", "second_moment_z", "torsion_constant")
+PLANES = {"y": [2, 3], "z": [4, 5]}
+"""Rows of ``space_beam`` with the rotations of the ends about each axis."""
+
+
+class SpaceBeam(FrameElement):
+    """An elastic beam–column in space, rigidly joined, hinged or pinned at each end about each axis of bending."""
+
+    kind: Literal["space beam"]
+    nodes: tuple[str, str]
+    section: str
+    """Name of its section, with I_y, I_z and J."""
+    orientation: Annotated[np.ndarray, Vector("1")] | None = None
+    """A vector in the plane of the beam and its local z; upwards if not given, and along x for vertical beams."""
+    hinges_y: tuple[str, str] = ("rigid", "rigid")
+    """For moments about the local y, at each end: the name of a material over a rotation, "rigid" or "pinned"."""
+    hinges_z: tuple[str, str] = ("rigid", "rigid")
+    """The same for moments about the local z."""
+    geometry: Geometry = "linear"
+    """Whether the axial force acts across the beam where it leans ("p-delta")."""
+
+    def pieces(self, name: str, site: Site) -> Iterator[Piece]:
+        if site.numbering.dimensions != 3:
+            raise fault("a space beam stands in a frame in space; in a plane take kind = 'beam'", "kind")
+        section = self._section(name, site)
+        length, direction = chord(*self.ends(site, name))
+        a = space_beam(length, self._axes(name, direction))
+        axial = section.modulus * section.area / length
+        leaning = self.geometry == "p-delta"
+        shear = section.shear_modulus or section.modulus / (2.0 * (1.0 + section.poisson))
+        first = {"y": (0, 0.0 if leaning else axial), "z": (1, shear * (section.torsion_constant or 0.0) / length)}
+        for axis, rows in PLANES.items():
+            bend = section.modulus * getattr(section, f"second_moment_{axis}") / length
+            ends, laws, told = joints(name, self.nodes, site, getattr(self, f"hinges_{axis}"), f"hinges_{axis}")
+            row, own = first[axis]
+            stiffness = np.zeros((3, 3))
+            stiffness[0, 0] = own
+            stiffness[1:, 1:] = series(bend, ends, laws)
+            yield Piece(
+                element=name,
+                dofs=self.dofs(site),
+                kinematics=a[[row, *rows]],
+                stiffness=stiffness,
+                type=None if all(law.linear for law in laws) else BEAM,
+                numbers=(own, 4.0 * bend, 2.0 * bend, length, *ends, max([0.0, *map(rounding, laws)])),
+                laws=tuple(laws),
+                ends=tuple(f"{one} about its {axis}" for one in told),
+                inner=INNER,
+            )
+        if leaning:
+            yield along_chord(name, self.dofs(site), a[[0, 6, 7]], LinearLaw(kind="linear", stiffness=axial), length)
+
+    def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
+        section = site.section(self.section)
+        if section.mass_per_length == 0.0:
+            return None
+        length, direction = chord(*(site.numbering.nodes[node] for node in self.nodes))
+        total = section.mass_per_length * length
+        if not consistent:
+            return self.dofs(site), np.diag(np.tile([0.5 * total] * 3 + [0.0] * 3, 2))
+        own, share = np.zeros((12, 12)), np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+        polar = ((section.second_moment_y or 0.0) + (section.second_moment_z or 0.0)) / section.area
+        own[np.ix_([0, 6], [0, 6])] = total * share
+        own[np.ix_([3, 9], [3, 9])] = total * polar * share
+        bending = element_mass(length, section.mass_per_length)
+        sign = np.array([1.0, -1.0, 1.0, -1.0])  # a rotation about y lowers z
+        own[np.ix_([1, 5, 7, 11], [1, 5, 7, 11])] = bending
+        own[np.ix_([2, 4, 8, 10], [2, 4, 8, 10])] = bending * np.outer(sign, sign)
+        turn = np.kron(np.eye(4), self._axes("", direction))
+        return self.dofs(site), turn.T @ own @ turn
+
+    def _section(self, name: str, site: Site) -> Section:
+        section = site.section(self.section, "section")
+        missing = [key for key in NEEDED if getattr(section, key) is None]
+        if missing:
+            raise fault(
+                f"section '{self.section}' has no {' and no '.join(missing)}, and the space beam '{name}' bends about "
+                "both axes and twists; give it",
+                "section",
+            )
+        return section
+
+    def _axes(self, name: str, direction: np.ndarray) -> np.ndarray:
+        if self.orientation is not None and len(self.orientation) != 3:
+            raise fault(f"the orientation has {len(self.orientation)} numbers; give 3: x, y, z", "orientation")
+        axes = local_axes(direction, self.orientation)
+        if axes is None:
+            raise fault(
+                f"orientation of the space beam '{name}' is along the beam itself, and tells nothing of where its "
+                "local z is; give a vector across it",
+                "orientation",
+            )
+        return axes
