@@ -23,9 +23,7 @@ from ...kernels.block import Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
 from .evaluate import commit_elements, evaluate, read_laws
-from .loaded import Loaded
-
-NO_SOLUTION = 2
+from .loaded import Loaded, no_solution
 
 
 def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -63,7 +61,7 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.next_q, s.next_v, p.dt, 0.0, s.beyond,
         )  # fmt: skip
         if failed != 0:
-            status = NO_SOLUTION
+            status = no_solution(failed)
         for i in range(n):
             s.load[i] -= late * s.beyond[i]
         band_solve(p.mass_factors, s.load)
@@ -138,9 +136,6 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
-        faults={
-            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
-            "hinge that softens faster than its beam is stiff",
-        },
+        faults=loaded.faults(),
         references=by.references,
     )

@@ -39,10 +39,9 @@ from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
 from .evaluate import add_tangents, commit_elements, evaluate, read_laws
-from .loaded import Loaded
+from .loaded import Loaded, no_solution
 
 NOT_CONVERGED = 1
-NO_SOLUTION = 2
 ROUNDING = 1e-11
 """Part of the displacements below which nothing is left to tell."""
 REUSE = 1e-2
@@ -133,7 +132,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if status == 0 and not stale:
                 break
         if failed != 0:
-            status = NO_SOLUTION
+            status = no_solution(failed)
         copy_to(s.next_q, s.q)
         copy_to(s.next_v, s.v)
         for i in range(n):
@@ -215,8 +214,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
             f"{by.iterations} iterations; shorten the step, allow more iterations, or look for an element that softens "
             "faster than the step can follow",
-            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
-            "hinge that softens faster than its beam is stiff",
+            **loaded.faults(),
         },
         references=by.references,
         jacobian=None

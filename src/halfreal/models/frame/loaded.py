@@ -9,11 +9,21 @@ import scipy.sparse as sparse
 import scipy.sparse.linalg
 
 from ...kernels.block import Value
+from ...kernels.compile import kernel
 from ...kernels.linear import stored
 from .model import Model, along
 
+NO_SOLUTION = 2
+"""Fault of a step whose first element has no solution; those of the others follow."""
+MOST_FAULTS = 900
 NEAR = 1e-7
 """Displacement [m or rad] over which laws are taken to be straight at rest."""
+
+
+@kernel
+def no_solution(failed):  # type: ignore[no-untyped-def]
+    """The fault of a step, by what ``evaluate`` has returned."""
+    return NO_SOLUTION + min(failed - 1, MOST_FAULTS)
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,16 @@ class Loaded:
     def outputs(self) -> int:
         """Number of outputs."""
         return len(self.displacement_outputs) + len(self.probes) + 2 * self.progress
+
+    def faults(self) -> dict[int, str]:
+        """What a step tells by ``no_solution``, for every element that may have none."""
+        told = {
+            NO_SOLUTION
+            + e: f"the element '{piece.element}' has no equilibrium with its hinges or sections; shorten the "
+            "step, or look for a law in it that softens faster than it is stiff"
+            for e, piece in enumerate(self.model.pieces[:MOST_FAULTS])
+        }
+        return told | {NO_SOLUTION + MOST_FAULTS: "an element has no equilibrium with its hinges or sections"}
 
     @property
     def mass_width(self) -> int:

@@ -23,9 +23,7 @@ from ...kernels.linear import copy_to, set_to, three_products
 from ..schemes.operator_splitting import EXCITATIONS
 from ..schemes.scheme import Coefficients
 from .evaluate import commit_elements, evaluate, read_laws
-from .loaded import Loaded
-
-NO_SOLUTION = 2
+from .loaded import Loaded, no_solution
 
 
 def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -49,7 +47,7 @@ def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.q, s.v, p.dt, 0.0, s.beyond,
         )  # fmt: skip
         if failed != 0:
-            status = NO_SOLUTION
+            status = no_solution(failed)
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
         for i in range(n):
             s.net[i] -= s.beyond[i]
@@ -127,9 +125,6 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
         state=state,
         frozen=(*(key for key in states if key != "flowing"), *work),
-        faults={
-            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
-            "hinge that softens faster than its beam is stiff",
-        },
+        faults=loaded.faults(),
         references=by.references,
     )

@@ -20,6 +20,15 @@ def elongation(direction: np.ndarray, per_node: int) -> np.ndarray:
     return row
 
 
+def normals(direction: np.ndarray) -> np.ndarray:
+    """Unit vectors across a direction, (dimensions − 1, dimensions); in a plane the one to its left."""
+    if len(direction) == 2:
+        return np.array([[-direction[1], direction[0]]])
+    first = np.cross(direction, np.eye(3)[np.argmin(np.abs(direction))])
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(direction, first)])
+
+
 def plane_beam(length: float, direction: np.ndarray) -> np.ndarray:
     """A of (elongation, rotations of both ends against the chord, rotation of the chord), (4, 6)."""
     c, s = direction

@@ -1,0 +1,166 @@
+"""Force-based beam–column with fibre sections.
+
+E. Spacone, F. C. Filippou, F. F. Taucer, "Fibre beam–column model for non-linear analysis of R/C frames: Part I.
+Formulation", Earthquake Engng Struct. Dyn. 25 (1996) 711–725; A. Neuenhofer, F. C. Filippou, J. Struct. Eng. 123 (1997)
+958–966.  The forces p = (N, M_i, M_j) at the ends give those of every section by equilibrium, which is exact whatever
+yields, and the deformations of all sections must add up to those of the element:
+
+    (N, M)(ξ) = b p,    b = ⎡1    0     0⎤        (1)            v = Σ w L bᵀ e                                    (2)
+                            ⎣0  ξ − 1   ξ⎦
+
+with points ξ and weights w of a rule over 0 … 1.  (1) and (2) are solved by Newton's method for p and the deformations
+e = (ε_0, κ) of all sections, whose forces are s(e) and tangents k_s = f_s⁻¹,
+
+    Δp = F⁻¹ (v − Σ w L bᵀ (e + f_s (b p − s))),    F = Σ w L bᵀ f_s b,    Δe = f_s (b (p + Δp) − s)
+
+in at most ``ITERATIONS`` passes over the fibres from what the last trial has left, and if these do not do, as many from
+what is committed.  It ends when Δp and Δe would do less work than ``CLOSE``² of what the sections hold; Δp is still
+made.  The tangent is F⁻¹.  It is forceBeamColumn of OpenSees.
+
+Where all fibres but one yield without hardening, k_s has no inverse; below ``THIN`` of its determinant at first,
+``FLOOR`` of the stiffness at first is added to it in F and f_s, which slows the iteration but not its result.
+
+Numbers: L, geometry, number of points, all ξ, all w, k_s without load (three).  Inner states: of each section ε_0, κ,
+N, M and the three slopes of k_s, then p.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ....kernels.compile import kernel
+from ..sections import Fibres
+from .corotational import deformations, resistance
+from .fibre_beam import FibreBeam, Rule
+from .fibre_section import section_response
+
+FORCE_BEAM = 4.0
+ITERATIONS = 20
+CLOSE = 1e-9
+THIN, FLOOR = 1e-10, 1e-8
+OWN = 7
+"""Inner states of a section."""
+
+
+@kernel
+def _soft(trial, at, numbers, at_k):  # type: ignore[no-untyped-def]
+    """f_s of a section, three entries."""
+    k_11, k_12, k_22 = trial[at + 4], trial[at + 5], trial[at + 6]
+    determinant = k_11 * k_22 - k_12 * k_12
+    a, b, c = numbers[at_k], numbers[at_k + 1], numbers[at_k + 2]
+    if abs(determinant) < THIN * (a * c - b * b):
+        k_11, k_12, k_22 = k_11 + FLOOR * a, k_12 + FLOOR * b, k_22 + FLOOR * c
+        determinant = k_11 * k_22 - k_12 * k_12
+    return k_22 / determinant, -k_12 / determinant, k_11 / determinant
+
+
+@kernel
+def _gather(numbers, at, trial, at_inner, v, flex, left):  # type: ignore[no-untyped-def]
+    """F (six entries) and what is left of (2), and the work that is left in (1) and that the sections hold."""
+    length, points = numbers[at], int(numbers[at + 2])
+    at_k, at_p = at + 3 + 2 * points, at_inner + OWN * points
+    for i in range(6):
+        flex[i] = 0.0
+    left[0], left[1], left[2] = v[0], v[1], v[2]
+    work, size = 0.0, 0.0
+    for i in range(points):
+        x, weight = numbers[at + 3 + i], numbers[at + 3 + points + i] * length
+        own = at_inner + OWN * i
+        f_11, f_12, f_22 = _soft(trial, own, numbers, at_k)
+        n = trial[at_p] - trial[own + 2]
+        m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
+        axial, curvature = f_11 * n + f_12 * m, f_12 * n + f_22 * m
+        work += weight * abs(n * axial + m * curvature)
+        axial, curvature = axial + trial[own], curvature + trial[own + 1]
+        size += weight * (numbers[at_k] * trial[own] ** 2 + numbers[at_k + 2] * trial[own + 1] ** 2)
+        left[0] -= weight * axial
+        left[1] -= weight * (x - 1.0) * curvature
+        left[2] -= weight * x * curvature
+        flex[0] += weight * f_11
+        flex[1] += weight * f_12 * (x - 1.0)
+        flex[2] += weight * f_12 * x
+        flex[3] += weight * f_22 * (x - 1.0) * (x - 1.0)
+        flex[4] += weight * f_22 * (x - 1.0) * x
+        flex[5] += weight * f_22 * x * x
+    return work, size
+
+
+@kernel
+def _invert(flex, k):  # type: ignore[no-untyped-def]
+    """k = F⁻¹, (9,)."""
+    a, b, c, d, e, f = flex[0], flex[1], flex[2], flex[3], flex[4], flex[5]
+    k[0], k[1], k[2] = d * f - e * e, c * e - b * f, b * e - c * d
+    determinant = a * k[0] + b * k[1] + c * k[2]
+    k[4], k[5], k[8] = a * f - c * c, b * c - a * e, a * d - b * b
+    for i in range(9):
+        k[i] /= determinant
+    k[3], k[6], k[7] = k[1], k[2], k[5]
+
+
+@kernel
+def force_beam(  # type: ignore[no-untyped-def]
+    numbers, at, at_section, laws, first, at_record, elapsed, inner, trial, at_inner, d, f, stiffness, at_k, scratch
+):
+    """Forces into ``f`` and tangent into ``stiffness``; 0, or 1 if (1) and (2) were not solved."""
+    v, p, k, flex, left, change = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    length, geometry, points = numbers[at], numbers[at + 1], int(numbers[at + 2])
+    fibres, strains, stresses = int(numbers[at_section]), laws[5], laws[6]
+    soft, at_p = at + 3 + 2 * points, at_inner + OWN * points
+    deformations(geometry, length, d, v)
+    status = 1
+    for iteration in range(2 * ITERATIONS + 1):
+        if iteration == ITERATIONS:
+            for i in range(at_inner, at_p + 3):
+                trial[i] = inner[i]
+        work, size = _gather(numbers, at, trial, at_inner, v, flex, left)
+        _invert(flex, k)
+        for i in range(3):
+            change[i] = k[3 * i] * left[0] + k[3 * i + 1] * left[1] + k[3 * i + 2] * left[2]
+            work += abs(change[i] * left[i])
+            trial[at_p + i] += change[i]
+        if iteration % ITERATIONS > 0 and work <= CLOSE * CLOSE * size:
+            status = 0
+            break
+        if iteration == 2 * ITERATIONS:
+            break
+        for i in range(points):
+            x, own = numbers[at + 3 + i], at_inner + OWN * i
+            f_11, f_12, f_22 = _soft(trial, own, numbers, soft)
+            n = trial[at_p] - trial[own + 2]
+            m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
+            trial[own] += f_11 * n + f_12 * m
+            trial[own + 1] += f_12 * n + f_22 * m
+            n, m, k_11, k_12, k_22 = section_response(
+                numbers, at_section, laws, first + i * fibres, elapsed, trial[own], trial[own + 1]
+            )
+            trial[own + 2], trial[own + 3] = n, m
+            trial[own + 4], trial[own + 5], trial[own + 6] = k_11, k_12, k_22
+    for i in range(points):
+        own, record = at_inner + OWN * i, at_record + 2 * i
+        strains[record], strains[record + 1] = trial[own], trial[own + 1]
+        stresses[record], stresses[record + 1] = trial[own + 2], trial[own + 3]
+    p[0], p[1], p[2] = trial[at_p], trial[at_p + 1], trial[at_p + 2]
+    resistance(geometry, length, d, p, k, f, stiffness, at_k)
+    return status
+
+
+class ForceBeam(FibreBeam):
+    """Beam–column with fibre sections whose forces are in equilibrium everywhere; one makes a member that yields."""
+
+    references = ("spacone1996",)
+    kind: Literal["force-based beam"]
+    rule: Rule = "lobatto"
+    """Where its sections are: Gauss–Lobatto points, which include its ends, or Gauss–Legendre points."""
+
+    def stiffness(self, length: float, x: np.ndarray, weights: np.ndarray, section: np.ndarray) -> np.ndarray:
+        b = np.zeros((len(x), 2, 3))
+        b[:, 0, 0], b[:, 1, 1], b[:, 1, 2] = 1.0, x - 1.0, x
+        return np.linalg.inv(np.einsum("p,pai,ab,pbj->ij", weights * length, b, np.linalg.inv(section), b))
+
+    def piece(self, numbers: tuple[float, ...], fibres: Fibres) -> dict[str, object]:
+        k = fibres.stiffness()
+        slopes = (float(k[0, 0]), float(k[0, 1]), float(k[1, 1]))
+        start = (*(0.0, 0.0, 0.0, 0.0, *slopes) * self.points, 0.0, 0.0, 0.0)
+        return {"type": FORCE_BEAM, "numbers": (*numbers, *slopes), "inner": len(start), "start": start}
