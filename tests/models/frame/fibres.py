@@ -38,10 +38,14 @@ def storeys(kind: str, material: dict[str, Any], geometry: str = "linear", **cha
     return two_storeys(elements=members, sections=sections, materials={"steel": material}, **changes)
 
 
+JACK = 1e9
+"""Stiffness of what pushes a pier [N/m], so that it follows a displacement."""
+
+
 def pier(
     kind: str, parts: list[dict[str, Any]], materials: dict[str, Any], elements: int = 1, **settings: Any
 ) -> Frame:
-    """A column that stands on its foot, with a load on its head and gauges at its foot."""
+    """A column that stands on its foot, with a load on its head, a stiff jack there, and gauges at its foot."""
     weight, geometry, frame = settings.pop("weight", 0.0), settings.pop("geometry", "linear"), FrameBuilder()
     for name, law in materials.items():
         frame.material(name, **law)
@@ -50,6 +54,8 @@ def pier(
         frame.node(f"n{i}", (0.0, 3.0 * i / elements), mass=1e4, **({} if i else {"fixed": "all"}))
         if i:
             frame.element(f"e{i}", kind, f"n{i - 1}", f"n{i}", section="pier", geometry=geometry)
+    frame.material("jack", kind="linear", stiffness=JACK)
+    frame.spring("jack", f"n{elements}", direction="x", material="jack")
     if weight:
         frame.load(f"n{elements}", "y", force=-weight)
     for quantity in ("strain", "stress"):
@@ -74,7 +80,7 @@ def committed(model: Model, states: dict[str, np.ndarray]) -> Model:
 
 def moved(model: Model, load: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, Model]:
     """Displacements in equilibrium with a load, by Newton's method, and the model committed there."""
-    q, within = start.copy(), 1e-11 * np.abs(load).max()
+    q, within = start.copy(), 1e-13 * JACK
     for _ in range(60):
         forces, tangents, states = model.forces(q)
         left = load - model.stiffness @ q - forces
@@ -88,15 +94,15 @@ def moved(model: Model, load: np.ndarray, start: np.ndarray) -> tuple[np.ndarray
     raise AssertionError(f"{np.abs(left).max():g} N left")
 
 
-def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray) -> np.ndarray:
-    """Displacement of a node under a force there that takes these values one after another."""
+def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: list[tuple[str, str]]) -> np.ndarray:
+    """Displacements under a force at a node that takes these values one after another, a row for each."""
     model = frame.loaded("none").model
     numbers = model.numbering
-    at = numbers.transformation[numbers.index(node, direction)].toarray()[0]
+    t = numbers.transformation.toarray()
     q, found = np.zeros(model.dofs), []
     for force in forces:
-        q, model = moved(model, force * at, q)
-        found.append(at @ q)
+        q, model = moved(model, force * t[numbers.index(node, direction)], q)
+        found.append([t[numbers.index(*one)] @ q for one in record])
     return np.array(found)
 
 

@@ -43,6 +43,8 @@ answer["start"], answer["history"] = start, history
 print("ANSWER" + json.dumps(answer))
 """
 DIRECTION = {"x": 1, "y": 2, "rz": 3}
+GEOMETRY = {"linear": 1, "p-delta": 2, "corotational": 3}
+FIBRES = {"displacement-based beam": "dispBeamColumn", "force-based beam": "forceBeamColumn"}
 
 
 def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
@@ -54,10 +56,14 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
         if node.fixed:
             commands.append(["fix", tags[name], *(int(one in node.fixed) for one in DIRECTION)])
         commands.append(["mass", tags[name], node.mass, node.mass, node.inertia])
-    commands += [["geomTransf", "Linear", 1], ["geomTransf", "PDelta", 2]]
+    commands += [["geomTransf", name, tag] for name, tag in (("Linear", 1), ("PDelta", 2), ("Corotational", 3))]
     materials = {name: i for i, name in enumerate(frame.materials, start=1)}
     for name, law in frame.materials.items():
         commands.append(_material(law, materials[name]))
+    sections = {name: i for i, name in enumerate(frame.sections, start=1)}
+    for name, section in frame.sections.items():
+        if section.elastic is None:
+            commands += _section(section.fibres(frame.materials), sections[name], materials)
     node = element = 1000
     for one in frame.elements.values():
         ends = [tags[name] for name in one.nodes]
@@ -76,7 +82,7 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
                 ends[end] = node
             section = frame.sections[one.section]
             element += 1
-            sort = 2 if one.geometry == "p-delta" else 1
+            sort = GEOMETRY[one.geometry]
             commands.append(
                 [
                     "element",
@@ -92,28 +98,47 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
         elif one.kind == "truss":
             section = frame.sections[one.section]
             element += 1
-            commands.append(["uniaxialMaterial", "Elastic", 5000 + element, section.modulus])
-            commands.append(["element", "Truss", element, *ends, section.area, 5000 + element])
+            if one.material is None:
+                commands.append(["uniaxialMaterial", "Elastic", 5000 + element, section.modulus])
+            tag = 5000 + element if one.material is None else materials[one.material]
+            sort = "corotTruss" if one.geometry == "corotational" else "Truss"
+            commands.append(["element", sort, element, *ends, section.area, tag])
+        elif one.kind == "spring":
+            node, element = node + 1, element + 1
+            commands.append(["node", node, *map(float, frame.nodes[one.nodes[0]].at)])
+            commands.append(["fix", node, 1, 1, 1])
+            to = DIRECTION[one.direction]
+            commands.append(
+                ["element", "zeroLength", element, node, *ends, "-mat", materials[one.material], "-dir", to]
+            )
+        elif one.kind in FIBRES:
+            element += 1
+            rule = [one.rule.capitalize(), element, sections[one.section], one.points]
+            commands.append(["beamIntegration", *rule])
+            inner = ["-iter", 50, 1e-16] if one.kind == "force-based beam" else []
+            commands.append(["element", FIBRES[one.kind], element, *ends, GEOMETRY[one.geometry], element, *inner])
     if frame.rayleigh is not None:
         commands.append(["rayleigh", frame.rayleigh.mass, 0.0, frame.rayleigh.stiffness, 0.0])
     return commands, tags
 
 
+def _section(fibres: Any, tag: int, materials: dict[str, int]) -> list[list[Any]]:
+    """Its y counts from the centre of the area, so that only sections whose axis is there are alike."""
+    assert abs(fibres.area @ fibres.y) < 1e-12
+    each = zip(fibres.y.tolist(), fibres.area.tolist(), fibres.materials, strict=True)
+    return [["section", "Fiber", tag], *(["fiber", y, 0.0, area, materials[name]] for y, area, name in each)]
+
+
 def _material(law: Any, tag: int) -> list[Any]:
-    if law.kind == "elastoplastic hinge":
-        return ["uniaxialMaterial", "Steel01", tag, law.yield_moment, law.stiffness, law.hardening]
-    assert law.kind == "menegotto-pinto hinge"
-    return [
-        "uniaxialMaterial",
-        "Steel02",
-        tag,
-        law.yield_moment,
-        law.stiffness,
-        law.hardening,
-        law.r0,
-        law.cr1,
-        law.cr2,
-    ]
+    if law.linear:
+        return ["uniaxialMaterial", "Elastic", tag, law.initial_stiffness]
+    if law.kind == "kent-park concrete":
+        return ["uniaxialMaterial", "Concrete01", tag, *law.envelope()]
+    stiffness, yielding, *_ = law.values()
+    if law.kind.startswith("elastoplastic"):
+        return ["uniaxialMaterial", "Steel01", tag, yielding, stiffness, law.hardening]
+    assert law.kind.startswith("menegotto-pinto")
+    return ["uniaxialMaterial", "Steel02", tag, yielding, stiffness, law.hardening, law.r0, law.cr1, law.cr2]
 
 
 SOLVED = [
@@ -176,6 +201,31 @@ def shaken(
         "analysis": analysis,
         "steps": len(ground) - 1,
         "by": [1, dt],
+    }
+    answer = _asked(asked)
+    return np.array(answer["history"]) - np.array(answer["start"])
+
+
+def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: list[tuple[str, str]]) -> np.ndarray:
+    """Displacements under a force at a node that takes these values one after another, a row for each."""
+    commands, tags = told(frame)
+    load = [0.0, 0.0, 0.0]
+    load[DIRECTION[direction] - 1] = 1.0
+    analysis = [
+        ["timeSeries", "Path", 1, "-dt", 1.0, "-values", 0.0, *map(float, forces), float(forces[-1])],
+        ["pattern", "Plain", 1, 1],
+        ["load", tags[node], *load],
+        *SOLVED,
+        ["integrator", "LoadControl", 1.0],
+        ["analysis", "Static"],
+    ]
+    asked = {
+        "model": commands,
+        "gravity": _gravity(frame, tags) if frame.loads else None,
+        "record": [[tags[node], DIRECTION[direction]] for node, direction in record],
+        "analysis": analysis,
+        "steps": len(forces),
+        "by": [1],
     }
     answer = _asked(asked)
     return np.array(answer["history"]) - np.array(answer["start"])

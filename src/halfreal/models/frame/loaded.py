@@ -54,10 +54,9 @@ class Loaded:
     def faults(self) -> dict[int, str]:
         """What a step tells by ``no_solution``, for every element that may have none."""
         told = {
-            NO_SOLUTION
-            + e: f"the element '{piece.element}' has no equilibrium with its hinges or sections; shorten the "
-            "step, or look for a law in it that softens faster than it is stiff"
-            for e, piece in enumerate(self.model.pieces[:MOST_FAULTS])
+            code: f"the element '{piece.element}' has no equilibrium with its hinges or sections; shorten the step, or "
+            "look for a law in it that softens faster than it is stiff"
+            for code, piece in enumerate(self.model.pieces[:MOST_FAULTS], start=NO_SOLUTION)
         }
         return told | {NO_SOLUTION + MOST_FAULTS: "an element has no equilibrium with its hinges or sections"}
 

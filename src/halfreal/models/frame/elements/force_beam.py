@@ -17,11 +17,16 @@ in at most ``ITERATIONS`` passes over the fibres from what the last trial has le
 what is committed.  It ends when Δp and Δe would do less work than ``CLOSE``² of what the sections hold; Δp is still
 made.  The tangent is F⁻¹.  It is forceBeamColumn of OpenSees.
 
+After the first step all e fit (2), and so do all e + α Δe: the iteration then looks for the least strain energy among
+them, whose slope along a step is Σ w s(e + α Δe)ᵀ Δe.  Where that has grown positive beyond ``SLACK`` of its first size,
+as where concrete closes its cracks, the step went too far, and is taken back to where the secant has no slope
+(M. A. Crisfield, Non-linear Finite Element Analysis of Solids and Structures, vol. 1, Wiley 1991, section 9.2).
+
 Where all fibres but one yield without hardening, k_s has no inverse; below ``THIN`` of its determinant at first,
 ``FLOOR`` of the stiffness at first is added to it in F and f_s, which slows the iteration but not its result.
 
-Numbers: L, geometry, number of points, all ξ, all w, k_s without load (three).  Inner states: of each section ε_0, κ,
-N, M and the three slopes of k_s, then p.
+Numbers: L, geometry, number of points, all ξ, all w, k_s without load (three).  Inner states: of each section e, s,
+the three slopes of k_s, and Δe; then p.
 """
 
 from __future__ import annotations
@@ -40,7 +45,8 @@ FORCE_BEAM = 4.0
 ITERATIONS = 20
 CLOSE = 1e-9
 THIN, FLOOR = 1e-10, 1e-8
-OWN = 7
+SLACK, SEARCHES = 0.8, 4
+OWN = 9
 """Inner states of a section."""
 
 
@@ -100,6 +106,20 @@ def _invert(flex, k):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _directions(numbers, at, trial, at_inner):  # type: ignore[no-untyped-def]
+    """Δe of all sections."""
+    points = int(numbers[at + 2])
+    at_k, at_p = at + 3 + 2 * points, at_inner + OWN * points
+    for i in range(points):
+        x, own = numbers[at + 3 + i], at_inner + OWN * i
+        f_11, f_12, f_22 = _soft(trial, own, numbers, at_k)
+        n = trial[at_p] - trial[own + 2]
+        m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
+        trial[own + 7] = f_11 * n + f_12 * m
+        trial[own + 8] = f_12 * n + f_22 * m
+
+
+@kernel
 def force_beam(  # type: ignore[no-untyped-def]
     numbers, at, at_section, laws, first, at_record, elapsed, inner, trial, at_inner, d, f, stiffness, at_k, scratch
 ):
@@ -107,36 +127,51 @@ def force_beam(  # type: ignore[no-untyped-def]
     v, p, k, flex, left, change = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     length, geometry, points = numbers[at], numbers[at + 1], int(numbers[at + 2])
     fibres, strains, stresses = int(numbers[at_section]), laws[5], laws[6]
-    soft, at_p = at + 3 + 2 * points, at_inner + OWN * points
+    at_p = at_inner + OWN * points
     deformations(geometry, length, d, v)
-    status = 1
+    status, reach, before, after, searches = 1, 1.0, 0.0, 0.0, 0
     for iteration in range(2 * ITERATIONS + 1):
+        first_step = iteration % ITERATIONS == 0
         if iteration == ITERATIONS:
             for i in range(at_inner, at_p + 3):
                 trial[i] = inner[i]
-        work, size = _gather(numbers, at, trial, at_inner, v, flex, left)
-        _invert(flex, k)
-        for i in range(3):
-            change[i] = k[3 * i] * left[0] + k[3 * i + 1] * left[1] + k[3 * i + 2] * left[2]
-            work += abs(change[i] * left[i])
-            trial[at_p + i] += change[i]
-        if iteration % ITERATIONS > 0 and work <= CLOSE * CLOSE * size:
-            status = 0
-            break
+        farther = 1.0
+        if not first_step and before < 0.0 and after > SLACK * -before and searches < SEARCHES:
+            searches += 1
+            farther = reach * before / (before - after) - reach
+            reach += farther
+        else:
+            work, size = _gather(numbers, at, trial, at_inner, v, flex, left)
+            _invert(flex, k)
+            for i in range(3):
+                change[i] = k[3 * i] * left[0] + k[3 * i + 1] * left[1] + k[3 * i + 2] * left[2]
+                work += abs(change[i] * left[i])
+                trial[at_p + i] += change[i]
+            if not first_step and work <= CLOSE * CLOSE * size:
+                status = 0
+                break
+            _directions(numbers, at, trial, at_inner)
+            searches, reach, before = 0, 1.0, 0.0
+            for i in range(points):
+                own = at_inner + OWN * i
+                before += numbers[at + 3 + points + i] * (
+                    trial[own + 2] * trial[own + 7] + trial[own + 3] * trial[own + 8]
+                )
         if iteration == 2 * ITERATIONS:
             break
+        after = 0.0
         for i in range(points):
-            x, own = numbers[at + 3 + i], at_inner + OWN * i
-            f_11, f_12, f_22 = _soft(trial, own, numbers, soft)
-            n = trial[at_p] - trial[own + 2]
-            m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
-            trial[own] += f_11 * n + f_12 * m
-            trial[own + 1] += f_12 * n + f_22 * m
+            own = at_inner + OWN * i
+            trial[own] += farther * trial[own + 7]
+            trial[own + 1] += farther * trial[own + 8]
             n, m, k_11, k_12, k_22 = section_response(
                 numbers, at_section, laws, first + i * fibres, elapsed, trial[own], trial[own + 1]
             )
             trial[own + 2], trial[own + 3] = n, m
             trial[own + 4], trial[own + 5], trial[own + 6] = k_11, k_12, k_22
+            after += numbers[at + 3 + points + i] * (n * trial[own + 7] + m * trial[own + 8])
+        if first_step:  # from there on all deformations fit v
+            before = 0.0
     for i in range(points):
         own, record = at_inner + OWN * i, at_record + 2 * i
         strains[record], strains[record + 1] = trial[own], trial[own + 1]
@@ -162,5 +197,5 @@ class ForceBeam(FibreBeam):
     def piece(self, numbers: tuple[float, ...], fibres: Fibres) -> dict[str, object]:
         k = fibres.stiffness()
         slopes = (float(k[0, 0]), float(k[0, 1]), float(k[1, 1]))
-        start = (*(0.0, 0.0, 0.0, 0.0, *slopes) * self.points, 0.0, 0.0, 0.0)
+        start = (*(0.0, 0.0, 0.0, 0.0, *slopes, 0.0, 0.0) * self.points, 0.0, 0.0, 0.0)
         return {"type": FORCE_BEAM, "numbers": (*numbers, *slopes), "inner": len(start), "start": start}
