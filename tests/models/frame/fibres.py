@@ -54,8 +54,9 @@ def pier(
         frame.node(f"n{i}", (0.0, 3.0 * i / elements), mass=1e4, **({} if i else {"fixed": "all"}))
         if i:
             frame.element(f"e{i}", kind, f"n{i - 1}", f"n{i}", section="pier", geometry=geometry)
-    frame.material("jack", kind="linear", stiffness=JACK)
-    frame.spring("jack", f"n{elements}", direction="x", material="jack")
+    if settings.pop("jack", True):
+        frame.material("jack", kind="linear", stiffness=JACK)
+        frame.spring("jack", f"n{elements}", direction="x", material="jack")
     if weight:
         frame.load(f"n{elements}", "y", force=-weight)
     for quantity in ("strain", "stress"):
@@ -78,9 +79,9 @@ def committed(model: Model, states: dict[str, np.ndarray]) -> Model:
     return replace(model, states={**states, **{key: value.copy() for key, value in new.items()}})
 
 
-def moved(model: Model, load: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, Model]:
+def moved(model: Model, load: np.ndarray, start: np.ndarray, within: float = 1e-13 * JACK) -> tuple[np.ndarray, Model]:
     """Displacements in equilibrium with a load, by Newton's method, and the model committed there."""
-    q, within = start.copy(), 1e-13 * JACK
+    q = start.copy()
     for _ in range(60):
         forces, tangents, states = model.forces(q)
         left = load - model.stiffness @ q - forces

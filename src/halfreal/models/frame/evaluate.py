@@ -123,6 +123,31 @@ def add_tangents(table, dofs, kinematics, initial, tangents, factor, band):  # t
 
 
 @kernel
+def add_foreseen(table, dofs, kinematics, initial, tangents, scratch, now, before, forces):  # type: ignore[no-untyped-def]
+    """forces += Σ Aᵀ (∂f/∂d − k_rest) A (now − before): what tangents foresee, with nothing evaluated."""
+    moved = scratch[0]
+    for e in range(table.shape[0]):
+        count, many = int(table[e, COUNT]), int(table[e, DOFS])
+        at_dof, at_a, at_k = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_K])
+        same = True
+        for i in range(at_k, at_k + count * count):
+            same = same and tangents[i] == initial[i]
+        if same:
+            continue
+        for i in range(count):
+            moved[i] = 0.0
+            for k in range(many):
+                dof = int(dofs[at_dof + k])
+                moved[i] += kinematics[at_a + i * many + k] * (now[dof] - before[dof])
+        for i in range(count):
+            force = 0.0
+            for j in range(count):
+                force += (tangents[at_k + i * count + j] - initial[at_k + i * count + j]) * moved[j]
+            for k in range(many):
+                forces[int(dofs[at_dof + k])] += force * kinematics[at_a + i * many + k]
+
+
+@kernel
 def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-def]
     """Outputs of a block: those that follow from the motion, then strains or stresses of laws."""
     rows = outputs.shape[0]
@@ -137,11 +162,23 @@ def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-de
 def commit_elements(memory, flowing, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
     """What is on trial becomes the state."""
     kept = memory.shape[0]
-    for i in range(trial.shape[0]):
+    for i in range(kept):
         for j in range(trial.shape[1]):
-            if i < kept:
-                memory[i, j] = trial[i, j]
-            else:
-                flowing[i - kept, j] = trial[i, j]
+            memory[i, j] = trial[i, j]
+    for i in range(kept, trial.shape[0]):
+        for j in range(trial.shape[1]):
+            flowing[i - kept, j] = trial[i, j]
     for i in range(inner.shape[0]):
         inner[i] = inner_trial[i]
+
+
+@kernel
+def untouched(memory, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
+    """Whether the state is what was committed last."""
+    different = 0
+    for i in range(memory.shape[0]):
+        for j in range(memory.shape[1]):
+            different += memory[i, j] != trial[i, j]
+    for i in range(inner.shape[0]):
+        different += inner[i] != inner_trial[i]
+    return different == 0

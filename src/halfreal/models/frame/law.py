@@ -53,3 +53,17 @@ def rounding(law: Law) -> float:
         uniaxial(codes[0], parameters[0], states[0], one, 0.0, 0.0, np.zeros_like(states[0]))[0] for one in strains
     ]
     return SAFETY * float(np.max(np.abs(np.array(found) - law.initial_stiffness * strains)))
+
+
+@cache
+def depends_on_rate(law: Law) -> bool:
+    """Whether the stress depends on the rate, or on time."""
+    if law.flowing or law.initial_damping != 0.0:
+        return True
+    codes, parameters, states = rows([law])
+    found = [
+        uniaxial(codes[0], parameters[0], states[0], strain, rate, 1e-3, np.zeros_like(states[0]))
+        for strain in (1e-6, 1e-2)
+        for rate in (0.0, 1e-3, 1.0)
+    ]
+    return any(one[2] != 0.0 for one in found) or len({one[0] for one in found}) > 2

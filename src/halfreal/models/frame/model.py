@@ -74,18 +74,27 @@ class Model:
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Σ Aᵀf of the pieces that are not linear, beyond their stiffness at rest once that is known, their tangents,
         and their states on trial; called from Python."""
+        _, forces, states = self._evaluated(q, np.zeros(len(q)) if v is None else v, elapsed)
+        return forces, states["tangents"], states
+
+    def failed(self, q: np.ndarray) -> str:
+        """Name of an element that has no solution at displacements; nothing if all have one."""
+        e, *_ = self._evaluated(q, np.zeros(len(q)), 0.0)
+        return self.pieces[e - 1].element if e else ""
+
+    def _evaluated(
+        self, q: np.ndarray, speed: np.ndarray, elapsed: float
+    ) -> tuple[int, np.ndarray, dict[str, np.ndarray]]:
         states = {key: value.copy() for key, value in self.states.items()}
-        forces = np.zeros(len(q))
-        speed = np.zeros(len(q)) if v is None else v
-        a = self.arrays
-        evaluate(
+        forces, a = np.zeros(len(q)), self.arrays
+        failed = evaluate(
             a["table"], a["dofs"], a["kinematics"], a["rest"], a["rest_f"], a["initial"],
             a["numbers"], a["material"], a["materials"],
             states["memory"], states["flowing"], states["trial"], states["strain"], states["stress"],
             states["inner"], states["inner_trial"], states["tangents"], states["scratch"],
             q, speed, elapsed, 0.0, forces,
         )  # fmt: skip
-        return forces, states["tangents"], states
+        return int(failed), forces, states
 
     def tangent(self, tangents: np.ndarray) -> sparse.csr_matrix:
         """K with the other pieces at given tangents."""

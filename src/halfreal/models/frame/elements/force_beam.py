@@ -18,7 +18,7 @@ what is committed.  It ends when Δp and Δe would do less work than ``CLOSE``²
 made.  The tangent is F⁻¹.  It is forceBeamColumn of OpenSees.
 
 After the first step all e fit (2), and so do all e + α Δe: the iteration then looks for the least strain energy among
-them, whose slope along a step is Σ w s(e + α Δe)ᵀ Δe.  Where that has grown positive beyond ``SLACK`` of its first size,
+them, whose slope along a step is Σ w s(e + α Δe)ᵀ Δe.  Where that has grown positive beyond ``SLACK`` of what it was,
 as where concrete closes its cracks, the step went too far, and is taken back to where the secant has no slope
 (M. A. Crisfield, Non-linear Finite Element Analysis of Solids and Structures, vol. 1, Wiley 1991, section 9.2).
 
@@ -26,7 +26,7 @@ Where all fibres but one yield without hardening, k_s has no inverse; below ``TH
 ``FLOOR`` of the stiffness at first is added to it in F and f_s, which slows the iteration but not its result.
 
 Numbers: L, geometry, number of points, all ξ, all w, k_s without load (three).  Inner states: of each section e, s,
-the three slopes of k_s, and Δe; then p.
+k_s (three), Δe and f_s (three); then p.
 """
 
 from __future__ import annotations
@@ -46,25 +46,27 @@ ITERATIONS = 20
 CLOSE = 1e-9
 THIN, FLOOR = 1e-10, 1e-8
 SLACK, SEARCHES = 0.8, 4
-OWN = 9
+OWN = 12
 """Inner states of a section."""
 
 
 @kernel
-def _soft(trial, at, numbers, at_k):  # type: ignore[no-untyped-def]
-    """f_s of a section, three entries."""
+def _soften(trial, at, numbers, at_k):  # type: ignore[no-untyped-def]
+    """f_s of a section by its k_s."""
     k_11, k_12, k_22 = trial[at + 4], trial[at + 5], trial[at + 6]
     determinant = k_11 * k_22 - k_12 * k_12
     a, b, c = numbers[at_k], numbers[at_k + 1], numbers[at_k + 2]
     if abs(determinant) < THIN * (a * c - b * b):
         k_11, k_12, k_22 = k_11 + FLOOR * a, k_12 + FLOOR * b, k_22 + FLOOR * c
         determinant = k_11 * k_22 - k_12 * k_12
-    return k_22 / determinant, -k_12 / determinant, k_11 / determinant
+    inverse = 1.0 / determinant
+    trial[at + 9], trial[at + 10], trial[at + 11] = k_22 * inverse, -k_12 * inverse, k_11 * inverse
 
 
 @kernel
 def _gather(numbers, at, trial, at_inner, v, flex, left):  # type: ignore[no-untyped-def]
-    """F (six entries) and what is left of (2), and the work that is left in (1) and that the sections hold."""
+    """F (six entries) and what is left of (2), f_s (b p − s) as Δe; the work that is left in (1) and that the sections
+    hold."""
     length, points = numbers[at], int(numbers[at + 2])
     at_k, at_p = at + 3 + 2 * points, at_inner + OWN * points
     for i in range(6):
@@ -74,10 +76,11 @@ def _gather(numbers, at, trial, at_inner, v, flex, left):  # type: ignore[no-unt
     for i in range(points):
         x, weight = numbers[at + 3 + i], numbers[at + 3 + points + i] * length
         own = at_inner + OWN * i
-        f_11, f_12, f_22 = _soft(trial, own, numbers, at_k)
+        f_11, f_12, f_22 = trial[own + 9], trial[own + 10], trial[own + 11]
         n = trial[at_p] - trial[own + 2]
         m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
         axial, curvature = f_11 * n + f_12 * m, f_12 * n + f_22 * m
+        trial[own + 7], trial[own + 8] = axial, curvature
         work += weight * abs(n * axial + m * curvature)
         axial, curvature = axial + trial[own], curvature + trial[own + 1]
         size += weight * (numbers[at_k] * trial[own] ** 2 + numbers[at_k + 2] * trial[own + 1] ** 2)
@@ -100,23 +103,10 @@ def _invert(flex, k):  # type: ignore[no-untyped-def]
     k[0], k[1], k[2] = d * f - e * e, c * e - b * f, b * e - c * d
     determinant = a * k[0] + b * k[1] + c * k[2]
     k[4], k[5], k[8] = a * f - c * c, b * c - a * e, a * d - b * b
+    inverse = 1.0 / determinant
     for i in range(9):
-        k[i] /= determinant
+        k[i] *= inverse
     k[3], k[6], k[7] = k[1], k[2], k[5]
-
-
-@kernel
-def _directions(numbers, at, trial, at_inner):  # type: ignore[no-untyped-def]
-    """Δe of all sections."""
-    points = int(numbers[at + 2])
-    at_k, at_p = at + 3 + 2 * points, at_inner + OWN * points
-    for i in range(points):
-        x, own = numbers[at + 3 + i], at_inner + OWN * i
-        f_11, f_12, f_22 = _soft(trial, own, numbers, at_k)
-        n = trial[at_p] - trial[own + 2]
-        m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
-        trial[own + 7] = f_11 * n + f_12 * m
-        trial[own + 8] = f_12 * n + f_22 * m
 
 
 @kernel
@@ -130,7 +120,7 @@ def force_beam(  # type: ignore[no-untyped-def]
     at_p = at_inner + OWN * points
     deformations(geometry, length, d, v)
     status, reach, before, after, searches = 1, 1.0, 0.0, 0.0, 0
-    for iteration in range(2 * ITERATIONS + 1):
+    for iteration in range(2 * ITERATIONS):
         first_step = iteration % ITERATIONS == 0
         if iteration == ITERATIONS:
             for i in range(at_inner, at_p + 3):
@@ -150,15 +140,15 @@ def force_beam(  # type: ignore[no-untyped-def]
             if not first_step and work <= CLOSE * CLOSE * size:
                 status = 0
                 break
-            _directions(numbers, at, trial, at_inner)
             searches, reach, before = 0, 1.0, 0.0
             for i in range(points):
-                own = at_inner + OWN * i
+                x, own = numbers[at + 3 + i], at_inner + OWN * i
+                n, m = change[0], (x - 1.0) * change[1] + x * change[2]
+                trial[own + 7] += trial[own + 9] * n + trial[own + 10] * m
+                trial[own + 8] += trial[own + 10] * n + trial[own + 11] * m
                 before += numbers[at + 3 + points + i] * (
                     trial[own + 2] * trial[own + 7] + trial[own + 3] * trial[own + 8]
                 )
-        if iteration == 2 * ITERATIONS:
-            break
         after = 0.0
         for i in range(points):
             own = at_inner + OWN * i
@@ -168,7 +158,9 @@ def force_beam(  # type: ignore[no-untyped-def]
                 numbers, at_section, laws, first + i * fibres, elapsed, trial[own], trial[own + 1]
             )
             trial[own + 2], trial[own + 3] = n, m
-            trial[own + 4], trial[own + 5], trial[own + 6] = k_11, k_12, k_22
+            if k_11 != trial[own + 4] or k_12 != trial[own + 5] or k_22 != trial[own + 6]:
+                trial[own + 4], trial[own + 5], trial[own + 6] = k_11, k_12, k_22
+                _soften(trial, own, numbers, at + 3 + 2 * points)
             after += numbers[at + 3 + points + i] * (n * trial[own + 7] + m * trial[own + 8])
         if first_step:  # from there on all deformations fit v
             before = 0.0
@@ -197,5 +189,7 @@ class ForceBeam(FibreBeam):
     def piece(self, numbers: tuple[float, ...], fibres: Fibres) -> dict[str, object]:
         k = fibres.stiffness()
         slopes = (float(k[0, 0]), float(k[0, 1]), float(k[1, 1]))
-        start = (*(0.0, 0.0, 0.0, 0.0, *slopes, 0.0, 0.0) * self.points, 0.0, 0.0, 0.0)
+        f = np.linalg.inv(k)
+        soft = (float(f[0, 0]), float(f[0, 1]), float(f[1, 1]))
+        start = (*(0.0, 0.0, 0.0, 0.0, *slopes, 0.0, 0.0, *soft) * self.points, 0.0, 0.0, 0.0)
         return {"type": FORCE_BEAM, "numbers": (*numbers, *slopes), "inner": len(start), "start": start}
