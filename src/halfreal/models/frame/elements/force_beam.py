@@ -13,14 +13,15 @@ e = (ε_0, κ) of all sections, whose forces are s(e) and tangents k_s = f_s⁻�
 
     Δp = F⁻¹ (v − Σ w L bᵀ (e + f_s (b p − s))),    F = Σ w L bᵀ f_s b,    Δe = f_s (b (p + Δp) − s)
 
-in at most ``ITERATIONS`` passes over the fibres from what the last trial has left, and if these do not do, as many from
-what is committed.  It ends when Δp and Δe would do less work than ``CLOSE``² of what the sections hold; Δp is still
-made.  The tangent is F⁻¹.  It is forceBeamColumn of OpenSees.
+in at most ``ITERATIONS`` passes over the fibres from what the last trial has left, and if these do not do, in
+``CAREFUL`` ones from what is committed.  It ends when Δp and Δe would do less work than ``CLOSE``² of what the sections
+hold; Δp is still made.  The tangent is F⁻¹.  It is forceBeamColumn of OpenSees.
 
 After the first step all e fit (2), and so do all e + α Δe: the iteration then looks for the least strain energy among
 them, whose slope along a step is Σ w s(e + α Δe)ᵀ Δe.  Where that has grown positive beyond ``SLACK`` of what it was,
 as where concrete closes its cracks, the step went too far, and is taken back to where the secant has no slope
 (M. A. Crisfield, Non-linear Finite Element Analysis of Solids and Structures, vol. 1, Wiley 1991, section 9.2).
+Careful passes allow ``NARROW`` of it only, with which the energy goes down for certain where no fibre softens.
 
 Where all fibres but one yield without hardening, k_s has no inverse; below ``THIN`` of its determinant at first,
 ``FLOOR`` of the stiffness at first is added to it in F and f_s, which slows the iteration but not its result.
@@ -42,10 +43,10 @@ from .fibre_beam import FibreBeam, Rule
 from .fibre_section import section_response
 
 FORCE_BEAM = 4.0
-ITERATIONS = 20
+ITERATIONS, CAREFUL = 20, 60
 CLOSE = 1e-9
 THIN, FLOOR = 1e-10, 1e-8
-SLACK, SEARCHES = 0.8, 4
+SLACK, NARROW, SEARCHES = 0.8, 0.1, 8
 OWN = 12
 """Inner states of a section."""
 
@@ -120,13 +121,14 @@ def force_beam(  # type: ignore[no-untyped-def]
     at_p = at_inner + OWN * points
     deformations(geometry, length, d, v)
     status, reach, before, after, searches = 1, 1.0, 0.0, 0.0, 0
-    for iteration in range(2 * ITERATIONS):
-        first_step = iteration % ITERATIONS == 0
+    for iteration in range(ITERATIONS + CAREFUL):
+        first_step = iteration == 0 or iteration == ITERATIONS
+        slack = SLACK if iteration < ITERATIONS else NARROW
         if iteration == ITERATIONS:
             for i in range(at_inner, at_p + 3):
                 trial[i] = inner[i]
         farther = 1.0
-        if not first_step and before < 0.0 and after > SLACK * -before and searches < SEARCHES:
+        if not first_step and before < 0.0 and after > slack * -before and searches < SEARCHES:
             searches += 1
             farther = reach * before / (before - after) - reach
             reach += farther
