@@ -41,6 +41,8 @@ BLOW = 1e5
 """Ground acceleration [m/s²] within one step, by which almost all hinges yield in it."""
 SIZES = ((3, 2), (7, 3), (12, 5))
 """Storeys and bays: some 50, 200 and 500 equations with hinges."""
+FIBRES = ((3, 2), (10, 7))
+"""Storeys and bays with fibres: the second has 150 members."""
 GROWING = (*SIZES, (21, 7), (26, 9), (34, 11))
 """Those of which the growth of cost is told; each is larger than the one before."""
 TIMED = """
@@ -176,6 +178,32 @@ def hinges() -> list[Row]:
     return [against(frame, f"{len(frame.loaded('ground').model.laws)} bilinear hinges", 30.0) for frame in frames]
 
 
+def of_fibres(storeys: int, bays: int, kind: str) -> Frame:
+    """A frame whose members have five sections of twenty fibres of bilinear steel."""
+    steel = {"kind": "elastoplastic fibre", "modulus": 2e11, "yield_stress": 2.35e8, "hardening": 0.02}
+    shape = {"kind": "wide flange", "material": "steel", "depth": 0.36, "flange_width": 0.3, "flange_thickness": 0.015}
+    section = {"kind": "fibres", "parts": [{**shape, "web_thickness": 0.01}]}
+    frame = regular_frame(
+        storeys,
+        bays,
+        height=3.5,
+        width=6.0,
+        column=section,
+        girder=section,
+        mass=4e4 / (bays + 1),
+        inertia=50.0,
+        materials={"steel": steel},
+        member={"kind": kind, "points": 5},
+    )
+    return frame.build([(f"A{storeys}", "x")], rayleigh={"mass": 0.3}, scheme="newmark")
+
+
+def fibres() -> list[Row]:
+    """Frames with fibre sections, of displacement- and of force-based beams."""
+    kinds = ("displacement-based beam", "force-based beam")
+    return [against(of_fibres(*size, kind), f"fibres, {kind}s", 10.0) for kind in kinds for size in FIBRES]
+
+
 def growth(file: Path | None = None) -> list[Row]:
     """How the cost grows with the degrees of freedom, and the largest frame whose p99 is below half of 1 ms."""
     found = {}
@@ -234,7 +262,7 @@ def plot(file: Path, dofs: np.ndarray, curves: dict[str, list[float]]) -> None:
 
 
 PLOT = Path(__file__).with_name("frames.svg")
-TABLES: tuple[Callable[[], list[Row]], ...] = (hinges, growth)
+TABLES: tuple[Callable[[], list[Row]], ...] = (hinges, fibres, growth)
 
 
 def rows() -> list[Row]:
@@ -242,5 +270,5 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    TABLES = (hinges, lambda: growth(PLOT))
+    TABLES = (hinges, fibres, lambda: growth(PLOT))
     show(rows(), [])

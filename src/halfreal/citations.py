@@ -50,6 +50,9 @@ PAPERS: dict[str, str] = {
         "R. R. Craig, M. C. C. Bampton, Coupling of substructures for dynamic analyses, AIAA J. 6 (1968) 1313–1319, "
         "doi:10.2514/3.4741."
     ),
+    "crisfield1991": (
+        "M. A. Crisfield, Non-linear Finite Element Analysis of Solids and Structures, vol. 1, Wiley (1991)."
+    ),
     "dlr": (
         "DLR Institute of Aeroelasticity, paper on hardware-in-the-loop simulation with the six-axis hydraulic shaking "
         "table MAVIS."
@@ -161,6 +164,10 @@ PAPERS: dict[str, str] = {
         "simulation, Mech. Syst. Signal Process. 135 (2020) 106381."
     ),
     "simo1998": ("J. C. Simo, T. J. R. Hughes, Computational Inelasticity, Springer (1998)."),
+    "spacone1996": (
+        "E. Spacone, F. C. Filippou, F. F. Taucer, Fibre beam-column model for non-linear analysis of R/C frames: Part "
+        "I. Formulation, Earthquake Engng Struct. Dyn. 25 (1996) 711–725."
+    ),
     "spencer1997": (
         "B. F. Spencer, S. J. Dyke, M. K. Sain, J. D. Carlson, Phenomenological model for magnetorheological dampers, "
         "J. Eng. Mech. 123 (1997) 230–238."
@@ -182,6 +189,10 @@ PAPERS: dict[str, str] = {
     "wen1976": (
         "Y. K. Wen, Method for random vibration of hysteretic systems, J. Eng. Mech. Div. ASCE 102 (1976) 249–263, "
         "doi:10.1061/JMCEA3.0002106."
+    ),
+    "wilson2002": (
+        "E. L. Wilson, Three-Dimensional Static and Dynamic Analysis of Structures, 3rd ed., Computers and Structures, "
+        "Berkeley (2002)."
     ),
     "yassin1994": (
         "M. H. M. Yassin, Nonlinear analysis of prestressed concrete structures under monotonic and cyclic loads, "

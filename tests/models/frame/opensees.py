@@ -43,6 +43,8 @@ answer["start"], answer["history"] = start, history
 print("ANSWER" + json.dumps(answer))
 """
 DIRECTIONS = {2: {"x": 1, "y": 2, "rz": 3}, 3: {"x": 1, "y": 2, "z": 3, "rx": 4, "ry": 5, "rz": 6}}
+GEOMETRY = {"linear": 1, "p-delta": 2, "corotational": 3}
+FIBRES = {"displacement-based beam": "dispBeamColumn", "force-based beam": "forceBeamColumn"}
 
 
 def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
@@ -57,11 +59,15 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
         own = (node.inertia if one.startswith("r") else node.mass for one in directions)
         commands.append(["mass", tags[name], *own])
     if plane:
-        commands += [["geomTransf", "Linear", 1], ["geomTransf", "PDelta", 2]]
+        commands += [["geomTransf", name, tag] for name, tag in (("Linear", 1), ("PDelta", 2), ("Corotational", 3))]
     commands += [one for constraint in frame.constraints for one in _constraint(constraint, tags, directions)]
     materials = {name: i for i, name in enumerate(frame.materials, start=1)}
     for name, law in frame.materials.items():
         commands.append(_material(law, materials[name]))
+    sections = {name: i for i, name in enumerate(frame.sections, start=1)}
+    for name, section in frame.sections.items():
+        if section.elastic is None:
+            commands += _section(section.fibres(frame.materials), sections[name], materials)
     node = element = 1000
     for one in frame.elements.values():
         ends = [tags[name] for name in one.nodes]
@@ -80,7 +86,7 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
                 ends[end] = node
             section = frame.sections[one.section]
             element += 1
-            sort = 2 if one.geometry == "p-delta" else 1
+            sort = GEOMETRY[one.geometry]
             commands.append(
                 [
                     "element",
@@ -97,18 +103,35 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
             node, element = node + 2, element + 5
             commands += space_beam(frame, one, ends, node, element, materials)
         elif one.kind == "truss":
-            element += 1
+            element, sort = element + 1, "corotTruss" if one.geometry == "corotational" else "Truss"
             if one.material is None:
                 section = frame.sections[one.section]
                 commands.append(["uniaxialMaterial", "Elastic", 5000 + element, section.modulus])
-                commands.append(["element", "Truss", element, *ends, section.area, 5000 + element,
+                commands.append(["element", sort, element, *ends, section.area, 5000 + element,
                                  "-rho", section.mass_per_length, "-doRayleigh", 1])  # fmt: skip
+            elif one.section is not None:  # its law is one of stresses over strains
+                area = frame.sections[one.section].area
+                commands.append(["element", sort, element, *ends, area, materials[one.material], "-doRayleigh", 1])
             else:  # its law is one of forces over elongations
                 length = float(np.linalg.norm(frame.nodes[one.nodes[1]].at - frame.nodes[one.nodes[0]].at))
                 law = _material(frame.materials[one.material], 5000 + element)
                 law[4] = law[4] * length
                 commands.append(law)
-                commands.append(["element", "Truss", element, *ends, 1.0, 5000 + element, "-doRayleigh", 1])
+                commands.append(["element", sort, element, *ends, 1.0, 5000 + element, "-doRayleigh", 1])
+        elif one.kind == "spring":
+            node, element = node + 1, element + 1
+            commands.append(["node", node, *map(float, frame.nodes[one.nodes[0]].at)])
+            commands.append(["fix", node, *(1 for _ in directions)])
+            to = directions[one.direction]
+            commands.append(
+                ["element", "zeroLength", element, node, *ends, "-mat", materials[one.material], "-dir", to]
+            )
+        elif one.kind in FIBRES:
+            element += 1
+            rule = [one.rule.capitalize(), element, sections[one.section], one.points]
+            commands.append(["beamIntegration", *rule])
+            inner = ["-iter", 50, 1e-16] if one.kind == "force-based beam" else []
+            commands.append(["element", FIBRES[one.kind], element, *ends, GEOMETRY[one.geometry], element, *inner])
     if frame.rayleigh is not None:
         at = ("tangent", "initial", "committed").index(frame.rayleigh.on)
         factors = [frame.rayleigh.stiffness * float(i == at) for i in range(3)]
@@ -171,23 +194,23 @@ def space_beam(
     return commands
 
 
+def _section(fibres: Any, tag: int, materials: dict[str, int]) -> list[list[Any]]:
+    """Its y counts from the centre of the area, so that only sections whose axis is there are alike."""
+    assert abs(fibres.area @ fibres.y) < 1e-12
+    each = zip(fibres.y.tolist(), fibres.area.tolist(), fibres.materials, strict=True)
+    return [["section", "Fiber", tag], *(["fiber", y, 0.0, area, materials[name]] for y, area, name in each)]
+
+
 def _material(law: Any, tag: int) -> list[Any]:
-    if law.kind == "elastoplastic hinge":
-        return ["uniaxialMaterial", "Steel01", tag, law.yield_moment, law.stiffness, law.hardening]
-    if law.kind == "elastoplastic":
-        return ["uniaxialMaterial", "Steel01", tag, law.yield_force, law.stiffness, law.hardening]
-    assert law.kind == "menegotto-pinto hinge"
-    return [
-        "uniaxialMaterial",
-        "Steel02",
-        tag,
-        law.yield_moment,
-        law.stiffness,
-        law.hardening,
-        law.r0,
-        law.cr1,
-        law.cr2,
-    ]
+    if law.linear:
+        return ["uniaxialMaterial", "Elastic", tag, law.initial_stiffness]
+    if law.kind == "kent-park concrete":
+        return ["uniaxialMaterial", "Concrete01", tag, *law.envelope()]
+    stiffness, yielding, *_ = law.values()
+    if law.kind.startswith("elastoplastic"):
+        return ["uniaxialMaterial", "Steel01", tag, yielding, stiffness, law.hardening]
+    assert law.kind.startswith("menegotto-pinto")
+    return ["uniaxialMaterial", "Steel02", tag, yielding, stiffness, law.hardening, law.r0, law.cr1, law.cr2]
 
 
 SOLVED = [
@@ -251,6 +274,31 @@ def shaken(
         "analysis": analysis,
         "steps": len(ground) - 1,
         "by": [1, dt],
+    }
+    answer = _asked(asked)
+    return np.array(answer["history"]) - np.array(answer["start"])
+
+
+def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: list[tuple[str, str]]) -> np.ndarray:
+    """Displacements under a force at a node that takes these values one after another, a row for each."""
+    commands, tags = told(frame)
+    load = [0.0, 0.0, 0.0]
+    load[DIRECTION[direction] - 1] = 1.0
+    analysis = [
+        ["timeSeries", "Path", 1, "-dt", 1.0, "-values", 0.0, *map(float, forces), float(forces[-1])],
+        ["pattern", "Plain", 1, 1],
+        ["load", tags[node], *load],
+        *SOLVED,
+        ["integrator", "LoadControl", 1.0],
+        ["analysis", "Static"],
+    ]
+    asked = {
+        "model": commands,
+        "gravity": _gravity(frame, tags) if frame.loads else None,
+        "record": [[tags[node], DIRECTION[direction]] for node, direction in record],
+        "analysis": analysis,
+        "steps": len(forces),
+        "by": [1],
     }
     answer = _asked(asked)
     return np.array(answer["history"]) - np.array(answer["start"])

@@ -95,3 +95,81 @@ def test_an_explicit_scheme_needs_mass_everywhere():
     frame = two_storeys(scheme="kr-alpha")
     with pytest.raises(MasslessError, match="rz of node"):
         frame.method(1e-3, "none")
+
+
+RECTANGLE = {"kind": "rectangle", "material": "steel", "bottom": -0.2, "top": 0.2, "width": 0.1}
+STEEL = {"kind": "elastoplastic fibre", "modulus": 2e11, "yield_stress": 3e8}
+
+
+def of_fibres(part=RECTANGLE, law=STEEL, response=None, **element) -> str:
+    """What is told of a frame with one member of fibres."""
+    section = {"kind": "fibres", "parts": [part] if isinstance(part, dict) else part}
+    sections = {name: one.model_dump() for name, one in two_storeys().sections.items()}
+    girder = {**GIRDER, "kind": "force-based beam", "section": "H", **element}
+    return told(
+        **parts("elements", g1=girder),
+        sections={**sections, "H": section},
+        materials={"steel": law},
+        responses={} if response is None else {"asked": response},
+    )
+
+
+def test_a_section_without_fibres_or_area():
+    assert "the section has no fibres" in of_fibres([])
+    assert "the rectangle has no area" in of_fibres({**RECTANGLE, "top": -0.2})
+    assert "width" in of_fibres({**RECTANGLE, "width": 0.0})
+    bars = {"kind": "bars", "material": "steel", "y": 0.1, "area": 1e-3}
+    assert "no stiffness in bending" in of_fibres([bars, bars])
+    assert "area" in of_fibres([RECTANGLE, {**bars, "area": 0.0}])
+    flanges = {"kind": "wide flange", "material": "steel", "depth": 0.03, "flange_width": 0.3, "web_thickness": 0.01}
+    assert "do not fit into a depth" in of_fibres({**flanges, "flange_thickness": 0.015})
+
+
+def test_fibres_need_a_law_of_a_strain():
+    text = of_fibres(law=PLASTIC)
+    assert "section 'H'" in text and "'elastoplastic hinge'" in text and "'elastoplastic fibre'" in text
+    text = of_fibres({**RECTANGLE, "material": "steal"})
+    assert "section 'H'" in text and "did you mean 'steel'?" in text
+    assert "modulus" in of_fibres(law={**STEEL, "modulus": "200 kN"})
+
+
+def test_too_few_points():
+    text = of_fibres(points=2)
+    assert "2 points of the rule 'lobatto'; give 3 to 10" in text and "g1" in text
+    assert "give 2 to 10" in of_fibres(points=1, rule="legendre")
+
+
+def test_a_beam_of_fibres_without_length():
+    assert "force-based beam 'g1' has no length" in of_fibres(nodes=["A1", "A1"])
+
+
+def test_elastic_members_do_not_take_fibres():
+    assert "section 'H' is made of fibres" in of_fibres(kind="beam")
+    assert "section 'H' is made of fibres" in of_fibres(kind="truss")
+
+
+def test_responses_ask_for_what_there_is():
+    assert "no section 6, but 5" in of_fibres(response={"element": "g1", "quantity": "moment", "section": 6})
+    assert "did you mean 'top'?" in of_fibres(response={"element": "g1", "quantity": "stress", "gauge": "topp"})
+    assert "tells strain or stress" in of_fibres(response={"element": "g1", "quantity": "moment", "gauge": "top"})
+    assert "none of a section" in of_fibres(response={"element": "g1", "quantity": "stress"})
+    assert "no laws to count" in of_fibres(response={"element": "g1", "quantity": "stress", "law": 2, "gauge": "top"})
+
+
+def test_steel_that_yields_under_gravity_is_told_with_its_fibre_and_concrete_that_cracks_is_not():
+    from models.frame.fibres import CONCRETE, CONCRETE_PARTS, CURVED, pier
+
+    with pytest.raises(ValidationError, match=r"fibre at y = .* in section . of 'e1' yields"):
+        pier("force-based beam", CONCRETE_PARTS, {"steel": STEEL, "concrete": CONCRETE}, weight=6.7e6)
+    pier("force-based beam", CONCRETE_PARTS, {"steel": CURVED, "concrete": CONCRETE}, weight=1e6)
+
+
+def test_a_truss_of_stress_over_strain_needs_an_area():
+    brace = {"kind": "truss", "nodes": ["A0", "B1"], "material": "steel"}
+    laws = {"steel": STEEL, "rope": {"kind": "elastoplastic", "stiffness": 1e6, "yield_force": 1e3}}
+    assert "give a section too" in told(**parts("elements", brace=brace), materials=laws)
+    two_storeys(**parts("elements", brace={**brace, "section": "girder"}), materials=laws)
+    twice = {**brace, "material": "rope", "section": "girder"}
+    assert "either a section or a material" in told(**parts("elements", brace=twice), materials=laws)
+    spring = {"kind": "spring", "nodes": ["A1"], "direction": "x", "material": "steel"}
+    assert "is a stress over a strain" in told(**parts("elements", s=spring), materials=laws)

@@ -23,6 +23,8 @@ from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
 from .parts import Motion
 from .statics import check_stands, settle
 
+UNITS = {"rotation": ("rad", "N m"), "displacement": ("m", "N"), "strain": ("1", "Pa")}
+"""Of what a law takes and gives."""
 YIELDED = 0.02
 """Part of the elastic force that a law may lack before it counts as yielded."""
 
@@ -55,6 +57,7 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     dimensions = given["dimensions"]
     nodes = _nodes(given["nodes"], dimensions)
     site = Site(_numbering(given, nodes, dimensions), given["sections"], given["materials"])
+    _check_sections(given["sections"], given["materials"])
     pieces, masses = [], _nodal_masses(given["nodes"], site.numbering)
     for name, element in given["elements"].items():
         for node in element.nodes:
@@ -90,7 +93,7 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
         damping = damping_of(model, given["rayleigh"], given["modal_damping"])
     except DampingError as error:
         raise FrameError(str(error)) from error
-    outputs, probes, responses = _responses(given["responses"], model)
+    outputs, probes, responses = _responses(given["responses"], model, given["elements"], site)
     force = given["force"]
     return Assembled(
         model=model,
@@ -173,6 +176,15 @@ def _nodal_masses(given: Mapping[str, Any], numbers: Numbering) -> list[tuple[An
     ]
 
 
+def _check_sections(sections: Mapping[str, Any], materials: Mapping[str, Any]) -> None:
+    """Refuse sections of fibres whose materials are none, whether an element has them or not."""
+    for name, section in sections.items():
+        try:
+            section.check(materials)
+        except PydanticCustomError as error:
+            raise FrameError("; ".join(f"section '{name}': {text}" for _, text in found_in(error))) from error
+
+
 def _check_connected(given: Mapping[str, Any], nodes: Mapping[str, Any]) -> None:
     joined = {node for element in given["elements"].values() for node in element.nodes}
     joined |= {name for one in given["constraints"] for name in (one.master, *one.slaves)}
@@ -223,10 +235,12 @@ def _check_elastic(model: Model) -> None:
     """Refuse a frame that yields before the test has started."""
     named = model.named()
     for key, at in model.instances.items():
+        if model.laws[at].curved:
+            continue
         law, strain, stress = model.laws[at], model.states["strain"][at], model.states["stress"][at]
         elastic = law.initial_stiffness * strain
         if abs(stress - elastic) > YIELDED * abs(elastic):
-            unit = {"rotation": "N m", "displacement": "N", "strain": "Pa"}[law.of]
+            unit = UNITS[law.of][1]
             raise FrameError(
                 f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)}, and "
                 f"{units.text(float(elastic), unit)} if it were elastic; strengthen it, or lower the loads"
@@ -234,7 +248,7 @@ def _check_elastic(model: Model) -> None:
 
 
 def _responses(
-    given: Mapping[str, Any], model: Model
+    given: Mapping[str, Any], model: Model, parts: Mapping[str, Any], site: Site
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[tuple[str, str], ...]]:
     """Rows of outputs by quantity, probes of laws, and names with units in the order of the outputs."""
     moving = {name: one for name, one in given.items() if isinstance(one, Motion)}
@@ -252,14 +266,20 @@ def _responses(
         elements = dict.fromkeys(element for element, _ in model.instances)
         if one.element not in elements:
             raise FrameError(f"response '{name}': {unknown('element with a nonlinear law', one.element, elements)}")
-        at = model.instances.get((one.element, one.law - 1))
+        try:
+            asked = parts[one.element].reading(one, site)
+        except PydanticCustomError as error:
+            texts = (text for _, text in found_in(error))
+            raise FrameError(
+                "; ".join(f"response '{name}' of element '{one.element}': {text}" for text in texts)
+            ) from error
+        places = {"law": model.instances, "section": model.recorded}[asked.of]
+        at = places.get((one.element, asked.number))
         if at is None:
             raise FrameError(
                 f"response '{name}': element '{one.element}' has no law {one.law}; count from its first end"
             )
-        law = model.laws[at]
-        units = {"rotation": ("rad", "N m"), "displacement": ("m", "N"), "strain": ("1", "Pa")}[law.of]
-        probes.append([float(one.quantity == "force"), float(at)])
-        told.append((name, units[one.quantity == "force"]))
+        probes.append([float(asked.force), float(at)])
+        told.append((name, asked.unit or UNITS[model.laws[at].of][asked.force]))
     outputs = {key: np.array(found).reshape(len(found), model.dofs) for key, found in rows.items()}
     return outputs, np.array(probes).reshape(len(probes), 2), tuple(told)

@@ -39,7 +39,7 @@ class FrameBuilder:
         }
 
     def material(self, name: str, kind: str, **settings: Any) -> None:
-        """A law of hinges, springs or trusses."""
+        """A law of hinges, springs, trusses or fibres."""
         self._new("materials", name, {"kind": kind, **settings})
 
     def section(self, name: str, **settings: Any) -> None:
@@ -57,6 +57,10 @@ class FrameBuilder:
     def beam(self, name: str, start: str, end: str, **settings: Any) -> None:
         """A beam–column."""
         self.element(name, "beam", start, end, **settings)
+
+    def fibre_section(self, name: str, *parts: Mapping[str, Any], **settings: Any) -> None:
+        """A cross-section made of fibres."""
+        self.section(name, kind="fibres", parts=list(parts), **settings)
 
     def truss(self, name: str, start: str, end: str, **settings: Any) -> None:
         """A member that carries axial force only."""
@@ -113,8 +117,13 @@ def regular_frame(
     girder_hinge: Mapping[str, Any] | None = None,
     weight: Quantity | None = None,
     geometry: str = "linear",
+    materials: Mapping[str, Mapping[str, Any]] | None = None,
+    member: Mapping[str, Any] | None = None,
 ) -> FrameBuilder:
     """A plane frame of equal storeys and bays, clamped at its feet.
+
+    ``member`` says what its members are, as {"kind": "force-based beam", "points": 5}; ``materials`` are the laws of
+    fibre sections by name.
 
     ``mass``, ``inertia`` and ``weight`` (a force downwards) are those of each joint above the ground.  Joints are
     called after their column line and floor, A0, B0, … at the ground; the column below joint B2 is "column B2", the
@@ -124,6 +133,10 @@ def regular_frame(
     frame = FrameBuilder()
     frame.section("column", **column)
     frame.section("girder", **girder)
+    for name, law in (materials or {}).items():
+        frame.material(name, **law)
+    own = {"kind": "beam", **(member or {})}
+    kind = own.pop("kind")
     ends: dict[str, dict[str, Any]] = {"column": {}, "girder": {}}
     for name, hinge in (("column", column_hinge), ("girder", girder_hinge)):
         if hinge is not None:
@@ -138,14 +151,15 @@ def regular_frame(
                 continue
             frame.node(f"{line}{floor}", at, mass=mass, inertia=inertia)
             below, here = f"{line}{floor - 1}", f"{line}{floor}"
-            frame.beam(f"column {here}", below, here, section="column", geometry=geometry, **ends["column"])
+            joined = {"section": "column", "geometry": geometry, **ends["column"]}
+            frame.element(f"column {here}", kind, below, here, **{**own, **joined})
             if weight is not None:
                 frame.load(here, "y", force=-_force(weight))
         if floor:
             for line, following in pairwise(lines):
-                frame.beam(
-                    f"girder {line}{floor}", f"{line}{floor}", f"{following}{floor}", section="girder", **ends["girder"]
-                )
+                joined = {"section": "girder", **ends["girder"]}
+                nodes = f"{line}{floor}", f"{following}{floor}"
+                frame.element(f"girder {line}{floor}", kind, *nodes, **{**own, **joined})
             against = {"against": f"A{floor - 1}"} if floor > 1 else {}
             frame.record(f"drift{floor}", node=f"A{floor}", direction="x", quantity="displacement", **against)
     return frame

@@ -13,6 +13,8 @@ AT_N    place of its parameters in ``numbers``
 AT_I    place of its inner states in ``inner`` and ``inner_trial``
 AT_K    place of its tangent, (c, c), in ``tangents``
 AT_L    its first law instance
+AT_S    place in ``numbers`` of those that it shares with others, as of its section
+AT_R    place in ``strain`` and ``stress`` of what is recorded of its sections, after all laws
 ======= ======================================================================================
 
     d = d_rest + A q_e,    f = f(d, d˙, states),    forces += Aᵀ f,    K += Aᵀ (∂f/∂d) A
@@ -32,12 +34,14 @@ import numpy as np
 
 from ...kernels.compile import kernel, shared
 from .elements.beam import BEAM, beam
+from .elements.displacement_beam import DISPLACEMENT_BEAM, displacement_beam
+from .elements.force_beam import FORCE_BEAM, force_beam
 from .elements.spring import SPRING, spring
 
-TYPE, COUNT, DOFS, AT_DOF, AT_A, AT_D, AT_N, AT_I, AT_K, AT_L = range(10)
-COLUMNS = 10
-SCRATCH = 16
-"""Most coordinates of an element."""
+TYPE, COUNT, DOFS, AT_DOF, AT_A, AT_D, AT_N, AT_I, AT_K, AT_L, AT_S, AT_R = range(12)
+COLUMNS = 12
+SCRATCH = (10, 16)
+"""Rows for the loop and the elements to compute in, and their length: the most coordinates of an element."""
 
 
 @kernel
@@ -75,21 +79,28 @@ def _evaluate(  # type: ignore[no-untyped-def]
     ``elapsed`` is the time since what is committed, 0 in statics; ``factor`` the slope of v over q in the step.
     """
     laws = (material, materials, memory, flowing, trial, strain, stress)
-    d, rate, f, moved = scratch[0], scratch[1], scratch[2], scratch[3]
+    d, rate, f, moved, work = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4:]
     failed = 0
     for e in range(table.shape[0]):
         count, many = int(table[e, COUNT]), int(table[e, DOFS])
         at_dof, at_a, at_d = int(table[e, AT_DOF]), int(table[e, AT_A]), int(table[e, AT_D])
         at_n, at_i, at_k, first = int(table[e, AT_N]), int(table[e, AT_I]), int(table[e, AT_K]), int(table[e, AT_L])
+        at_s, at_r = int(table[e, AT_S]), int(table[e, AT_R])
         deformation(kinematics, at_a, dofs, at_dof, count, many, q, moved)
         for i in range(count):
             d[i] = rest[at_d + i] + moved[i]
         kind, status = table[e, TYPE], 0
         if kind == BEAM:
-            status = beam(numbers, at_n, laws, first, elapsed, inner, inner_trial, at_i, count, d, f, tangents, at_k)
+            status = beam(numbers, at_n, laws, first, elapsed, inner, inner_trial, at_i, d, f, tangents, at_k, work)
         elif kind == SPRING:  # only laws along a coordinate ask for its rate
             deformation(kinematics, at_a, dofs, at_dof, count, many, v, rate)
-            status = spring(numbers, at_n, laws, first, elapsed, factor, count, d, rate, f, tangents, at_k)
+            status = spring(numbers, at_n, laws, first, elapsed, factor, count, d, rate, f, tangents, at_k, work)
+        elif kind == DISPLACEMENT_BEAM:
+            status = displacement_beam(numbers, at_n, at_s, laws, first, at_r, elapsed, d, f, tangents, at_k, work)
+        elif kind == FORCE_BEAM:
+            status = force_beam(
+                numbers, at_n, at_s, laws, first, at_r, elapsed, inner, inner_trial, at_i, d, f, tangents, at_k, work
+            )
         if status != 0:
             failed = 1 + e
         for i in range(count):

@@ -23,10 +23,8 @@ from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
 from .evaluate import add_damping, commit_elements, evaluate, read_laws
-from .loaded import Loaded, first_order
+from .loaded import Loaded, first_order, no_solution
 from .low_rank import add_modes, prepared, solve_with_modes
-
-NO_SOLUTION = 2
 
 
 def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -65,7 +63,7 @@ def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.next_q, s.next_v, p.dt, 0.0, s.beyond,
         )  # fmt: skip
         if failed != 0:
-            status = NO_SOLUTION
+            status = no_solution(failed)
         damped = s.held if p.committed != 0.0 else s.tangents
         add_damping(p.table, p.dofs, p.kinematics, p.initial, damped, p.shares, s.scratch, s.next_v, s.beyond)
         copy_to(s.tangents, s.held)
@@ -156,10 +154,7 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
-        faults={
-            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
-            "hinge that softens faster than its beam is stiff",
-        },
+        faults=loaded.faults(),
         references=by.references,
         jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by),
     )

@@ -30,19 +30,25 @@ from ..structures.integrated import Integrated, check_step
 from .assembly import Assembled, FrameError, assemble, load
 from .damping import FrameRayleigh, ModalDamping
 from .elements.beam import BeamColumn
-from .elements.element import Section
+from .elements.displacement_beam import DisplacementBeam
+from .elements.force_beam import ForceBeam
 from .elements.space_beam import SpaceBeam
 from .elements.spring import Damper, Spring, Truss
 from .explicit import explicit
 from .implicit import implicit
 from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
+from .sections import AnySection
 from .splitting import splitting
 from .statics import StaticsError
 from .tables import OrFile, table
 
-AnyElement = Annotated[BeamColumn | SpaceBeam | Truss | Spring | Damper, Field(discriminator="kind")]
+AnyElement = Annotated[
+    BeamColumn | DisplacementBeam | ForceBeam | SpaceBeam | Truss | Spring | Damper, Field(discriminator="kind")
+]
 PROGRESS = ("virtual.residual", "virtual.iterations")
+BY_GEOMETRY = {"p-delta": "P-Δ", "corotational": "large displacements"}
+CITED = {"p-delta": ("wilson2002",), "corotational": ("crisfield1991",)}
 INTEGRATED = {"implicit": implicit, "kr": explicit, "splitting": splitting}
 
 
@@ -53,8 +59,8 @@ class Frame(Integrated):
     dimensions: Literal[2, 3] = 2
     """Of the space in which it stands."""
     materials: dict[str, AnyLaw] = Field(default_factory=dict)
-    """Laws of hinges, springs and trusses, by name."""
-    sections: dict[str, Section] = Field(default_factory=dict)
+    """Laws of hinges, springs, trusses and fibres, by name."""
+    sections: dict[str, AnySection] = Field(default_factory=dict)
     """Cross-sections by name."""
     nodes: Annotated[dict[str, Node], OrFile()]
     """Nodes by name; or the name of a CSV file with columns name, x (m), y (m) and so on."""
@@ -214,10 +220,15 @@ class Frame(Integrated):
         )
 
     def _references(self) -> list[str]:
-        return [key for law in self._assembled.model.laws for key in law.references]
+        found = [key for law in dict.fromkeys(self._assembled.model.laws) for key in law.references]
+        for element in self.elements.values():
+            found += element.references
+            found += CITED.get(getattr(element, "geometry", "linear"), ())
+        return found
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         kinds = dict.fromkeys(law.kind for law in self._assembled.model.laws if not law.linear)
-        leaning = any(getattr(element, "geometry", "linear") != "linear" for element in self.elements.values())
-        return (*(f"virtual: {kind} of a frame" for kind in kinds), *(["virtual: P-Δ of a frame"] if leaning else []))
+        turning = dict.fromkeys(getattr(element, "geometry", "linear") for element in self.elements.values())
+        kinds |= {BY_GEOMETRY[geometry]: None for geometry in turning if geometry in BY_GEOMETRY}
+        return tuple(f"virtual: {kind} of a frame" for kind in kinds)

@@ -15,6 +15,10 @@ correction: when the displacements are right to this part.  One
 correction is always made, so that a linear frame is solved exactly.  What is left, and how many corrections there were,
 are channels of their own; more than ``tolerance`` after ``iterations`` is a fault.
 
+At x = 0, g is foreseen by the elements' tangents at q_n, as long as they depend on nothing but q and are as the last
+step has left them; else they are evaluated there.  A correction by what was foreseen has to leave less than
+``FORESEEN`` of the tolerance, else there is another: where nothing yields in a step, elements are evaluated once in it.
+
 E is banded, and its factors are kept as long as no tangent has changed by more than ``REUSE``: between events a frame
 with bilinear hinges factors nothing, and one with curved laws seldom.
 
@@ -50,11 +54,11 @@ from .evaluate import (
     evaluate,
     read_laws,
 )
-from .loaded import Loaded, first_order
+from .law import depends_on_rate
+from .loaded import Loaded, first_order, no_solution
 from .low_rank import add_modes, prepare_modes, solve_with_modes
 
 NOT_CONVERGED = 1
-NO_SOLUTION = 2
 ROUNDING = 1e-12
 """Part of the displacements below which nothing is left to tell."""
 REUSE = 1e-2
@@ -198,7 +202,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 break
         s.outdated[0] = outdated
         if failed != 0:
-            status = NO_SOLUTION
+            status = no_solution(failed)
         copy_to(s.next_q, s.q)
         copy_to(s.next_v, s.v)
         for i in range(n):
@@ -254,7 +258,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "factor": gamma / (beta * dt),
         "a_by_q": a_by_q,
         "v_by_q": v_by_q,
-        "guessed": float(not any(law.flowing or law.initial_damping for law in model.laws) and not loaded.damping.shares.any()),
+        "guessed": float(not any(map(depends_on_rate, dict.fromkeys(model.laws))) and not loaded.damping.shares.any()),
         "stiffness": banded(model.stiffness, half_bandwidth(model.stiffness)),
         "damping": banded(damping, half_bandwidth(damping)),
         "mass": banded(model.mass, half_bandwidth(model.mass)),
@@ -284,8 +288,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
             f"{by.iterations} iterations; shorten the step, allow more iterations, or look for an element that softens "
             "faster than the step can follow",
-            NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
-            "hinge that softens faster than its beam is stiff",
+            **loaded.faults(),
         },
         references=by.references,
         jacobian=None

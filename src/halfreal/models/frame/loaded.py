@@ -8,10 +8,14 @@ import numpy as np
 import scipy.sparse.linalg
 
 from ...kernels.block import Jacobian, Value
+from ...kernels.compile import kernel
 from ...kernels.linear import stored
 from .damping import Damping
 from .model import Model, along
 
+NO_SOLUTION = 2
+"""Fault of a step whose first element has no solution; those of the others follow."""
+MOST_FAULTS = 900
 NEAR = 1e-7
 """Displacement [m or rad] over which laws are taken to be straight at rest."""
 
@@ -20,6 +24,12 @@ def first_order(state: np.ndarray, outputs: np.ndarray) -> Jacobian:
     """A block's Jacobian from its new state and outputs by its state and inputs, (states, ·) and (outputs, ·)."""
     states = len(state)
     return Jacobian(state[:, :states], state[:, states:], outputs[:, :states], outputs[:, states:])
+
+
+@kernel
+def no_solution(failed):  # type: ignore[no-untyped-def]
+    """The fault of a step, by what ``evaluate`` has returned."""
+    return NO_SOLUTION + min(failed - 1, MOST_FAULTS)
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,15 @@ class Loaded:
     def outputs(self) -> int:
         """Number of outputs."""
         return len(self.displacement_outputs) + len(self.probes) + 2 * self.progress
+
+    def faults(self) -> dict[int, str]:
+        """What a step tells by ``no_solution``, for every element that may have none."""
+        told = {
+            code: f"the element '{piece.element}' has no equilibrium with its hinges or sections; shorten the step, or "
+            "look for a law in it that softens faster than it is stiff"
+            for code, piece in enumerate(self.model.pieces[:MOST_FAULTS], start=NO_SOLUTION)
+        }
+        return told | {NO_SOLUTION + MOST_FAULTS: "an element has no equilibrium with its hinges or sections"}
 
     @property
     def mass_width(self) -> int:

@@ -24,6 +24,8 @@ from .evaluate import AT_A, AT_D, AT_DOF, COLUMNS, COUNT, DOFS, SCRATCH, evaluat
 from .numbering import Numbering
 from .piece import Piece
 
+Places = dict[tuple[str, int], int]
+
 
 @dataclass(frozen=True)
 class Model:
@@ -41,8 +43,10 @@ class Model:
     """Those that are not linear."""
     laws: tuple[Law, ...]
     """An instance each; those that flow come last."""
-    instances: dict[tuple[str, int], int]
+    instances: Places
     """Instance of the law of an element, by its name and the law's number in it."""
+    recorded: Places
+    """Place in ``strain`` and ``stress`` of a deformation of the sections of an element, two for each section."""
     arrays: dict[str, np.ndarray]
     """Tables of the elements: parameters of a block."""
     states: dict[str, np.ndarray]
@@ -71,18 +75,27 @@ class Model:
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Σ Aᵀf of the pieces that are not linear, beyond their stiffness at rest once that is known, their tangents,
         and their states on trial; called from Python.  ``factor`` is the slope of v over q."""
+        _, forces, states = self._evaluated(q, np.zeros(len(q)) if v is None else v, elapsed, factor)
+        return forces, states["tangents"], states
+
+    def failed(self, q: np.ndarray) -> str:
+        """Name of an element that has no solution at displacements; nothing if all have one."""
+        e, *_ = self._evaluated(q, np.zeros(len(q)), 0.0)
+        return self.pieces[e - 1].element if e else ""
+
+    def _evaluated(
+        self, q: np.ndarray, speed: np.ndarray, elapsed: float, factor: float = 0.0
+    ) -> tuple[int, np.ndarray, dict[str, np.ndarray]]:
         states = {key: value.copy() for key, value in self.states.items()}
-        forces = np.zeros(len(q))
-        speed = np.zeros(len(q)) if v is None else v
-        a = self.arrays
-        evaluate(
+        forces, a = np.zeros(len(q)), self.arrays
+        failed = evaluate(
             a["table"], a["dofs"], a["kinematics"], a["rest"], a["rest_f"], a["initial"],
             a["numbers"], a["material"], a["materials"],
             states["memory"], states["flowing"], states["trial"], states["strain"], states["stress"],
             states["inner"], states["inner_trial"], states["tangents"], states["scratch"],
             q, speed, elapsed, factor, forces,
         )  # fmt: skip
-        return forces, states["tangents"], states
+        return int(failed), forces, states
 
     def named(self) -> dict[tuple[str, int], str]:
         """What each law is for people, by its element and its number in it, such as "hinge at 'A'"."""
@@ -130,7 +143,7 @@ def model_of(
     numbering = numbering.reordered(np.asarray(reverse_cuthill_mckee(graph, symmetric_mode=True)))
     t = numbering.transformation
     others = tuple(piece for piece in pieces if piece.type is not None)
-    arrays, states, laws, instances = _tables(others, numbering)
+    arrays, states, laws, instances, recorded = _tables(others, numbering)
     return Model(
         numbering=numbering,
         mass=(t.T @ total @ t).tocsr(),
@@ -140,6 +153,7 @@ def model_of(
         pieces=others,
         laws=laws,
         instances=instances,
+        recorded=recorded,
         arrays=arrays,
         states=states,
     )
@@ -207,9 +221,9 @@ def _sum(numbering: Numbering, given: Sequence[tuple[Piece, Any]]) -> sparse.csr
 
 def _tables(
     pieces: Sequence[Piece], numbering: Numbering
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], tuple[Law, ...], dict[tuple[str, int], int]]:
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], tuple[Law, ...], Places, Places]:
     """Arrays of ``evaluate.py``."""
-    # those of one piece stay together, as it knows its first: a piece flows if one of its laws does
+    # laws of one piece stay together, as it knows its first: a piece flows if one of its laws does
     order = sorted(pieces, key=lambda piece: any(law.flowing for law in piece.laws))
     numbered, sofar = {}, Counter[str]()
     for piece in pieces:  # laws of an element are counted over its pieces
@@ -222,24 +236,37 @@ def _tables(
         first[id(piece)] = count
         count += len(piece.laws)
     laws = tuple(law for _, _, law in owned)
+    distinct = list({id(law): law for law in laws}.values())
     materials: dict[Any, int] = {}
-    material = [materials.setdefault(law, len(materials)) for law in laws]
-    codes, parameters, _ = rows(list(materials) or [])
-    _, _, start = rows(laws)
+    index = {id(law): materials.setdefault(law, len(materials)) for law in distinct}
+    material = np.array([index[id(law)] for law in laws], dtype=int)
+    codes, parameters, at_first = rows(list(materials))
+    start = at_first[material]
     table = np.zeros((len(pieces), COLUMNS))
     dofs: list[float] = []
     kinematics: list[np.ndarray] = []
     numbers: list[float] = []
+    recorded: Places = {}
+    shared: dict[tuple[float, ...], int] = {}
     at_a = at_d = at_i = at_k = 0
+    at_r = len(laws)
     for e, piece in enumerate(pieces):
         a = along(piece, numbering)
         used = np.unique(a.indices)
         c, m = len(piece.kinematics), len(used)
-        table[e] = [piece.type, c, m, len(dofs), at_a, at_d, len(numbers), at_i, at_k, first[id(piece)]]
+        if piece.shared not in shared:
+            shared[piece.shared] = len(numbers)
+            numbers += piece.shared
+        places = [len(dofs), at_a, at_d, len(numbers), at_i, at_k, first[id(piece)], shared[piece.shared], at_r]
+        table[e] = [piece.type, c, m, *places]
         dofs += used.tolist()
         kinematics.append(np.ravel(a[:, used].toarray()))
         numbers += piece.numbers
+        for k in range(2 * piece.sections):
+            recorded[piece.element, k] = at_r + k
         at_a, at_d, at_i, at_k = at_a + c * m, at_d + c, at_i + piece.inner, at_k + c * c
+        at_r += 2 * piece.sections
+    inner = np.concatenate([np.zeros(0), *(piece.start or np.zeros(piece.inner) for piece in pieces)])
     arrays = {
         "table": table,
         "dofs": np.array(dofs, dtype=float),
@@ -248,18 +275,18 @@ def _tables(
         "rest_f": np.zeros(at_d),
         "initial": np.zeros(at_k),
         "numbers": np.array(numbers, dtype=float),
-        "material": np.array(material, dtype=float),
+        "material": material.astype(float),
         "materials": np.column_stack([codes, parameters]),
     }
     states = {
         "memory": start[:kept],
         "flowing": start[kept:],
         "trial": start.copy(),
-        "strain": np.zeros(len(laws)),
-        "stress": np.zeros(len(laws)),
-        "inner": np.zeros(at_i),
-        "inner_trial": np.zeros(at_i),
+        "strain": np.zeros(at_r),
+        "stress": np.zeros(at_r),
+        "inner": inner,
+        "inner_trial": inner.copy(),
         "tangents": np.concatenate([np.ravel(piece.stiffness) for piece in pieces]) if pieces else np.zeros(0),
-        "scratch": np.zeros((4, SCRATCH)),
+        "scratch": np.zeros(SCRATCH),
     }
-    return arrays, states, laws, {(name, k): i for i, (name, k, _) in enumerate(owned)}
+    return arrays, states, laws, {(name, k): i for i, (name, k, _) in enumerate(owned)}, recorded

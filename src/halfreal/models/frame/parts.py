@@ -128,14 +128,25 @@ class Motion(At):
         return unit.replace("m", "rad", 1) if self.direction.startswith("r") else unit
 
 
+OfLaw = Literal["deformation", "force"]
+OfSection = Literal["axial strain", "curvature", "axial force", "moment"]
+OfFibre = Literal["strain", "stress"]
+
+
 class OfElement(Settings):
-    """Deformation or force of a law inside an element: of a hinge its rotation or moment."""
+    """Deformation or force inside an element: of a hinge its rotation or moment, of a fibre its strain or stress."""
 
     element: str
     """Name of the element."""
-    quantity: Literal["deformation", "force"]
+    quantity: OfLaw | OfSection | OfFibre
+    """"deformation" or "force" of a law; "axial strain", "curvature", "axial force" or "moment" of a section; "strain"
+    or "stress" of a fibre."""
     law: Annotated[int, Field(ge=1)] = 1
     """Which of the element's laws, from its first end on."""
+    section: Annotated[int, Field(ge=1)] = 1
+    """Which of the sections of a beam with fibres, from its first end on."""
+    gauge: str | None = None
+    """Which fibre of the section: "top", "bottom", or one of the section's gauges."""
 
 
 Response = Motion | OfElement

@@ -7,9 +7,21 @@ table (``evaluate.py``): the code of its state determination, its parameters, it
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Something that can be recorded of an element: a deformation, or the force that belongs to it."""
+
+    of: Literal["law", "section"]
+    number: int
+    """Which law of the element, or which deformation of its sections, two for each: axial strain and curvature."""
+    force: bool
+    unit: str | None = None
+    """None for that of the law."""
 
 
 @dataclass(frozen=True)
@@ -34,5 +46,11 @@ class Piece:
     """What each law is for people, such as "hinge at 'A'"."""
     inner: int = 0
     """Inner states."""
+    start: tuple[float, ...] = ()
+    """Their values before any load, if they are not zero."""
+    shared: tuple[float, ...] = ()
+    """Further numbers, kept once for all pieces that have the same: those of a section."""
+    sections: int = 0
+    """How many sections have axial strain and curvature recorded, and the forces that belong to them."""
     proportional: bool = field(default=True)
     """Whether Rayleigh damping counts its stiffness."""

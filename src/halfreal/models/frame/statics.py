@@ -78,8 +78,10 @@ def settle(model: Model, load: np.ndarray, springs: sparse.csr_matrix) -> np.nda
         if np.abs(left).max(initial=0.0) <= TOLERANCE * size:
             return q
         q += scipy.sparse.linalg.spsolve((model.tangent(tangents) + more).tocsc(), left)
-    worst = int(np.argmax(np.abs(left)))
+    worst, unsolved = int(np.argmax(np.abs(left))), model.failed(q)
+    element = f", where element '{unsolved}' finds none with its hinges or sections" if unsolved else ""
     raise StaticsError(
         f"the frame finds no equilibrium under its gravity loads: {np.abs(left).max():.3g} N or N m are left at "
-        f"{model.numbering.named(worst)} after {ITERATIONS} iterations; lower the loads, or strengthen it there"
+        f"{model.numbering.named(worst)} after {ITERATIONS} iterations{element}; lower the loads, or strengthen it "
+        "there"
     )

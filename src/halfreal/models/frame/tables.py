@@ -18,6 +18,8 @@ from ...settings import fault
 from ...values import existing, stored
 
 COORDINATES = ("x", "y", "z")
+WHOLE = {"points"}
+"""Columns of whole numbers."""
 LISTS = {"nodes", "hinges", "hinges_y", "hinges_z", "orientation", "fixed", "slaves"}
 
 
@@ -75,6 +77,8 @@ def _row(columns: list[tuple[str, str]], cells: list[str]) -> dict[str, Any]:
             at.append(quantity)
         elif column in LISTS and text not in ("all", "pinned"):
             row[column] = text.split()
+        elif column in WHOLE and text.isdigit():
+            row[column] = int(text)
         else:
             row[column] = quantity
     return {**row, "at": at} if at else row

@@ -76,6 +76,7 @@ class Concrete(Law):
     """What concretes have in common: strengths are given as positive numbers, and strains in compression too."""
 
     of = "strain"
+    curved = True
     strength: Annotated[float, Number("Pa", above=0)]
     """f_c, of the cylinder or confined."""
     strain_at_strength: Annotated[float, Number("1", above=0, most=0.1)] = 0.002

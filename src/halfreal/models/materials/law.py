@@ -63,6 +63,8 @@ class Law(Settings):
     states: ClassVar[int] = 0
     linear: ClassVar[bool] = False
     """Whether its force is in proportion to the deformation."""
+    curved: ClassVar[bool] = False
+    """Whether it leaves this proportion from the outset, as concrete does, long before it is damaged."""
     references: ClassVar[tuple[str, ...]] = ()
 
     @field_validator(*QUANTITIES, mode="before", check_fields=False)

@@ -1,7 +1,7 @@
-"""Beam–column in a plane: elastic, with plastic hinges at its ends that are condensed, and with P-Δ.
+"""Beam–column in a plane: elastic, with plastic hinges at its ends that are condensed.
 
-In its own coordinates d = (δ, θ_i, θ_j[, ψ]), elongation, rotations of the ends against the chord and, for P-Δ,
-rotation of the chord, the interior is an elastic beam and each end may have a hinge in series, which turns by φ,
+Over its deformations v = (δ, θ_i, θ_j), elongation and rotations of the ends against the chord, the interior is an
+elastic beam and each end may have a hinge in series, which turns by φ,
 
     N = EA/L δ
     ⎡M_i⎤    EI ⎡4  2⎤ ⎡θ_i − φ_i⎤
@@ -13,13 +13,10 @@ element, with halved steps where a full one does not bring it nearer; it is mono
 soften faster than the interior is stiff, and then has one solution.  The tangent of the ends is the interior's and the
 hinges' in series, (K_b⁻¹ + m'⁻¹)⁻¹ = K_b − K_b (K_b + m')⁻¹ K_b.
 
-P-Δ (E. L. Wilson, Three-Dimensional Static and Dynamic Analysis of Structures, 2002, chapter 11): the axial force turns
-with the chord, and acts across the beam as N ψ at its ends: a moment N L ψ on ψ.  Its tangent on δ is left
-out to keep matrices symmetric; N changes little in a step.
+How v follows from the displacements, linear or not, is in ``corotational.py``.
 
 Numbers: EA/L, 4EI/L, 2EI/L, L, then for each end ``RIGID``, ``PINNED`` or the place of its hinge among the element's
-laws, and what rounding may make of a hinge's moment.  Inner state: φ_i, φ_j and the slopes of the hinges.  With four
-coordinates there is P-Δ.
+laws, what rounding may make of a hinge's moment, and the geometry.  Inner state: φ_i, φ_j and the slopes of the hinges.
 """
 
 from __future__ import annotations
@@ -32,11 +29,11 @@ import numpy as np
 from ....kernels.compile import kernel
 from ....settings import fault
 from ...materials.law import Law
-from ...structures.beam_elements import element_mass
 from ..law import law_response, rounding
 from ..piece import Piece
-from .element import FrameElement, Geometry, Site
-from .geometry import chord, plane_beam
+from .corotational import GEOMETRIES, LINEAR, coordinates, deformations, resistance, unloaded
+from .element import FrameElement, Geometry, Site, beam_mass
+from .geometry import chord
 
 BEAM = 1.0
 INNER = 4
@@ -135,22 +132,19 @@ def bending(numbers, at, laws, first, elapsed, inner, trial, at_inner, end_1, en
 
 
 @kernel
-def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, count, d, f, stiffness, at_k):  # type: ignore[no-untyped-def]
+def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, d, f, stiffness, at_k, scratch):  # type: ignore[no-untyped-def]
     """Forces into ``f`` and tangent into ``stiffness``, row by row; 0, or 1 if (1) was not solved."""
-    status, f[1], f[2], k_11, k_12, k_22 = bending(
-        numbers, at, laws, first, elapsed, inner, trial, at_inner, d[1], d[2]
+    v, p, k = scratch[0], scratch[1], scratch[2]
+    geometry, length = numbers[at + 7], numbers[at + 3]
+    deformations(geometry, length, d, v)
+    status, p[1], p[2], k_11, k_12, k_22 = bending(
+        numbers, at, laws, first, elapsed, inner, trial, at_inner, v[1], v[2]
     )
-    f[0] = numbers[at] * d[0]
-    for i in range(count * count):
-        stiffness[at_k + i] = 0.0
-    stiffness[at_k] = numbers[at]
-    stiffness[at_k + count + 1] = k_11
-    stiffness[at_k + count + 2] = k_12
-    stiffness[at_k + 2 * count + 1] = k_12
-    stiffness[at_k + 2 * count + 2] = k_22
-    if count == 4:
-        f[3] = f[0] * numbers[at + 3] * d[3]
-        stiffness[at_k + 15] = f[0] * numbers[at + 3]
+    p[0] = numbers[at] * v[0]
+    k[0], k[1], k[2] = numbers[at], 0.0, 0.0
+    k[3], k[4], k[5] = 0.0, k_11, k_12
+    k[6], k[7], k[8] = 0.0, k_12, k_22
+    resistance(geometry, length, d, p, k, f, stiffness, at_k)
     return status
 
 
@@ -164,52 +158,38 @@ class BeamColumn(FrameElement):
     hinges: tuple[str, str] = ("rigid", "rigid")
     """At each end the name of a material over a rotation, "rigid" or "pinned"."""
     geometry: Geometry = "linear"
-    """Whether the axial force acts across the beam where it leans ("p-delta")."""
+    """"p-delta": the axial force acts across the beam where it leans; "corotational": displacements of any size."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 2:
             raise fault("a beam stands in a plane frame; in space take kind = 'space beam'", "kind")
-        section = site.section(self.section, "section")
+        section = site.elastic_section(self.section, "section")
         if section.second_moment is None:
             raise fault(
                 f"section '{self.section}' has no second_moment, and the beam '{name}' bends; give one", "section"
             )
         length, direction = chord(*self.ends(site, name))
-        a = plane_beam(length, direction)
         stretch = section.modulus * section.area / length
         bend = section.modulus * section.second_moment / length
         ends, laws, told = joints(name, self.nodes, site, self.hinges, "hinges")
-        leaning = self.geometry == "p-delta"
-        linear = not leaning and all(law.linear for law in laws)
-        stiffness = np.zeros((4, 4))
+        stiffness = np.zeros((3, 3))
         stiffness[0, 0] = stretch
-        stiffness[1:3, 1:3] = series(bend, ends, laws)
-        count = 4 if leaning else 3
+        stiffness[1:, 1:] = series(bend, ends, laws)
+        geometry, noise = GEOMETRIES[self.geometry], max([0.0, *map(rounding, laws)])
         yield Piece(
             element=name,
             dofs=self.dofs(site),
-            kinematics=a[:count],
-            stiffness=stiffness[:count, :count],
-            type=None if linear else BEAM,
-            numbers=(stretch, 4.0 * bend, 2.0 * bend, length, *ends, max([0.0, *map(rounding, laws)])),
+            kinematics=coordinates(self.geometry, length, direction),
+            stiffness=unloaded(self.geometry, length, stiffness),
+            type=None if geometry == LINEAR and all(law.linear for law in laws) else BEAM,
+            numbers=(stretch, 4.0 * bend, 2.0 * bend, length, *ends, noise, geometry),
             laws=tuple(laws),
             ends=tuple(told),
             inner=INNER,
         )
 
     def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
-        per_length = site.section(self.section).mass_per_length
-        if per_length == 0.0:
-            return None
-        length, (c, s) = chord(*(site.numbering.nodes[node] for node in self.nodes))
-        if not consistent:
-            half = 0.5 * per_length * length
-            return self.dofs(site), np.diag([half, half, 0.0, half, half, 0.0])
-        own = np.zeros((6, 6))
-        own[np.ix_([0, 3], [0, 3])] = per_length * length / 6.0 * np.array([[2.0, 1.0], [1.0, 2.0]])
-        own[np.ix_([1, 2, 4, 5], [1, 2, 4, 5])] = element_mass(length, per_length)
-        turn = np.kron(np.eye(2), np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]))
-        return self.dofs(site), turn.T @ own @ turn
+        return beam_mass(self, site.section(self.section).mass_per_length, site, consistent)
 
 
 def joints(

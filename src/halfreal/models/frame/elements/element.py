@@ -5,39 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
+from pydantic_core import PydanticCustomError
 
-from ....settings import Number, Settings, fault
+from ....settings import Settings, fault
+from ....values import found_in
+from ...structures.beam_elements import element_mass
 from ..names import unknown
 from ..numbering import Numbering
-from ..piece import Piece
+from ..parts import OfElement
+from ..piece import Piece, Reading
+from ..sections import AnySection, Fibres, Section
+from .geometry import chord
 
-Geometry = Literal["linear", "p-delta"]
-
-
-class Section(Settings):
-    """Cross-section of elastic members."""
-
-    modulus: Annotated[float, Number("Pa", above=0)]
-    """Young's modulus E."""
-    area: Annotated[float, Number("m^2", above=0)]
-    second_moment: Annotated[float, Number("m^4", above=0)] | None = None
-    """Second moment of area I, of beams; bending in the plane of a plane frame."""
-    second_moment_y: Annotated[float, Number("m^4", above=0)] | None = None
-    """I_y of a beam in space: bending in the plane of its axis and its local z."""
-    second_moment_z: Annotated[float, Number("m^4", above=0)] | None = None
-    """I_z of a beam in space: bending in the plane of its axis and its local y."""
-    torsion_constant: Annotated[float, Number("m^4", above=0)] | None = None
-    """Saint-Venant's torsion constant J of a beam in space."""
-    shear_modulus: Annotated[float, Number("Pa", above=0)] | None = None
-    """G of a beam in space; without it, E/(2 (1 + ν)) with ``poisson``."""
-    poisson: Annotated[float, Number("1", least=0, most=0.5)] = 0.3
-    """Poisson's ratio ν."""
-    mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
-    """Put on the nodes as the frame's ``element_mass`` says."""
+Geometry = Literal["linear", "p-delta", "corotational"]
 
 
 @dataclass(frozen=True)
@@ -45,13 +29,32 @@ class Site:
     """What an element is told of the frame in which it stands."""
 
     numbering: Numbering
-    sections: Mapping[str, Section]
+    sections: Mapping[str, AnySection]
     materials: Mapping[str, Any]
 
-    def section(self, name: str, *at: str | int) -> Section:
+    def section(self, name: str, *at: str | int) -> AnySection:
         if name not in self.sections:
             raise fault(unknown("section", name, self.sections), *at)
         return self.sections[name]
+
+    def elastic_section(self, name: str, *at: str | int) -> Section:
+        """A section with a modulus and an area of its own."""
+        found = self.section(name, *at).elastic
+        if found is None:
+            raise fault(
+                f"section '{name}' is made of fibres, and this element is elastic; take the kind 'force-based beam' or "
+                "'displacement-based beam', or a section with modulus and area",
+                *at,
+            )
+        return found
+
+    def fibres(self, name: str, *at: str | int) -> Fibres:
+        """A section as fibres."""
+        found = self.section(name, *at)
+        try:
+            return found.fibres(self.materials)
+        except PydanticCustomError as error:
+            raise fault("; ".join(f"section '{name}': {text}" for _, text in found_in(error)), *at) from error
 
     def material(self, name: str, *at: str | int) -> Any:
         if name not in self.materials:
@@ -62,6 +65,7 @@ class Site:
 class FrameElement(Settings):
     """An element between two nodes."""
 
+    references: ClassVar[tuple[str, ...]] = ()
     kind: str
     nodes: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
     """The nodes that it joins, by name."""
@@ -74,6 +78,14 @@ class FrameElement(Settings):
     def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
         """Its mass matrix over the displacements of its nodes, if it has one."""
         return None
+
+    def reading(self, asked: OfElement, site: Site) -> Reading:
+        """What a response asks of it; a fault if it has no such thing."""
+        if asked.quantity not in ("deformation", "force") or asked.gauge is not None:
+            raise fault(
+                "it has laws, and no sections; give quantity = 'deformation' or 'force', and no gauge", "quantity"
+            )
+        return Reading("law", asked.law - 1, asked.quantity == "force")
 
     def dofs(self, site: Site) -> tuple[int, ...]:
         """Places in u of all displacements of its nodes."""
@@ -89,3 +101,20 @@ class FrameElement(Settings):
                 "nodes",
             )
         return start, end
+
+
+def beam_mass(
+    beam: FrameElement, per_length: float, site: Site, consistent: bool
+) -> tuple[tuple[int, ...], np.ndarray] | None:
+    """Mass matrix of a plane beam, lumped or consistent; None if it has none."""
+    if per_length == 0.0:
+        return None
+    length, (c, s) = chord(*(site.numbering.nodes[node] for node in beam.nodes))
+    if not consistent:
+        half = 0.5 * per_length * length
+        return beam.dofs(site), np.diag([half, half, 0.0, half, half, 0.0])
+    own = np.zeros((6, 6))
+    own[np.ix_([0, 3], [0, 3])] = per_length * length / 6.0 * np.array([[2.0, 1.0], [1.0, 2.0]])
+    own[np.ix_([1, 2, 4, 5], [1, 2, 4, 5])] = element_mass(length, per_length)
+    turn = np.kron(np.eye(2), np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]))
+    return beam.dofs(site), turn.T @ own @ turn

@@ -23,6 +23,15 @@ def elongation(direction: np.ndarray, per_node: int) -> np.ndarray:
     return row
 
 
+def normals(direction: np.ndarray) -> np.ndarray:
+    """Unit vectors across a direction, (dimensions − 1, dimensions); in a plane the one to its left."""
+    if len(direction) == 2:
+        return np.array([[-direction[1], direction[0]]])
+    first = np.cross(direction, np.eye(3)[np.argmin(np.abs(direction))])
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(direction, first)])
+
+
 def plane_beam(length: float, direction: np.ndarray) -> np.ndarray:
     """A of (elongation, rotations of both ends against the chord, rotation of the chord), (4, 6)."""
     c, s = direction
@@ -54,15 +63,6 @@ def local_axes(direction: np.ndarray, orientation: np.ndarray | None) -> np.ndar
 def chord_turns(length: float, axes: np.ndarray, per_node: int = 6) -> np.ndarray:
     """A of the chord's rotations about the local y and z, over all displacements of both nodes, (2, 2 per_node)."""
     return np.array([-elongation(axes[2], per_node), elongation(axes[1], per_node)]) / length
-
-
-def across(length: float, direction: np.ndarray) -> np.ndarray:
-    """A of all rotations of the chord, in a plane (1, 6), in space (2, 12)."""
-    if len(direction) == 2:
-        return plane_beam(length, direction)[3:]
-    axes = local_axes(direction, None)
-    assert axes is not None  # as the orientation is chosen so
-    return chord_turns(length, axes)
 
 
 def space_beam(length: float, axes: np.ndarray) -> np.ndarray:

@@ -25,7 +25,9 @@ from ...structures.beam_elements import element_mass
 from ..law import rounding
 from ..piece import Piece
 from .beam import BEAM, INNER, joints, series
-from .element import FrameElement, Geometry, Section, Site
+from ..sections import Section
+from .corotational import LINEAR
+from .element import FrameElement, Site
 from .geometry import chord, local_axes, space_beam
 from .spring import along_chord
 
@@ -47,7 +49,7 @@ class SpaceBeam(FrameElement):
     """For moments about the local y, at each end: the name of a material over a rotation, "rigid" or "pinned"."""
     hinges_z: tuple[str, str] = ("rigid", "rigid")
     """The same for moments about the local z."""
-    geometry: Geometry = "linear"
+    geometry: Literal["linear", "p-delta"] = "linear"
     """Whether the axial force acts across the beam where it leans ("p-delta")."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
@@ -73,7 +75,7 @@ class SpaceBeam(FrameElement):
                 kinematics=a[[row, *rows]],
                 stiffness=stiffness,
                 type=None if all(law.linear for law in laws) else BEAM,
-                numbers=(own, 4.0 * bend, 2.0 * bend, length, *ends, max([0.0, *map(rounding, laws)])),
+                numbers=(own, 4.0 * bend, 2.0 * bend, length, *ends, max([0.0, *map(rounding, laws)]), LINEAR),
                 laws=tuple(laws),
                 ends=tuple(f"{one} about its {axis}" for one in told),
                 inner=INNER,
@@ -101,7 +103,7 @@ class SpaceBeam(FrameElement):
         return self.dofs(site), turn.T @ own @ turn
 
     def _section(self, name: str, site: Site) -> Section:
-        section = site.section(self.section, "section")
+        section = site.elastic_section(self.section, "section")
         missing = [key for key in NEEDED if getattr(section, key) is None]
         if missing:
             raise fault(

@@ -3,10 +3,13 @@
     f = A σ(d/L, d˙/L)
 
 A and L are 1 for a law of forces over displacements (or moments over rotations); of a truss whose law is one of stress
-over strain they are its area and its length.  With P-Δ the force turns with the chord ψ, in space with both of its
-rotations: f_ψ = f L ψ.
+over strain they are its area and its length.  With P-Δ the force turns with the chord, by ψ (in space two of them):
+f_ψ = f L ψ.  Corotational, d is the displacement of the second end against the first in the axes of the chord as it
+was, and with x = (L + d_1, d_2, …) the chord now, l its length and n = x/l,
 
-Numbers: A, 1/L, length for P-Δ.
+    δ = l − L,    δ˙ = n · d˙,    f = N n,    K = N' n nᵀ + N/l (1 − n nᵀ)
+
+Numbers: A, 1/L of the law, length of the chord, geometry.
 """
 
 from __future__ import annotations
@@ -22,25 +25,42 @@ from ...materials.elastic import LinearLaw
 from ...materials.law import Law
 from ..law import law_response
 from ..piece import Piece
+from .corotational import GEOMETRIES, LEANING, LINEAR, TURNING
 from .element import FrameElement, Geometry, Site
-from .geometry import across, chord, elongation
+from .geometry import chord, elongation, normals
 
 SPRING = 2.0
 
 
 @kernel
-def spring(numbers, at, laws, first, elapsed, factor, count, d, rate, f, stiffness, at_k):  # type: ignore[no-untyped-def]
+def spring(numbers, at, laws, first, elapsed, factor, count, d, rate, f, stiffness, at_k, scratch):  # type: ignore[no-untyped-def]
     """Force into ``f`` and tangent into ``stiffness``; ``factor`` is the slope of the rate over d."""
-    area, shorter = numbers[at], numbers[at + 1]
-    stress, tangent, damping = law_response(laws, first, d[0] * shorter, rate[0] * shorter, elapsed)
-    f[0] = area * stress
-    stiffness[at_k] = area * shorter * (tangent + damping * factor)
+    area, shorter, length, geometry = numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]
+    n, far, fast, now = scratch[0], d[0], rate[0], length
+    if geometry == TURNING:
+        square = d[0] * (2.0 * length + d[0])
+        for i in range(1, count):
+            square += d[i] * d[i]
+        now = np.sqrt(length * length + square)
+        far, fast = square / (now + length), 0.0
+        for i in range(count):
+            n[i] = (d[i] + (length if i == 0 else 0.0)) / now
+            fast += n[i] * rate[i]
+    stress, tangent, damping = law_response(laws, first, far * shorter, fast * shorter, elapsed)
+    force, slope = area * stress, area * shorter * (tangent + damping * factor)
+    for i in range(count * count):
+        stiffness[at_k + i] = 0.0
+    if geometry == TURNING:
+        for i in range(count):
+            f[i] = force * n[i]
+            for j in range(count):
+                stiffness[at_k + i * count + j] = (slope - force / now) * n[i] * n[j]
+            stiffness[at_k + i * count + i] += force / now
+        return 0
+    f[0], stiffness[at_k] = force, slope
     for i in range(1, count):
-        f[i] = f[0] * numbers[at + 2] * d[i]
-        for j in range(count):
-            stiffness[at_k + i * count + j] = 0.0
-            stiffness[at_k + j * count + i] = 0.0
-        stiffness[at_k + i * count + i] = f[0] * numbers[at + 2]
+        f[i] = force * length * d[i]
+        stiffness[at_k + i * count + i] = force * length
     return 0
 
 
@@ -50,26 +70,39 @@ class Truss(FrameElement):
     kind: Literal["truss"]
     nodes: tuple[str, str]
     section: str | None = None
-    """Name of its section: EA/L."""
+    """Name of its section: EA/L, or the area of a material."""
     material: str | None = None
-    """Name of a material: a force over the elongation, in place of the section's EA/L."""
+    """Name of a material: a force over the elongation, in place of a section; or a stress over a strain, with one."""
     geometry: Geometry = "linear"
-    """Whether the force acts across the member where it leans ("p-delta"), as of leaning columns."""
+    """"p-delta": the force acts across the member where it leans, as of leaning columns; "corotational": displacements
+    of any size."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
-        if (self.section is None) == (self.material is None):
-            raise fault(f"the truss '{name}' needs either a section or a material; give one of them", "section")
+        section = None if self.section is None else site.elastic_section(self.section, "section")
+        law = None if self.material is None else site.material(self.material, "material")
         length, direction = chord(*self.ends(site, name))
         per = len(site.numbering.directions)
-        a = [elongation(direction, per)]
-        if self.geometry == "p-delta":
-            a.extend(across(length, direction))
-        if self.material is not None:
-            law = _along(site.material(self.material, "material"), False, name)
-        else:
-            section = site.section(str(self.section), "section")
+        across = [elongation(one, per) for one in normals(direction)]
+        if self.geometry == "linear":
+            across = []
+        elif self.geometry == "p-delta":
+            across = [row / length for row in across]
+        a = np.array([elongation(direction, per), *across])
+        geometry = GEOMETRIES[self.geometry]
+        if law is not None and law.of == "strain" and section is not None:
+            yield _piece(name, self.dofs(site), a, law, (section.area, 1.0 / length, length, geometry))
+            return
+        if law is not None and law.of == "strain":
+            raise fault(
+                f"material '{self.material}' of the truss '{name}' is a stress over a strain; give a section too, for "
+                "its area",
+                "section",
+            )
+        if section is not None and law is None:
             law = LinearLaw(kind="linear", stiffness=section.modulus * section.area / length)
-        yield along_chord(name, self.dofs(site), np.array(a), law, length)
+        elif law is None or section is not None:
+            raise fault(f"the truss '{name}' needs either a section or a material; give one of them", "section")
+        yield _piece(name, self.dofs(site), a, _along(law, False, name), (1.0, 1.0, length, geometry))
 
     def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
         per_length = 0.0 if self.section is None else site.section(self.section).mass_per_length
@@ -94,7 +127,7 @@ class Spring(FrameElement):
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         a = _between(self, self.direction, site)
         law = _along(site.material(self.material, "material"), self.direction.startswith("r"), name)
-        yield along_chord(name, self.dofs(site), a, law, 1.0)
+        yield _piece(name, self.dofs(site), a, law, (1.0, 1.0, 1.0, LINEAR))
 
 
 class Damper(FrameElement):
@@ -136,7 +169,13 @@ def _between(element: FrameElement, direction: str, site: Site) -> np.ndarray:
 
 
 def _along(law: Law, turning: bool, name: str) -> Law:
-    if law.rotational != turning:
+    if law.of != ("displacement", "rotation")[turning]:
+        if law.of == "strain":
+            raise fault(
+                f"the material '{law.kind}' is a stress over a strain, of trusses and fibres; '{name}' needs one over "
+                f"a {('displacement', 'rotation')[turning]}",
+                "material",
+            )
         raise fault(
             f"'{name}' is deformed by a {('displacement', 'rotation')[turning]}, and its material '{law.kind}' is "
             f"one of {('displacements', 'rotations')[law.rotational]}; take kind = '{law.other}'",
@@ -147,9 +186,13 @@ def _along(law: Law, turning: bool, name: str) -> Law:
 
 def along_chord(name: str, dofs: tuple[int, ...], a: np.ndarray, law: Law, length: float) -> Piece:
     """Force of a law over the first coordinate; with P-Δ the others are rotations of the chord."""
+    return _piece(name, dofs, a, law, (1.0, 1.0, length, LEANING if len(a) > 1 else LINEAR))
+
+
+def _piece(
+    name: str, dofs: tuple[int, ...], a: np.ndarray, law: Law, numbers: tuple[float, float, float, float]
+) -> Piece:
     stiffness = np.zeros((len(a), len(a)))
-    stiffness[0, 0] = law.initial_stiffness
-    linear = law.linear and len(a) == 1
-    return Piece(
-        name, dofs, a, stiffness, type=None if linear else SPRING, numbers=(1.0, 1.0, length), laws=(law,), ends=(name,)
-    )
+    stiffness[0, 0] = numbers[0] * numbers[1] * law.initial_stiffness
+    linear = law.linear and numbers[3] == LINEAR
+    return Piece(name, dofs, a, stiffness, type=None if linear else SPRING, numbers=numbers, laws=(law,), ends=(name,))

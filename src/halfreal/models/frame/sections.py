@@ -1,0 +1,275 @@
+"""Cross-sections of members, elastic or made of fibres.
+
+Plane sections stay plane (Bernoulli): a fibre at the height y above the member's axis is strained by
+
+    ε = ε_0 − κ y
+
+with the strain ε_0 of the axis and the curvature κ.  y points to the left of the way from the member's first node to
+its second: upwards in a girder that is drawn from left to right.  The axis is y = 0, wherever the section's parts are.
+
+An elastic section is one of two elastic fibres of half its area at y = ±√(I/A), which have the same EA and EI.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ...settings import Number, Settings, default_kind, fault
+from ..materials.elastic import ElasticFibre
+from ..materials.kinds import Fibre
+from ..materials.law import Law
+from .names import unknown
+
+Material = Annotated[str, Field(min_length=1)]
+FLAT = 1e-9
+"""Part of a section's height below which its fibres are in one line."""
+EXTREME = ("top", "bottom")
+"""Gauges that every section has: at its highest and lowest fibre."""
+
+
+@dataclass(frozen=True)
+class Fibres:
+    """A section as fibres, those of one law together."""
+
+    y: np.ndarray
+    area: np.ndarray
+    laws: tuple[Law, ...]
+    materials: tuple[str, ...]
+    """Names of their materials."""
+
+    def stiffness(self) -> np.ndarray:
+        """∂(N, M)/∂(ε_0, κ) without load, (2, 2)."""
+        stiff = self.area * [law.initial_stiffness for law in self.laws]
+        return np.array([[np.sum(stiff), -stiff @ self.y], [-stiff @ self.y, stiff @ self.y**2]])
+
+    def numbers(self) -> tuple[float, ...]:
+        """As the compiled code reads it (``elements/fibre_section.py``)."""
+        runs = [0]
+        for i, law in enumerate(self.laws):
+            if i and law is not self.laws[i - 1]:
+                runs.append(0)
+            runs[-1] += 1
+        return (float(len(self.y)), float(len(runs)), *map(float, runs), *self.y.tolist(), *self.area.tolist())
+
+
+class Section(Settings):
+    """Cross-section of elastic members."""
+
+    kind: Literal["elastic"] = "elastic"
+    modulus: Annotated[float, Number("Pa", above=0)]
+    """Young's modulus E."""
+    area: Annotated[float, Number("m^2", above=0)]
+    second_moment: Annotated[float, Number("m^4", above=0)] | None = None
+    """Second moment of area I, of beams; bending in the plane of a plane frame."""
+    second_moment_y: Annotated[float, Number("m^4", above=0)] | None = None
+    """I_y of a beam in space: bending in the plane of its axis and its local z."""
+    second_moment_z: Annotated[float, Number("m^4", above=0)] | None = None
+    """I_z of a beam in space: bending in the plane of its axis and its local y."""
+    torsion_constant: Annotated[float, Number("m^4", above=0)] | None = None
+    """Saint-Venant's torsion constant J of a beam in space."""
+    shear_modulus: Annotated[float, Number("Pa", above=0)] | None = None
+    """G of a beam in space; without it, E/(2 (1 + ν)) with ``poisson``."""
+    poisson: Annotated[float, Number("1", least=0, most=0.5)] = 0.3
+    """Poisson's ratio ν."""
+    mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
+    """Put on the nodes as the frame's ``element_mass`` says."""
+
+    @property
+    def elastic(self) -> Section | None:
+        """The section, if it is elastic by its area and modulus."""
+        return self
+
+    def check(self, materials: Mapping[str, Any]) -> None:
+        """Raise a fault if it does not fit the frame's materials."""
+
+    def fibres(self, materials: Mapping[str, Any]) -> Fibres:
+        """The section as fibres."""
+        if self.second_moment is None:
+            raise fault("it has no second_moment, and its beam bends; give one", "second_moment")
+        law = ElasticFibre(kind="elastic fibre", modulus=self.modulus)
+        away = np.sqrt(self.second_moment / self.area)
+        return Fibres(np.array([-away, away]), np.full(2, 0.5 * self.area), (law, law), ("", ""))
+
+    def gauge(self, name: str, fibres: Fibres) -> int:
+        """Number of the fibre at which a gauge is."""
+        return _extreme(name, fibres, EXTREME)
+
+
+class Part(Settings):
+    """A part of a section of one material."""
+
+    kind: str
+    material: Material
+    """Name of a material: a stress over a strain."""
+
+    @abstractmethod
+    def fibres(self) -> Iterator[tuple[float, float]]:
+        """y and area of each fibre."""
+        raise NotImplementedError
+
+
+class Rectangle(Part):
+    """A rectangle, cut into fibres of equal height."""
+
+    kind: Literal["rectangle"]
+    bottom: Annotated[float, Number("m")]
+    """y of its lower edge."""
+    top: Annotated[float, Number("m")]
+    """y of its upper edge."""
+    width: Annotated[float, Number("m", above=0)]
+    fibres_across: Annotated[int, Field(ge=1, le=1000)] = 20
+    """Into how many fibres its height is cut."""
+
+    @field_validator("top")
+    @classmethod
+    def _above(cls, top: float, info: ValidationInfo) -> float:
+        bottom = info.data.get("bottom")
+        if bottom is not None and top <= bottom:
+            raise fault(f"top is at {top:g} m, not above bottom at {bottom:g} m; the rectangle has no area")
+        return top
+
+    def fibres(self) -> Iterator[tuple[float, float]]:
+        yield from _cut(self.bottom, self.top, self.width, self.fibres_across)
+
+
+class Bars(Part):
+    """Reinforcing bars at one height, or anything that is one fibre."""
+
+    kind: Literal["bars"]
+    y: Annotated[float, Number("m")]
+    """Height of their centres."""
+    area: Annotated[float, Number("m^2", above=0)]
+    """Of all of them together."""
+
+    def fibres(self) -> Iterator[tuple[float, float]]:
+        yield self.y, self.area
+
+
+class WideFlange(Part):
+    """A doubly symmetric I-section that bends about its strong axis, its middle at y = 0."""
+
+    kind: Literal["wide flange"]
+    depth: Annotated[float, Number("m", above=0)]
+    """Outer height."""
+    flange_width: Annotated[float, Number("m", above=0)]
+    flange_thickness: Annotated[float, Number("m", above=0)]
+    web_thickness: Annotated[float, Number("m", above=0)]
+    flange_fibres: Annotated[int, Field(ge=1, le=1000)] = 3
+    """Into how many fibres each flange is cut."""
+    web_fibres: Annotated[int, Field(ge=1, le=1000)] = 14
+    """Into how many fibres the web is cut."""
+
+    @field_validator("flange_thickness")
+    @classmethod
+    def _thinner(cls, thickness: float, info: ValidationInfo) -> float:
+        depth = info.data.get("depth")
+        if depth is not None and 2.0 * thickness >= depth:
+            raise fault(f"two flanges of {thickness:g} m do not fit into a depth of {depth:g} m; give thinner ones")
+        return thickness
+
+    def fibres(self) -> Iterator[tuple[float, float]]:
+        edge = 0.5 * self.depth
+        inside = edge - self.flange_thickness
+        yield from _cut(-edge, -inside, self.flange_width, self.flange_fibres)
+        yield from _cut(-inside, inside, self.web_thickness, self.web_fibres)
+        yield from _cut(inside, edge, self.flange_width, self.flange_fibres)
+
+
+class Gauge(Settings):
+    """A place of a section whose fibre can be recorded by name, as by a strain gauge."""
+
+    y: Annotated[float, Number("m")]
+    """The fibre nearest to this height is taken."""
+    material: str | None = None
+    """Only fibres of this material, where several are at one height."""
+
+
+class FibreSection(Settings):
+    """Cross-section made of fibres, each with a law of stress over strain."""
+
+    kind: Literal["fibres"]
+    parts: tuple[Annotated[Rectangle | Bars | WideFlange, Field(discriminator="kind")], ...]
+    """What it is made of."""
+    mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
+    """Put on the nodes as the frame's ``element_mass`` says."""
+    gauges: dict[Annotated[str, Field(min_length=1)], Gauge] = Field(default_factory=dict)
+    """Fibres that responses name, besides "top" and "bottom"."""
+
+    @field_validator("parts")
+    @classmethod
+    def _bends(cls, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        heights = [y for part in parts for y, _ in part.fibres()]
+        if not heights:
+            raise fault("the section has no fibres; give parts, such as { kind = 'rectangle', … }")
+        if max(heights) - min(heights) <= FLAT * max(map(abs, heights)):
+            raise fault(
+                f"all fibres are at y = {heights[0]:g} m: the section has no stiffness in bending; give fibres at "
+                "different heights"
+            )
+        return parts
+
+    @property
+    def elastic(self) -> Section | None:
+        """The section, if it is elastic by its area and modulus."""
+        return None
+
+    def check(self, materials: Mapping[str, Any]) -> None:
+        """Raise a fault if it does not fit the frame's materials."""
+        found = self.fibres(materials)
+        for name in self.gauges:
+            self.gauge(name, found)
+
+    def fibres(self, materials: Mapping[str, Any]) -> Fibres:
+        """The section as fibres."""
+        laws = {}
+        for i, part in enumerate(self.parts):
+            if part.material not in materials:
+                raise fault(unknown("material", part.material, materials), "parts", i, "material")
+            law = laws[part.material] = materials[part.material]
+            if law.of != "strain":
+                fits = ", ".join(f"'{one.model_fields['kind'].annotation.__args__[0]}'" for one in get_args(Fibre))
+                raise fault(
+                    f"material '{part.material}' ('{law.kind}') is a law over a {law.of}, and fibres need a stress "
+                    f"over a strain; take one of {fits}",
+                    *("parts", i, "material"),
+                )
+        found = [
+            (y, area, name)
+            for name in laws
+            for part in self.parts
+            if part.material == name
+            for y, area in part.fibres()
+        ]
+        y, area, names = zip(*found, strict=True)
+        return Fibres(np.array(y), np.array(area), tuple(laws[name] for name in names), names)
+
+    def gauge(self, name: str, fibres: Fibres) -> int:
+        """Number of the fibre at which a gauge is."""
+        if name in self.gauges:
+            wanted = self.gauges[name]
+            some = [i for i, one in enumerate(fibres.materials) if wanted.material in (None, one)]
+            if not some:
+                raise fault(unknown("material of this section", str(wanted.material), set(fibres.materials)), "gauge")
+            return min(some, key=lambda i: abs(float(fibres.y[i]) - wanted.y))
+        return _extreme(name, fibres, (*self.gauges, *EXTREME))
+
+
+AnySection = Annotated[Section | FibreSection, Field(discriminator="kind"), default_kind("elastic")]
+
+
+def _cut(bottom: float, top: float, width: float, count: int) -> Iterator[tuple[float, float]]:
+    high = (top - bottom) / count
+    for i in range(count):
+        yield bottom + (i + 0.5) * high, width * high
+
+
+def _extreme(name: str, fibres: Fibres, known: tuple[str, ...]) -> int:
+    if name not in EXTREME:
+        raise fault(unknown("gauge", name, known), "gauge")
+    return int(np.argmax(fibres.y) if name == "top" else np.argmin(fibres.y))
