@@ -283,7 +283,7 @@ def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: 
     """Displacements under a force at a node that takes these values one after another, a row for each."""
     commands, tags = told(frame)
     load = [0.0, 0.0, 0.0]
-    load[DIRECTION[direction] - 1] = 1.0
+    load[DIRECTIONS[frame.dimensions][direction] - 1] = 1.0
     analysis = [
         ["timeSeries", "Path", 1, "-dt", 1.0, "-values", 0.0, *map(float, forces), float(forces[-1])],
         ["pattern", "Plain", 1, 1],
@@ -295,7 +295,7 @@ def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: 
     asked = {
         "model": commands,
         "gravity": _gravity(frame, tags) if frame.loads else None,
-        "record": [[tags[node], DIRECTION[direction]] for node, direction in record],
+        "record": [[tags[node], DIRECTIONS[frame.dimensions][direction]] for node, direction in record],
         "analysis": analysis,
         "steps": len(forces),
         "by": [1],

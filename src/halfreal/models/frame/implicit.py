@@ -291,9 +291,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             **loaded.faults(),
         },
         references=by.references,
-        jacobian=None
-        if len(model.states["flowing"])
-        else lambda *_: _at_rest(loaded, dt, by, linear, numbers),
+        jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by, linear, numbers),
     )
 
 

@@ -24,8 +24,8 @@ from ...materials.elastic import LinearLaw
 from ...structures.beam_elements import element_mass
 from ..law import rounding
 from ..piece import Piece
-from .beam import BEAM, INNER, joints, series
 from ..sections import Section
+from .beam import BEAM, INNER, joints, series
 from .corotational import LINEAR
 from .element import FrameElement, Site
 from .geometry import chord, local_axes, space_beam
