@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sparse
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.inside import Inside, Sketch
 from ...contracts.massless import MasslessError
 from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, Method, System
@@ -34,6 +35,7 @@ from .elements.element import Section
 from .elements.spring import Damper, Spring, Truss
 from .explicit import explicit
 from .implicit import implicit
+from .inside import inside_of, sketch_of
 from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
 from .splitting import splitting
@@ -208,6 +210,12 @@ class Frame(Integrated):
             jacobian=method.jacobian,
             references=(*method.references, *dict.fromkeys(self._references())),
         )
+
+    def sketch(self) -> Sketch:
+        return sketch_of(self.__dict__, self._assembled.model)
+
+    def inside(self, excitation: ActsAs) -> Inside:
+        return inside_of(self.__dict__, self.loaded(excitation))
 
     def _references(self) -> list[str]:
         return [key for law in self._assembled.model.laws for key in law.references]

@@ -146,6 +146,10 @@ class BeamColumn(FrameElement):
     geometry: Geometry = "linear"
     """Whether the axial force acts across the beam where it leans ("p-delta")."""
 
+    @property
+    def pinned(self) -> tuple[float, ...]:
+        return tuple(float(end) for end, hinge in enumerate(self.hinges) if hinge == "pinned")
+
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 2:
             raise fault("a beam stands in a plane frame only; give dimensions = 2", "kind")
@@ -194,6 +198,7 @@ class BeamColumn(FrameElement):
             numbers=(stretch, 4.0 * bend, 2.0 * bend, length, *ends, max([0.0, *map(rounding, laws)])),
             laws=tuple(laws),
             ends=tuple(told),
+            places=tuple(float(end) for end, hinge in enumerate(self.hinges) if hinge not in SPECIAL),
             inner=INNER,
         )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from ....contracts.inside import Look
 from ....settings import Number, Settings, fault
 from ..names import unknown
 from ..numbering import Numbering
@@ -53,8 +54,15 @@ class FrameElement(Settings):
     """An element between two nodes."""
 
     kind: str
+    look: ClassVar[Look] = "member"
+    """How it is drawn."""
     nodes: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
     """The nodes that it joins, by name."""
+
+    @property
+    def pinned(self) -> tuple[float, ...]:
+        """Where along it there are pins, from 0 at its first node to 1."""
+        return ()
 
     @abstractmethod
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
