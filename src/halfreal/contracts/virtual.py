@@ -36,6 +36,7 @@ from .device import Device, device_of
 from .finding import Finding
 from .inside import Inside, Sketch
 from .known import Known
+from .pushed import Push, Pushed
 from .quantities import ActsAs, Commands, Hold
 from .state_space import StateSpace
 from .system import Method, System
@@ -159,6 +160,10 @@ class Virtual(Settings):
 
     def inside(self, excitation: ActsAs) -> Inside | None:
         """How the state of its block tells what happens inside; None if it does not."""
+        return None
+
+    def pushover(self, by: Push) -> Pushed | None:
+        """Pushed sideways, step by step; None if it does not know how."""
         return None
 
     def own_method(self, system: System, step: float) -> Method | None:

@@ -19,6 +19,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from ...contracts.inside import Inside, Sketch
 from ...contracts.massless import MasslessError
+from ...contracts.pushed import Push, Pushed
 from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, Method, System
 from ...kernels.block import Block, Channel, channels
@@ -38,6 +39,7 @@ from .implicit import implicit
 from .inside import inside_of, sketch_of
 from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
+from .pushover import pushover
 from .splitting import splitting
 from .statics import StaticsError
 from .tables import OrFile, table
@@ -216,6 +218,9 @@ class Frame(Integrated):
 
     def inside(self, excitation: ActsAs) -> Inside:
         return inside_of(self.__dict__, self.loaded(excitation))
+
+    def pushover(self, by: Push) -> Pushed:
+        return pushover(self.loaded("none"), self.inside("none"), by)
 
     def _references(self) -> list[str]:
         return [key for law in self._assembled.model.laws for key in law.references]
