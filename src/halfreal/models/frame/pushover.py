@@ -26,7 +26,7 @@ from .names import unknown
 from .statics import StaticsError
 
 ITERATIONS = 40
-HALVINGS = 10
+HALVINGS = 8
 TOLERANCE = 1e-11
 MODES = 12
 """Among which the strongest in the direction of the push is looked for."""
@@ -64,7 +64,7 @@ def pushover(loaded: Loaded, inside: Inside, by: Push) -> Pushed:
                 continue
             part, halved = 0.5 * part, halved + 1
             if halved > HALVINGS:
-                note = f"no equilibrium was found beyond {1e3 * d:.4g} mm: it softens too fast, or has come down"
+                note = f"no equilibrium was found beyond {1e3 * d:.4g} mm: a hinge jumps there, or it has come down"
         if note:
             break
         rows.append((d, factor, q, model.states["strain"][inside.spots], model.states["stress"][inside.spots]))
