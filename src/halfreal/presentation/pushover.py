@@ -29,20 +29,21 @@ def curve(pushed: Pushed) -> Figure:
     axes, shape = figure.subplots(1, 2, width_ratios=(6.2, wide - 2.0))
     x, y = display("m", float(np.abs(pushed.displacement).max())), display("N", float(np.abs(pushed.base_shear).max()))
     axes.plot(x.factor * pushed.displacement, y.factor * pushed.base_shear, color=TARGET, linewidth=1.6)
-    for number_, one in enumerate(order, start=1):
-        at = x.factor * pushed.displacement[one.step], y.factor * pushed.base_shear[one.step]
-        axes.plot(*at, marker="o", markersize=3.5, color=MEASURED)
-        if number_ <= NUMBERED:
-            axes.annotate(
-                str(number_), at, xytext=(3, -9 if number_ % 2 else 4), textcoords="offset points", fontsize=7
-            )
+    for one in order:
+        axes.plot(
+            x.factor * pushed.displacement[one.step],
+            y.factor * pushed.base_shear[one.step],
+            marker="o",
+            markersize=3.5,
+            color=MEASURED,
+        )
     most = int(np.argmax(np.abs(pushed.base_shear)))
     if most < len(pushed.base_shear) - 1:
         axes.axhline(y.factor * pushed.base_shear[most], color=BAD, linewidth=0.8, linestyle=(0, (4, 2)))
     axes.set(
         xlabel=f"displacement of {pushed.node} in {pushed.direction} [{x.label}]",
         ylabel=f"base shear [{y.label}]",
-        title="Pushover; dots: a hinge or law yields",
+        title="Pushover; a dot where a hinge or law yields",
     )
     motion = pushed.motion[-1]
     largest = max(float(np.abs(motion).max()), 1e-300)
@@ -57,7 +58,7 @@ def curve(pushed: Pushed) -> Figure:
         if number_ <= NUMBERED:
             shape.annotate(str(number_), tuple(places[one.spot]), xytext=(3, 3), textcoords="offset points", fontsize=7)
     drawn.frame_of(shape, sketch)
-    shape.set_title(f"At the end, displacements × {scale:.3g}")
+    shape.set_title(f"At the end, × {scale:.3g}; in order of yielding")
     return figure
 
 
