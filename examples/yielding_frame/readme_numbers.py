@@ -5,42 +5,56 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from figures import HERE, draw, rehearsal
+from figures import STOREY, draw, pushed, rehearsal, without_guard
 from gallery import Numbers, table
 
-import halfreal
+from halfreal.couplings.direct import Direct
+from halfreal.presentation.measures import measures
+from halfreal.presentation.pushover import as_text
+from halfreal.presentation.structure import told
+from halfreal.presentation.structure_plots import yielded
+from halfreal.presentation.wording import in_unit
+from halfreal.runs.replay import replay
 
-PEAKS = {
-    "displacement of the roof": ("virtual.roof", 1e3, "mm"),
-    "displacement of the first floor": ("target", 1e3, "mm"),
-    "drift of the second storey": ("virtual.drift 2", 1e3, "mm"),
-    "hinge at the foot of column B1": ("virtual.foot rotation", 1e3, "mrad"),
-    "moment at the foot of column B1": ("virtual.foot moment", 1e-3, "kN m"),
-    "hinge of girder B1": ("virtual.girder rotation", 1e3, "mrad"),
-    "moment of girder B1": ("virtual.girder moment", 1e-3, "kN m"),
-    "force of the brace": ("measured.force", 1e-3, "kN"),
-}
-MORE = 16.0
-"""A ground acceleration that is too much [m/s²]."""
-
-
-def collapse() -> str:
-    test = halfreal.load(HERE / "yielding_frame.toml").with_values({"excitation.virtual.acceleration": MORE})
-    run = halfreal.rehearse(test)
-    trip = next((event for event in run.events if event.text.startswith("trip")), None)
-    return f"with {MORE:g} m/s² " + ("it does not trip" if trip is None else f"at {trip.time:.2f} s, {run.reason}")
+LARGE = 0.10
+"""Drift over height that no frame comes back from."""
 
 
 def make(images: Path, quick: bool) -> Numbers:
     run = rehearsal()
-    peaks = [
-        [name, f"{scale * np.abs(run.signals[signal].values).max():.3g} {unit}"]
-        for name, (signal, scale, unit) in PEAKS.items()
-    ]
+    played = replay(run)
+    assert played is not None
+    section = told(played)
     count, left = (run.signals[f"virtual.{name}"].values for name in ("iterations", "residual"))
     small = "less than 1e-9" if left.max() < 1e-9 else f"{left.max():.0e}"
-    values = {"iterations": f"at most {count.max():.0f} iterations leave {small} of the displacements"}
+    closes = "less than 1e-9" if played.left_open < 1e-9 else f"{played.left_open:.0e}"
+    frequencies, _ = played.inside.modes(3)
+    values = {
+        "iterations": f"at most {count.max():.0f} iterations leave {small} of the displacements",
+        "yielded": f"{int(yielded(played).sum())} of {len(played.plastic)} hinges yield",
+        "balance": f"the balance closes to {closes} of the energy that came in",
+        "modes": ", ".join(f"{one:.2f} Hz" for one in frequencies),
+        "tuned": f"{100 * measures(run)[0].nrmse:.2f} %",
+        "brace": f"{1e-3 * np.abs(run.signals['measured.force'].values).max():.0f} kN",
+    }
+    drift = played.drifts["x"]
+    drifts = [in_unit(float(one[np.argmax(np.abs(one))]), "m") for one in drift.T[::-1]]
+    tables = {
+        "drifts": table(
+            ["storey", "largest drift", "over its height", "left at the end"],
+            [[row[0], largest, row[4], row[6]] for row, largest in zip(section.storeys, drifts, strict=True)],
+        ),
+        "energies": table(["energy", "", "share"], [list(row) for row in section.energies]),
+    }
     if not quick:
-        values["collapse"] = collapse()
-        draw(run, images)
-    return Numbers((), {"peaks": table(["largest", ""], peaks)}, values)
+        down, on, push = rehearsal("collapse"), without_guard(), pushed()
+        trip = next(event for event in down.events if event.text.startswith("trip"))
+        lost = float(on.time[int(np.argmax(np.abs(on.signals["virtual.drift 2"].values) > LARGE * STOREY))])
+        values |= {
+            "collapse": f"at {trip.time:.2f} s, {down.reason}",
+            "without guard": f"at {lost:.2f} s the drift would be {100 * LARGE:g} % of the storey's height",
+            "pushover": "; ".join(as_text(push)[1:3]),
+            "untuned": f"{100 * measures(rehearsal(coupling=Direct()))[0].nrmse:.1f} %",
+        }
+        draw(run, played, down, on, push, images)
+    return Numbers((), tables, values)

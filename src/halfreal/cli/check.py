@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..presentation.answers import check_json, finite, record_text, tell, with_progress
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop, write_changed
+from .options import NO, OK, AsJson, DefinitionFile, Force, free, read, stop, write_changed, write_picture
+
+if TYPE_CHECKING:
+    from ..definition.definition import Definition
 
 
 def check(
@@ -17,6 +20,12 @@ def check(
     as_json: AsJson = False,
     worst: Annotated[
         Path | None, typer.Option("--worst", metavar="WORST.toml", help="Write the worst case of what is uncertain.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture", metavar="MODEL.png", help="Draw the virtual structure and its modes, if it has a shape."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -29,6 +38,9 @@ def check(
         free(worst, force, "--worst")
         if not definition.uncertainty:
             stop(f"nothing in '{path}' is uncertain; give it a section [uncertainty], as in halfreal new")
+    if picture is not None:
+        free(picture, force, "--picture")
+        _draw(definition, picture, force, quiet=as_json)
     from ..studies.check.check import check as judge
 
     answer = with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json)
@@ -40,3 +52,18 @@ def check(
         tell(answer, definition.title)
         typer.echo(record_text(definition, answer, path))
     raise typer.Exit(OK if answer.verdict == "GO" else NO)
+
+
+def _draw(definition: Definition, picture: Path, force: bool, quiet: bool) -> None:
+    """The structure as it was understood, before anything is judged."""
+    inside = definition.virtual.inside("none")
+    if inside is None:
+        stop(
+            f"--picture: a virtual substructure of kind '{definition.virtual.kind}' does not say where its parts are; "
+            "leave the option out"
+        )
+    from ..presentation.sketch import overview
+
+    write_picture(overview(inside), picture, force)
+    if not quiet:
+        typer.echo(f"picture: {picture.resolve()}")

@@ -43,6 +43,7 @@ COMMANDS = (
     "poles:poles",
     "open_loop:bode",
     "open_loop:nyquist",
+    "pushover:pushover",
     "continuation:continue_",
     "sweep:sweep",
     "tune:tune",

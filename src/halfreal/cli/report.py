@@ -26,6 +26,10 @@ def report(
     compare: Annotated[
         Path | None, typer.Option("--compare", metavar="OTHER.h5", help="Lay it side by side with this, its rehearsal.")
     ] = None,
+    animation: Annotated[
+        bool,
+        typer.Option("--animate", help="Also write RUN.gif: the virtual structure as it moved, if it has a shape."),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Make one self-contained HTML page of a run file, or of two side by side."""
@@ -41,6 +45,7 @@ def report(
     from ..presentation import html
 
     target = free(output or path.with_suffix(".html"), force)
+    film = free(target.with_suffix(".gif"), force, "--output") if animation else None
     html.report(run, target, overwrite=force, from_time=from_time, compare=other)
     if other is not None:
         from ..presentation.compare_text import about_definitions, table
@@ -48,6 +53,19 @@ def report(
         console().print(table(run, other, from_time))
         typer.echo("\n".join(about_definitions(run, other)))
     typer.echo(f"report: {target.resolve()}")
+    if film is not None:
+        _animate(run, film, force)
+
+
+def _animate(run: Run, film: Path, force: bool) -> None:
+    from ..presentation.animation import animate
+    from ..runs.replay import replay
+
+    played = replay(run)
+    if played is None:
+        stop("--animate: the virtual part of this test does not say where its parts are; only a frame does")
+    told = animate(played, film, overwrite=force)
+    typer.echo(f"film: {film.resolve()} ({told})")
 
 
 def info(

@@ -13,8 +13,9 @@ Contract for implementers
 5. ``fits(known)`` raises a fault (``halfreal.settings.fault``) where the part and the sections before it do not go
    together; ``check_excitation`` where it does not know how an excitation acts on it.
 6. What it knows of itself it may say: its matrices (``system``), a linear model (``linear_model``), which axes turn,
-   where it is nonlinear.  What it leaves out is taken from the code that runs, linearised numerically, or the study
-   that needs it says that it is not known.
+   where it is nonlinear, where its parts are (``sketch``) and how its block tells of them (``inside``).
+   What it leaves out is taken from the code that runs, linearised numerically, or the study that needs it says that it
+   is not known.
 7. It takes up a force measured in tick k for the displacement of tick k; only a part that takes it for the answer to
    the target of tick k − 1 serves a slow test, and says so by a ``check_slow`` that raises nothing.
 """
@@ -34,7 +35,9 @@ from .client_port import ClientPort
 from .context import Context
 from .device import Device, device_of
 from .finding import Finding
+from .inside import Inside, Sketch
 from .known import Known
+from .pushed import Push, Pushed
 from .quantities import ActsAs, Commands, Hold
 from .state_space import StateSpace
 from .system import Method, System
@@ -160,6 +163,18 @@ class Virtual(Settings):
     @property
     def caveat(self) -> str | None:
         """What a judgement of the linearised loop leaves out of it."""
+        return None
+
+    def sketch(self) -> Sketch | None:
+        """Where its parts are, for pictures; None if it does not know."""
+        return None
+
+    def inside(self, excitation: ActsAs) -> Inside | None:
+        """How the state of its block tells what happens inside; None if it does not."""
+        return None
+
+    def pushover(self, by: Push) -> Pushed | None:
+        """Pushed sideways, step by step; None if it does not know how."""
         return None
 
     def own_method(self, system: System, step: float) -> Method | None:

@@ -24,6 +24,7 @@ from .realtime import real_time
 from .series import display
 from .specimen import headline
 from .specimen import table as specimen_table
+from .structure import structure
 from .style import MEASURED
 from .verdict import about_loop, verdict
 from .wording import NONE, in_time, number
@@ -60,6 +61,7 @@ def render(run: Run, from_time: float = 0.0) -> str:
     from_time = from_time or learning.since(run)
     rows = errors.measures(run, from_time)
     poles = series.poles(run.stability, run.step) if run.stability else []
+    drawn = pictures(run, rows, from_time)
     return fill(
         Path(__file__).with_name("report.html.j2"),
         run=run,
@@ -75,7 +77,8 @@ def render(run: Run, from_time: float = 0.0) -> str:
         rows=rows,
         compared=series.compared(run),
         from_time=from_time,
-        pictures=pictures(run, rows, from_time),
+        structure=structure(run, drawn),
+        pictures=drawn,
         phases=phases(run),
         real_time=real_time(run),
         slow=slow.slow_test(run),
@@ -100,7 +103,8 @@ def render(run: Run, from_time: float = 0.0) -> str:
 def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> Pictures:
     """All plots the record has data for, by section."""
     made = Pictures(
-        "response", "synchronisation", "slow", "pace", "specimen", "command", "poles", "excitation", "coupling"
+        *("response", "synchronisation", "slow", "pace", "specimen", "command", "poles", "excitation", "coupling"),
+        *("model", "inside"),
     )
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
     emulated = "" if run.vector("reference") is None else ", emulated system (reference)"

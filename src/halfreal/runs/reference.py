@@ -60,6 +60,26 @@ def emulation(system: System, fine: float) -> Method:
         return Newmark(iterations=100).method(system, fine)
 
 
+def _method(definition: Definition, system: System, fine: float) -> Method:
+    """How the emulated system of a definition is integrated."""
+    try:
+        return definition.virtual.emulation(system, fine) or emulation(system, fine)
+    except HalfrealError as error:
+        raise EmulationError(str(error)) from error
+
+
+def can_emulate(definition: Definition) -> bool:
+    """Whether the emulated system of a definition with a reference is known, and how to integrate it."""
+    specimen = reference_specimen(definition)
+    if specimen is None:
+        return False
+    try:
+        _method(definition, assembled(definition, specimen), definition.timing.step)
+    except EmulationError:
+        return False
+    return True
+
+
 def as_released(definition: Definition, events: Iterable[Event]) -> Definition:
     """The definition of a test whose excitation was released at the times that its events tell."""
     excitation = definition.excitation
@@ -92,7 +112,7 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     substeps = definition.reference.substeps
     fine = definition.timing.step / substeps
     system = assembled(definition, specimen)
-    method = definition.virtual.emulation(system, fine) or emulation(system, fine)
+    method = _method(definition, system, fine)
     n = definition.virtual.axes
     outputs = channels("reference", "m", len(system.displacement_outputs))
     # while the specimen's stiffness is found out, the excitation waits

@@ -38,7 +38,7 @@ for command, *arguments in asked["analysis"]:
 for _ in range(asked["steps"]):
     if ops.analyze(*asked["by"]) != 0:
         raise SystemExit("OpenSees did not converge")
-    history.append([ops.nodeDisp(*one) for one in asked["record"]])
+    history.append([ops.nodeDisp(*one) for one in asked["record"]] + [ops.getTime()] * asked.get("factor", 0))
 answer["start"], answer["history"] = start, history
 print("ANSWER" + json.dumps(answer))
 """
@@ -302,3 +302,30 @@ def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: 
     }
     answer = _asked(asked)
     return np.array(answer["history"]) - np.array(answer["start"])
+
+
+def pushed_over(
+    frame: Frame, shares: dict[str, float], node: str, by: float, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Displacements of a node in x, counted from those under gravity, and load factors, by displacement control."""
+    commands, tags = told(frame)
+    analysis = [
+        ["timeSeries", "Linear", 1],
+        ["pattern", "Plain", 1, 1],
+        *(["load", tags[name], float(share), 0.0, 0.0] for name, share in shares.items()),
+        *SOLVED,
+        ["integrator", "DisplacementControl", tags[node], 1, by / steps],
+        ["analysis", "Static"],
+    ]
+    asked = {
+        "model": commands,
+        "gravity": _gravity(frame, tags) if frame.loads else None,
+        "record": [[tags[node], 1]],
+        "analysis": analysis,
+        "steps": steps,
+        "by": [1],
+        "factor": 1,
+    }
+    answer = _asked(asked)
+    history = np.array(answer["history"])
+    return history[:, 0] - answer["start"][0], history[:, 1]

@@ -17,7 +17,9 @@ import numpy as np
 import scipy.sparse as sparse
 from pydantic import Field, ValidationInfo, field_validator
 
+from ...contracts.inside import Inside, Sketch
 from ...contracts.massless import MasslessError
+from ...contracts.pushed import Push, Pushed
 from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, Method, System
 from ...kernels.block import Block, Channel, channels
@@ -36,8 +38,10 @@ from .elements.space_beam import SpaceBeam
 from .elements.spring import Damper, Spring, Truss
 from .explicit import explicit
 from .implicit import implicit
+from .inside import inside_of, sketch_of
 from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
+from .pushover import pushover
 from .sections import AnySection
 from .splitting import splitting
 from .statics import StaticsError
@@ -218,6 +222,15 @@ class Frame(Integrated):
             jacobian=method.jacobian,
             references=(*method.references, *dict.fromkeys(self._references())),
         )
+
+    def sketch(self) -> Sketch:
+        return sketch_of(self.__dict__, self._assembled.model)
+
+    def inside(self, excitation: ActsAs) -> Inside:
+        return inside_of(self.__dict__, self.loaded(excitation))
+
+    def pushover(self, by: Push) -> Pushed:
+        return pushover(self.loaded("none"), self.inside("none"), by)
 
     def _references(self) -> list[str]:
         found = [key for law in dict.fromkeys(self._assembled.model.laws) for key in law.references]

@@ -44,6 +44,10 @@ class Piece:
     """Settings of its laws, an instance each."""
     ends: tuple[str, ...] = ()
     """What each law is for people, such as "hinge at 'A'"."""
+    places: tuple[float, ...] = ()
+    """Where along the element each law is, from 0 at its first node to 1; in the middle if left out."""
+    volumes: tuple[float, ...] = ()
+    """Work of a unit of stress over a unit of strain of each law; 1 if left out, as of forces and moments."""
     inner: int = 0
     """Inner states."""
     start: tuple[float, ...] = ()

@@ -30,7 +30,7 @@ from ...runs.build import build
 from ...runs.error_measures import nrmse
 from ...runs.events import how_it_ended, limits_used
 from ...runs.loop_stability import linearised
-from ...runs.reference import emulate
+from ...runs.reference import can_emulate, emulate
 from ..uncertainty.variation import Variation
 
 LONGEST = 60.0
@@ -195,4 +195,5 @@ def prepared(definition: Definition) -> Definition:
     known = definition.virtual.system("none") is not None and definition.rig.known_specimen is not None
     if definition.reference is None and known:
         update["reference"] = Reference()
-    return definition.unchecked_copy(update)
+    found = definition.unchecked_copy(update)
+    return found if found.reference is None or can_emulate(found) else found.unchecked_copy({"reference": None})

@@ -160,6 +160,10 @@ class BeamColumn(FrameElement):
     geometry: Geometry = "linear"
     """"p-delta": the axial force acts across the beam where it leans; "corotational": displacements of any size."""
 
+    @property
+    def pinned(self) -> tuple[float, ...]:
+        return tuple(float(end) for end, hinge in enumerate(self.hinges) if hinge == "pinned")
+
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 2:
             raise fault("a beam stands in a plane frame; in space take kind = 'space beam'", "kind")
@@ -185,6 +189,7 @@ class BeamColumn(FrameElement):
             numbers=(stretch, 4.0 * bend, 2.0 * bend, length, *ends, noise, geometry),
             laws=tuple(laws),
             ends=tuple(told),
+            places=tuple(float(end) for end, hinge in enumerate(self.hinges) if hinge not in SPECIAL),
             inner=INNER,
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
+from ....contracts.inside import Look
 from ....settings import Settings, fault
 from ....values import found_in
 from ...structures.beam_elements import element_mass
@@ -67,8 +68,15 @@ class FrameElement(Settings):
 
     references: ClassVar[tuple[str, ...]] = ()
     kind: str
+    look: ClassVar[Look] = "member"
+    """How it is drawn."""
     nodes: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
     """The nodes that it joins, by name."""
+
+    @property
+    def pinned(self) -> tuple[float, ...]:
+        """Where along it there are pins, from 0 at its first node to 1."""
+        return ()
 
     @abstractmethod
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:

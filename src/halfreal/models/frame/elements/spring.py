@@ -15,10 +15,11 @@ Numbers: A, 1/L of the law, length of the chord, geometry.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from ....contracts.inside import Look
 from ....kernels.compile import kernel
 from ....settings import Number, fault
 from ...materials.elastic import LinearLaw
@@ -68,6 +69,7 @@ class Truss(FrameElement):
     """A member that carries axial force only: elastic by its section, or by a law of force over elongation."""
 
     kind: Literal["truss"]
+    look: ClassVar[Look] = "rod"
     nodes: tuple[str, str]
     section: str | None = None
     """Name of its section: EA/L, or the area of a material."""
@@ -119,6 +121,7 @@ class Spring(FrameElement):
     """A spring of a law along one direction, between two nodes or from one to ground; it needs no length."""
 
     kind: Literal["spring"]
+    look: ClassVar[Look] = "spring"
     direction: str
     """The direction in which it is deformed: "x", "y", "rz"; in space also "z", "rx", "ry"."""
     material: str
@@ -134,6 +137,7 @@ class Damper(FrameElement):
     """A linear dashpot along the line between two nodes, or along a direction between two or from one to ground."""
 
     kind: Literal["damper"]
+    look: ClassVar[Look] = "dashpot"
     damping: Annotated[float, Number("N s/m", least=0)] | None = None
     rotational_damping: Annotated[float, Number("N m s/rad", least=0)] | None = None
     """Of a dashpot along rx, ry, rz."""
