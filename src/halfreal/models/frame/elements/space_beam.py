@@ -84,7 +84,7 @@ class SpaceBeam(FrameElement):
             yield along_chord(name, self.dofs(site), a[[0, 6, 7]], LinearLaw(kind="linear", stiffness=axial), length)
 
     def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
-        section = site.section(self.section)
+        section = site.elastic_section(self.section)
         if section.mass_per_length == 0.0:
             return None
         length, direction = chord(*(site.numbering.nodes[node] for node in self.nodes))
