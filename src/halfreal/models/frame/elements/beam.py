@@ -39,7 +39,9 @@ BEAM = 1.0
 INNER = 4
 RIGID, PINNED = -1.0, -2.0
 SPECIAL = {"rigid": RIGID, "pinned": PINNED}
-INNER_ITERATIONS = 40
+INNER_ITERATIONS = 60
+RESTART = 20
+"""Iterations after which (1) is solved from the last step's hinges, if it could not be from the last evaluation."""
 HALVINGS = 8
 CLOSE = 1e-12
 """Moment left in a hinge, as a part of what the beam's ends carry."""
@@ -97,8 +99,10 @@ def bending(numbers, at, laws, first, elapsed, inner, trial, at_inner, end_1, en
     left_2 = moment_2 - _carried(numbers, at + 5, laws, first)
     step_1, step_2 = _newton(stiff, across, hinged_1, hinged_2, left_1, left_2, slope_1, slope_2)
     status, best, halvings = 1, np.inf, 0
-    for _ in range(INNER_ITERATIONS):
+    for iteration in range(INNER_ITERATIONS):
         turn_1, turn_2 = turn_1 + step_1, turn_2 + step_2
+        if iteration == RESTART:
+            turn_1, turn_2, best, halvings = before_1, before_2, np.inf, 0
         moment_1 = stiff * (end_1 - turn_1) + across * (end_2 - turn_2)
         moment_2 = across * (end_1 - turn_1) + stiff * (end_2 - turn_2)
         left_1, slope_1 = _end(numbers, at + 4, laws, first, elapsed, turn_1, before_1, moment_1)
