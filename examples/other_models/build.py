@@ -10,10 +10,12 @@ import sys
 import zipfile
 from pathlib import Path
 
+import halfreal
 from halfreal.kernels.fmi_library import platform_folder
 
 HERE = Path(__file__).parent
-CC = ["cc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-I{HERE.parent / 'user_functions'}"]
+HEADER = Path(halfreal.__file__).parent / "examples" / "user_functions"
+CC = ["cc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-I{HEADER}"]
 
 
 def build(folder: Path) -> None:

@@ -5,7 +5,7 @@
  * T. Horiuchi, M. Inoue, T. Konno, Y. Namita, "Real-time hybrid experimental system with actuator delay compensation and
  * its application to a piping system with energy absorber", Earthq. Eng. Struct. Dyn. 28 (1999) 1121-1141.
  *
- *     cc -O2 -shared -fPIC -I../user_functions compensator.c -o definitions/compensator.so */
+ * build.py compiles it; halfreal_block.h stands in the example user_functions. */
 #include <string.h>
 #include "halfreal_block.h"
 
