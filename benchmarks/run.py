@@ -18,6 +18,7 @@ from pathlib import Path
 import c_loop
 import campaign
 import cycles
+import fmus
 import frames
 import numpy as np
 import numpy_loop
@@ -202,6 +203,7 @@ def main() -> None:
             *fresh.submit(cycles.rows).result(),
             *fresh.submit(frames.rows).result(),
             *fresh.submit(site.rows).result(),
+            *fresh.submit(fmus.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
             *fresh.submit(campaign.rows).result(),

@@ -1,10 +1,13 @@
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import halfreal
+from contracts.native import COMPILER
+from examples.wallace2005 import GALLERY
 from halfreal.cli import app
 from two_modes import FREQUENCY, recorded
 
@@ -30,13 +33,32 @@ def test_channels_are_exported_and_nothing_is_overwritten_unless_asked(folder):
     assert again.exit_code == 2 and "--force" in again.output
     assert run("export", "run.h5", "--to", "out.csv", "--force").exit_code == 0
     for words, told in (
-        (("--to", "out.xls"), ".csv, .mat or .uff"),
+        (("--to", "out.xls"), ".csv, .mat, .tdms or .uff"),
         (("--to", "other.csv", "--channels", "rig.nos"), "did you mean 'rig.nose'"),
         (("--to", "no/such/out.csv"), "does not exist"),
     ):
         answer = run("export", "run.h5", *words)
         assert answer.exit_code == 2 and told in answer.output, answer.output
         assert "Traceback" not in answer.output
+
+
+def test_a_part_of_a_definition_becomes_an_fmu_and_wrong_words_are_told(folder):
+    test = GALLERY / "forward_prediction.toml"
+    if COMPILER is not None:
+        answer = run("export", test, "--part", "coupling", "--to", "predictor.fmu")
+        assert answer.exit_code == 0 and "4 variables, a step of 0.001 s" in answer.output, answer.output
+        assert zipfile.is_zipfile("predictor.fmu")
+    for words, told in (
+        ((test, "--to", "x.fmu"), "give --part virtual, coupling, rig or loop"),
+        ((test, "--to", "x.fmu", "--part", "rigg"), "'rigg' is no part of a test"),
+        ((test, "--to", "x.csv", "--part", "rig"), "end in .fmu"),
+        (("run.h5", "--to", "x.fmu", "--part", "rig"), "an FMU is made of a definition"),
+        (("run.h5", "--to", "x.csv", "--part", "rig"), "leave it out"),
+        ((test, "--to", "x.fmu", "--part", "rig", "--channels", "target"), "leave it out"),
+    ):
+        answer = run("export", *words)
+        assert answer.exit_code == 2 and told in answer.output, answer.output
+        assert not Path(words[2]).exists()
 
 
 def test_modes_are_told_drawn_and_written_for_others(folder):

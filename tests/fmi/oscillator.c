@@ -2,7 +2,7 @@
  * Co-simulation: classical Runge-Kutta steps with inputs held, SUBSTEPS in one communication step.
  * EVENTS: with a stop of stiffness STOP from x = GAP on (a state event), pushed by PUSH from LATER on (a time event).
  * ONCE: one instance in a process.  CRASHES, HANGS: in its first step.  STALLS: 20 ms in every 300th step.
- * ENDS: asks to end from 0.1005 s on. */
+ * LEAKS: 64 bytes in every step.  ENDS: asks to end from 0.1005 s on. */
 #define _GNU_SOURCE
 #include <time.h>
 #include <stdio.h>
@@ -54,6 +54,9 @@ static void misbehave(Model *m)
 #endif
 #ifdef HANGS
     for (;;) nanosleep(&(struct timespec){1, 0}, NULL);
+#endif
+#ifdef LEAKS
+    if (!malloc(64)) abort();
 #endif
 #ifdef STALLS
     if (m->steps % 300 == 0) nanosleep(&(struct timespec){0, 20000000}, NULL);

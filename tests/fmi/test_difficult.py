@@ -1,5 +1,7 @@
 """FMUs with events, with one instance in a process, and such that crash, hang, stall or want to end."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -9,7 +11,7 @@ from contracts.native import COMPILER, NO_COMPILER
 from halfreal.contracts.context import AT_REST
 from halfreal.definition.paths import with_values
 from halfreal.kernels.fmi_library import FmuError
-from halfreal.studies.check.criteria.foreign_code import judged
+from halfreal.studies.check.criteria.foreign_code import judged, memory_in_use
 
 pytest.importorskip("fmpy", reason="needs the extra fmi")
 from fmi.made import oscillator
@@ -91,9 +93,19 @@ def test_crashes_and_endless_steps_are_found_in_a_process_of_their_own(tmp_path,
 def test_a_stall_is_measured_though_it_is_rare(tmp_path):
     test = driven(oscillator(tmp_path, 2, "stalls", ("STALLS",)))
     (block,) = [one for one in halfreal.build(test).blocks if one.name == "virtual"]
-    found = judged(block, test.timing.step)
+    (found,) = judged(block, test.timing.step)
     assert found.severity == "marginal" and found.value >= 0.02
-    assert "a tick in 1000 takes longer than the step of 1 ms" in found.text
+    assert "3 of 1000 ticks take longer than the step of 1 ms" in found.text
+
+
+def test_memory_that_is_not_given_back_is_seen(tmp_path):
+    if memory_in_use() == 0:
+        pytest.skip("this C library does not tell how much memory is in use")
+    test = driven(oscillator(tmp_path, 2, "leaks", ("LEAKS",)))
+    (block,) = [one for one in halfreal.build(test).blocks if one.name == "virtual"]
+    (leak,) = [one for one in judged(block, test.timing.step) if one.severity == "warning"]
+    (size,) = re.findall(r"takes (\d+) bytes of memory in a tick", leak.text)
+    assert 64 <= int(size) <= 96  # and what malloc adds
 
 
 def test_steps_of_its_own_and_tools_that_it_needs_are_refused(tmp_path):

@@ -57,8 +57,13 @@ def _fmu(path: Path, to: Path, part: str, channels: list[str], force: bool) -> N
         what = f"'{part}' is no part of a test" if part else "which part of the test is not said"
         stop(f"{what}; give --part {', '.join(PARTS[:-1])} or {PARTS[-1]}")
     definition, _ = read(path)
+    from ..presentation.answers import with_progress
     from ..records.fmu import export_fmu
 
-    names = export_fmu(definition, to, chosen, overwrite=force)
+    names = with_progress(
+        lambda progress: export_fmu(definition, to, chosen, overwrite=force, progress=progress),
+        quiet=False,
+        doing="compiling",
+    )
     step = definition.timing.step
     typer.echo(f"{chosen} of '{definition.title}', {len(names)} variables, a step of {step:g} s: {to}")

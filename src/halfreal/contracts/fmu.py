@@ -169,6 +169,8 @@ class FmuPart(Programmed):
                 f"{self.file.name} makes steps of {step:g} s of its own, and is called every {dt:g} s; take a step "
                 "that is a whole multiple"
             )
+        if (fmu.file, dt) in _tried:  # not again for every value of a parameter
+            return
         tuned = {fmu.variable(name, "parameter", "input").reference: value for name, value in self.parameters.items()}
         given = {
             "library": str(fmu.file),
@@ -184,6 +186,7 @@ class FmuPart(Programmed):
         found = tried_out(json.dumps(given))
         if found:
             raise FmuError(f"{self.file.name} {found}")
+        _tried.add((fmu.file, dt))
 
     def _address(self, block: Block) -> int:
         return compile_block(
@@ -245,6 +248,9 @@ class FmuPart(Programmed):
             worst = max(worst, float(np.abs(model.c @ x - answer).max()))
             x = model.a @ x
         return worst / size if size > 0 else 0.0
+
+
+_tried: set[tuple[Path, float]] = set()
 
 
 @cache

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
@@ -58,8 +58,18 @@ class Exposed(NamedTuple):
     start: float
 
 
-def export_fmu(definition: Definition, path: str | Path, part: Part = "rig", *, overwrite: bool = False) -> list[str]:
-    """Write a part of a test as an FMU; return the names of its variables, inputs first."""
+def export_fmu(
+    definition: Definition,
+    path: str | Path,
+    part: Part = "rig",
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Write a part of a test as an FMU; return the names of its variables, inputs first.
+
+    ``progress`` is called with (blocks compiled, blocks in all).
+    """
     path = Path(path)
     compiler = shutil.which("cc")
     if compiler is None:
@@ -68,7 +78,11 @@ def export_fmu(definition: Definition, path: str | Path, part: Part = "rig", *, 
     variables = exposed(loop)
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     name = name if name[:1].isalpha() else f"part_{name}"
-    blocks = [object_code.of_block(block) for block in loop.blocks]
+    blocks: list[object_code.ObjectCode] = []
+    for block in loop.blocks:
+        if progress is not None:
+            progress(len(blocks), len(loop.blocks))
+        blocks.append(object_code.of_block(block))
     header = c_header(loop, [one.symbol for one in blocks], variables)
     text = to_toml(definition)
     objects = list(dict.fromkeys(one.content for one in (*blocks, object_code.of_loop())))

@@ -1,27 +1,39 @@
 """What is run besides halfreal's own code: which files, and whether compiled libraries and FMUs are fast enough.
 
-Their functions are timed at rest, each tick by itself, from here.  They begin anew three times, and of each tick the
-shortest time counts: what this machine does besides is hardly in it, and a stall of the function's own is.
+Their functions are timed at rest, each tick by itself, by compiled code.  They begin anew three times, and of each tick
+the shortest time counts: what this machine does besides is hardly in it, and a stall of the function's own is.  Memory
+that they take and do not give back is seen too, where the C library tells it.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
-import time
+import sys
 from collections.abc import Iterable
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numba import float64, int64, intp, njit
 
-from ....contracts.finding import Finding, note
+from .... import units
+from ....contracts.finding import Finding, note, warning
 from ....definition.user_code import files_run
 from ....kernels.block import Block, flatten, layout
-from ....kernels.native import call_native, compile_block
+from ....kernels.clock import NANO, now
+from ....kernels.compile import OPTIONS, identity
+from ....kernels.disk_cache import keep
+from ....kernels.native import compile_block
+from ....kernels.tick import call_block
 from ....runs.build import build
 from ..examined import Examined
 
 TICKS, PASSES = 1000, 3
 FULL = 0.5
 """Share of the step that one block may take."""
+LEAST = 16
+"""Bytes in a tick that are told: less than any piece of memory has, and more than what the call itself takes."""
 
 
 def foreign_code(examined: Examined) -> Iterable[Finding]:
@@ -34,51 +46,91 @@ def foreign_code(examined: Examined) -> Iterable[Finding]:
     step = math.inf if slow else examined.definition.timing.step
     for block in build(examined.definition).blocks:
         if block.keeps is not None:
-            yield judged(block, step)
+            yield from judged(block, step)
         said = "" if block.said is None else block.said()
         if said:
             yield note(f"block '{block.name}' has logged: {said}")
 
 
-def judged(block: Block, step: float) -> Finding:
-    """How long the function of a library takes for one tick."""
-    took = timed(block)
+def judged(block: Block, step: float) -> Iterable[Finding]:
+    """How long the function of a library takes for one tick, and whether it keeps taking memory."""
+    took, grown = timed(block)
     median, slow, longest = (float(one) for one in (np.median(took), np.quantile(took, 0.99), took.max()))
-    text = (
-        f"block '{block.name}' takes {1e6 * median:.2g} µs a tick (median), {1e6 * slow:.2g} µs (99 %), "
-        f"{1e6 * longest:.2g} µs (longest of {TICKS})"
-    )
-    if slow <= FULL * step and longest <= step:
-        return note(text)
-    if slow <= FULL * step:
-        return Finding(
+    told = [units.text(float(f"{one:.2g}"), "s") for one in (median, slow, longest)]
+    text = f"block '{block.name}' takes {told[0]} a tick (median), {told[1]} (99 %), {told[2]} (longest of {TICKS})"
+    late = int(np.count_nonzero(took > step))
+    if slow > FULL * step:
+        yield Finding(
+            "no-go",
+            f"{text}: more than {100 * FULL:.0f} % of the step of {1e3 * step:g} ms",
+            value=slow,
+            limit=FULL * step,
+            unit="s",
+            remedies=("take a longer step, or have the function do less in one tick",),
+        )
+    elif late:
+        yield Finding(
             "marginal",
-            f"{text}: a tick in {TICKS} takes longer than the step of {1e3 * step:g} ms, and the loop would be late",
+            f"{text}: {late} of {TICKS} ticks take longer than the step of {1e3 * step:g} ms, and would be late",
             value=longest,
             limit=step,
             unit="s",
             remedies=("have the function do without memory, files and locks while it runs, or take a longer step",),
         )
-    return Finding(
-        "no-go",
-        f"{text}: more than {100 * FULL:.0f} % of the step of {1e3 * step:g} ms",
-        value=slow,
-        limit=FULL * step,
-        unit="s",
-        remedies=("take a longer step, or have the function do less in one tick",),
-    )
+    else:
+        yield note(text)
+    if grown > LEAST * TICKS:
+        hour = grown / TICKS * 3600.0 / step
+        yield warning(
+            f"block '{block.name}' takes {grown / TICKS:.0f} bytes of memory in a tick and does not give them back, "
+            f"{hour / 1e6:,.0f} MB in an hour; asking for memory may make a tick late"
+        )
 
 
-def timed(block: Block) -> np.ndarray:
-    """Times [s] of single ticks at rest."""
+def timed(block: Block) -> tuple[np.ndarray, int]:
+    """Times [s] of single ticks at rest, and bytes by which the memory in use has grown in one pass."""
     sizes = len(block.inputs), len(block.outputs)
     address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
     p, u, y = flatten(block.parameters), np.zeros(max(sizes[0], 1)), np.zeros(max(sizes[1], 1))
-    took = np.full(TICKS, np.inf)
+    shortest, grown = np.full(TICKS, np.iinfo(np.int64).max), sys.maxsize
+    watch = stopwatch()
     for _ in range(PASSES):
-        s = flatten(block.state)
-        for tick in range(TICKS):
-            began = time.perf_counter()
-            call_native(address, p, s, 0.0, u, y)
-            took[tick] = min(took[tick], time.perf_counter() - began)
-    return took
+        s, took = flatten(block.state), np.zeros(TICKS, dtype=np.int64)
+        before = memory_in_use()
+        watch(address, p, s, u, y, took)
+        grown = min(grown, memory_in_use() - before)
+        shortest = np.minimum(shortest, took)
+    return np.asarray(shortest / NANO), grown
+
+
+class _Mallinfo(ctypes.Structure):
+    """Of glibc: ten numbers, the eighth of which are bytes in use."""
+
+    _fields_ = (("numbers", ctypes.c_size_t * 10),)
+
+
+def memory_in_use() -> int:
+    """Bytes that were asked for and not given back; 0 where the C library does not tell."""
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        return 0
+    ask.restype = _Mallinfo
+    return int(ask().numbers[7])
+
+
+def _measure(address, p, s, u, y, took):  # type: ignore[no-untyped-def]
+    places = p.ctypes.data, s.ctypes.data, u.ctypes.data, y.ctypes.data
+    for tick in range(took.size):
+        began = now()
+        call_block(address, places[0], places[1], 0.0, places[2], places[3])
+        took[tick] = now() - began
+
+
+@cache
+def stopwatch() -> Any:
+    """Calls a block again and again, from compiled code, and takes its times [ns]."""
+    numbers = float64[::1]
+    compiled = keep(njit(**OPTIONS)(_measure), identity(_measure))
+    compiled.compile((intp, numbers, numbers, numbers, numbers, int64[::1]))
+    return compiled
