@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -210,3 +211,15 @@ def test_the_command_serves_with_a_rig_of_its_own(tmp_path: Path) -> None:
             hand.tell(DIE)
         assert process.ends() == 0, process.said + process.complained
         assert "ACCEPTED" in process.said and "has ended the test" in process.said
+
+
+def test_when_the_site_is_killed_its_client_is_told(tmp_path: Path) -> None:
+    file = slow_file(tmp_path / "test.toml", 7641, SPRING, SITE, {"timing.duration": "20 s"})
+    words = ["site", str(file), "--with-rig", "--start", "-o", str(tmp_path / "run.h5")]
+    with Process(tmp_path, "site", *words) as process:
+        port = int(process.until(r"listening for a client on \S+?:(\d+) \(tcp\)")[1])
+        with HandClient(port) as hand:
+            assert hand.force(1e-3) == [pytest.approx(K * 1e-3)]
+            process.signal(signal.SIGKILL)
+            process.ends()
+            assert np.isnan(hand.force(2e-3)).all()

@@ -110,9 +110,8 @@ class Session(SlowOperator):
         about: Mapping[str, str] | None = None,
     ) -> None:
         if definition.virtual.client_port is not None and not self.serves:
-            raise RefusedError(
-                "the displacements of this test come from a client (virtual.kind); serve it with halfreal site"
-            )
+            remedy = "serve it with halfreal site" if after is None else "its client cannot go back: begin a new test"
+            raise RefusedError(f"the displacements of this test come from a client (virtual.kind); {remedy}")
         if definition.link is None:
             raise RefusedError(
                 'the definition has no [link] to a rig; add one, such as kind = "udp", rig = "127.0.0.1:7411", or '

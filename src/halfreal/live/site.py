@@ -142,8 +142,8 @@ def listener_of(wanted: ClientPort) -> socket.socket:
                 listener.listen()
         except OSError as error:
             raise RefusedError(
-                f"cannot listen on {wanted.host}:{wanted.port}: {error.strerror or error}; end the program that does, "
-                "or choose another virtual.listen"
+                f"cannot listen on {wanted.host}:{wanted.port}: {error.strerror or error}; choose another "
+                "virtual.listen, or end the program that has it"
             ) from None
         stack.pop_all()
     return listener

@@ -34,6 +34,8 @@ LOOK = 0.2
 DATAGRAM = 9126
 """Largest that OpenSees sends or takes, in bytes; longer messages are cut."""
 LONGEST = 65535
+AT_ONCE = 64
+"""Datagrams between two looks whether the test is over."""
 
 
 def start(listener: socket.socket, mailbox: Mailbox, matrices: Matrices) -> subprocess.Popen[str]:
@@ -130,52 +132,59 @@ class UdpServer:
 
     def __init__(self, listener: socket.socket, site: Site, matrices: Matrices) -> None:
         self._listener, self._site, self._matrices = listener, site, matrices
-        self._talks: dict[tuple[str, int], tuple[Conversation, bytearray]] = {}
+        self._talks: dict[tuple[str, int], tuple[Conversation, int, bytearray]] = {}
+        """With each, the size of a message that is one datagram, and what has come of one that is several."""
         self._data = bytearray(LONGEST)
         self._waits = 0.0
 
     def look(self, seconds: float) -> None:
-        """Wait so long for a datagram, and answer it."""
+        """Answer datagrams, until none comes for so long."""
         if seconds != self._waits:  # the system keeps the time: asking first whether one has come would take as long
             self._waits = seconds
             whole, rest = divmod(round(1e6 * seconds), 1_000_000)
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, rest))
-        try:
-            length, peer = self._listener.recvfrom_into(self._data)
-        except OSError:  # nobody, or a client that is gone has closed its port
-            return
-        data, known = self._data[:length], self._talks.get(peer)
+        listener, data, talks = self._listener, self._data, self._talks
+        for _ in range(AT_ONCE):
+            try:
+                length, peer = listener.recvfrom_into(data)
+            except OSError:  # nobody, or a client that is gone has closed its port
+                return
+            known = talks.get(peer)
+            if known is None or length != known[1]:
+                self._hear(data[:length], peer)
+                continue
+            reply = known[0].answer(data[:length], always)
+            if reply is not None:
+                listener.sendto(reply, peer)
+
+    def _hear(self, data: bytearray, peer: tuple[str, int]) -> None:
+        """Take a datagram that is no whole message: hello, a header, or a piece."""
+        talk, _, gathered = self._talks.get(peer, (None, -1, bytearray()))
         if data == b"a":  # hello
-            if known is not None and not known[0].over:
-                known[0].gone()
-            talk = Conversation(self._site, self._matrices, say, f"client {peer[0]}:{peer[1]}")
-            self._talks[peer] = talk, bytearray()
+            if talk is not None and not talk.over:
+                talk.gone()
+            fresh = Conversation(self._site, self._matrices, say, f"client {peer[0]}:{peer[1]}")
+            self._talks[peer] = fresh, -1, bytearray()
             self._listener.sendto(b"b", peer)
             return
-        if known is None or known[0].over:
+        if talk is None or talk.over:
             return
-        talk, gathered = known
         if talk.header is None:
             talk.begin(bytes(data))
+            whole = -1 if talk.header is None or talk.header.size > DATAGRAM else talk.header.size
+            self._talks[peer] = talk, whole, gathered
             return
-        if gathered or length < talk.header.size:
-            gathered += data
-            if len(gathered) < talk.header.size:
-                return
-            data = bytearray(gathered)
-            gathered.clear()
-        reply = talk.answer(data, always)
-        if reply is None:
+        gathered += data
+        if len(gathered) < talk.header.size:
             return
-        if len(reply) <= DATAGRAM:
-            self._listener.sendto(reply, peer)
-            return
+        reply = talk.answer(bytes(gathered), always) or b""
+        gathered.clear()
         for first in range(0, len(reply), DATAGRAM):
             self._listener.sendto(reply[first : first + DATAGRAM], peer)
 
     @property
     def busy(self) -> bool:
-        return any(not talk.over for talk, _ in self._talks.values())
+        return any(not talk.over for talk, *_ in self._talks.values())
 
 
 def server_of(listener: socket.socket, site: Site, matrices: Matrices) -> TcpServer | UdpServer:
