@@ -138,7 +138,7 @@ class Frame(Integrated):
     def form(self, step: float) -> str:
         model = self._assembled.model
         banded = f"{model.dofs} degrees of freedom, banded: each acts on those up to {model.width} further on"
-        return banded if self.reduced is None else f"{banded}; {self.reduced.summary()}"
+        return banded if self.reduced is None else f"{banded}; {self.reduced.summary().removeprefix('virtual: ')}"
 
     def loaded(self, excitation: ActsAs) -> Loaded:
         """The frame under its loads, with inputs and outputs."""
