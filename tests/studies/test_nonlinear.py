@@ -7,7 +7,17 @@ import halfreal
 from examples.wallace2005 import KS, definition, linearised
 from halfreal.studies.check.criteria.nonlinear import nonlinear
 from halfreal.studies.check.examined import Examined
-from halfreal.studies.check.nonlinear import Nonlinear, critical_factor, examine, is_nonlinear, keeps_stability, onset
+from halfreal.studies.check.nonlinear import (
+    MOST_STATES,
+    POINTS,
+    Nonlinear,
+    critical_factor,
+    examine,
+    is_nonlinear,
+    keeps_stability,
+    onset,
+    points_for,
+)
 
 HARDENING = {"elements": [{"between": [1], "law": {"kind": "cubic", "stiffness": KS, "cubic": 2e8}}]}
 
@@ -128,3 +138,9 @@ def test_an_excitation_close_to_where_stability_is_lost_is_below_acceptance(aske
     assert found.severity == severity and found.value == pytest.approx(1.2, rel=0.02)
     assert keeps_stability(test) == (severity == "note")
     assert (found.remedies != ()) == (severity == "marginal")
+
+
+def test_large_loops_are_linearised_at_fewer_points():
+    assert points_for(20) == POINTS > points_for(800) > points_for(2900) > points_for(MOST_STATES + 1) == 0
+    none = Nonlinear(np.zeros(0), np.zeros(0), None, searched=False, states=MOST_STATES + 1)
+    assert f"{MOST_STATES + 1} states" in none.summary()

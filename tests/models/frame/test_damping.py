@@ -5,8 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from halfreal.models.frame.builder import regular_frame
-from halfreal.models.frame.damping import LARGE
 from halfreal.models.frame.frame import Frame
+from halfreal.models.frame.modes import LARGE
 from models.frame import opensees
 from models.frame.frames import CURVED, DT, PLASTIC, SECTIONS, run, shaking, two_storeys
 from models.frame.test_against_opensees import NEWMARK, RECORD, worst

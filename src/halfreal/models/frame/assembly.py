@@ -21,6 +21,8 @@ from .model import Model, at_rest, model_of
 from .names import unknown
 from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
 from .parts import Motion
+from .piece import Piece
+from .reduction import ReductionError, kept_of, reduced_numbering
 from .statics import check_stands, settle
 
 UNITS = {"rotation": ("rad", "N m"), "displacement": ("m", "N"), "strain": ("1", "Pa")}
@@ -50,6 +52,8 @@ class Assembled:
     probes: np.ndarray
     responses: tuple[tuple[str, str], ...]
     """Names and units of all responses, as the block gives them."""
+    whole: Model | None = None
+    """The model before a reduction, not loaded."""
 
 
 def assemble(given: Mapping[str, Any]) -> Assembled:
@@ -74,9 +78,10 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     model = model_of(site.numbering, pieces, masses)
     if not model.mass.nnz or not np.any(model.mass.diagonal() > 0.0):
         raise FrameError("no node that can move has mass; give nodes mass, or sections mass_per_length")
-    interface = np.array(
-        [_row(place.node, place.direction, model.numbering, "interface") for place in given["interface"]]
-    )
+    whole = None
+    if given["reduction"] is not None:
+        whole, model = model, _reduced(given, model, pieces, masses)
+    interface = interface_rows(given, model)
     for place, row in zip(given["interface"], interface, strict=True):
         if not np.any(row):
             raise FrameError(
@@ -86,7 +91,7 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     if np.linalg.matrix_rank(interface) < len(interface):
         raise FrameError("interface: its axes are not independent; name different nodes or directions")
     # what the specimen holds up counts as held here
-    springs = sparse.csr_matrix(interface.T * _typical(model.initial) @ interface)
+    springs = _specimen(given, model)
     check_stands(model, model.initial + springs, "")
     model = _under_gravity(given, model, springs)
     try:
@@ -104,7 +109,29 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
         outputs=outputs,
         probes=probes,
         responses=responses,
+        whole=whole,
     )
+
+
+def _reduced(
+    given: Mapping[str, Any], model: Model, pieces: list[Piece], masses: list[tuple[Any, np.ndarray]]
+) -> Model:
+    """With fewer degrees of freedom in its linear parts."""
+    check_stands(model, model.initial + _specimen(given, model), "")
+    places = [*given["interface"], *([] if given["force"] is None else [given["force"]])]
+    read = [_row(place.node, place.direction, model.numbering, "interface") for place in places]
+    read += [row for rows in _motions(given["responses"], model)[0].values() for row in rows]
+    settings = given["reduction"]
+    try:
+        kept = kept_of(model, settings, read)
+        return model_of(reduced_numbering(model, settings, kept), pieces, masses)
+    except ReductionError as error:
+        raise FrameError(str(error)) from error
+
+
+def interface_rows(given: Mapping[str, Any], model: Model) -> np.ndarray:
+    """B of a model, (axes, n)."""
+    return np.array([_row(place.node, place.direction, model.numbering, "interface") for place in given["interface"]])
 
 
 def load(assembled: Assembled, excitation: ActsAs) -> Loaded:
@@ -207,6 +234,12 @@ def _row(node: str, direction: str, numbers: Numbering, what: str) -> np.ndarray
     return np.asarray(numbers.transformation[numbers.index(node, direction)].toarray()[0])
 
 
+def _specimen(given: Mapping[str, Any], model: Model) -> sparse.csr_matrix:
+    """Springs at the interface in the place of a specimen."""
+    interface = interface_rows(given, model)
+    return sparse.csr_matrix(interface.T * _typical(model.initial) @ interface)
+
+
 def _typical(stiffness: sparse.csr_matrix) -> float:
     diagonal = stiffness.diagonal()
     return float(np.median(diagonal[diagonal > 0.0])) if np.any(diagonal > 0.0) else 1.0
@@ -251,14 +284,7 @@ def _responses(
     given: Mapping[str, Any], model: Model, parts: Mapping[str, Any], site: Site
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[tuple[str, str], ...]]:
     """Rows of outputs by quantity, probes of laws, and names with units in the order of the outputs."""
-    moving = {name: one for name, one in given.items() if isinstance(one, Motion)}
-    rows: dict[str, list[np.ndarray]] = {"displacement": [], "velocity": [], "acceleration": []}
-    for name, one in moving.items():
-        row = _row(one.node, one.direction, model.numbering, f"response '{name}'")
-        if one.against is not None:
-            row = row - _row(one.against, one.direction, model.numbering, f"response '{name}'")
-        for quantity, found in rows.items():
-            found.append(row if quantity == one.quantity else np.zeros(model.dofs))
+    rows, moving = _motions(given, model)
     probes, told = [], [(name, one.unit) for name, one in moving.items()]
     for name, one in given.items():
         if name in moving:
@@ -283,3 +309,16 @@ def _responses(
         told.append((name, asked.unit or UNITS[model.laws[at].of][asked.force]))
     outputs = {key: np.array(found).reshape(len(found), model.dofs) for key, found in rows.items()}
     return outputs, np.array(probes).reshape(len(probes), 2), tuple(told)
+
+
+def _motions(given: Mapping[str, Any], model: Model) -> tuple[dict[str, list[np.ndarray]], dict[str, Motion]]:
+    """Rows of the responses that are linear in the motion, by quantity, and these responses."""
+    moving = {name: one for name, one in given.items() if isinstance(one, Motion)}
+    rows: dict[str, list[np.ndarray]] = {"displacement": [], "velocity": [], "acceleration": []}
+    for name, one in moving.items():
+        row = _row(one.node, one.direction, model.numbering, f"response '{name}'")
+        if one.against is not None:
+            row = row - _row(one.against, one.direction, model.numbering, f"response '{name}'")
+        for quantity, found in rows.items():
+            found.append(row if quantity == one.quantity else np.zeros(model.dofs))
+    return rows, moving

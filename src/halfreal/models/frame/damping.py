@@ -19,19 +19,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sparse
-import scipy.sparse.linalg
 from pydantic import Field, ValidationInfo, field_validator
 
-from ...contracts.massless import undamped_modes
 from ...errors import HalfrealError
 from ...settings import PerAxis, Settings, fault
 from ..structures.damping import Rayleigh
 from .law import depends_on_rate
 from .model import Model
-
-FEW = 0.1
-"""Part of all modes up to which they are sought one by one, in frames that are large enough for it to matter."""
-LARGE = 200
+from .modes import lowest_modes
 
 
 class DampingError(HalfrealError):
@@ -117,17 +112,7 @@ def _modes(model: Model, given: ModalDamping) -> tuple[np.ndarray, np.ndarray]:
             f"modal_damping: mode {most} is asked for, and the frame has {available} degrees of freedom with mass, so "
             "as many modes; name fewer"
         )
-    if model.dofs >= LARGE and most <= FEW * model.dofs:
-        # below all eigenvalues, as a frame that only the specimen holds has some at zero
-        below = -1e-3 * float(model.stiffness.diagonal().max() / model.mass.diagonal().max())
-        start = np.random.default_rng(1).standard_normal(model.dofs)
-        squares, shapes = scipy.sparse.linalg.eigsh(
-            model.stiffness.tocsc(), k=most, M=model.mass.tocsc(), sigma=below, which="LM", v0=start
-        )
-        order = np.argsort(squares)
-        squares, shapes = squares[order], shapes[:, order]
-    else:
-        squares, shapes = undamped_modes(model.mass.toarray(), model.stiffness.toarray())
+    squares, shapes = lowest_modes(model.mass, model.stiffness, most)
     if most > len(squares):
         raise DampingError(f"modal_damping: mode {most} is asked for, and the frame has {len(squares)}; name fewer")
     ratios = np.broadcast_to(given.ratio, numbers.shape)

@@ -29,7 +29,7 @@ from ..schemes.any_scheme import AnyScheme
 from ..schemes.newmark import Newmark
 from ..structures import virtual_block as virtual
 from ..structures.integrated import Integrated, check_step
-from .assembly import Assembled, FrameError, assemble, load
+from .assembly import Assembled, FrameError, assemble, interface_rows, load
 from .damping import FrameRayleigh, ModalDamping
 from .elements.beam import BeamColumn
 from .elements.displacement_beam import DisplacementBeam
@@ -42,6 +42,7 @@ from .inside import inside_of, sketch_of
 from .loaded import Loaded
 from .parts import At, Constraint, Direction, Load, Node, Response
 from .pushover import pushover
+from .reduction import FrameReduction, Quality, quality
 from .sections import AnySection
 from .splitting import splitting
 from .statics import StaticsError
@@ -80,6 +81,8 @@ class Frame(Integrated):
     """Damping in proportion to mass and stiffness."""
     modal_damping: ModalDamping | None = None
     """Damping ratios of modes."""
+    reduction: FrameReduction | None = None
+    """Fewer degrees of freedom for the linear parts."""
     interface: Annotated[tuple[At, ...], Field(min_length=1)]
     """Where the specimen is attached: a node and a direction for each axis."""
     force: At | None = None
@@ -129,6 +132,23 @@ class Frame(Integrated):
     @cached_property
     def _assembled(self) -> Assembled:
         return assemble(self.__dict__)
+
+    @cached_property
+    def reduced(self) -> Quality | None:
+        """What the reduction changes; None if there is none."""
+        found = self._assembled
+        if found.whole is None:
+            return None
+        return quality(found.whole, interface_rows(self.__dict__, found.whole), found.model, found.interface)
+
+    @property
+    def caveat(self) -> str | None:
+        return None if self.reduced is None else self.reduced.summary()
+
+    def form(self, step: float) -> str:
+        model = self._assembled.model
+        banded = f"{model.dofs} degrees of freedom, banded: each acts on those up to {model.width} further on"
+        return banded if self.reduced is None else f"{banded}; {self.reduced.summary().removeprefix('virtual: ')}"
 
     def loaded(self, excitation: ActsAs) -> Loaded:
         """The frame under its loads, with inputs and outputs."""

@@ -11,6 +11,7 @@ from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import stored
 from .damping import Damping
+from .evaluate import AT_DOF, AT_L, DOFS
 from .model import Model, along
 
 NO_SOLUTION = 2
@@ -98,13 +99,24 @@ class Loaded:
         if not len(self.probes):
             return found
         at = self.probes[:, 1].astype(int)
-        for column in range(self.model.dofs):
+        for column in self._read_by(at):
             near = np.zeros(self.model.dofs)
             near[column] = NEAR
             ends = [self.model.forces(sign * near)[2] for sign in (1.0, -1.0)]
             read = [np.where(self.probes[:, 0] == 0.0, one["strain"][at], one["stress"][at]) for one in ends]
             found[:, column] = (read[0] - read[1]) / (2.0 * NEAR)
         return found
+
+    def _read_by(self, instances: np.ndarray) -> np.ndarray:
+        """Degrees of freedom of the elements whose laws these are."""
+        table, dofs = self.model.arrays["table"], self.model.arrays["dofs"]
+        counts = [len(piece.laws) for piece in self.model.pieces]
+        used = [
+            dofs[int(row[AT_DOF]) : int(row[AT_DOF] + row[DOFS])]
+            for row, count in zip(table, counts, strict=True)
+            if np.any((instances >= row[AT_L]) & (instances < row[AT_L] + count))
+        ]
+        return np.unique(np.concatenate(used).astype(int))
 
     def fields(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Parameters and state of a block that every scheme needs."""

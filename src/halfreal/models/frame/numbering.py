@@ -33,7 +33,7 @@ class Numbering:
     """T, (all, free)."""
     places: dict[str, int] = field(repr=False)
     free: tuple[int, ...] = field(repr=False)
-    """Which displacement of all each free one is."""
+    """Which displacement of all each free one is; −1 and below are modes of a reduced interior."""
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -54,7 +54,8 @@ class Numbering:
 
     def named(self, free: int) -> str:
         """A free degree of freedom for people: "x of node 'A'"."""
-        return self.named_of_all(self.free[free])
+        index = self.free[free]
+        return self.named_of_all(index) if index >= 0 else f"mode {-index} of the reduced interior"
 
     def named_of_all(self, index: int) -> str:
         node, direction = divmod(index, len(self.directions))

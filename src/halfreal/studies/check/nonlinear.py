@@ -26,6 +26,11 @@ from ...safety.limits import Limits
 from ...stability.linearise import matrix_of, slopes, without_memory
 
 POINTS = 60
+MANY_STATES = 500
+"""From which on fewer operating points are taken: the time of each grows with the third power of the states."""
+FEWEST_POINTS = 3
+MOST_STATES = 3000
+"""Beyond which none are taken."""
 LARGEST_FACTOR = 1024.0
 GROWN = 3.0
 """The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
@@ -57,11 +62,19 @@ class Nonlinear:
     opaque: tuple[str, ...] = ()
     """Blocks that keep a state to themselves, so that there are no operating points."""
 
+    states: int = 0
+    """States of the loop, memory included, that are linearised."""
+
     def summary(self) -> str:
         text = "nonlinear: the rehearsal was too short for operating points"
         if self.opaque:
             text = (
                 f"perhaps nonlinear, and not linearised along the rehearsal: {self.opaque[0]} keeps its state to itself"
+            )
+        if self.states > MOST_STATES:
+            text = (
+                f"nonlinear, and not linearised along the rehearsal: it has {self.states} states with memory, and up "
+                f"to {MOST_STATES} are linearised"
             )
         if self.time.size:
             worst = int(np.argmax(self.spectral_radius))
@@ -88,9 +101,11 @@ def is_nonlinear(definition: Definition) -> bool:
 def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
     loop = build(definition, UNDISTURBED)
-    stretch = max(definition.timing.ticks // POINTS, 1)
+    states = loop.dynamic_indices().size + loop.memory_indices().size
+    points = 0 if loop.opaque else points_for(states)
+    stretch = max(definition.timing.ticks // max(points, 1), 1)
     time, radius = [], []
-    for _ in range(0 if loop.opaque else POINTS):
+    for _ in range(points):
         loop.run(stretch)
         if loop.state("guard")["mode"] != 0.0:
             break
@@ -99,15 +114,22 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
         except HalfrealError:  # where no slope is finite: the next tick has a fault, which the rehearsal tells
             continue
         time.append(loop.vector[0] * loop.dt)
-    points = np.array(time), np.array(radius)
+    found = np.array(time), np.array(radius)
     if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
-        return Nonlinear(*points, factor=None, searched=False, opaque=loop.opaque)
+        return Nonlinear(*found, factor=None, searched=False, opaque=loop.opaque, states=states)
     saturation = saturation_factors(definition)
     if saturation is None:
-        return Nonlinear(*points, factor=critical_factor(definition), opaque=loop.opaque)
+        return Nonlinear(*found, factor=critical_factor(definition), opaque=loop.opaque, states=states)
     below, saturated = saturation
     end = tried(definition, saturated).end
-    return Nonlinear(*points, critical_factor(definition, below), True, saturated, end, loop.opaque)
+    return Nonlinear(*found, critical_factor(definition, below), True, saturated, end, loop.opaque, states)
+
+
+def points_for(states: int) -> int:
+    """How many operating points are taken of a loop with so many states."""
+    if states > MOST_STATES:
+        return 0
+    return max(FEWEST_POINTS, int(POINTS * min(1.0, (MANY_STATES / max(states, 1)) ** 3)))
 
 
 def moving_radius(loop: Loop) -> float:
