@@ -8,7 +8,8 @@ are steps with much work and with little.  OpenSees is timed in the same way, by
 OpenSees has hinges as springs of zero length (``tests/models/frame/opensees.py``), and so an equation for each besides.
 Both have to end at the same displacement.
 
-``python benchmarks/frames.py`` alone shows these rows only, and draws ``frames.svg``.
+``python benchmarks/frames.py`` alone shows these rows only, and draws ``frames.svg``; with ``--write`` it also renews
+their table in README.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from report import Row, duration, show
+from report import Row, duration, show, write_part
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -176,7 +177,7 @@ def hinges() -> list[Row]:
     return [against(frame, f"{len(frame.loaded('ground').model.laws)} bilinear hinges", 30.0) for frame in frames]
 
 
-def growth(file: Path | None = None) -> list[Row]:
+def growth() -> list[Row]:
     """How the cost grows with the degrees of freedom, and the largest frame whose p99 is below half of 1 ms."""
     found = {}
     for size in GROWING:
@@ -197,8 +198,7 @@ def growth(file: Path | None = None) -> list[Row]:
     ]
     largest = max(fitting)
     more = "larger ones were not tried" if largest == dofs[-1] else f"{dofs[dofs > largest][0]} do not fit"
-    if file is not None:
-        plot(file, dofs, {name: [of(steps) for steps, *_ in found.values()] for name, of in CURVES.items()})
+    plot(dofs, {name: [of(steps) for steps, *_ in found.values()] for name, of in CURVES.items()})
     return [
         *rows,
         Row("growth of the mean step", f"(degrees of freedom)^{power:.2f}", "storeys and bays grow together"),
@@ -210,6 +210,7 @@ def growth(file: Path | None = None) -> list[Row]:
     ]
 
 
+PLOT = Path(__file__).with_name("frames.svg")
 CURVES: dict[str, Callable[[Steps], float]] = {
     "mean": lambda steps: steps.mean,
     "p99": lambda steps: steps.quantile(0.99),
@@ -217,7 +218,7 @@ CURVES: dict[str, Callable[[Steps], float]] = {
 }
 
 
-def plot(file: Path, dofs: np.ndarray, curves: dict[str, list[float]]) -> None:
+def plot(dofs: np.ndarray, curves: dict[str, list[float]]) -> None:
     """Times of a step over the degrees of freedom, both axes logarithmic."""
     from matplotlib.figure import Figure
 
@@ -230,10 +231,9 @@ def plot(file: Path, dofs: np.ndarray, curves: dict[str, list[float]]) -> None:
     axes.set_title("Frame with bilinear hinges at all member ends, Newmark", fontsize=10)
     axes.grid(visible=True, which="both", linewidth=0.3)
     axes.legend()
-    figure.savefig(file)
+    figure.savefig(PLOT)
 
 
-PLOT = Path(__file__).with_name("frames.svg")
 TABLES: tuple[Callable[[], list[Row]], ...] = (hinges, growth)
 
 
@@ -242,5 +242,7 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    TABLES = (hinges, lambda: growth(PLOT))
-    show(rows(), [])
+    found = rows()
+    show(found)
+    if "--write" in sys.argv:
+        write_part("Frames that yield", found)

@@ -108,11 +108,10 @@ evaluate = shared(_evaluate)
 @kernel
 def at_rest(initial, tangents, at_k, count):  # type: ignore[no-untyped-def]
     """Whether an element has its tangent at rest."""
-    first = np.uint64(at_k)
+    same, first = True, np.uint64(at_k)
     for i in range(first, first + np.uint64(count * count)):
-        if tangents[i] != initial[i]:
-            return False
-    return True
+        same = same and tangents[i] == initial[i]
+    return same
 
 
 @kernel
