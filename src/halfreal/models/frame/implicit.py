@@ -260,9 +260,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
-            NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
-            f"{by.iterations} iterations; shorten the step, allow more iterations, or look for an element that softens "
-            "faster than the step can follow",
+            NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their way in a step "
+            f"after {by.iterations} iterations; shorten the step, allow more iterations, or look for an element that "
+            "softens faster than the step can follow",
             NO_SOLUTION: "an element of the frame has no equilibrium with its hinges; shorten the step, or look for a "
             "hinge that softens faster than its beam is stiff",
         },
