@@ -201,7 +201,6 @@ def main() -> None:
             *fresh.submit(scale.rows).result(),
             *fresh.submit(stability.rows).result(),
             *fresh.submit(cycles.rows).result(),
-            *fresh.submit(frames.rows).result(),
             *fresh.submit(site.rows).result(),
             *fresh.submit(fmus.rows).result(),
             *fresh.submit(rls.rows).result(),
@@ -209,10 +208,11 @@ def main() -> None:
             *fresh.submit(campaign.rows).result(),
             *command_line(definition, folder),
         ]
+        of_frames = fresh.submit(frames.rows).result()
         in_real_time = realtime.rows(folder, fresh)
-    show(rows, in_real_time)
+    show(rows, of_frames, in_real_time)
     if asked.write:
-        write(rows, in_real_time)
+        write(rows, of_frames, in_real_time)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ import pytest
 
 from halfreal.kernels.band import band_factor, band_multiply_add, band_solve, banded
 
+SIZES = [(1, 0), (3, 5), (9, 0), (12, 1), (13, 2), (14, 3), (15, 4), (17, 5), (30, 7), (25, 24)]
 
-@pytest.mark.parametrize(
-    ("n", "width"), [(1, 0), (3, 5), (9, 0), (12, 1), (13, 2), (14, 3), (15, 4), (17, 5), (30, 7), (25, 24)]
-)
+
+@pytest.mark.parametrize(("n", "width"), SIZES)
 def test_band_is_as_dense(n, width):
     random = np.random.default_rng(n + width)
     matrix = np.tril(np.triu(random.standard_normal((n, n)), -width))

@@ -8,19 +8,22 @@ The method is that of ``halfreal.models.schemes.generalized_alpha``, with a disp
     E dx = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ (k_t − k_rest) A)
 
 K is the stiffness of the frame at rest, g what the elements resist with beyond it.
-The iteration starts from x = 0, where R is F − K q_n − (C + (1 − α_f)Δt K) v_n − (M + (1 − α_f)(Δt C + ½Δt² K)) a_n − g
-(weighted), and ends when √(Σ R²/D), D the diagonal of E at the
-start of the test, is below ``tolerance`` times √(Σ D (q² + Δq²)), and no tangent has changed with the last
-correction: when the displacements are right to this part.  One
-correction is always made, so that a linear frame is solved exactly.  What is left, and how many corrections there were,
-are channels of their own; more than ``tolerance`` after ``iterations`` is a fault.
+The iteration starts from x = 0, the motion that goes on with a_n: there R is F − K q_{n+1−α_f} − C v_{n+1−α_f} − M a_n
+− g, and g is what the elements come to along their last tangents: Newton's method from q_n makes the same first step.
+Elements are evaluated after each correction, and so once in a step without events.  With laws of the rate, which is no
+part of the tangents, they are evaluated at x = 0 too.
 
-At x = 0, g is foreseen by the elements' tangents at q_n, as long as they depend on nothing but q and are as the last
-step has left them; else they are evaluated there.  A correction by what was foreseen has to leave less than
-``FORESEEN`` of the tolerance, else there is another: where nothing yields in a step, elements are evaluated once in it.
+It ends when √(Σ R²/D), D the diagonal of E at the start of the test, is below ``tolerance`` times √(Σ D Δq²): when the
+displacements are right to this part of the way that they go.  A part of the displacements themselves would not do: with
+short steps the errors of many steps, which may point the same way, add up.  If tangents have changed with the last
+correction, another is made, with factors of the new ones.  One correction is always made, so that a linear frame is
+solved exactly.  From ``CYCLE`` on, corrections after which more than half is left are followed by half corrections:
+hinges that yield in one iteration and unload in the next would else do so for ever.  What is left, and how many
+corrections there were, are channels of their own; more than ``tolerance`` after ``iterations`` is a fault.
 
-E is banded, and its factors are kept as long as no tangent has changed by more than ``REUSE``: between events a frame
-with bilinear hinges factors nothing, and one with curved laws seldom.
+E is banded, and its factors are kept as long as no tangent has changed by more than ``REUSE``, and then renewed from
+the first column on that has changed: between events a frame with bilinear hinges factors nothing, and one with curved
+laws seldom.
 
 Degrees of freedom without mass have no acceleration, c_a = 0; where they are not damped either, v is the difference of
 displacements, c_v = 1/Δt.
@@ -285,9 +288,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
-            NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their size after "
-            f"{by.iterations} iterations; shorten the step, allow more iterations, or look for an element that softens "
-            "faster than the step can follow",
+            NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their way in a step "
+            f"after {by.iterations} iterations; shorten the step, allow more iterations, or look for an element that "
+            "softens faster than the step can follow",
             **loaded.faults(),
         },
         references=by.references,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.linalg
 
+from ...kernels.band import half_bandwidth
 from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import stored
@@ -70,8 +71,7 @@ class Loaded:
     @property
     def mass_width(self) -> int:
         """Half-bandwidth of the mass matrix."""
-        found = self.model.mass.tocoo()
-        return int(np.max(np.abs(found.row - found.col), initial=0))
+        return half_bandwidth(self.model.mass)
 
     def at_start(self) -> np.ndarray:
         """Accelerations that unit inputs give at rest, as blocks store them, (inputs, n)."""

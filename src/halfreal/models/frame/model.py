@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ...kernels.band import half_bandwidth
 from ..materials.law import Law, rows
 from .evaluate import AT_A, AT_D, AT_DOF, COLUMNS, COUNT, DOFS, SCRATCH, evaluate
 from .numbering import Numbering
@@ -59,8 +60,7 @@ class Model:
     @cached_property
     def width(self) -> int:
         """Half-bandwidth."""
-        found = (abs(self.mass) + abs(self.damping) + abs(self.pattern)).tocoo()
-        return int(np.max(np.abs(found.row - found.col), initial=0))
+        return half_bandwidth(abs(self.mass) + abs(self.damping) + abs(self.pattern))
 
     @cached_property
     def pattern(self) -> sparse.csr_matrix:

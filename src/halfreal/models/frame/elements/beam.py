@@ -9,9 +9,9 @@ elastic beam and each end may have a hinge in series, which turns by φ,
     ⎣M_j⎦     L ⎣2  4⎦ ⎣θ_j − φ_j⎦
 
 m the laws of the hinges (a pinned end has m = 0, a rigid one φ = 0).  (1) is solved for φ by Newton's method inside the
-element, with halved steps where a full one does not bring it nearer; it is monotonic as long as the hinges do not
-soften faster than the interior is stiff, and then has one solution.  The tangent of the ends is the interior's and the
-hinges' in series, (K_b⁻¹ + m'⁻¹)⁻¹ = K_b − K_b (K_b + m')⁻¹ K_b.
+element, from where it was evaluated last, with halved steps where a full one does not bring it nearer; it is monotonic
+as long as the hinges do not soften faster than the interior is stiff, and then has one solution.  The tangent of the
+ends is the interior's and the hinges' in series, (K_b⁻¹ + m'⁻¹)⁻¹ = K_b − K_b (K_b + m')⁻¹ K_b.
 
 How v follows from the displacements, linear or not, is in ``corotational.py``.
 
