@@ -56,6 +56,10 @@ class Numbering:
         """A free degree of freedom for people: "x of node 'A'"."""
         return self.named_of_all(self.free[free])
 
+    def node_of(self, free: int) -> str:
+        """Name of the node of a free degree of freedom."""
+        return list(self.nodes)[self.free[free] // len(self.directions)]
+
     def named_of_all(self, index: int) -> str:
         node, direction = divmod(index, len(self.directions))
         return f"{self.directions[direction]} of node '{list(self.nodes)[node]}'"

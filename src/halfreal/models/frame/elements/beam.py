@@ -180,6 +180,7 @@ class BeamColumn(FrameElement):
             ends.append(float(len(laws)))
             laws.append(law)
             told.append(f"hinge of '{name}' at '{self.nodes[end]}'")
+        _check_followed(self, name, bend, laws, ends)
         leaning = self.geometry == "p-delta"
         linear = not leaning and all(law.linear for law in laws)
         slopes = [law.initial_stiffness for law in laws]
@@ -215,6 +216,22 @@ class BeamColumn(FrameElement):
         own[np.ix_([1, 2, 4, 5], [1, 2, 4, 5])] = element_mass(length, per_length)
         turn = np.kron(np.eye(2), np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]))
         return self.dofs(site), turn.T @ own @ turn
+
+
+def _check_followed(beam: BeamColumn, name: str, bend: float, laws: Sequence[Law], ends: Sequence[float]) -> None:
+    """Refuse hinges that soften faster than the beam unloads: (1) then jumps, however short the step."""
+    falls = [laws[int(end)].steepest_fall if end >= 0.0 else 0.0 for end in ends]
+    hinged = [i for i in range(2) if ends[i] != RIGID]
+    stiff = bend * np.array([[4.0, 2.0], [2.0, 4.0]])[np.ix_(hinged, hinged)]
+    if any(falls) and np.linalg.eigvalsh(stiff - np.diag([falls[i] for i in hinged])).min() <= 0.0:
+        worst = int(np.argmax(falls))
+        raise fault(
+            f"the hinge of '{name}' at '{beam.nodes[worst]}' softens by up to {1e-3 * falls[worst]:.4g} kN m/rad, "
+            f"faster than the beam unloads ({2e-3 * bend:.4g} kN m/rad, 2 EI/L): its moment jumps there, which no step "
+            "can follow; give it a longer post_capping_rotation, or a stiffer or shorter beam",
+            "hinges",
+            worst,
+        )
 
 
 def series(bend: float, slopes: Sequence[float]) -> np.ndarray:
