@@ -173,3 +173,59 @@ def test_a_truss_of_stress_over_strain_needs_an_area():
     assert "either a section or a material" in told(**parts("elements", brace=twice), materials=laws)
     spring = {"kind": "spring", "nodes": ["A1"], "direction": "x", "material": "steel"}
     assert "is a stress over a strain" in told(**parts("elements", s=spring), materials=laws)
+
+
+def at_fault(**changes) -> tuple:
+    """Keys that lead to the fault."""
+    with pytest.raises(ValidationError) as error:
+        two_storeys(**changes)
+    [one] = error.value.errors()
+    [(place, _)] = one["ctx"]["items"]
+    return place
+
+
+def test_the_place_at_fault_is_where_it_stands():
+    assert at_fault(interface=[{"node": "A0", "direction": "x"}]) == ("interface", 0)
+    assert at_fault(interface=[{"node": "A2", "direction": "x"}, {"node": "Q", "direction": "x"}]) == ("interface", 1)
+    assert at_fault(**parts("nodes", C={"at": [9.0, 0.0]})) == ("nodes", "C")
+    assert at_fault(**parts("elements", g1={**GIRDER, "section": "gurder"})) == ("elements", "g1", "section")
+    assert at_fault(**parts("elements", g1={**GIRDER, "nodes": ["A1", "B7"]})) == ("elements", "g1", "nodes")
+    assert at_fault(loads=[{"node": "A9", "direction": "y", "force": -1.0}]) == ("loads", 0)
+    assert at_fault(responses={"roof": {"element": "none", "quantity": "force"}}) == ("responses", "roof")
+    pull = [{"node": "A2", "direction": "x", "force": 4e5}]
+    assert at_fault(material=PLASTIC, loads=pull)[0] == "elements"
+    two = parts("nodes", C={"at": [9.0, 0.0], "mass": 1.0}, D={"at": [9.0, 1.0]})
+    alone = parts("elements", loose={"kind": "beam", "nodes": ["C", "D"], "section": "girder"})
+    assert at_fault(**two, **alone)[0] == "nodes"
+
+
+def test_a_hinge_that_yields_without_end_under_gravity_is_named():
+    ideal = {**PLASTIC, "hardening": 0.0}
+    text = told(material=ideal, loads=[{"node": "A2", "direction": "x", "force": 8e5}])
+    assert "hinge of '" in text and "yields under the gravity loads" in text
+
+
+def test_a_frame_that_buckles_under_its_loads_is_no_mechanism_for_want_of_a_brace():
+    heavy = [{"node": f"{line}2", "direction": "y", "force": -1e9} for line in "AB"]
+    text = told(geometry="p-delta", loads=heavy)
+    assert "does not stand under its gravity loads" in text and "of node '" in text
+
+
+@pytest.mark.parametrize("fall", [0.9, 1.1])
+def test_a_hinge_that_softens_faster_than_its_beam_unloads_is_refused(fall):
+    """Both ends hinged: 2 EI/L is the least that the beam resists with."""
+    steepest = fall * 2.0 * 2e11 * 3.5e-4 / 6.0  # of the girder, the softest
+    softening = {
+        "kind": "ibarra-medina-krawinkler hinge",
+        "stiffness": 8.6e8,
+        "yield_moment": 2.5e5,
+        "capping": 1.1,
+        "plastic_rotation": 0.01,
+        "post_capping_rotation": 1.1 * 2.5e5 / steepest,
+        "ultimate_rotation": 0.4,
+    }
+    if fall < 1.0:
+        two_storeys(material=softening)
+        return
+    text = told(material=softening)
+    assert "the hinge of 'g1' at 'A1' softens by up to 2.567e+04 kN m/rad" in text and "no step can follow" in text

@@ -23,7 +23,7 @@ from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
 from .parts import Motion
 from .piece import Piece
 from .reduction import ReductionError, kept_of, reduced_numbering
-from .statics import check_stands, settle
+from .statics import StaticsError, check_stands, settle
 
 UNITS = {"rotation": ("rad", "N m"), "displacement": ("m", "N"), "strain": ("1", "Pa")}
 """Of what a law takes and gives."""
@@ -32,7 +32,11 @@ YIELDED = 0.02
 
 
 class FrameError(HalfrealError):
-    """Parts of a frame that do not fit together."""
+    """Parts of a frame that do not fit together; ``at`` is the setting at fault."""
+
+    def __init__(self, text: str, *at: str | int) -> None:
+        super().__init__(text)
+        self.at = at
 
 
 @dataclass(frozen=True)
@@ -66,38 +70,42 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
     for name, element in given["elements"].items():
         for node in element.nodes:
             if node not in nodes:
-                raise FrameError(f"element '{name}': {unknown('node', node, nodes)}")
+                raise FrameError(f"element '{name}': {unknown('node', node, nodes)}", "elements", name, "nodes")
         try:
             pieces += element.pieces(name, site)
             found = element.mass(site, given["element_mass"] == "consistent")
         except PydanticCustomError as error:
-            raise FrameError("; ".join(f"element '{name}': {text}" for _, text in found_in(error))) from error
+            found_at, _ = found_in(error)[0]
+            told = "; ".join(f"element '{name}': {text}" for _, text in found_in(error))
+            raise FrameError(told, "elements", name, *found_at) from error
         if found is not None:
             masses.append(found)
     _check_connected(given, nodes)
     model = model_of(site.numbering, pieces, masses)
     if not model.mass.nnz or not np.any(model.mass.diagonal() > 0.0):
-        raise FrameError("no node that can move has mass; give nodes mass, or sections mass_per_length")
+        raise FrameError("no node that can move has mass; give nodes mass, or sections mass_per_length", "nodes")
     whole = None
     if given["reduction"] is not None:
         whole, model = model, _reduced(given, model, pieces, masses)
     interface = interface_rows(given, model)
-    for place, row in zip(given["interface"], interface, strict=True):
+    for i, (place, row) in enumerate(zip(given["interface"], interface, strict=True)):
         if not np.any(row):
             raise FrameError(
-                f"interface: {place.direction} of node '{place.node}' is held by a support; attach the specimen where "
-                "the frame can move"
+                f"{place.direction} of node '{place.node}' is held by a support; attach the specimen where the frame "
+                "can move",
+                "interface",
+                i,
             )
     if np.linalg.matrix_rank(interface) < len(interface):
-        raise FrameError("interface: its axes are not independent; name different nodes or directions")
+        raise FrameError("its axes are not independent; name different nodes or directions", "interface")
     # what the specimen holds up counts as held here
     springs = _specimen(given, model)
-    check_stands(model, model.initial + springs, "")
+    check_stands(model, model.initial + springs)
     model = _under_gravity(given, model, springs)
     try:
         damping = damping_of(model, given["rayleigh"], given["modal_damping"])
     except DampingError as error:
-        raise FrameError(str(error)) from error
+        raise FrameError(str(error), "rayleigh" if given["modal_damping"] is None else "modal_damping") from error
     outputs, probes, responses = _responses(given["responses"], model, given["elements"], site)
     force = given["force"]
     return Assembled(
@@ -105,7 +113,9 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
         damping=damping,
         ground=shaken(model, given["ground"], masses),
         interface=interface,
-        force=np.zeros(model.dofs) if force is None else _row(force.node, force.direction, model.numbering, "force"),
+        force=np.zeros(model.dofs)
+        if force is None
+        else _row(force.node, force.direction, model.numbering, "force", "force"),
         outputs=outputs,
         probes=probes,
         responses=responses,
@@ -117,21 +127,27 @@ def _reduced(
     given: Mapping[str, Any], model: Model, pieces: list[Piece], masses: list[tuple[Any, np.ndarray]]
 ) -> Model:
     """With fewer degrees of freedom in its linear parts."""
-    check_stands(model, model.initial + _specimen(given, model), "")
-    places = [*given["interface"], *([] if given["force"] is None else [given["force"]])]
-    read = [_row(place.node, place.direction, model.numbering, "interface") for place in places]
+    check_stands(model, model.initial + _specimen(given, model))
+    read = list(interface_rows(given, model))
+    if given["force"] is not None:
+        read.append(_row(given["force"].node, given["force"].direction, model.numbering, "force", "force"))
     read += [row for rows in _motions(given["responses"], model)[0].values() for row in rows]
     settings = given["reduction"]
     try:
         kept = kept_of(model, settings, read)
         return model_of(reduced_numbering(model, settings, kept), pieces, masses)
     except ReductionError as error:
-        raise FrameError(str(error)) from error
+        raise FrameError(str(error), "reduction") from error
 
 
 def interface_rows(given: Mapping[str, Any], model: Model) -> np.ndarray:
     """B of a model, (axes, n)."""
-    return np.array([_row(place.node, place.direction, model.numbering, "interface") for place in given["interface"]])
+    return np.array(
+        [
+            _row(place.node, place.direction, model.numbering, "interface", "interface", i)
+            for i, place in enumerate(given["interface"])
+        ]
+    )
 
 
 def load(assembled: Assembled, excitation: ActsAs) -> Loaded:
@@ -160,7 +176,9 @@ def shaken(model: Model, direction: str, masses: list[tuple[Any, np.ndarray]]) -
     directions = model.numbering.directions
     if direction not in directions or direction.startswith("r"):
         raise FrameError(
-            f"ground: '{direction}' is no displacement of this frame; give one of {', '.join(directions[:-1])}"
+            f"'{direction}' is no displacement of this frame; give one of "
+            f"{', '.join(one for one in directions if not one.startswith('r'))}",
+            "ground",
         )
     influence = np.tile([float(one == direction) for one in directions], len(model.numbering.nodes))
     pulled = np.zeros(model.numbering.all)
@@ -174,7 +192,10 @@ def _nodes(given: Mapping[str, Any], dimensions: int) -> dict[str, np.ndarray]:
     for name, node in given.items():
         if len(node.at) != dimensions:
             raise FrameError(
-                f"node '{name}' has {len(node.at)} coordinates where dimensions = {dimensions}; give {dimensions}"
+                f"node '{name}' has {len(node.at)} coordinates where dimensions = {dimensions}; give {dimensions}",
+                "nodes",
+                name,
+                "at",
             )
     return {name: np.asarray(node.at, dtype=float) for name, node in given.items()}
 
@@ -182,16 +203,16 @@ def _nodes(given: Mapping[str, Any], dimensions: int) -> dict[str, np.ndarray]:
 def _numbering(given: Mapping[str, Any], nodes: dict[str, np.ndarray], dimensions: int) -> Numbering:
     directions = DIRECTIONS[dimensions]
     slaves = []
-    for constraint in given["constraints"]:
+    for i, constraint in enumerate(given["constraints"]):
         for name in (constraint.master, *constraint.slaves):
             if name not in nodes:
-                raise FrameError(f"constraint '{constraint.kind}': {unknown('node', name, nodes)}")
+                raise FrameError(f"constraint '{constraint.kind}': {unknown('node', name, nodes)}", "constraints", i)
         slaves += [row for row in constraint.rows(nodes, dimensions) if row[1] in directions]
     fixed = {name: [one for one in node.fixed if one in directions] for name, node in given["nodes"].items()}
     try:
         return numbering(nodes, dimensions, fixed, slaves)
     except NumberingError as error:
-        raise FrameError(str(error)) from error
+        raise FrameError(str(error), "constraints") from error
 
 
 def _nodal_masses(given: Mapping[str, Any], numbers: Numbering) -> list[tuple[Any, np.ndarray]]:
@@ -209,7 +230,8 @@ def _check_sections(sections: Mapping[str, Any], materials: Mapping[str, Any]) -
         try:
             section.check(materials)
         except PydanticCustomError as error:
-            raise FrameError("; ".join(f"section '{name}': {text}" for _, text in found_in(error))) from error
+            texts = "; ".join(f"section '{name}': {text}" for _, text in found_in(error))
+            raise FrameError(texts, "sections", name) from error
 
 
 def _check_connected(given: Mapping[str, Any], nodes: Mapping[str, Any]) -> None:
@@ -219,17 +241,19 @@ def _check_connected(given: Mapping[str, Any], nodes: Mapping[str, Any]) -> None
     if alone:
         raise FrameError(
             f"node '{alone[0]}'{f' and {len(alone) - 1} more' if len(alone) > 1 else ''} belongs to no element and no "
-            "constraint; connect it, or leave it out"
+            "constraint; connect it, or leave it out",
+            "nodes",
+            alone[0],
         )
 
 
-def _row(node: str, direction: str, numbers: Numbering, what: str) -> np.ndarray:
-    """The free degrees of freedom's share in a displacement of a node, (n,)."""
+def _row(node: str, direction: str, numbers: Numbering, what: str, *at: str | int) -> np.ndarray:
+    """The free degrees of freedom's share in a displacement of a node, (n,); faults name the setting ``at``."""
     if node not in numbers.nodes:
-        raise FrameError(f"{what}: {unknown('node', node, numbers.nodes)}")
+        raise FrameError(f"{what}: {unknown('node', node, numbers.nodes)}", *at)
     if direction not in numbers.directions:
         raise FrameError(
-            f"{what}: '{direction}' is no direction of this frame; give one of {', '.join(numbers.directions)}"
+            f"{what}: '{direction}' is no direction of this frame; give one of {', '.join(numbers.directions)}", *at
         )
     return np.asarray(numbers.transformation[numbers.index(node, direction)].toarray()[0])
 
@@ -248,18 +272,25 @@ def _typical(stiffness: sparse.csr_matrix) -> float:
 def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_matrix) -> Model:
     """The model at rest under the gravity loads."""
     total = np.zeros(model.dofs)
-    for one in given["loads"]:
+    for i, one in enumerate(given["loads"]):
         turning = one.direction.startswith("r")
         value, other = (one.moment, one.force) if turning else (one.force, one.moment)
         if value is None or other is not None:
             raise FrameError(
                 f"the load at node '{one.node}' in {one.direction} needs {'a moment' if turning else 'a force'}, and "
-                "nothing else"
+                "nothing else",
+                "loads",
+                i,
             )
-        total += value * _row(one.node, one.direction, model.numbering, "loads")
-    model = at_rest(model, settle(model, total, springs) if np.any(total) else total)
+        total += value * _row(one.node, one.direction, model.numbering, "loads", "loads", i)
+    try:
+        model = at_rest(model, settle(model, total, springs) if np.any(total) else total)
+    except StaticsError as error:
+        if error.moved is not None:  # most often because a hinge has yielded, which is then named
+            _check_elastic(at_rest(model, error.moved))
+        raise
     if np.any(total):
-        check_stands(model, model.stiffness + springs, " under its gravity loads")
+        check_stands(model, model.stiffness + springs, loaded=True)
         _check_elastic(model)
     return model
 
@@ -276,7 +307,9 @@ def _check_elastic(model: Model) -> None:
             unit = UNITS[law.of][1]
             raise FrameError(
                 f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)}, and "
-                f"{units.text(float(elastic), unit)} if it were elastic; strengthen it, or lower the loads"
+                f"{units.text(float(elastic), unit)} if it were elastic; strengthen it, or lower the loads",
+                "elements",
+                key[0],
             )
 
 
@@ -291,19 +324,25 @@ def _responses(
             continue
         elements = dict.fromkeys(element for element, _ in model.instances)
         if one.element not in elements:
-            raise FrameError(f"response '{name}': {unknown('element with a nonlinear law', one.element, elements)}")
+            raise FrameError(
+                f"response '{name}': {unknown('element with a nonlinear law', one.element, elements)}",
+                "responses",
+                name,
+            )
         try:
             asked = parts[one.element].reading(one, site)
         except PydanticCustomError as error:
             texts = (text for _, text in found_in(error))
             raise FrameError(
-                "; ".join(f"response '{name}' of element '{one.element}': {text}" for text in texts)
+                "; ".join(f"response '{name}' of element '{one.element}': {text}" for text in texts), "responses", name
             ) from error
         places = {"law": model.instances, "section": model.recorded}[asked.of]
         at = places.get((one.element, asked.number))
         if at is None:
             raise FrameError(
-                f"response '{name}': element '{one.element}' has no law {one.law}; count from its first end"
+                f"response '{name}': element '{one.element}' has no law {one.law}; count from its first end",
+                "responses",
+                name,
             )
         probes.append([float(asked.force), float(at)])
         told.append((name, asked.unit or UNITS[model.laws[at].of][asked.force]))
@@ -316,9 +355,9 @@ def _motions(given: Mapping[str, Any], model: Model) -> tuple[dict[str, list[np.
     moving = {name: one for name, one in given.items() if isinstance(one, Motion)}
     rows: dict[str, list[np.ndarray]] = {"displacement": [], "velocity": [], "acceleration": []}
     for name, one in moving.items():
-        row = _row(one.node, one.direction, model.numbering, f"response '{name}'")
+        row = _row(one.node, one.direction, model.numbering, f"response '{name}'", "responses", name)
         if one.against is not None:
-            row = row - _row(one.against, one.direction, model.numbering, f"response '{name}'")
+            row = row - _row(one.against, one.direction, model.numbering, f"response '{name}'", "responses", name)
         for quantity, found in rows.items():
             found.append(row if quantity == one.quantity else np.zeros(model.dofs))
     return rows, moving

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sparse
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ...contracts.inside import Inside, Sketch
 from ...contracts.massless import MasslessError
@@ -98,18 +98,6 @@ class Frame(Integrated):
     def _from_table(cls, value: Any, info: ValidationInfo) -> Any:
         return table(value, str(info.field_name), info)
 
-    @field_validator("responses")
-    @classmethod
-    def _assembles(cls, responses: dict[str, Response], info: ValidationInfo) -> dict[str, Response]:
-        """All that the parts have to do with each other, once they are good on their own."""
-        needed = set(cls.model_fields) - {"kind", "responses", "scheme"}
-        if needed <= info.data.keys():
-            try:
-                load(assemble({**info.data, "responses": responses}), "none")
-            except (FrameError, StaticsError) as error:
-                raise fault(str(error)) from error
-        return responses
-
     @field_validator("scheme")
     @classmethod
     def _integrates_frames(cls, scheme: AnyScheme) -> AnyScheme:
@@ -120,6 +108,15 @@ class Frame(Integrated):
                 "'kr-alpha', 'mkr-alpha', and for slow tests 'operator splitting'"
             )
         return scheme
+
+    @model_validator(mode="after")
+    def _assembles(self) -> Self:
+        """All that the parts have to do with each other, once they are good on their own."""
+        try:
+            load(self._assembled, "none")
+        except (FrameError, StaticsError) as error:
+            raise fault(str(error), *error.at) from error
+        return self
 
     @property
     def axes(self) -> int:

@@ -57,6 +57,10 @@ class Numbering:
         index = self.free[free]
         return self.named_of_all(index) if index >= 0 else f"mode {-index} of the reduced interior"
 
+    def node_of(self, free: int) -> str:
+        """Name of the node of a free degree of freedom."""
+        return list(self.nodes)[self.free[free] // len(self.directions)]
+
     def named_of_all(self, index: int) -> str:
         node, direction = divmod(index, len(self.directions))
         return f"{self.directions[direction]} of node '{list(self.nodes)[node]}'"

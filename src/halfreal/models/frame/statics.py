@@ -18,7 +18,11 @@ it."""
 
 
 class StaticsError(HalfrealError):
-    """A frame that does not stand."""
+    """A frame that does not stand; ``at`` is the setting at fault, ``moved`` where it was left."""
+
+    def __init__(self, text: str, *at: str, moved: np.ndarray | None = None) -> None:
+        super().__init__(text)
+        self.at, self.moved = at, moved
 
 
 def loose(stiffness: sparse.csr_matrix, width: int) -> np.ndarray | None:
@@ -45,8 +49,8 @@ def loose(stiffness: sparse.csr_matrix, width: int) -> np.ndarray | None:
     return np.asarray(scale @ motion)
 
 
-def check_stands(model: Model, stiffness: sparse.csr_matrix, when: str) -> None:
-    """Refuse a mechanism, naming what moves most."""
+def check_stands(model: Model, stiffness: sparse.csr_matrix, loaded: bool = False) -> None:
+    """Refuse a mechanism, also one under gravity loads, naming what moves most."""
     motion = loose(stiffness, model.width)
     if motion is None:
         return
@@ -58,9 +62,17 @@ def check_stands(model: Model, stiffness: sparse.csr_matrix, when: str) -> None:
     at = int(np.argmax(straight)) if straight.max() > 1e-6 * size.max() else int(np.argmax(size))
     many = int(np.sum(size > 0.1 * size.max()))
     with_it = f", and {many - 1} more degree(s) of freedom with it" if many > 1 else ""
+    what = f"{model.numbering.named(at)}{with_it}"
+    if loaded:
+        raise StaticsError(
+            f"the frame does not stand under its gravity loads: it buckles, or yields, at {what}; lower the loads, "
+            "stiffen or brace it",
+            "loads",
+        )
     raise StaticsError(
-        f"the frame is a mechanism{when}: nothing holds {model.numbering.named(at)}{with_it}; support it, brace it, or "
-        "take out a pinned end"
+        f"the frame is a mechanism: nothing holds {what}; support it, brace it, or take out a pinned end",
+        "nodes",
+        model.numbering.node_of(at),
     )
 
 
@@ -77,11 +89,18 @@ def settle(model: Model, load: np.ndarray, springs: sparse.csr_matrix) -> np.nda
         left = load - held @ q - forces
         if np.abs(left).max(initial=0.0) <= TOLERANCE * size:
             return q
-        q += scipy.sparse.linalg.spsolve((model.tangent(tangents) + more).tocsc(), left)
+        try:
+            step = scipy.sparse.linalg.splu((model.tangent(tangents) + more).tocsc()).solve(left)
+        except RuntimeError:  # nothing resists any more
+            break
+        if not np.all(np.isfinite(q + step)):
+            break
+        q = q + step
     worst, unsolved = int(np.argmax(np.abs(left))), model.failed(q)
     element = f", where element '{unsolved}' finds none with its hinges or sections" if unsolved else ""
     raise StaticsError(
         f"the frame finds no equilibrium under its gravity loads: {np.abs(left).max():.3g} N or N m are left at "
-        f"{model.numbering.named(worst)} after {ITERATIONS} iterations{element}; lower the loads, or strengthen it "
-        "there"
+        f"{model.numbering.named(worst)}{element}; lower the loads, or strengthen it there",
+        "loads",
+        moved=q,
     )

@@ -176,6 +176,10 @@ class _IMK(Law):
     def initial_stiffness(self) -> float:
         return self.values()[0]
 
+    @property
+    def steepest_fall(self) -> float:
+        return max(self.values()[11], self.values()[17])
+
 
 class IMKLaw(_IMK):
     """Ibarra–Medina–Krawinkler deterioration of a force over a displacement."""

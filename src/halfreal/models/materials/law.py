@@ -115,6 +115,11 @@ class Law(Settings):
         raise NotImplementedError
 
     @property
+    def steepest_fall(self) -> float:
+        """How fast the stress may fall with a growing strain, as a stiffness; 0 if the law does not soften."""
+        return 0.0
+
+    @property
     def initial_damping(self) -> float:
         """∂stress/∂rate at rest."""
         return 0.0

@@ -82,8 +82,12 @@ class Nonlinear:
                 f"nonlinear: linearised at {self.time.size} operating points of the rehearsal, largest spectral radius "
                 f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
             )
-            if self.spectral_radius[worst] > 1.0 and self.searched and self.factor is None:
-                text += ", where small deviations grow for the ticks that the loop spends there, and not over the test"
+            grows = int(np.sum(self.spectral_radius > 1.0))
+            if grows and self.searched and (self.factor is None or self.factor > 1.0):
+                text += (
+                    ", where small deviations grow for the ticks that the loop spends there, as while something "
+                    f"yields, softens or leans, and not over the test; above 1 at {grows} of the points"
+                )
         if not self.searched:
             return text
         if self.factor is None and self.saturated is not None:

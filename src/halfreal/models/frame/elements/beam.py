@@ -179,7 +179,7 @@ class BeamColumn(FrameElement):
         length, direction = chord(*self.ends(site, name))
         stretch = section.modulus * section.area / length
         bend = section.modulus * section.second_moment / length
-        ends, laws, told = joints(name, self.nodes, site, self.hinges, "hinges")
+        ends, laws, told = joints(name, self.nodes, site, self.hinges, "hinges", bend)
         stiffness = np.zeros((3, 3))
         stiffness[0, 0] = stretch
         stiffness[1:, 1:] = series(bend, ends, laws)
@@ -202,7 +202,7 @@ class BeamColumn(FrameElement):
 
 
 def joints(
-    name: str, nodes: Sequence[str], site: Site, hinges: Sequence[str], key: str
+    name: str, nodes: Sequence[str], site: Site, hinges: Sequence[str], key: str, bend: float
 ) -> tuple[list[float], list[Law], list[str]]:
     """Both ends of a beam in one plane of bending, as its numbers tell them; laws of the hinges, and what they are."""
     ends: list[float] = []
@@ -223,7 +223,26 @@ def joints(
         ends.append(float(len(laws)))
         laws.append(law)
         told.append(f"hinge of '{name}' at '{nodes[end]}'")
+    _check_followed(name, nodes, key, bend, laws, ends)
     return ends, laws, told
+
+
+def _check_followed(
+    name: str, nodes: Sequence[str], key: str, bend: float, laws: Sequence[Law], ends: Sequence[float]
+) -> None:
+    """Refuse hinges that soften faster than the beam unloads: (1) then jumps, however short the step."""
+    falls = [laws[int(end)].steepest_fall if end >= 0.0 else 0.0 for end in ends]
+    hinged = [i for i in range(2) if ends[i] != RIGID]
+    stiff = bend * np.array([[4.0, 2.0], [2.0, 4.0]])[np.ix_(hinged, hinged)]
+    if any(falls) and np.linalg.eigvalsh(stiff - np.diag([falls[i] for i in hinged])).min() <= 0.0:
+        worst = int(np.argmax(falls))
+        raise fault(
+            f"the hinge of '{name}' at '{nodes[worst]}' softens by up to {1e-3 * falls[worst]:.4g} kN m/rad, "
+            f"faster than the beam unloads ({2e-3 * bend:.4g} kN m/rad, 2 EI/L): its moment jumps there, which no step "
+            "can follow; give it a longer post_capping_rotation, or a stiffer or shorter beam",
+            key,
+            worst,
+        )
 
 
 def series(bend: float, ends: Sequence[float], laws: Sequence[Law]) -> np.ndarray:

@@ -64,7 +64,7 @@ class SpaceBeam(FrameElement):
         first = {"y": (0, 0.0 if leaning else axial), "z": (1, shear * (section.torsion_constant or 0.0) / length)}
         for axis, rows in PLANES.items():
             bend = section.modulus * getattr(section, f"second_moment_{axis}") / length
-            ends, laws, told = joints(name, self.nodes, site, getattr(self, f"hinges_{axis}"), f"hinges_{axis}")
+            ends, laws, told = joints(name, self.nodes, site, getattr(self, f"hinges_{axis}"), f"hinges_{axis}", bend)
             row, own = first[axis]
             stiffness = np.zeros((3, 3))
             stiffness[0, 0] = own
