@@ -76,7 +76,8 @@ lock: $(BIN)/.halfreal-test
 	echo "# Versions with which halfreal is developed and tested; made by 'make lock'." > requirements-dev.txt
 	$(BIN)/uv pip compile --quiet --extra test --no-emit-index-url --no-header pyproject.toml >> requirements-dev.txt
 
-# what users install, in an environment of its own: tools and tests are no part of the list, nor of what is shipped
+# what users install, in an environment of its own: tools and tests are no part of the list, nor of what is shipped;
+# --strict: a package that could not be looked up fails the check, which would else pass without having looked
 release-check:
 	$(PYTHON) -m venv --clear .venv-release
 	$(PYTHON) -m venv --clear .venv-tools
@@ -85,8 +86,8 @@ release-check:
 	@mkdir -p results
 	.venv-tools/bin/cyclonedx-py environment .venv-release/bin/python --pyproject pyproject.toml --output-format JSON --output-file results/sbom.json
 	.venv-release/bin/pip freeze --exclude halfreal > results/shipped.txt
-	.venv-tools/bin/pip-audit --requirement results/shipped.txt --no-deps --disable-pip
-	.venv-tools/bin/pip-audit --requirement requirements-dev.txt --no-deps --disable-pip
+	.venv-tools/bin/pip-audit --strict --requirement results/shipped.txt --no-deps --disable-pip
+	.venv-tools/bin/pip-audit --strict --requirement requirements-dev.txt --no-deps --disable-pip
 
 bench: $(BIN)/.halfreal-test
 	$(BIN)/python benchmarks/run.py
