@@ -77,11 +77,18 @@ lock: $(BIN)/.halfreal-test
 	echo "# Versions with which halfreal is developed and tested; made by 'make lock'." > requirements-dev.txt
 	$(BIN)/uv pip compile --quiet --extra test --no-emit-index-url --no-header pyproject.toml >> requirements-dev.txt
 
-release-check: $(BIN)/.halfreal-test
-	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit cyclonedx-bom
+# what users install, in an environment of its own: tools and tests are no part of the list, nor of what is shipped;
+# --strict: a package that could not be looked up fails the check, which would else pass without having looked
+release-check:
+	$(PYTHON) -m venv --clear .venv-release
+	$(PYTHON) -m venv --clear .venv-tools
+	.venv-release/bin/pip install --quiet --disable-pip-version-check .
+	.venv-tools/bin/pip install --quiet --disable-pip-version-check pip-audit cyclonedx-bom
 	@mkdir -p results
-	$(BIN)/cyclonedx-py environment $(BIN)/python --output-format JSON --output-file results/sbom.json
-	$(BIN)/pip-audit --skip-editable
+	.venv-tools/bin/cyclonedx-py environment .venv-release/bin/python --pyproject pyproject.toml --output-format JSON --output-file results/sbom.json
+	.venv-release/bin/pip freeze --exclude halfreal > results/shipped.txt
+	.venv-tools/bin/pip-audit --strict --requirement results/shipped.txt --no-deps --disable-pip
+	.venv-tools/bin/pip-audit --strict --requirement requirements-dev.txt --no-deps --disable-pip
 
 bench: $(BIN)/.halfreal-test
 	$(BIN)/python benchmarks/run.py
@@ -90,4 +97,4 @@ gallery: $(BIN)/.halfreal-test
 	$(BIN)/python examples/gallery.py
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-newest build dist results
+	rm -rf $(VENV) .venv-lowest .venv-newest .venv-release .venv-tools build dist results

@@ -23,8 +23,9 @@ ORDER = (
 )
 BEGINS = """# What was tried, how often, and what was lost
 
-Made by `make soak` on {date}; the counts are those that were run. Each part is a program in [`soak/`](../soak), which
-says at its top what it does and what counts as lost. The suite (`make test`) has smaller ones of the same kind.
+Made on {date} from what the parts of `make soak` have kept; the counts are those that were really run, which may be
+fewer than its own. Each part is a program in [`soak/`](../soak), which says at its top what it does and what counts as
+lost. The suite (`make test`) has smaller ones of the same kind.
 
 | | tried | lost | |
 |---|---|---|---|
@@ -45,12 +46,16 @@ ENDS = """
 
 
 def main() -> None:
-    rows = ""
+    rows, left_out = "", []
     for name in ORDER:
         path = FOLDER / f"{name}.json"
-        if path.exists():
+        if not path.exists():
+            left_out.append(name.replace("_", " "))
+        else:
             found = json.loads(path.read_text("utf-8"))
             rows += f"| {found['what']} | {found['tried']:,} | {found['lost']} | {found['text']} |\n"
+    if left_out:
+        rows += f"\nNot run this time: {', '.join(left_out)}.\n"
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     PAGE.write_text(BEGINS.format(date=today) + rows + ENDS, "utf-8")
     print(f"{PAGE} has what was tried", flush=True)

@@ -19,7 +19,7 @@ from halfreal.stability.force_control import (
     alpha_beta_map,
     convergence,
 )
-from halfreal.stability.force_method import recommend
+from halfreal.stability.force_method import _noise_gain, recommend
 from halfreal.stability.linearise import linearise
 from models import steel_bar
 
@@ -275,6 +275,13 @@ def test_noise_forecast_is_what_noisy_runs_scatter():
     scatter = np.sqrt(np.mean(np.sum(np.square(runs), axis=2)))
     # the forecast is a part of the rms of q in free vibration with hq of 0.1 mm
     assert best.noise == pytest.approx(scatter / rms_of_motion(), rel=0.25)
+
+
+def test_noise_forecast_does_without_a_transition_that_lacks_the_memory():
+    """As that of a loop which is not stable does: its memory is left out of the matrix."""
+    one, dt = control(index_one()), 0.1
+    whole = _noise_gain(one, one.linearise(dt).matrix, dt, 50)
+    assert _noise_gain(one, np.eye(1), dt, 50) == pytest.approx(whole, rel=1e-9)
 
 
 def rms_of_motion() -> float:
