@@ -61,6 +61,7 @@ def view(chromium: Any) -> Iterator[Any]:
 def shoot(view: Any, name: str) -> None:
     folder = os.environ.get("HALFREAL_SCREENSHOTS")
     if folder:
+        view.evaluate("window.scrollTo(0, 0)")
         view.screenshot(path=str(Path(folder) / f"page_{name}.png"))
 
 
@@ -155,6 +156,7 @@ def test_a_trip_is_shown_with_its_cause(tmp_path: Path, rig: Rig, view: Any) -> 
         view.set_viewport_size({"width": 800, "height": 1100})  # a tablet
         view.reload()
         shows(view, "#state-word", "^tripped")
+        view.frame_locator("#report").locator("h1").wait_for()
         assert view.evaluate("document.documentElement.dataset.theme") == "dark"
         assert view.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "it does not fit a tablet"
         shoot(view, "tablet")
@@ -170,7 +172,8 @@ def test_keys_stop_the_test_and_those_who_watch_have_none(tmp_path: Path, rig: R
         watching = chromium.new_context().new_page()
         opened(watching, address(process, "watch"))
         shows(watching, "#role", "this browser watches")
-        assert not watching.locator("#emergency").is_visible()
+        for place in ("#emergency", "#stop", "#steps", "#note", "#invite"):
+            assert not watching.locator(place).is_visible()
         watching.keyboard.press("Escape")
         watching.locator("#ask").click()
         shows(view, "#hand-over", "Hand over to view 2")
