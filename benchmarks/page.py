@@ -163,9 +163,7 @@ def alone() -> None:
         before = memory(page.process.pid)
         page.hurry(HOUR)
         after = memory(page.process.pid)
-        print(
-            f"memory of its own after five minutes' rows: {before:.0f} MB, an hour later {after:.0f} MB", flush=True
-        )
+        print(f"memory of its own after five minutes' rows: {before:.0f} MB, an hour later {after:.0f} MB", flush=True)
     page.process.terminate()
     page.process.wait()
 

@@ -32,6 +32,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 OPTIONS += ["--disable-sync"]
 SCRIPT = "<script>document.body.dataset.broken = 'yes'</script><img src=x onerror='document.body.dataset.broken=1'>"
+LIMITS = {f"limits.{key}": value for key, value in (("command.trip", "20 mm"), ("command.warn", "12 mm"))}
+LIMITS |= {"limits.command_rate.trip": "400 mm/s", "limits.force.warn": "35 N", "limits.force.trip": "45 N"}
+LIMITS |= {"limits.gap.trip": "5 mm"}
 STATED = 1.0
 """Seconds of the test in which an emergency stop of the page is to be in the guard's record (docs/page.md)."""
 
@@ -121,7 +124,6 @@ def test_an_operator_arms_starts_watches_and_stops(tmp_path: Path, rig: Rig, vie
         view.locator("#note-text").fill("seen in the browser")
         view.locator("#note button").click()
         shows(view, "#events", "UTC: seen in the browser")
-        shoot(view, "running")
         # the server is killed, and comes back at the same address
         os.kill(page_of(process.pid), signal.SIGKILL)
         view.locator("#lost").wait_for()
@@ -134,7 +136,6 @@ def test_an_operator_arms_starts_watches_and_stops(tmp_path: Path, rig: Rig, vie
         shows(view, "#state-word", "^tripped")
         shows(view, "#over-text", "tripped: emergency stop by the operator")
         view.frame_locator("#report").locator("h1").wait_for()
-        shoot(view, "over")
         view.close()
         assert process.ends() == 1
         record = rig.record()
@@ -167,9 +168,14 @@ def test_a_trip_is_shown_with_its_cause(tmp_path: Path, rig: Rig, view: Any) -> 
 
 
 def test_keys_stop_the_test_and_those_who_watch_have_none(tmp_path: Path, rig: Rig, view: Any, chromium: Any) -> None:
-    with controller(tmp_path, rig.port, LONG, options=PAGE) as process:
+    with controller(tmp_path, rig.port, LONG, LIMITS, options=PAGE) as process:
         started(view, process)
-        watching = chromium.new_context().new_page()
+        if "HALFREAL_SCREENSHOTS" in os.environ:
+            shows(view, "#time", r"^(4|5|6|7|8)\.")
+            shoot(view, "running")
+        other = chromium.new_context()
+        other.set_default_timeout(1e3 * PATIENCE)
+        watching = other.new_page()
         opened(watching, address(process, "watch"))
         shows(watching, "#role", "this browser watches")
         for place in ("#emergency", "#stop", "#steps", "#note", "#invite"):
@@ -185,7 +191,9 @@ def test_keys_stop_the_test_and_those_who_watch_have_none(tmp_path: Path, rig: R
         watching.keyboard.press("s")  # a letter of a note
         watching.keyboard.press("Escape")
         shows(watching, "#state-word", "^tripped")
-        watching.context.close()
+        watching.frame_locator("#report").locator("h1").wait_for()
+        shoot(watching, "over")
+        other.close()
         view.close()
         assert process.ends() == 1
     assert halfreal.load_run(tmp_path / "run.h5").reason == "emergency stop by the operator"

@@ -172,7 +172,7 @@ function showOver(over) {
 const unitOf = name => (rows.channels.find(one => one[0] === name) || ["", ""])[1];
 function showRows(told) {
   rows = told; store.reset([]); paused = zoom = null; events = [];
-  $("plots").hidden = false;
+  $("plots").hidden = false; $("definition").open = false;
   const names = rows.channels.map(one => one[0]), axes = names.filter(name => name === "target" || name.startsWith("target.")).map(name => name.slice(6));
   $("axis").replaceChildren(...axes.map(axis => { const one = element("option", axis.slice(1) || "1"); one.value = axis; return one; }));
   $("axis-label").hidden = axes.length < 2;
@@ -245,7 +245,13 @@ function connect() {
     else if (told.kind === "events") { events = [...events.slice(0, told.first), ...told.events]; showEvents(); }
     else if (told.kind === "over") showOver(told);
   };
-  socket.onclose = () => { $("lost").hidden = $("over").dataset.ended === "yes"; setTimeout(connect, retry); retry = Math.min(2 * retry, 4000); };
+  socket.onclose = () => {
+    const ended = $("over").dataset.ended === "yes";
+    $("lost").hidden = ended;
+    if (!ended) { $("state").dataset.state = "lost"; put("state-more", "when the connection was lost"); }
+    setTimeout(connect, retry);
+    retry = Math.min(2 * retry, 4000);
+  };
 }
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
