@@ -20,9 +20,11 @@ $(BIN)/.halfreal: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
+# The page is tested in a browser; where there is none and none can be installed, those tests are skipped.
 $(BIN)/.halfreal-test: pyproject.toml $(BIN)/.halfreal
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[opensees]'  # where there is one; tests that need it are skipped elsewhere
+	command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update --quiet && apt-get install --quiet --quiet --yes chromium; } >/dev/null 2>&1 || echo 'no chromium: the page is not tested in a browser'
 	touch $@
 
 DEMO := examples/spring_mass_damper/forward_prediction.toml

@@ -15,7 +15,7 @@ import pytest
 import halfreal
 
 REPOSITORY = Path(__file__).parents[1]
-SHIPPED = (".py", ".toml", ".j2", ".typed", ".csv", ".md")
+SHIPPED = (".py", ".toml", ".j2", ".typed", ".csv", ".md", ".html", ".css", ".js")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", "results")
 
 

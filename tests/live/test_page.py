@@ -14,6 +14,7 @@ pytest.importorskip("websockets", reason="needs the extra 'page'")
 import halfreal
 from live.pages import Browser, address
 from live.processes import STEP, Process, Rig, assert_every_tick, column, controller, wait_for
+from live.slow import SPRING, TICKS, SlowRig, slow_file
 from live.test_operator import LONG, SOFT, assert_stopped_by_operator
 
 PAGE = ("--page",)
@@ -50,13 +51,16 @@ def started(process: Process) -> Browser:
 
 
 def test_a_test_is_checked_armed_started_and_stopped_from_its_page(tmp_path: Path, rig: Rig) -> None:
-    with controller(tmp_path, rig.port, LONG, SOFT, {"title": SCRIPT}, options=PAGE) as process:
+    waits = {"title": SCRIPT, "excitation.release_at": ["0.1 s"], "excitation.virtual.frequency": "2 Hz"}
+    with controller(tmp_path, rig.port, LONG, SOFT, waits, options=PAGE) as process:
         used = address(process, "operate")
         browser = started(process)
         assert not Browser(used).entered, "a token works once"
         browser.ran_for(0.1)
         watcher = Browser(address(process, "watch")).look()
         assert "watches" in watcher.say("emergency stop")["refused"]
+        assert browser.told["status"]["released"] == 0 and browser.say("release") == {"refused": ""}
+        browser.until(lambda told: told["status"]["released"] == 1, "the release")
         assert browser.say("note", text="a bolt is loose") == {"refused": ""}
         assert "empty" in browser.say("note", text=" ")["refused"]
         told = browser.until(lambda told: told.get("status", {}).get("notes") and told, "the note")
@@ -130,6 +134,37 @@ def test_a_test_that_nobody_operates_any_more_does_what_its_definition_says(tmp_
     assert column(run, "command")[-1] == 0.0
 
 
+def test_a_slow_test_is_paused_stepped_and_hurried_from_its_page(tmp_path: Path) -> None:
+    with SlowRig(tmp_path, SPRING) as rig:
+        file = slow_file(tmp_path / "test.toml", rig.port, SPRING)
+        with Process(tmp_path, "run", "run", str(file), "--output", str(tmp_path / "run.h5"), *PAGE) as process:
+            browser = Browser(address(process, "operate")).look()
+            browser.asked("check")
+            browser.say("check")
+            browser.asked("arm")
+            browser.say_twice("arm")
+            browser.asked("start")
+            assert browser.say("pause") == browser.say("faster") == {"refused": ""}
+            browser.say_twice("start")
+
+            def paused_at(tick: int) -> None:
+                browser.until(
+                    lambda told: (told["status"]["state"], told["status"]["motion"]["tick"]) == ("paused", tick),
+                    f"a pause at tick {tick}",
+                )
+
+            paused_at(0)
+            assert browser.told["status"]["motion"]["speed"] == 1.25 and browser.told["test"]["slow"] is True
+            browser.say("step")
+            paused_at(1)
+            browser.say("resume")
+            over = browser.until(lambda told: told.get("over"), "the end")
+            assert over["text"] == "completed"
+            browser.close()
+            assert process.ends() == 0
+    assert halfreal.load_run(tmp_path / "run.h5").time.size >= TICKS
+
+
 def test_an_operator_who_stops_before_arming_arms_nothing(tmp_path: Path, rig: Rig) -> None:
     with controller(tmp_path, rig.port, LONG, options=PAGE) as process:
         browser = Browser(address(process, "operate")).look()
@@ -159,7 +194,7 @@ def test_a_run_file_is_shown_while_another_process_records_it_and_afterwards(tmp
             assert status["limits"] == [] and status["operable"] is False
             assert browser.ask("GET", "/report")[0] == 200
             page.signal(signal.SIGINT)
-            assert page.ends() == 0
+            assert page.ends() == 0 and page.complained == ""
     assert_every_tick(halfreal.load_run(tmp_path / "run.h5"))
 
 

@@ -32,8 +32,10 @@ def test_a_certificate_is_looked_at_before_anything_is_begun(tmp_path: Path) -> 
     wrong = tmp_path / "cert.pem"
     wrong.write_text("no certificate")
     with pytest.raises(PageError, match="given together"):
-        Address.read("0.0.0.0:0", wrong, None)
+        Address.read("lab.example:0", wrong, None)
     with pytest.raises(PageError, match="cannot be used"):
+        Address.read("lab.example:0", wrong, wrong)
+    with pytest.raises(PageError, match="the one name or address by which browsers find it"):
         Address.read("0.0.0.0:0", wrong, wrong)
 
 

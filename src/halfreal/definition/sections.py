@@ -74,7 +74,8 @@ class RealTime(Settings):
     is not done before the next is due: "hold" lets the test's time stand still while its command is held; "trip" ends
     the test.  Lost time is never made up for.  The loop sleeps until ``spin`` before a tick is due, and watches the
     clock from there.  ``priority`` (of SCHED_FIFO) and ``cpu`` (its number) are used where the system permits.
-    ``unattended``, when no operator's view is left, neither a terminal nor a page: "go on", or "stop" smoothly.
+    ``unattended``, of a test with a page when no operator's view is left, neither a terminal nor a browser: "go on", or
+    "stop" smoothly.
     """
 
     pacing: Literal["clock", "rig"] = "clock"

@@ -45,7 +45,7 @@ from .comparison import compare
 from .preparation import check_own_limits, prepare
 from .privileges import lock_memory, prioritise, unlock_memory
 from .recording import Recording
-from .remarks import printable_line
+from .remarks import Remarks
 from .resumption import BEFORE, RESUMED, WITHIN_TICKS, resume
 from .slow_operator import SLOW_STATES, RefusedError, SlowOperator
 
@@ -73,7 +73,7 @@ class NoGoError(RefusedError):
         self.answer = answer
 
 
-class Session(SlowOperator):
+class Session(SlowOperator, Remarks):
     """One test on one rig.
 
     Parameters
@@ -137,10 +137,10 @@ class Session(SlowOperator):
         self._recording: Recording | None = None
         self._thread: threading.Thread | None = None
         self._ended: int | None = None
-        self._stop_at_once = self._finished = False
+        self._stop_at_once = False
         self._outcome: tuple[Outcome, str] | None = None
         self._failure: BaseException | None = None
-        self._notes: list[Event] = []
+        Remarks.__init__(self)
         self._happened = np.empty((MOST_EVENTS, 3))
 
     @property
@@ -214,7 +214,7 @@ class Session(SlowOperator):
             step,
             restarts=RESTARTS,
             silence=SILENCE,
-            told=partial(self._remark, "recorder"),
+            told=partial(self.remark, "recorder"),
         )
         words = recording.words
         words[WAIT] = int(wait)
@@ -264,19 +264,6 @@ class Session(SlowOperator):
         self._stop_at_once = True
         if self._recording is not None:
             self._recording.words[REQUEST] = EMERGENCY_STOP
-
-    def note(self, text: str) -> None:
-        """Keep a remark of the operator's in the record, with the time of the test and of the day."""
-        text = printable_line(text)
-        if self._finished:
-            raise RefusedError("the test is finished and its record closed; a note is taken while it goes on")
-        at = datetime.datetime.now(datetime.UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
-        self._remark("operator", f"note at {at} UTC: {text}")
-
-    @property
-    def remarks(self) -> tuple[Event, ...]:
-        """Notes of the operator, and what happened to the recorder, so far."""
-        return tuple(self._notes)
 
     def watched(self) -> tuple[Ring, dict[str, Any]]:
         """Of an armed test, for those who look on: the ring, and what its rows are."""
@@ -383,11 +370,6 @@ class Session(SlowOperator):
         if self._recording is not None:
             self._recording.tend()
 
-    def _remark(self, channel: str, text: str) -> None:
-        loop = self.loop
-        at = 0.0 if loop is None else float(loop.vector[0]) * loop.dt
-        self._notes.append(Event(at, channel, text))
-
     def wait(self, look: Callable[[], None] | None = None, every: float = 0.05) -> None:
         """Until the loop has ended and its rows are in the file, tending the recorder; ``look`` is called meanwhile."""
         if self._thread is None:
@@ -436,7 +418,7 @@ class Session(SlowOperator):
         self._finished = True
         run = recording.load() or rescue.from_ring(self._header, recording.ring, **self._layout(loop))
         outcome, reason = self._outcome
-        events = [*self._notes, *self._events(run, loop)]
+        events = [*self.remarks, *self._events(run, loop)]
         signals = dict(run.signals)
         try:
             signals.update(reference_signals(as_released(definition, events), run.time, signals))

@@ -56,6 +56,10 @@ class Address:
                 f"the page is not served to other machines ({self.host}) without TLS: give --page-certificate and "
                 "--page-key, or serve it on 127.0.0.1 and come in through an SSH tunnel"
             )
+        if self.host in ("0.0.0.0", "::"):
+            raise PageError(
+                f"{self.host} is every address of this machine; give the one name or address by which browsers find it"
+            )
         if self.certificate is not None:
             try:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key)

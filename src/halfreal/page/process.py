@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import itertools
+import logging
 import os
 import signal
 import socket
@@ -104,6 +105,9 @@ def made(path: Path) -> str:
 
 def configured(server: Server, certificate: str | None = None, key: str | None = None) -> uvicorn.Server:
     """The web server, which says nothing and waits for nobody."""
+    log = logging.getLogger("uvicorn")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False
     return uvicorn.Server(
         uvicorn.Config(
             server,
@@ -111,6 +115,7 @@ def configured(server: Server, certificate: str | None = None, key: str | None =
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             ws="websockets-sansio",
             ws_max_size=65_536,
             backlog=128,

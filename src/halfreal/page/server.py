@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -30,7 +30,16 @@ MOST_SOCKETS = 32
 LONGEST_BODY = 8192
 COOKIE_LASTS = 12 * 3600
 STATIC = Path(__file__).with_name("static")
-FILES = {"page.css": "text/css", "page.js": "text/javascript", "plots.js": "text/javascript"}
+FILES = {
+    name: ((STATIC / name).read_text(encoding="utf-8"), kind)
+    for name, kind in (
+        ("page.html", "text/html"),
+        ("page.css", "text/css"),
+        ("page.js", "text/javascript"),
+        ("plots.js", "text/javascript"),
+    )
+}
+"""Content and kind of all that is served besides the test itself."""
 TWICE = ("arm", "start")
 """Words that are obeyed when they are said a second time, with the ticket that the first time gave."""
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -156,7 +165,7 @@ class Server:
             return PlainTextResponse(f"This address has been used already, or is wrong. {NO_ENTRY}", 403)
         if self._view(request) is None:
             return PlainTextResponse(NO_ENTRY, 403)
-        return FileResponse(STATIC / "page.html", media_type="text/html")
+        return file("page.html")
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -164,7 +173,7 @@ class Server:
             return PlainTextResponse(NO_ENTRY, 403)
         if name not in FILES:
             return PlainTextResponse("there is no such file", 404)
-        return FileResponse(STATIC / name, media_type=FILES[name])
+        return file(name)
 
     async def _html(self, request: Request) -> Response:
         if self._view(request) is None:
@@ -277,3 +286,8 @@ class Server:
         view, body = found
         done = self.guests.hand_over(view, str(body.get("to", "")))
         return JSONResponse({"refused": "" if done else "that view does not ask to operate"}, 200 if done else 409)
+
+
+def file(name: str) -> Response:
+    content, kind = FILES[name]
+    return Response(content, media_type=kind)

@@ -37,7 +37,7 @@ async function ask(path, body) {
     return found;
   } catch (error) { complain("The page's server does not answer: use the terminal, or the rig's own emergency stop."); return {}; }
 }
-const say = (word, more = {}) => ask("/word", { word, ...more });
+const say = (word, more = {}) => { document.body.dataset.said = status.time; return ask("/word", { word, ...more }); };
 
 const QUESTIONS = {
   arm: ["Arming takes the rig over: it holds where it stands. Is everybody away from it?", "Yes, arm the rig"],
@@ -101,7 +101,10 @@ function showStatus() {
   put("hand-over", `Hand over to ${status.asking}`);
   for (const word of ["check", "arm", "start"]) { $(word).disabled = status.asked !== word; $(word).classList.toggle("next", status.asked === word); }
   $("stop").disabled = $("emergency").disabled = over;
-  $("steps").hidden = over;
+  const before = ["idle", "checked", "armed"].includes(state);
+  for (const word of ["check", "arm", "start"]) $(word).hidden = !before;
+  $("steps").hidden = over || !(before || test.releases || test.slow);
+  $("real-time").hidden = status.rate == null;
   $("release").hidden = !test.releases; $("release").disabled = state !== "running";
   put("release", status.released ? `Release the excitation (released ${status.released} times)` : "Release the excitation");
   $("slow").hidden = !test.slow;
@@ -169,6 +172,7 @@ function showOver(over) {
 const unitOf = name => (rows.channels.find(one => one[0] === name) || ["", ""])[1];
 function showRows(told) {
   rows = told; store.reset([]); paused = zoom = null; events = [];
+  $("plots").hidden = false; $("definition").open = false;
   const names = rows.channels.map(one => one[0]), axes = names.filter(name => name === "target" || name.startsWith("target.")).map(name => name.slice(6));
   $("axis").replaceChildren(...axes.map(axis => { const one = element("option", axis.slice(1) || "1"); one.value = axis; return one; }));
   $("axis-label").hidden = axes.length < 2;
@@ -230,18 +234,24 @@ function packet(buffer) {
 function connect() {
   socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
   socket.binaryType = "arraybuffer";
-  socket.onopen = () => { retry = 250; $("lost").hidden = true; };
+  socket.onopen = () => { retry = 250; };
   socket.onmessage = event => {
     if (typeof event.data !== "string") { packet(event.data); return; }
     const told = JSON.parse(event.data);
-    if (told.kind === "status") { status = told; showStatus(); }
+    if (told.kind === "status") { status = told; $("lost").hidden = true; showStatus(); }
     else if (told.kind === "test") { test = told; showTest(); }
     else if (told.kind === "check") showCheck(told);
     else if (told.kind === "rows") showRows(told);
     else if (told.kind === "events") { events = [...events.slice(0, told.first), ...told.events]; showEvents(); }
     else if (told.kind === "over") showOver(told);
   };
-  socket.onclose = () => { $("lost").hidden = $("over").dataset.ended === "yes"; setTimeout(connect, retry); retry = Math.min(2 * retry, 4000); };
+  socket.onclose = () => {
+    const ended = $("over").dataset.ended === "yes";
+    $("lost").hidden = ended;
+    if (!ended) { $("state").dataset.state = "lost"; put("state-more", "when the connection was lost"); }
+    setTimeout(connect, retry);
+    retry = Math.min(2 * retry, 4000);
+  };
 }
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
