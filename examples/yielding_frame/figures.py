@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import halfreal
-from halfreal.contracts.pushed import Push, Pushed
+from halfreal.contracts import Push, Pushed
 from halfreal.presentation import BAD, MEASURED, TARGET, new_figure, pushover, sketch, structure_plots, styled
-from halfreal.runs.replay import Replay, replay
+from halfreal.runs import replay
 
 HERE = Path(__file__).parent
 STOREY = 3.5
@@ -69,9 +69,11 @@ def stopped(run: halfreal.Run, on: halfreal.Run, limit: float) -> Figure:
     return figure
 
 
-def draw(run: halfreal.Run, played: Replay, down: halfreal.Run, on: halfreal.Run, push: Pushed, folder: Path) -> None:
+def draw(
+    run: halfreal.Run, played: replay.Replay, down: halfreal.Run, on: halfreal.Run, push: Pushed, folder: Path
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    found = replay(down)
+    found = replay.replay(down)
     assert found is not None
     figures = {
         "model": sketch.overview(played.inside),
@@ -97,7 +99,7 @@ def trip_limit() -> float:
 
 if __name__ == "__main__":
     run = rehearsal()
-    played = replay(run)
+    played = replay.replay(run)
     assert played is not None
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results")
     draw(run, played, rehearsal("collapse"), without_guard(), pushed(), folder)

@@ -8,13 +8,9 @@ import numpy as np
 from figures import STOREY, draw, pushed, rehearsal, without_guard
 from gallery import Numbers, table
 
-from halfreal.couplings.direct import Direct
-from halfreal.presentation.measures import measures
-from halfreal.presentation.pushover import as_text
-from halfreal.presentation.structure import told
-from halfreal.presentation.structure_plots import yielded
-from halfreal.presentation.wording import in_unit
-from halfreal.runs.replay import replay
+from halfreal.couplings import Direct
+from halfreal.presentation import measures, pushover, structure, structure_plots, wording
+from halfreal.runs import replay
 
 LARGE = 0.10
 """Drift over height that no frame comes back from."""
@@ -22,23 +18,23 @@ LARGE = 0.10
 
 def make(images: Path, quick: bool) -> Numbers:
     run = rehearsal()
-    played = replay(run)
+    played = replay.replay(run)
     assert played is not None
-    section = told(played)
+    section = structure.told(played)
     count, left = (run.signals[f"virtual.{name}"].values for name in ("iterations", "residual"))
     small = "less than 1e-9" if left.max() < 1e-9 else f"{left.max():.0e}"
     closes = "less than 1e-9" if played.left_open < 1e-9 else f"{played.left_open:.0e}"
     frequencies, _ = played.inside.modes(3)
     values = {
         "iterations": f"at most {count.max():.0f} iterations leave {small} of the displacements",
-        "yielded": f"{int(yielded(played).sum())} of {len(played.plastic)} hinges yield",
+        "yielded": f"{int(structure_plots.yielded(played).sum())} of {len(played.plastic)} hinges yield",
         "balance": f"the balance closes to {closes} of the energy that came in",
         "modes": ", ".join(f"{one:.2f} Hz" for one in frequencies),
-        "tuned": f"{100 * measures(run)[0].nrmse:.2f} %",
+        "tuned": f"{100 * measures.measures(run)[0].nrmse:.2f} %",
         "brace": f"{1e-3 * np.abs(run.signals['measured.force'].values).max():.0f} kN",
     }
     drift = played.drifts["x"]
-    drifts = [in_unit(float(one[np.argmax(np.abs(one))]), "m") for one in drift.T[::-1]]
+    drifts = [wording.in_unit(float(one[np.argmax(np.abs(one))]), "m") for one in drift.T[::-1]]
     tables = {
         "drifts": table(
             ["storey", "largest drift", "over its height", "left at the end"],
@@ -53,8 +49,8 @@ def make(images: Path, quick: bool) -> Numbers:
         values |= {
             "collapse": f"at {trip.time:.2f} s, {down.reason}",
             "without guard": f"at {lost:.2f} s the drift would be {100 * LARGE:g} % of the storey's height",
-            "pushover": "; ".join(as_text(push)[1:3]),
-            "untuned": f"{100 * measures(rehearsal(coupling=Direct()))[0].nrmse:.1f} %",
+            "pushover": "; ".join(pushover.as_text(push)[1:3]),
+            "untuned": f"{100 * measures.measures(rehearsal(coupling=Direct()))[0].nrmse:.1f} %",
         }
         draw(run, played, down, on, push, images)
     return Numbers((), tables, values)

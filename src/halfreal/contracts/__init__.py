@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .finding import Finding as Finding
     from .known import Known as Known
     from .link import Link as Link
+    from .pushed import Push as Push
+    from .pushed import Pushed as Pushed
     from .rig import Rig as Rig
     from .rig import RigBlocks as RigBlocks
     from .specimen import KnownSpecimen as KnownSpecimen
@@ -48,6 +50,7 @@ else:
             "finding": "Finding",
             "known": "Known",
             "link": "Link",
+            "pushed": "Push Pushed",
             "rig": "Rig RigBlocks",
             "specimen": "KnownSpecimen",
             "state_space": "Delayed StateSpace",
