@@ -66,6 +66,66 @@ def test_its_matrices_are_those_of_the_model(tmp_path: Path) -> None:
     np.testing.assert_array_equal(system.inputs, [[0.0, 0.0, -1.0], [0.0, 0.0, 0.0]])
 
 
+TCL = f"""
+# the same in Tcl
+proc storey {{tag m}} {{ node $tag 0.0; mass $tag $m }}
+model BasicBuilder -ndm 1 -ndf 1
+node 1 0.0
+fix 1 1
+foreach tag {{2 3}} {{ storey $tag {M} }}
+uniaxialMaterial Elastic 1 [expr {{{K} / 2 * 2}}]
+element zeroLength 1 2 3 -mat 1 -dir 1
+rayleigh {A0} 0.0 0.0 0.0
+puts "built"
+pattern UniformExcitation 1 1 -accel {{Trig 0.0 100.0 0.5 -factor 3.0}}
+exit
+node 3 1.0
+"""
+
+
+def test_a_model_in_tcl_is_the_same_model(tmp_path: Path) -> None:
+    pytest.importorskip("tkinter", reason="this Python has no Tcl")
+    (tmp_path / "model.tcl").write_text(TCL)
+    theirs = definition(tmp_path, model="model.tcl")
+    ours = definition(tmp_path)
+    np.testing.assert_array_equal(theirs.virtual.system("none").stiffness, ours.virtual.system("none").stiffness)
+    found, expected = (halfreal.rehearse(one).vector("target") for one in (theirs, ours))
+    assert np.abs(expected).max() > 0.0
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_blocks_of_patterns_and_sections_in_tcl(tmp_path: Path) -> None:
+    """A cantilever of a fibre section under a load: its stiffness in bending by hand, and its force."""
+    pytest.importorskip("tkinter", reason="this Python has no Tcl")
+    (tmp_path / "model.tcl").write_text(
+        """
+model BasicBuilder -ndm 2 -ndf 3
+node 1 0 0; node 2 3 0
+fix 1 1 1 1
+mass 2 10 10 1
+uniaxialMaterial Elastic 1 2e11
+section Fiber 1 {
+    fiber 0.1 0 0.005 1
+    fiber -0.1 0 0.005 1
+}
+geomTransf Linear 1
+element dispBeamColumn 1 1 2 2 1 1
+pattern Plain 1 Linear { load 2 0 -1000.0 0 }
+"""
+    )
+    system = definition(tmp_path, model="model.tcl", interface=[{"node": 2, "dof": 2}]).virtual.system("none")
+    flexible = np.linalg.inv(system.stiffness)
+    at = int(np.argmax(system.displacement_outputs[0]))
+    assert flexible[at, at] == pytest.approx(3.0**3 / (3.0 * 2e11 * 1e-4), rel=1e-9)
+
+
+def test_an_error_in_tcl_is_named_with_its_line(tmp_path: Path) -> None:
+    pytest.importorskip("tkinter", reason="this Python has no Tcl")
+    (tmp_path / "model.tcl").write_text("model BasicBuilder -ndm 1 -ndf 1\nnode 1 0.0\nnod 2 1.0\n")
+    with pytest.raises(Exception, match=r"model.tcl, line 3: invalid command name \"nod\""):
+        definition(tmp_path, model="model.tcl").virtual.system("none")
+
+
 def test_its_steps_are_those_of_our_explicit_newmark(tmp_path: Path) -> None:
     """The same structure by matrices and by OpenSees, each with a specimen on the simulated rig."""
     (tmp_path / "whole.py").write_text(WHOLE)
@@ -129,7 +189,7 @@ def test_a_model_that_cannot_be_used_is_named(tmp_path: Path, text: str, why: st
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"model": "model.tcl"}, "a Tcl model is not run yet"),
+        ({"model": "model.tcl"}, "there is no file"),
         ({"model": "other.py"}, "there is no file"),
         ({"interface": []}, "interface"),
     ],

@@ -59,8 +59,8 @@ class OpenSeesResponse(Place):
 
 class OpenSeesModel(Virtual, ForeignCode):
     """A structure that OpenSees computes, in a process of its own: ``model`` is a Python file that builds it with
-    openseespy when it is run: nodes, elements, masses on every degree of freedom, damping, and the load patterns that
-    excite it.  It is integrated by central differences, one step a tick, in N, m, s."""
+    openseespy when it is run, or a Tcl file (.tcl): nodes, elements, masses on every degree of freedom, damping, and
+    the load patterns that excite it.  It is integrated by central differences, one step a tick, in N, m, s."""
 
     kind: Literal["opensees"]
     model: str
@@ -79,8 +79,6 @@ class OpenSeesModel(Virtual, ForeignCode):
         if name is None or from_a_run_file(info):
             return name
         path = (folder(info) / name).resolve()
-        if path.suffix == ".tcl":
-            raise fault("a Tcl model is not run yet; write it for openseespy, as a file .py")
         if not path.is_file():
             raise fault(f"there is no file {path}; name it relative to the definition's folder")
         return str(path)

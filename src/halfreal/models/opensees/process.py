@@ -47,6 +47,15 @@ def started(model: str) -> Any:
     os.chdir(path.parent)
     sys.path.insert(0, str(path.parent))
     ops.wipe()
+    if path.suffix == ".tcl":
+        from . import tcl
+
+        try:
+            tcl.run(ops, path)
+        except tcl.TclModelError as error:
+            raise ModelError(str(error)) from None
+        ops.wipeAnalysis()
+        return ops
     try:
         runpy.run_path(model, run_name="__model__")
     except BaseException as error:  # also SystemExit
