@@ -25,14 +25,14 @@ class Terminal(Process):
     # a terminal opened by the first process of a session is the one whose closing tells it to hang up
     code = f"import os; os.open(os.ttyname(0), os.O_RDWR); {Process.code}"
 
-    def __init__(self, folder: Path, port: int, *changes: dict[str, object]) -> None:
+    def __init__(self, folder: Path, port: int, *changes: dict[str, object], options: tuple[str, ...] = ()) -> None:
         self.master, slave = pty.openpty()
         self._name = os.ttyname(slave)
         os.set_blocking(self.master, False)
         self._shown = b""
         file = written(folder / "test.toml", {"link.rig": f"127.0.0.1:{port}"}, *changes)
         streams = {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
-        super().__init__(folder, "run", "run", str(file), "--output", str(folder / "run.h5"), **streams)
+        super().__init__(folder, "run", "run", str(file), "--output", str(folder / "run.h5"), *options, **streams)
         os.close(slave)
 
     def __exit__(self, *error: object) -> None:

@@ -13,8 +13,9 @@ pytest.importorskip("websockets", reason="needs the extra 'page'")
 
 import halfreal
 from live.pages import Browser, address
-from live.processes import STEP, Process, Rig, assert_every_tick, column, controller, wait_for
+from live.processes import STEP, Process, Rig, assert_every_tick, begun, column, controller, wait_for
 from live.slow import SPRING, TICKS, SlowRig, slow_file
+from live.terminal import Terminal
 from live.test_operator import LONG, SOFT, assert_stopped_by_operator
 
 PAGE = ("--page",)
@@ -101,6 +102,23 @@ def test_a_page_that_is_killed_leaves_the_test_alone_and_comes_back_with_its_ope
         over = browser.until(lambda told: told.get("over"), "the end")
         assert over["text"] == "tripped: emergency stop by the operator"
         browser.close()
+        assert process.ends() == 1
+        record = rig.record()
+    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+
+
+def test_the_terminal_works_with_a_page_and_when_that_is_killed(tmp_path: Path, rig: Rig) -> None:
+    with Terminal(tmp_path, rig.port, LONG, options=PAGE) as process:
+        for question in (
+            "Enter, or the page, checks the test",
+            "Enter, or the page, arms the rig",
+            "Enter starts the test",
+        ):
+            process.until(question)
+            process.press("\r")
+        wait_for(lambda: begun(tmp_path / "run.h5"), "the test to begin")
+        os.kill(page_of(process.pid), signal.SIGKILL)
+        process.press(" ")
         assert process.ends() == 1
         record = rig.record()
     assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
