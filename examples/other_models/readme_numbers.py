@@ -11,7 +11,7 @@ from gallery import Numbers, table
 from study import difference, draw, target, tests
 
 import halfreal
-from halfreal.runs.measures import measures, worst
+from halfreal.runs import measured_errors, worst
 
 SAME = 1e-10
 
@@ -20,7 +20,7 @@ def rows() -> list[list[str]]:
     found = []
     for name, test in tests().items():
         answer = halfreal.check(test, remedies=False)
-        error = worst(measures(answer.rehearsal), "synchronisation")
+        error = worst(measured_errors(answer.rehearsal), "synchronisation")
         assert error is not None
         found.append(
             [

@@ -28,7 +28,7 @@ def rehearsal(name: str = "yielding_frame", **changes: object) -> halfreal.Run:
 def without_guard() -> halfreal.Run:
     """The collapse, if nobody stopped it."""
     test = halfreal.load(HERE / "collapse.toml")
-    return halfreal.rehearse(test.unchecked_copy({"limits": type(test.limits)(after_trip=0.0)}))
+    return halfreal.rehearse(test.model_copy(update={"limits": type(test.limits)(after_trip=0.0)}))
 
 
 def pushed() -> Pushed:

@@ -32,7 +32,15 @@ ALIKE = {
     "real_time",
 }
 """Judged by the tests of their own example, or like another of it."""
-NO_GO = {"uncompensated", "under_compensated", "adaptive", "rls_sequential", "rls_as_printed", "saturating_late"}
+NO_GO = {
+    "uncompensated",
+    "under_compensated",
+    "adaptive",
+    "rls_sequential",
+    "rls_as_printed",
+    "saturating_late",
+    "collapse",
+}
 MARGINAL = {
     "ideal_bench",  # fidelity error of the method as published
     "lms",  # still closing its gap

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .. import units
 from .options import NO, AsJson, read, stop
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Examine this computer, and measure how late it wakes a loop; exit code 1 if it is too late for the step."""
+    from .. import units
     from ..definition.sections import RealTime
     from ..live import machine, network
     from ..live.wake_up import measure
@@ -65,6 +65,8 @@ def doctor(
 
 
 def _time(given: str, option: str) -> float:
+    from .. import units
+
     try:
         value = units.parse(given, "s")
     except ValueError as error:
@@ -76,6 +78,8 @@ def _time(given: str, option: str) -> float:
 
 def measured(found: WakeUp) -> list[str]:
     """The measurement in words."""
+    from .. import units
+
     half, most, nearly_all = (units.text(one, "s", 3) for one in found.lateness)
     lines = [f"  {topic}: {text}" for topic, text in found.rights.items()]
     lines.append(

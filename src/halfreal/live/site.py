@@ -19,7 +19,7 @@ from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.modes import ARMED, RAMPING, RUNNING
 from ..links.controller_end import Offer
-from ..runs.run import Event, Outcome
+from ..runs.run import Outcome
 from ..sites.conversation import Matrices
 from ..sites.mailbox import CLIENT, GOODBYE, NO_SERVER, OVER, Mailbox
 from ..sites.server import PATIENCE, start
@@ -95,8 +95,7 @@ class SiteSession(Session):
         assert self._server is not None and self._server.stdout is not None
         for line in self._server.stdout:
             text = line.strip()
-            at = 0.0 if self.loop is None else float(self.loop.vector[0]) * self.loop.dt
-            self._notes.append(Event(at, "client", text))
+            self.remark("client", text)
             self.say(text)
 
     def _how_it_ended(self, loop: Loop, ended: int) -> tuple[Outcome, str]:

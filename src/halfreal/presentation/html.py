@@ -24,7 +24,6 @@ from .realtime import real_time
 from .series import display
 from .specimen import headline
 from .specimen import table as specimen_table
-from .structure import structure
 from .style import MEASURED
 from .verdict import about_loop, verdict
 from .wording import NONE, in_time, number
@@ -58,6 +57,8 @@ def report(
 
 def render(run: Run, from_time: float = 0.0) -> str:
     """The report's HTML; a coupling that learns is judged by its last periods if ``from_time`` is left out."""
+    from .structure import structure  # needs the compiler
+
     from_time = from_time or learning.since(run)
     rows = errors.measures(run, from_time)
     poles = series.poles(run.stability, run.step) if run.stability else []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
 from ...contracts.inside import Inside, Member, Sketch, Spot
 from .elements.element import Site
@@ -42,7 +43,7 @@ def inside_of(given: Mapping[str, Any], loaded: Loaded) -> Inside:
         directions=model.numbering.directions,
         to_nodes=model.numbering.transformation,
         mass=model.mass,
-        damping=loaded.damping,
+        damping=sparse.csr_matrix(loaded.damping.matrix()),
         stiffness=model.stiffness,
         on_inputs=loaded.on_inputs,
         spots=at,

@@ -158,8 +158,11 @@ class WideFlange(Part):
     depth: Annotated[float, Number("m", above=0)]
     """Outer height."""
     flange_width: Annotated[float, Number("m", above=0)]
+    """Width of each flange, across the web."""
     flange_thickness: Annotated[float, Number("m", above=0)]
+    """Of each flange; both together must leave room for the web."""
     web_thickness: Annotated[float, Number("m", above=0)]
+    """Of the web, between the flanges."""
     flange_fibres: Annotated[int, Field(ge=1, le=1000)] = 3
     """Into how many fibres each flange is cut."""
     web_fibres: Annotated[int, Field(ge=1, le=1000)] = 14
