@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
+from halfreal.stability import memory
 from halfreal.stability.linearise import linearise
 from kernels import blocks
 
@@ -140,3 +142,23 @@ def test_a_pole_that_is_held_and_unread_takes_one_state_with_it(step):
     found, plain = linearised(step, {"x": 1.0}), linearised(spring_step, {})
     assert found.memory == ("rig.x",)
     np.testing.assert_allclose(found.eigenvalues, plain.eigenvalues, rtol=1e-9, atol=1e-12)
+
+
+def test_poles_are_chosen_by_eigenvectors_where_lapack_cannot_put_them_in_order(monkeypatch):
+    """The same directions: of a matrix with a pole at 1, a pair on the circle, and others."""
+    turn = np.array([[np.cos(0.3), np.sin(0.3)], [-np.sin(0.3), np.cos(0.3)]])
+    inside = np.random.default_rng(1).normal(size=(5, 5))
+    part = inside @ scipy.linalg.block_diag(turn, [[1.0]], [[0.5]], [[-0.2]]) @ np.linalg.inv(inside)
+    left, scale = np.eye(5), np.ones(5)
+    for which, count in ((memory._at_one, 1), (memory._elsewhere_on_circle, 2), (lambda *_: False, 0)):
+        expected = memory._chosen(part, left, scale, which)
+        with monkeypatch.context() as patched:
+            patched.setattr(memory, "schur", refused)
+            found = memory._chosen(part, left, scale, which)
+        assert found.shape == expected.shape == (count, 5)
+        if count:
+            assert scipy.linalg.subspace_angles(found.T, expected.T).max() < 1e-10
+
+
+def refused(*_, **__):
+    raise np.linalg.LinAlgError("Leading eigenvalues do not satisfy sort condition.")

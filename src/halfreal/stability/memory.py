@@ -253,11 +253,25 @@ def _unreached(a: np.ndarray, b: np.ndarray, drifts: np.ndarray | None) -> np.nd
 
 def _chosen(part: np.ndarray, left: np.ndarray, scale: np.ndarray, which: Callable[..., bool]) -> np.ndarray:
     """Left directions of the poles that ``which`` chooses, in the states' own units."""
-    _, basis, count = schur(part.T, output="real", sort=which)
-    found = (basis[:, :count].T @ left) / scale
+    try:
+        _, basis, count = schur(part.T, output="real", sort=which)
+        chosen = basis[:, :count]
+    except np.linalg.LinAlgError:  # put in order, poles at the very limit of what is chosen have passed it
+        chosen = _by_eigenvectors(part.T, which)
+    found = (chosen.T @ left) / scale
+    if not len(found):
+        return np.zeros((0, len(scale)))
     found /= np.maximum(np.abs(found).max(axis=1, keepdims=True), np.finfo(float).tiny)
     found[np.abs(found) < RANK] = 0.0
     return np.asarray(found)
+
+
+def _by_eigenvectors(matrix: np.ndarray, which: Callable[..., bool]) -> np.ndarray:
+    """Orthonormal real columns that span the eigenvectors of the chosen poles."""
+    values, vectors = np.linalg.eig(matrix)
+    some = vectors[:, [which(value.real, value.imag) for value in values]]
+    basis, sizes, _ = np.linalg.svd(np.hstack([some.real, some.imag]), full_matrices=False)
+    return np.asarray(basis[:, sizes > RANK * max(sizes.max(initial=0.0), np.finfo(float).tiny)])
 
 
 def _at_one(real: float, imaginary: float = 0.0) -> bool:
