@@ -23,6 +23,8 @@ SPACE = np.array(
     ]
 )
 """Axonometric view, (2, 3)."""
+AS_WIDE_AS_A_PAGE = 9.0
+"""Inches."""
 MOST_NAMES = 40
 """Nodes up to which their names are written."""
 MODES_SHOWN = 3
@@ -191,7 +193,7 @@ def interface(axes: Axes, sketch: Sketch) -> None:
 def model(sketch: Sketch) -> Figure:
     """The structure with all its parts, at rest."""
     wide, tall = room(sketch)
-    figure = new_figure(wide, tall)
+    figure = new_figure(max(wide, AS_WIDE_AS_A_PAGE), min(tall, 5.0))  # pages show figures as wide as they are
     axes = figure.subplots()
     _model(axes, sketch)
     return figure

@@ -242,3 +242,19 @@ def test_a_member_of_hardening_steel_finds_equilibrium_wherever_it_is_thrown(see
         q = size * random.standard_normal(model.dofs)
         assert model.failed(q) == ""
         model = committed(model, model.forces(q)[2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fibres_share_the_volume_of_their_member_and_stand_along_it(kind):
+    """By which reports weigh what each has absorbed."""
+    (piece,) = member(kind, "linear").pieces
+    fibres = len(piece.laws) // piece.sections
+    nodes = list(member(kind, "linear").numbering.nodes.values())
+    length = np.linalg.norm(nodes[1] - nodes[0])
+    areas = np.reshape(piece.volumes, (piece.sections, fibres))
+    np.testing.assert_allclose(areas.sum(axis=0) / areas.sum(), areas[0] / areas[0].sum(), rtol=1e-12)
+    strain = np.ones(len(piece.laws))  # stretched evenly: ½ EA/L δ² of the whole member
+    modulus = np.array([law.initial_stiffness for law in piece.laws])
+    work = 0.5 * np.sum(np.array(piece.volumes) * modulus * strain**2)
+    assert work == pytest.approx(0.5 * piece.stiffness[0, 0] * length**2, rel=1e-12)
+    assert min(piece.places) >= 0.0 and max(piece.places) <= 1.0 and np.all(np.diff(piece.places) >= 0.0)

@@ -98,6 +98,8 @@ class FibreBeam(FrameElement):
                 for i in range(1, self.points + 1)
                 for y in fibres.y.tolist()
             ),
+            places=tuple(np.repeat(x, len(fibres.y)).tolist()),
+            volumes=tuple(np.outer(length * weights, fibres.area).ravel().tolist()),
             shared=fibres.numbers(),
             sections=self.points,
             **self.piece(numbers, fibres),

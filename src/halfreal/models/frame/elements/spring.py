@@ -199,4 +199,14 @@ def _piece(
     stiffness = np.zeros((len(a), len(a)))
     stiffness[0, 0] = numbers[0] * numbers[1] * law.initial_stiffness
     linear = law.linear and numbers[3] == LINEAR
-    return Piece(name, dofs, a, stiffness, type=None if linear else SPRING, numbers=numbers, laws=(law,), ends=(name,))
+    return Piece(
+        name,
+        dofs,
+        a,
+        stiffness,
+        type=None if linear else SPRING,
+        numbers=numbers,
+        laws=(law,),
+        ends=(name,),
+        volumes=(numbers[0] / numbers[1],),
+    )
