@@ -85,8 +85,8 @@ class Nonlinear:
             grows = int(np.sum(self.spectral_radius > 1.0))
             if grows and self.searched and (self.factor is None or self.factor > 1.0):
                 text += (
-                    ", where small deviations grow for the ticks that the loop spends there, as while something "
-                    f"yields, softens or leans, and not over the test; above 1 at {grows} of the points"
+                    ", where small deviations grow for the ticks that the loop spends there; above 1 at "
+                    f"{grows} of the points"
                 )
         if not self.searched:
             return text
