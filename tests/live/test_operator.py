@@ -97,6 +97,18 @@ def test_a_session_waits_for_its_start_and_is_stopped_smoothly(tmp_path: Path, r
     assert command[-1] == column(record, "command")[-1] == PLACE
 
 
+def test_an_answer_is_heard_as_soon_as_the_question_is_put(tmp_path: Path) -> None:
+    operator = Operator(halfreal.Session(definition(tmp_path, 1), tmp_path / "run.h5"))
+    put: list[str] = []
+
+    def answer(question: str) -> None:
+        put.append(question)
+        operator.press("\r")
+
+    operator.ask("check", lambda: pytest.fail("it still waits"), answer)
+    assert put == ["Enter, or the page, checks the test; s ends"]
+
+
 def test_an_excitation_is_released_by_the_operator_while_the_test_is_running(tmp_path: Path, rig: Rig) -> None:
     waits = {"excitation.release_at": ["0.1 s"], "excitation.virtual.frequency": "2 Hz", "reference": {}}
     given = definition(tmp_path, rig.port, LONG, SOFT, waits)

@@ -25,6 +25,7 @@ REFRESH = 10
 FASTER = 1.25
 """What one key press does to the speed of a slow test."""
 EMERGENCY_STOP = "emergency stop"
+QUESTIONS = {"check": "checks the test", "arm": "arms the rig"}
 MEANING = {
     " ": EMERGENCY_STOP,
     "\x1b": EMERGENCY_STOP,
@@ -129,9 +130,7 @@ def run_test(
     operator = operator or Operator(session)
     with listening(operator):
         if desk is not None and not start:
-            if terminal:
-                say("Enter, or the page, arms the rig; s ends")
-            operator.ask("arm", desk.show)
+            operator.ask("arm", desk.show, say if terminal else None)
         session.arm(wait=not start)
         operator.asked = "" if start else "start"
         for key, text in session.privileges.items():
@@ -215,10 +214,15 @@ class Operator:
             self.session.start()
         self._answered.set()
 
-    def ask(self, what: str, look: Callable[[], None]) -> None:
-        """Wait for the operator's yes before the rig is armed, or be refused; ``look`` is called meanwhile."""
+    def ask(self, what: str, look: Callable[[], None], say: Say | None) -> None:
+        """Wait for the operator's yes before the rig is armed, or be refused; ``look`` is called meanwhile.
+
+        The question is put (by ``say``, at a terminal) once the answer can be heard: no key pressed after it is lost.
+        """
         self._answered.clear()
         self.asked = what
+        if say is not None:
+            say(f"Enter, or the page, {QUESTIONS[what]}; s ends")
         try:
             while not self._answered.wait(1.0 / REFRESH):
                 look()

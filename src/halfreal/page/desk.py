@@ -104,10 +104,8 @@ class PageDesk:
     def ask_for_check(self, start: bool) -> None:
         """Wait until the operator wants the test to be checked, unless it is to ``start`` by itself."""
         if not start:
-            if self._terminal:
-                self.say("Enter, or the page, checks the test; s ends")
             with listening(self._operator):
-                self._operator.ask("check", self.show)
+                self._operator.ask("check", self.show, self.say if self._terminal else None)
 
     def check(self, progress: Progress | None) -> Check:
         """Check the test, with progress at the page and at the terminal, and tell the verdict."""
