@@ -68,7 +68,15 @@ def styled(plot: Callable[P, T]) -> Callable[P, T]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure [inches], free of any window."""
+    """An empty figure [inches], free of any window; a notebook shows it as a picture."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            from io import BytesIO
+
+            file = BytesIO()
+            self.savefig(file, format="png")
+            return file.getvalue()
+
+    return Picture(figsize=(width, height), layout="constrained")

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated, Any, Self, Union
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
 from .arrays import Matrix, PerAxis, RowPerAxis, Vector
+from .errors import DefinitionError
 from .places import found
 from .values import ExistingFile, Number, fault, faults, folder, shown, stored
 
@@ -89,7 +91,22 @@ def _make_strict(node: Any) -> None:
             _make_strict(item)
 
 
-class Settings(BaseModel):
+WORDS = "halfreal.definition.faults"
+"""Puts into words what is wrong with values."""
+
+
+class _Worded(type(BaseModel)):  # type: ignore[misc]
+    """Makes parts in Python, and words what is wrong with them as in a file."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except ValidationError as error:
+            faults_in_words = import_module(WORDS).translate  # the one step up: nothing here needs it to work
+            raise DefinitionError(faults_in_words(error, cls)) from error
+
+
+class Settings(BaseModel, metaclass=_Worded):
     """A part of a test definition: immutable, closed to unknown keys, and equal to another if all its values are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
@@ -105,7 +122,7 @@ class Settings(BaseModel):
         if not update:
             return super().model_copy(deep=deep)
         given = {name: getattr(self, name) for name in self.model_fields_set}
-        return type(self).model_validate({**given, **update})
+        return type(self)(**{**given, **update})
 
     def unchecked_copy(self, update: Mapping[str, Any]) -> Self:
         """A copy with fields replaced that are known to be good: nothing is validated."""

@@ -326,6 +326,15 @@ def text(value: float, unit: str, digits: int | None = 4) -> str:
     return f"{_plain(f'{mantissa:f}')} {symbol}".rstrip()
 
 
+def of_axis(values: np.ndarray, unit: str) -> tuple[float, str]:
+    """Factor and unit that engineers would put at an axis with these SI values."""
+    largest = float(np.max(np.abs(values)))
+    if unit == "1" or largest == 0.0:
+        return 1.0, "–" if unit == "1" else unit
+    name = text(float(f"{largest:.3e}"), unit).split(" ", 1)[1]
+    return 1.0 / parse(f"1 {name}", unit), name
+
+
 def _multiple(exponent: int, unit: str) -> tuple[int, str]:
     """Power of ten and name of the multiple of ``unit`` that suits a number of this order of magnitude."""
     if unit == "1":

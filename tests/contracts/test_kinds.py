@@ -15,6 +15,7 @@ import pytest
 import allocation
 from contracts.examples import EVERY, definition_of, file_of, part_of
 from halfreal.citations import PAPERS, paper
+from halfreal.definition import described
 from halfreal.definition.definition import Definition
 from halfreal.definition.kinds import CONTRACTS, OWN, kind_of, kinds, unusable
 from halfreal.definition.load import from_toml, to_toml
@@ -92,9 +93,9 @@ def test_every_setting_of_a_kind_and_of_its_parts_is_documented(family, kind):
     part = kinds(family)[kind]
     silent = [
         f"{one.__name__}.{setting.name}"
-        for one in (part, *reference.parts_of(part))
-        for setting in reference.settings_of(one)
-        if not reference.is_documented(one, setting)
+        for one in (part, *described.parts_of(part))
+        for setting in described.settings_of(one)
+        if not described.is_documented(one, setting)
     ]
     assert not silent, f"say what {', '.join(silent)} means: a text in quotes under the field"
     assert part.__dict__.get("__doc__"), "say what the kind is: a text under its class"
@@ -109,6 +110,6 @@ def test_the_committed_page_is_what_the_kinds_say():
 
 def test_the_words_shared_by_settings_are_all_used():
     own = [part for family in CONTRACTS for part in kinds(family).values()]
-    parts = [one for part in own for one in (part, *reference.parts_of(part))]
+    parts = [one for part in own for one in (part, *described.parts_of(part))]
     used = {word for part in parts for name in part.model_fields for word in (name, f"{part.__name__}.{name}")}
     assert set(reference.SHARED) <= used

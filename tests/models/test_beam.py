@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from scipy.optimize import brentq
 
+from halfreal.errors import DefinitionError
 from halfreal.kernels.block import names
 from halfreal.kernels.loop import Loop
 from halfreal.models.structures.beam import Beam
@@ -253,7 +253,7 @@ def test_block_is_wired_like_that_of_a_structure():
     ],
 )
 def test_faulty_beams_are_told_what_to_change(change, where, message):
-    with pytest.raises(ValidationError, match=message) as caught:
+    with pytest.raises(DefinitionError, match=message) as caught:
         Beam(**{**CANTILEVER, **change})
     assert [".".join(map(str, error["loc"])) for error in caught.value.errors()] == [where]
 

@@ -5,11 +5,11 @@ import tomllib
 import jsonschema
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 import allocation
 from halfreal.definition.schema import json_schema
 from halfreal.definition.write import to_toml
+from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations import silence
@@ -343,7 +343,7 @@ LAGGED = {**PAPER, "loop": "lagged"}
     ],
 )
 def test_faults_are_told(changes, message):
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(DefinitionError, match=message):
         structure(**{"method": INDEX_ONE, **changes})
 
 

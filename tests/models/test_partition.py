@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import scipy.signal
-from pydantic import ValidationError
 
 import halfreal
+from halfreal.errors import DefinitionError
 from halfreal.models.structures.partition import Partition
 from halfreal.models.structures.structure import Structure
 from halfreal.runs.reference import assembled, emulate
@@ -75,5 +75,5 @@ def test_what_is_taken_out_is_taken_out_at_the_interface_alone():
     [({"mass": [[2.5]]}, "more mass is taken out"), ({"stiffness": np.eye(2)}, "the interface has 1 axis")],
 )
 def test_what_cannot_be_taken_out_is_refused(removed, told):
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(DefinitionError, match=told):
         partition(removed=removed)

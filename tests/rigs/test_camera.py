@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
+from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.camera import Camera
@@ -60,5 +60,5 @@ def test_for_linearising_it_sees_all_the_time():
     "changed", [{"interval": 0.0}, {"interval": 1.0, "lost": 1.5}, {"interval": 1.0, "lost": -0.1}]
 )
 def test_refusals(changed):
-    with pytest.raises(ValidationError):
+    with pytest.raises(DefinitionError):
         Camera(**changed)

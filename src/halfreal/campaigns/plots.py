@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .. import units
 from ..presentation.plots import SHARE, NothingToPlotError
 from ..presentation.series import Display, display
 from ..presentation.style import BAD, ERROR, QUIET, REFERENCE, TARGET, new_figure, styled
-from ..studies.charts.chart import units_of_axis
 from .plan import Varied
 from .store import Column, Results
 
@@ -43,7 +43,7 @@ class Line:
 
 
 def of_parameter(results: Results, parameter: Varied) -> Line:
-    factor, unit = units_of_axis(results[parameter.place], parameter.unit)
+    factor, unit = units.of_axis(results[parameter.place], parameter.unit)
     return Line(factor * results[parameter.place], f"{parameter.place} [{unit}]", factor)
 
 

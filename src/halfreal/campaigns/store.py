@@ -26,9 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data_frames import data_frame
 from ..definition.definition import Definition
 from ..definition.user_code import changed, user_code
 from ..errors import HalfrealError
+from ..summaries import Summarised
 from .plan import Design, Plan, Varied
 
 FORMAT, VERSION = "halfreal campaign", "1"
@@ -68,8 +70,8 @@ class PointResult:
     """The user's code that it was made with (``halfreal.definition.user_code``)."""
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(Summarised):
     """What a store holds."""
 
     about: Mapping[str, str]
@@ -86,6 +88,18 @@ class Results:
 
     def __len__(self) -> int:
         return len(self.columns["point"])
+
+    def summary(self) -> str:
+        """How far the campaign is, and its best point."""
+        score, _ = self.goal
+        text = f"{int(self.done.sum())} of {self.points} points done, {self.failed} failed"
+        best = self.best(1)
+        return text if not best.size else f"{text}; best {score.name}: {self.columns[score.name][best[0]]:.4g}"
+
+    def to_dataframe(self) -> Any:
+        """All points as a pandas data frame, a column for each number that is varied and for each score."""
+        units = {one.place: one.unit for one in self.parameters} | {one.name: one.unit for one in self.scores}
+        return data_frame(self.columns, units, index="point")
 
     @property
     def done(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -9,20 +10,59 @@ import typer
 
 from .options import Force, stop, write_text
 
+TEMPLATES = {
+    "rths": ("new.toml", "real-time test: spring, mass and damper, forward prediction"),
+    "pseudo-dynamic": ("examples/pseudo_dynamic_frame/operator_splitting.toml", "slow test of a storey that yields"),
+    "force-control": ("examples/force_controlled_bar/index_one.toml", "slow test of a stiff bar, commanded in force"),
+    "shaking-table": ("examples/shaking_table_rod/rod.toml", "a mass on a shaking table, on a virtual rod"),
+    "vrths": ("examples/vrths_benchmark/case_4.toml", "servo-hydraulic rig of the benchmark problem"),
+    "frame": ("new_frame.toml", "a frame that yields, with a brace in the laboratory"),
+}
+"""Files of the package, and what each is."""
+LISTED = re.compile(r"(kind = \"[^\"]*\")( *)# all of (\w+)$", re.MULTILINE)
+"""A kind in a template behind which all others of its family are listed."""
+WIDTH = 120
+
 
 def new(
     path: Annotated[Path, typer.Argument(metavar="TEST.toml", help="File to write.")] = Path("test.toml"),
+    template: Annotated[
+        str, typer.Option("--template", "-t", metavar="NAME", help=f"What to start from: {', '.join(TEMPLATES)}.")
+    ] = "rths",
     force: Force = False,
 ) -> None:
     """Write a commented definition to start from."""
     from importlib import resources
 
-    if path.exists() and not force:
-        stop(f"'{path}' exists; choose another name, or --force to overwrite it")
+    if template not in TEMPLATES:
+        lines = [f"  {name:<16}{text}" for name, (_, text) in TEMPLATES.items()]
+        stop("\n".join([f"no template '{template}'; there are", *lines]))
+    source = Path(str(resources.files("halfreal"))) / TEMPLATES[template][0]
+    text = source.read_text(encoding="utf-8")
+    named = [source.parent / name for name in re.findall(r'^file = "([^"/]+)"', text, re.MULTILINE)]
+    for target in (path, *(path.parent / one.name for one in named)):
+        if target.exists() and not force:
+            stop(f"'{target}' exists; choose another name, or --force to overwrite it")
     if not path.parent.is_dir():
         stop(f"the folder '{path.parent}' does not exist; make it first")
-    write_text(path, resources.files("halfreal").joinpath("new.toml").read_text(encoding="utf-8"), force)
-    typer.echo(f"wrote {path}; next: halfreal check {path}")
+    write_text(path, LISTED.sub(_all_kinds, text), force)
+    for one in named:
+        write_text(path.parent / one.name, one.read_text(encoding="utf-8"), force)
+    typer.echo(f"wrote {', '.join(str(path.parent / one) for one in (path.name, *(one.name for one in named)))}")
+    typer.echo(f"next: halfreal check {path}")
+
+
+def _all_kinds(found: re.Match[str]) -> str:
+    """The line of a kind, with the other kinds of its family in comments."""
+    import textwrap
+
+    from ..definition.kinds import kinds
+
+    chosen, space, family = found.groups()
+    others = "or " + ", ".join(kind for kind in kinds(family) if f'"{kind}"' not in chosen)
+    indent = " " * len(chosen + space)
+    lines = textwrap.wrap(others, WIDTH - len(indent) - 2, break_on_hyphens=False)
+    return f"\n{indent}".join([f"{chosen}{space}# {lines[0]}", *(f"#   {line}" for line in lines[1:])])
 
 
 def examples(

@@ -69,11 +69,14 @@ def _animate(run: Run, film: Path, force: bool) -> None:
 
 
 def info(
-    path: Annotated[Path | None, typer.Argument(metavar="[RUN.h5|TEST.toml]", help="What to tell about.")] = None,
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN.h5|TEST.toml|KEY]", help="A file, or a key as rig.actuator.delay."),
+    ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of definitions.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell about a run file, a definition, the format of definitions, or this installation."""
+    """Show information about a run file, a definition, a key of definitions, or this installation."""
     if schema:
         from ..definition.definition import Definition
         from ..definition.schema import json_schema
@@ -84,6 +87,10 @@ def info(
 
         facts = versions()
         typer.echo(json.dumps(facts, indent=2) if as_json else "\n".join(f"{k:<10}{v}" for k, v in facts.items()))
+    elif path.suffix not in (".toml", ".h5") and not path.exists():
+        from ..presentation.key_help import explain
+
+        typer.echo(explain(str(path)))
     elif path.suffix == ".toml":
         definition, _ = read(path, runs=False)
         if as_json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,28 +43,43 @@ class Definition(Settings):
     """A hybrid test."""
 
     title: Annotated[str, Field(min_length=1)]
+    """What the test is called, in its record and report."""
     description: str = ""
+    """What it is for, in your own words."""
     axes: tuple[Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_]*$")], ...] | None = None
     """What the axes of the interface are called; rx, ry and rz are rotations.  A shaking table has its own."""
     passive: tuple[str, ...] = ()
     """Axes that are fed back and not commanded."""
     timing: Timing
+    """Step, duration, and the ways to and from the test."""
     virtual: Annotated[Virtual, OneOf("virtual", usual="structure")]
+    """The simulated part of the structure."""
     auxiliary: dict[str, Auxiliary] = Field(default_factory=dict)
     """What the rig measures besides displacement and force, by names."""
     excitation: Excitations = Excitations()
+    """What drives the virtual substructure, and the specimen."""
     kinematics: Kinematics | None = None
     """How actuators move the interface, where they are not one to an axis."""
     coupling: Annotated[Coupling, OneOf("coupling")] = Direct()
+    """What makes the command out of the target."""
     rig: Annotated[Rig, OneOf("rig", usual="simulated")]
+    """The rig as it is simulated: actuators, specimen and sensors."""
     slow: Slow | None = Field(default=None, validate_default=True)
+    """For a slow (pseudo-dynamic) test: how the rig is moved, settles and is measured."""
     link: Annotated[Link, OneOf("link")] | None = None
+    """Where the real rig is, for ``halfreal run``."""
     real_time: RealTime = RealTime()
+    """How the loop keeps time."""
     start_up: Annotated[StartUp, default_kind("measured")] = Measured()
+    """Which force the virtual substructure is given at the start."""
     limits: Limits = Limits()
+    """What the guard warns of and trips at."""
     acceptance: Acceptance = Acceptance()
+    """What margins and errors a GO and an accepted run need."""
     record: RecordSettings = RecordSettings()
+    """What is recorded, and what is said of the test."""
     reference: Reference | None = None
+    """The emulated system, virtual part and specimen in one simulation, for comparison."""
     uncertainty: dict[str, Uncertain] = Field(default_factory=dict)
     """Numbers that are not known exactly, by their place."""
 
@@ -105,6 +121,19 @@ class Definition(Settings):
         if driven is not None and driven.trip is not None:
             watched[EXCITATION] = ChannelLimit(trip=driven.trip)
         return self.limits.unchecked_copy({"channels": watched})
+
+    def to_toml(self) -> str:
+        """The definition as a TOML file has it, with units; what is at its default is left out."""
+        from .write import to_toml
+
+        return to_toml(self)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{family} '{getattr(self, family).kind}'" for family in ("virtual", "coupling", "rig"))
+        return f"<Definition '{self.title}': {parts}; {self.timing.duration:g} s in steps of {self.timing.step:g} s>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.to_toml())}</pre>"
 
     def with_values(self, values: Mapping[str, Any]) -> Definition:
         """The test with the values at some places replaced, validated anew: ``{"rig.actuator.delay": "3 ms"}``.

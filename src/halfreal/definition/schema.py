@@ -14,7 +14,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from ..settings import Settings
 from ..values import Number
+from .described import settings_of
 from .write import plain
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -39,10 +41,26 @@ class _Generator(GenerateJsonSchema):
         default = schema.get("default")
         return inner if default is None else {**inner, "default": plain(default, tuple(_quantities(schema["schema"])))}
 
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        found = super().model_schema(schema)
+        part = schema["cls"]
+        if issubclass(part, Settings) and "properties" in found:
+            for setting in settings_of(part):
+                shown = found["properties"].get(setting.name)
+                if shown is not None and setting.meaning:
+                    shown["description"] = " ".join(filter(None, [setting.meaning, _unit(shown)]))
+        return found
+
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         inner = super().tagged_union_schema(schema)
         # where one kind is the usual one, a table without 'kind' may fit several
         return {"anyOf": inner["oneOf"]} if "oneOf" in inner else inner
+
+
+def _unit(shown: JsonSchemaValue) -> str:
+    """What the schema of a quantity says of its unit, as a sentence."""
+    said = str(shown.get("description", ""))
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def _quantities(node: Any) -> Iterator[Number]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HalfrealError
+from ..summaries import Summarised
 from .frf import pair
 
 ITERATIONS = 8
@@ -23,8 +24,8 @@ QUIET = 1e-3
 """Part of the largest rms of x in any window below which a window is too quiet to tell."""
 
 
-@dataclass(frozen=True)
-class DelayTrack:
+@dataclass(frozen=True, repr=False)
+class DelayTrack(Summarised):
     """At the middle of each window [s]: delay [s], amplitude, and the part of y's variance that is explained."""
 
     time: np.ndarray

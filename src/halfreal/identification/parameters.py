@@ -18,14 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HalfrealError
+from ..summaries import Summarised
 
 CONFIDENCE = 0.95
 AT_BOUND = 1e-3
 """Part of its range within which a parameter counts as standing at its bound."""
 
 
-@dataclass(frozen=True)
-class ParameterFit:
+@dataclass(frozen=True, repr=False)
+class ParameterFit(Summarised):
     """Estimates with their intervals, by name."""
 
     values: dict[str, float]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HalfrealError
+from ..summaries import Summarised
 
 ROUNDING = 1e-12
 """Size of rounding errors, as a part of a measurement's."""
@@ -17,8 +18,8 @@ class ModalError(HalfrealError):
     """Measurements from which the poles asked for cannot be told."""
 
 
-@dataclass(frozen=True)
-class Poles:
+@dataclass(frozen=True, repr=False)
+class Poles(Summarised):
     """Oscillating poles s [1/s] of the upper half plane, in order of frequency, and their residues."""
 
     poles: np.ndarray

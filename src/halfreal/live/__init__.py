@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from .resumption import resume as resume
     from .rig import VirtualRig as VirtualRig
     from .rig import serve as serve
+    from .run import run as run
     from .session import NoGoError as NoGoError
     from .session import Session as Session
-    from .session import run as run
     from .site import SiteSession as SiteSession
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
-            "session": "NoGoError Session run",
+            "session": "NoGoError Session",
+            "run": "run",
             "resumption": "ResumptionError resume",
             "rig": "VirtualRig serve",
             "site": "SiteSession",

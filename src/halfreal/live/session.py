@@ -493,22 +493,3 @@ class Session(SlowOperator, Remarks):
 def stands_at(offer: Offer, axes: Axes) -> str:
     """Where the rig stands, for people."""
     return f"{axes.text(offer.displacement, 'm')}, with {axes.text(offer.force, 'N')} on the specimen"
-
-
-def run(
-    definition: Definition,
-    output: Path | str,
-    *,
-    text: str | None = None,
-    without_go: str = "",
-    overwrite: bool = False,
-) -> Run:
-    """Check the test, run it at once on the rig behind the definition's link, and give its record."""
-    session = Session(definition, output, text=text, without_go=without_go, overwrite=overwrite)
-    try:
-        session.check()
-        session.arm()
-        session.wait()
-        return session.finish()
-    finally:
-        session.close()

@@ -16,6 +16,7 @@ from ..runs.judged_samples import compared as compared
 from ..runs.judged_samples import cut_short as cut_short
 from ..runs.judged_samples import drawable as drawable
 from ..runs.judged_samples import duration as duration
+from ..runs.judged_samples import envelope as envelope
 from ..runs.judged_samples import in_test as in_test
 from ..runs.judged_samples import judged as judged
 from ..runs.judged_samples import largest as largest
@@ -57,22 +58,6 @@ def display(unit: str, peak: float = 1.0) -> Display:
 def of_axis(run: Run, dof: int) -> str:
     """For captions: of which axis something is; nothing where there is only one."""
     return "" if len(run.interface) == 1 else f", axis {axis_name(run, dof)}"
-
-
-def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[np.ndarray, np.ndarray]:
-    """At most about ``points`` points of a long record that draw the same line: least and largest of each stretch."""
-    stretches = points // 2
-    length = len(values) // stretches if stretches else 0
-    if length <= 2:
-        return time, values
-    used = len(values) // length * length
-    blocks = values[:used].reshape(-1, length)
-    gaps = np.isnan(blocks)
-    low = np.argmin(np.where(gaps, np.inf, blocks), axis=1)
-    high = np.argmax(np.where(gaps, -np.inf, blocks), axis=1)
-    first = np.arange(len(blocks)) * length
-    kept = np.unique(np.concatenate([first + low, first + high, [0], np.arange(used, len(values)), [len(values) - 1]]))
-    return time[kept], values[kept]
 
 
 def in_view(run: Run) -> np.ndarray:

@@ -93,6 +93,22 @@ def drawable(values: np.ndarray) -> np.ndarray:
         return np.where(np.abs(values) <= LARGEST_DRAWN, values, np.nan)
 
 
+def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[np.ndarray, np.ndarray]:
+    """At most about ``points`` points of a long record that draw the same line: least and largest of each stretch."""
+    stretches = points // 2
+    length = len(values) // stretches if stretches else 0
+    if length <= 2:
+        return time, values
+    used = len(values) // length * length
+    blocks = values[:used].reshape(-1, length)
+    gaps = np.isnan(blocks)
+    low = np.argmin(np.where(gaps, np.inf, blocks), axis=1)
+    high = np.argmax(np.where(gaps, -np.inf, blocks), axis=1)
+    first = np.arange(len(blocks)) * length
+    kept = np.unique(np.concatenate([first + low, first + high, [0], np.arange(used, len(values)), [len(values) - 1]]))
+    return time[kept], values[kept]
+
+
 def peak(*signals: np.ndarray | None) -> float:
     """Largest absolute value that can be drawn of all the signals."""
     found = [np.abs(drawable(signal)) for signal in signals if signal is not None]

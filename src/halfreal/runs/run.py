@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..contracts.axes import Axes
 from ..stability.loci import Loci
+from ..summaries import Summarised
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ONE_AXIS = Axes.numbered(1)
 Outcome = Literal["completed", "stopped", "tripped", "failed", "recording"]
@@ -115,13 +119,14 @@ class Accepted:
     """What was not as it should be, each with its figure and its limit; of an accepted run what was looked at."""
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Summarised):
     """A whole test: definition, channels, events and how it ended.
 
     Interface signals are vectors; with one axis their channels are ``target``, ``command.asked``, ``command`` (the
     applied one), ``measured.displacement``, ``measured.force``, ``gap`` and, if the emulated system is known,
     ``reference``; with several they end in the axes' names, ``.x``, ``.rz``, or in their numbers, ``.1``, ``.2``, …
+    ``run["target"]`` is a channel, or all axes of a signal, in SI units; ``run.signals["target"].unit`` its unit.
     """
 
     title: str
@@ -170,6 +175,29 @@ class Run:
     def rests_on_a_model(self) -> bool:
         """Whether what was computed of its specimen and its loop is of a model of a rig that may have been another."""
         return self.kind == "run" and self.rig.get("nature") != "simulated"
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A channel's values in SI units, or those of a signal of several axes as (samples, axes)."""
+        from .overview import values_of
+
+        return values_of(self, name)
+
+    def summary(self) -> str:
+        """What it is and how it ended, in one line."""
+        from .overview import summary
+
+        return summary(self)
+
+    def plot(self, *channels: str) -> Figure:
+        """Channels over time, those of one unit together; motion and force of the interface if none is named."""
+        from .overview import overview
+
+        return overview(self, channels)
+
+    def _repr_html_(self) -> str:
+        from .overview import html
+
+        return html(self)
 
     def vector(self, name: str) -> np.ndarray | None:
         """A vector signal as (samples, axes), or None if it was not recorded."""

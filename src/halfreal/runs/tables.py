@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import HalfrealError
+from ..data_frames import data_frame, imported
 
 if TYPE_CHECKING:
     from .run import Run
@@ -16,19 +15,11 @@ if TYPE_CHECKING:
 ABOUT = ("title", "kind", "outcome", "reason", "started")
 
 
-def _imported(package: str) -> Any:
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise HalfrealError(f"this needs the package {package}: pip install 'halfreal[records]'") from error
-
-
 def to_dataframe(run: Run) -> Any:
     """A pandas data frame: a column for each channel, over the time [s]; units and title in its ``attrs``."""
-    columns = {name: np.asarray(signal.values) for name, signal in run.signals.items()}
-    pandas = _imported("pandas")
-    frame = pandas.DataFrame(columns, index=pandas.Index(np.asarray(run.time), name="time"))
-    frame.attrs = {**_about(run), "units": {"time": "s", **_units(run)}}
+    columns = {"time": np.asarray(run.time)} | {key: np.asarray(one.values) for key, one in run.signals.items()}
+    frame = data_frame(columns, {"time": "s", **_units(run)}, index="time")
+    frame.attrs |= _about(run)
     return frame
 
 
@@ -38,7 +29,7 @@ def to_xarray(run: Run) -> Any:
         name: ("time", np.asarray(signal.values), {"units": signal.unit}) for name, signal in run.signals.items()
     }
     coordinates = {"time": ("time", np.asarray(run.time), {"units": "s"})}
-    return _imported("xarray").Dataset(variables, coordinates, _about(run))
+    return imported("xarray").Dataset(variables, coordinates, _about(run))
 
 
 def _units(run: Run) -> Mapping[str, str]:

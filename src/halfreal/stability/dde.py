@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..figures import BAD, GOOD, QUIET, new_figure, styled
+from ..summaries import Summarised
 from .dde_count import Characteristic
 from .dde_pseudospectral import generator
 from .dde_system import DelayError, DelaySystem
@@ -42,8 +43,8 @@ CLEAR = 0.05
 ROUNDS = 16
 
 
-@dataclass(frozen=True)
-class Spectrum:
+@dataclass(frozen=True, repr=False)
+class Spectrum(Summarised):
     """Roots s [1/s], rightmost first, both of a conjugate pair and as often as they are; errors: |δs| of each at most.
 
     All roots right of the real part ``complete_right_of`` are among them (below the frequency asked for, if one was);

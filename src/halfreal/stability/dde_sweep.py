@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..figures import BAD, QUIET, REFERENCE, new_figure, styled
+from ..summaries import Summarised
 from .dde import DelayError, DelaySystem, roots
 from .matching import extrapolated, matched
 
@@ -25,8 +26,8 @@ JUMP = 0.4
 """A root is not taken for one that is farther away than this share of |s| + 1/τ."""
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Summarised):
     """Roots (values, tracks) [1/s], NaN where a track was not followed, and the abscissa [1/s] at each value.
 
     The abscissa is NaN where it could not be certified.

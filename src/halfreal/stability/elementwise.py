@@ -15,12 +15,13 @@ import numpy as np
 
 from ..contracts.state_space import Delayed, StateSpace
 from ..errors import HalfrealError
+from ..summaries import Summarised
 from .frf import FRF, data_margins
 from .margins import delay_margin
 
 
-@dataclass(frozen=True)
-class ElementMargins:
+@dataclass(frozen=True, repr=False)
+class ElementMargins(Summarised):
     """Delays that the elements of a loop of several channels would bear as loops of their own, and the exact one."""
 
     delays: np.ndarray

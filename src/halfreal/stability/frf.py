@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import HalfrealError
+from ..summaries import Summarised
 from .matching import matched
 
 LARGEST_PHASE_STEP = np.radians(60.0)
@@ -98,8 +99,8 @@ class FRF:
         return out
 
 
-@dataclass(frozen=True)
-class DataMargins:
+@dataclass(frozen=True, repr=False)
+class DataMargins(Summarised):
     """Crossovers of a measured loop with the bounds of their interpolation error."""
 
     frequency_hz: np.ndarray

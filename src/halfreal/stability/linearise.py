@@ -26,6 +26,7 @@ from scipy.linalg import eigvals
 from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.tick import FAULT
+from ..summaries import Summarised
 from .condensed import condensed
 from .condensed_poles import all_poles
 from .memory import find_memory
@@ -50,8 +51,8 @@ class NoSlopeError(HalfrealError):
     """A loop that has no linearisation where it stands: forces that jump, or rise infinitely steeply."""
 
 
-@dataclass(frozen=True)
-class Linearisation:
+@dataclass(frozen=True, repr=False)
+class Linearisation(Summarised):
     """Transition matrix of a loop over ``period`` ticks of ``dt`` seconds, and what follows from it."""
 
     matrix: Any

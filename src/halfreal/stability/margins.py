@@ -35,6 +35,7 @@ from scipy.linalg import matrix_balance
 from ..contracts.state_space import Delayed, StateSpace, check_channel, check_square
 from ..errors import HalfrealError
 from ..figures import BAD, GOOD, styled
+from ..summaries import Summarised
 from .condensed import Condensed
 from .condensed_margins import crossings_and_gains
 from .crossings import (
@@ -65,8 +66,8 @@ LIMIT = 1e-11
 Loop = StateSpace | Delayed | Condensed
 
 
-@dataclass(frozen=True)
-class DelayMargin:
+@dataclass(frozen=True, repr=False)
+class DelayMargin(Summarised):
     """Crossings of a loop, one entry per crossing eigenvalue, and what follows for a delay added to the loop."""
 
     omega: np.ndarray

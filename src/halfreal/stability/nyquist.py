@@ -26,6 +26,7 @@ import numpy as np
 from ..contracts.state_space import Delayed, StateSpace, check_square
 from ..errors import HalfrealError
 from ..figures import BAD, QUIET, TARGET, new_figure, styled
+from ..summaries import Summarised
 from .elementwise import element_margins
 from .frf import FRF, LARGEST_PHASE_STEP, refuse_coarse
 
@@ -62,8 +63,8 @@ def product(*parts: Part, delay: float = 0.0, unit: str = "") -> FRF:
     return FRF(data[0].frequency_hz, value, unit)
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, repr=False)
+class Curve(Summarised):
     """Frequency response, element by element, for Bode and Nyquist plots.
 
     Elements are no margin of a loop of several channels: its exact one is told beside them.
@@ -153,8 +154,8 @@ def _several_channels(part: Part, response: np.ndarray) -> Part | None:
 # --- encirclements ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Encirclements:
+@dataclass(frozen=True, repr=False)
+class Encirclements(Summarised):
     """The determinant's curve and the count of unstable closed-loop poles that follows from it."""
 
     frequency_hz: np.ndarray

@@ -23,6 +23,7 @@ import numpy as np
 from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..figures import BAD, QUIET, new_figure, styled
+from ..summaries import Summarised
 from .matching import extrapolated, matched
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ GONE = 1e-9
 """A pole of this modulus or less is a sample that merely drops out."""
 
 
-@dataclass(frozen=True)
-class Tracks:
+@dataclass(frozen=True, repr=False)
+class Tracks(Summarised):
     """Poles λ (delays, tracks) of the loop with 0, 1, 2, … samples of delay, NaN before a pole is brought in.
 
     The first ``own`` tracks are the loop's poles without delay, the others those that the delay brings in.

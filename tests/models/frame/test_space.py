@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
+from halfreal.errors import DefinitionError
 from halfreal.models.frame.builder import FrameBuilder
 from models.frame import opensees
 from models.frame.frames import CURVED, DT, PLASTIC, run, shaking
@@ -137,7 +137,7 @@ def test_natural_frequencies_in_space_are_those_of_opensees(mass):
 def told(change) -> str:
     frame = cantilever(2)
     change(frame)
-    with pytest.raises(ValidationError) as error:
+    with pytest.raises(DefinitionError) as error:
         frame.build([("n2", "x")])
     return str(error.value)
 

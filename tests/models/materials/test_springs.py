@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from scipy.integrate import solve_ivp
 
+from halfreal.errors import DefinitionError
 from halfreal.models.materials.law import rows
 from halfreal.models.materials.uniaxial import uniaxial
 from halfreal.models.structures.elements import Element, assemble
@@ -193,5 +193,5 @@ def test_elements_assemble_to_arrays_and_an_initial_stiffness_matrix():
     ],
 )
 def test_impossible_elements_are_refused(fields, words):
-    with pytest.raises(ValidationError, match=words):
+    with pytest.raises(DefinitionError, match=words):
         Element(**fields)

@@ -8,11 +8,12 @@ margin is the decay rate −ln|λ|/Δt [1/s] of the slowest pole.  Margins are p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ... import units
+from ...data_frames import data_frame
 from ...definition.definition import Definition
 from ...definition.faults import DefinitionError
 from ...definition.paths import value_at
@@ -21,6 +22,7 @@ from ...errors import HalfrealError
 from ...figures import new_figure, styled
 from ...runs.loop_stability import DELAY
 from ...runs.rehearse import Progress
+from ...summaries import Summarised
 from ..uncertainty.variation import Variation
 from .delay import trace
 from .grid import zero_line
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Wanted = str | tuple[str, float, float]
+MARGIN_UNITS = {"delay": "s", "decay": "1/s"}
 FASTEST = 1e6
 """Decay rate [1/s] that stands for loops that forget everything at once."""
 
@@ -46,14 +49,14 @@ class Axis:
     @property
     def scale(self) -> tuple[float, str]:
         """Factor and unit for people."""
-        return units_of_axis(self.values, self.unit)
+        return units.of_axis(self.values, self.unit)
 
     def text(self) -> str:
         return f"{self.place} = {units.text(self.operating, self.unit)}"
 
 
-@dataclass(frozen=True)
-class Chart:
+@dataclass(frozen=True, repr=False)
+class Chart(Summarised):
     """Stability over two numbers."""
 
     x: Axis
@@ -90,6 +93,14 @@ class Chart:
             return f"{state}, {units.text(abs(margin), 's', digits=3)} of delay from the boundary"
         rate = f"exp({-margin:.3g} t/s)"
         return f"{state}: its slowest pole {'decays' if margin > 0.0 else 'grows'} as {rate}"
+
+    def to_dataframe(self) -> Any:
+        """The margin at every point as a pandas data frame: rows of y, columns of x, in SI units."""
+        units_used = {self.x.place: self.x.unit, self.y.place: self.y.unit, "margin": MARGIN_UNITS[self.measure]}
+        columns = {value: self.margin[:, k] for k, value in enumerate(self.x.values)}
+        frame = data_frame({self.y.place: self.y.values, **columns}, units_used, index=self.y.place)
+        frame.columns.name = self.x.place
+        return frame
 
     @styled
     def plot(self) -> Figure:
@@ -189,12 +200,3 @@ def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progre
 
 def on_chart(axes: tuple[Axis, Axis]) -> bool:
     return all(axis.values[0] <= axis.operating <= axis.values[-1] for axis in axes)
-
-
-def units_of_axis(values: np.ndarray, unit: str) -> tuple[float, str]:
-    """Factor and unit that engineers would put at an axis with these SI values."""
-    largest = float(np.max(np.abs(values)))
-    if unit == "1" or largest == 0.0:
-        return 1.0, "–" if unit == "1" else unit
-    name = units.text(float(f"{largest:.3e}"), unit).split(" ", 1)[1]
-    return 1.0 / units.parse(f"1 {name}", unit), name

@@ -20,6 +20,7 @@ import numpy as np
 from ...contracts.state_space import StateSpace
 from ...errors import HalfrealError
 from ...figures import new_figure, styled
+from ...summaries import Summarised
 from .batch_crossings import Crossings, crossings_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ CURVE = 4000
 """Frequencies along the inverse Nyquist curve."""
 
 
-@dataclass(frozen=True)
-class GainPhaseChart:
+@dataclass(frozen=True, repr=False)
+class GainPhaseChart(Summarised):
     """Stability over a factor on the gain and a turn of the phase."""
 
     gains: np.ndarray

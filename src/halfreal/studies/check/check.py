@@ -18,17 +18,20 @@ from ...runs.loop_stability import LoopStability
 from ...runs.rehearse import Progress
 from ...runs.run import Run
 from ...stability.linearise import Linearisation
+from ...summaries import Summarised, html_table
 from ..uncertainty.uncertainty import UncertaintyStudy
 from .criteria import CRITERIA
 from .examined import Examined
 from .nonlinear import Nonlinear
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .free_motion import FreeMotion
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Summarised):
     """Findings, the analyses they rest on, and what follows: the verdict, its reasons and what would make it pass."""
 
     findings: tuple[Finding, ...]
@@ -62,6 +65,17 @@ class Check:
 
     def summary(self) -> str:
         return f"{self.verdict}: {self.reasons[0]}"
+
+    def plot(self) -> Figure:
+        """The rehearsal, and how much of each limit it uses."""
+        from .plot import draw
+
+        return draw(self)
+
+    def _repr_html_(self) -> str:
+        rows = [("verdict", self.verdict), *(("reason", one) for one in self.reasons)]
+        rows += [("binding constraint", self.binding), *(("what would help", one) for one in self.remedies)]
+        return html_table([(name, text) for name, text in rows if text])
 
 
 def check(

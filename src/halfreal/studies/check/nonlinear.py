@@ -24,6 +24,7 @@ from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
 from ...safety.limits import Limits
 from ...stability.linearise import matrix_of, slopes, without_memory
+from ...summaries import Summarised
 
 POINTS = 60
 MANY_STATES = 500
@@ -41,8 +42,8 @@ SMALL = 1e-6
 """Times the excitation, where the loop moves as it does at rest."""
 
 
-@dataclass(frozen=True)
-class Nonlinear:
+@dataclass(frozen=True, repr=False)
+class Nonlinear(Summarised):
     """Operating points along the rehearsal, and the amplitude at which the rehearsal loses stability."""
 
     time: np.ndarray

@@ -27,6 +27,7 @@ from ...stability.arclength import Frame, followed, pinned
 from ...stability.carry_over import carried_over
 from ...stability.limit_cycle import Cycle, NoCycleError
 from ...stability.shooting import shooting_of
+from ...summaries import Summarised
 from ..check.nonlinear import is_nonlinear
 from .family import Family
 from .hopf import Hopf, hopf_points
@@ -71,8 +72,8 @@ class Branch:
         return np.array([one.largest_multiplier for one in self.cycles])
 
 
-@dataclass(frozen=True)
-class Continuation:
+@dataclass(frozen=True, repr=False)
+class Continuation(Summarised):
     """Limit cycles over a number of the definition."""
 
     place: str

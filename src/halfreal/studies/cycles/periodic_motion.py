@@ -11,6 +11,7 @@ from ... import units
 from ...definition.definition import Definition
 from ...figures import new_figure, styled
 from ...stability.limit_cycle import Cycle
+from ...summaries import Summarised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 SIGNALS = ("target", "measured.displacement", "measured.force")
 
 
-@dataclass(frozen=True)
-class PeriodicMotion:
+@dataclass(frozen=True, repr=False)
+class PeriodicMotion(Summarised):
     """A motion that repeats: a limit cycle, which a loop keeps up by itself, or the response to an excitation."""
 
     cycle: Cycle

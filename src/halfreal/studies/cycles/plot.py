@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import units
 from ...figures import BAD, GOOD, MEASURED, QUIET, TARGET
-from ..charts.chart import units_of_axis
 from .specials import stability_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def draw_cycle(figure: Figure, cycle: PeriodicMotion) -> None:
     left, right = figure.subplots(1, 2)
     n = len(cycle.channels) // 3
     target, measured, force = (cycle.channels[cycle.axis + i * n] for i in range(3))
-    factor, unit = units_of_axis(cycle.signal(target), cycle.units[cycle.axis])
-    newton, of_force = units_of_axis(cycle.signal(force), cycle.units[cycle.axis + 2 * n])
+    factor, unit = units.of_axis(cycle.signal(target), cycle.units[cycle.axis])
+    newton, of_force = units.of_axis(cycle.signal(force), cycle.units[cycle.axis + 2 * n])
     time, moved = 1e3 * cycle.time, factor * cycle.signal(measured)
     left.plot(time, factor * cycle.signal(target), color=TARGET, label=target)
     left.plot(time, moved, color=MEASURED, label=measured)
@@ -42,8 +42,8 @@ def draw_cycle(figure: Figure, cycle: PeriodicMotion) -> None:
 def draw_diagram(figure: Figure, found: Continuation) -> None:
     """Amplitude of cycles over the number, and the state of rest below."""
     axes = figure.subplots()
-    fx, ux = units_of_axis(np.array([found.low, found.high]), found.unit)
-    fy, uy = units_of_axis(np.array([found.largest]), found.amplitude_unit)
+    fx, ux = units.of_axis(np.array([found.low, found.high]), found.unit)
+    fy, uy = units.of_axis(np.array([found.largest]), found.amplitude_unit)
     labelled: set[str] = set()
     rest = np.where(found.growth[:, 1] < 0.0, 0.5, 1.5)
     borders = [found.low, *(one.number for one in found.hopf), found.high]

@@ -27,14 +27,15 @@ from ...stability.loci_figures import Elements, bode_figure, nyquist_figure
 from ...stability.loop_loci import loci_of, loci_of_data
 from ...stability.margins import DelayMargin, delay_margin
 from ...stability.nyquist import encirclements
+from ...summaries import Summarised
 from .mixed import Measured, in_units, mixed_loop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class OpenLoop:
+@dataclass(frozen=True, repr=False)
+class OpenLoop(Summarised):
     """L of a loop: eigenvalues and elements, of the model, as measured, or both."""
 
     title: str

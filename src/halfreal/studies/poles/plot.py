@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import units
 from ...figures import BAD, GOOD, MEASURED, QUIET, REFERENCE, TARGET
-from ..charts.chart import units_of_axis
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -27,7 +27,7 @@ SLOW, ROOM = 4.0, 2.5
 def draw_sweep(figure: Figure, found: LoopPoles, over: Axis) -> None:
     """Two panels over the swept number, with the limits of stability, roots and identified poles."""
     above, below = figure.subplots(2, 1, sharex=True)
-    factor, unit = units_of_axis(over.values, over.unit)
+    factor, unit = units.of_axis(over.values, over.unit)
     x = factor * over.values
     shown = found.frequency_hz <= found.below_hz
     number = 0

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import units
+from ...data_frames import data_frame
 from ...definition.definition import Definition
 from ...definition.paths import PlaceError, numbers_in
 from ...errors import HalfrealError
@@ -30,6 +31,7 @@ from ...stability.dde import roots
 from ...stability.dde_sweep import Sweep, sweep
 from ...stability.dde_system import DelaySystem
 from ...stability.linearise import Linearisation
+from ...summaries import Summarised
 from ..charts.chart import Axis, Wanted, axis_of
 from ..uncertainty.variation import Variation
 from .follow import GONE, follow, upper
@@ -48,8 +50,8 @@ CLOSE = 1e-3
 """Part of the distance between two values to which a stability limit is found."""
 
 
-@dataclass(frozen=True)
-class LoopPoles:
+@dataclass(frozen=True, repr=False)
+class LoopPoles(Summarised):
     """Poles s [1/s] of the upper half plane, (values, tracks), NaN where a track has none."""
 
     over: Axis | None
@@ -106,6 +108,14 @@ class LoopPoles:
         near = self.poles[int(np.argmin(np.abs(self.values - value)))]
         lead = near[int(np.nanargmax(near.real))]
         return f"{abs(lead.imag) / (2 * np.pi):.4g} Hz"
+
+    def to_dataframe(self) -> Any:
+        """A row for each pole at each value, as a pandas data frame: frequency in Hz, the damping ratio, its track."""
+        value, track = np.nonzero(~np.isnan(self.poles))
+        columns: dict[str, Any] = {} if self.over is None else {self.over.place: self.values[value]}
+        columns |= {"track": track, "frequency": self.frequency_hz[value, track], "damping": self.damping[value, track]}
+        place = {} if self.over is None else {self.over.place: self.over.unit}
+        return data_frame(columns, {**place, "track": "1", "frequency": "Hz", "damping": "1"})
 
     @styled
     def plot(self) -> Figure:

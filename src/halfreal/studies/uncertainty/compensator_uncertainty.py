@@ -24,6 +24,7 @@ from ...contracts.device import Device
 from ...errors import HalfrealError
 from ...figures import MEASURED, QUIET, TARGET, new_figure, styled
 from ...models.shaker import Drive, Shaker, responses
+from ...summaries import Summarised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,8 +49,8 @@ class Band:
     """Both (3, lines)."""
 
 
-@dataclass(frozen=True)
-class CompensatorBands:
+@dataclass(frozen=True, repr=False)
+class CompensatorBands(Summarised):
     """Bands of P_id and of D_a/D_n, and D_a/D_n without a compensator."""
 
     frequency_hz: np.ndarray

@@ -29,7 +29,7 @@ from ...definition.uncertainty import Parameter, parameters
 from ...errors import HalfrealError
 from ...figures import BAD, GOOD, QUIET, TARGET, new_figure, styled
 from ...runs.rehearse import Progress
-from ..charts.chart import units_of_axis
+from ...summaries import Summarised
 from .variation import Variation
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ REFUSED = 1e30
 """Stands for the decay rate of a point that is not a valid definition: the search turns away from it."""
 
 
-@dataclass(frozen=True)
-class UncertaintyStudy:
+@dataclass(frozen=True, repr=False)
+class UncertaintyStudy(Summarised):
     """What the samples and the search for the worst case found."""
 
     parameters: tuple[Parameter, ...]
@@ -251,7 +251,7 @@ def _draw_influence(axes: Any, study: UncertaintyStudy) -> None:
     place, correlation = next(iter(study.influence.items()))
     column = [parameter.place for parameter in study.parameters].index(place)
     parameter = study.parameters[column]
-    scale, unit = units_of_axis(np.array([parameter.low, parameter.high]), parameter.unit)
+    scale, unit = units.of_axis(np.array([parameter.low, parameter.high]), parameter.unit)
     stable = study.growth < 0.0
     for part, colour, label in ((stable, GOOD, "stable"), (study.growth >= 0.0, BAD, "unstable")):
         if np.any(part):
