@@ -23,7 +23,7 @@ from halfreal.definition.load import to_toml
 from halfreal.links.shared_memory import SharedMemory
 from halfreal.links.udp import Udp
 from halfreal.live.rig import PRIORITY
-from halfreal.live.run import run
+from halfreal.live.whole_test import run
 from halfreal.safety.limits import TimeLimit
 
 HERE = Path(__file__).parent

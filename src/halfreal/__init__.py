@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from .definition.faults import DefinitionError as DefinitionError
     from .errors import HalfrealError as HalfrealError
     from .identification.experiment import experiment as experiment
-    from .live.run import run as run
     from .live.session import Session as Session
+    from .live.whole_test import run as run
     from .presentation.html import report as report
     from .records.export import export as export
     from .records.fmu import export_fmu as export_fmu
@@ -89,7 +89,7 @@ else:
             "definition.faults": "DefinitionError",
             "errors": "HalfrealError",
             "identification.experiment": "experiment",
-            "live.run": "run",
+            "live.whole_test": "run",
             "live.session": "Session",
             "presentation.html": "report",
             "records.export": "export",

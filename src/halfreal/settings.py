@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any, Self, Union
+from typing import TYPE_CHECKING, Annotated, Any, Self, Union
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
@@ -95,18 +95,22 @@ WORDS = "halfreal.definition.faults"
 """Puts into words what is wrong with values."""
 
 
-class _Worded(type(BaseModel)):  # type: ignore[misc]
-    """Makes parts in Python, and words what is wrong with them as in a file."""
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as Worded
+else:
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().__call__(*args, **kwargs)
-        except ValidationError as error:
-            faults_in_words = import_module(WORDS).translate  # the one step up: nothing here needs it to work
-            raise DefinitionError(faults_in_words(error, cls)) from error
+    class Worded(type(BaseModel)):
+        """Makes parts in Python, and words what is wrong with them as in a file."""
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return super().__call__(*args, **kwargs)
+            except ValidationError as error:
+                in_words = import_module(WORDS).translate  # the one step up: nothing here needs it to work
+                raise DefinitionError(in_words(error, cls)) from error
 
 
-class Settings(BaseModel, metaclass=_Worded):
+class Settings(BaseModel, metaclass=Worded):
     """A part of a test definition: immutable, closed to unknown keys, and equal to another if all its values are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from examples.wallace2005 import definition, radius
 from halfreal.couplings.forward_prediction import ForwardPrediction, weights
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.runs.build import build
@@ -59,7 +58,7 @@ def test_first_command_is_the_first_target():
 
 
 def test_too_few_points_are_refused_with_the_least_number():
-    with pytest.raises(DefinitionError, match="use at least 5 points"):
+    with pytest.raises(ValueError, match="use at least 5 points"):
         ForwardPrediction(kind="forward prediction", prediction=0.01, order=4, points=4)
 
 

@@ -9,7 +9,7 @@ from couplings import lumped
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.couplings.harmonic.transfer import packed, sampled, unpacked
-from halfreal.errors import DefinitionError, HalfrealError
+from halfreal.errors import HalfrealError
 
 ONE = np.array([[[2e-3 - 1e-4j]]])
 TWO = np.array([[[2e-3, 1e-4], [1e-4j, 1e-3]]])
@@ -35,7 +35,7 @@ def block(coupling: HarmonicLms | HarmonicRls, axes: int = 1, dt: float = 1e-3) 
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings, told):
-    with pytest.raises(DefinitionError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(told)):
         HarmonicRls(**settings)
 
 
@@ -47,7 +47,7 @@ def test_settings_that_do_not_fit_are_refused(settings, told):
     ],
 )
 def test_gains_of_least_mean_squares_are_given_once(settings, told):
-    with pytest.raises(DefinitionError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(told)):
         HarmonicLms(frequencies=[8.0], **settings)
 
 
@@ -97,9 +97,9 @@ def test_what_does_not_fit_the_interface_is_refused():
         block(HarmonicRls(frequencies=[8.0]).with_model(ONE), axes=2)
     with pytest.raises(ValueError, match="at 8 Hz is singular: the actuators cannot move every interface axis"):
         block(HarmonicRls(frequencies=[8.0]).with_model(np.ones((1, 2, 2))), axes=2)
-    with pytest.raises(DefinitionError, match=re.escape("2 transfer function(s) for 1 harmonic(s)")):
+    with pytest.raises(ValueError, match=re.escape("2 transfer function(s) for 1 harmonic(s)")):
         HarmonicRls(frequencies=[8.0]).with_model(np.repeat(ONE, 2, axis=0))
-    with pytest.raises(DefinitionError, match="as many actuators as axes are needed"):
+    with pytest.raises(ValueError, match="as many actuators as axes are needed"):
         HarmonicRls(frequencies=[8.0]).with_model(np.ones((1, 1, 2)))
 
 

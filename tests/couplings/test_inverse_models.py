@@ -7,7 +7,6 @@ import pytest
 
 from halfreal.couplings.model_inverse import ModelInverse
 from halfreal.definition.kinds import reader
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.schemes.exact import exact_method
@@ -111,5 +110,5 @@ def test_coefficients_of_a_series_move_no_faster_than_their_rate():
     ],
 )
 def test_too_little_for_the_derivatives_is_refused(settings, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         reader("coupling").validate_python(settings)

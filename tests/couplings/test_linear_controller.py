@@ -5,7 +5,6 @@ import pytest
 import scipy.signal
 
 from halfreal.couplings.linear_controller import LinearController
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 
@@ -72,5 +71,5 @@ def test_starts_where_the_target_stands():
     ],
 )
 def test_what_cannot_be_a_controller_is_refused_with_its_remedy(settings, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         LinearController.model_validate({"kind": "linear controller", **settings})

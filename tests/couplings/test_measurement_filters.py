@@ -8,7 +8,6 @@ import pytest
 import halfreal
 from halfreal.couplings.force_prediction import ForcePrediction
 from halfreal.couplings.kalman_filter import KalmanFilter
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.random import normal
@@ -83,7 +82,7 @@ def test_without_noise_a_perfect_model_lags_by_nothing():
 
 @pytest.mark.parametrize(("coefficients", "told"), [([1.0], "order 0"), ([1.0, -0.1], "stable rig")])
 def test_a_model_that_filters_nothing_or_grows_is_refused(coefficients, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         KalmanFilter(coefficients=coefficients, command_noise=1.0, measurement_noise=1.0)
 
 

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from halfreal.definition.faults import DefinitionError, Fault, key_path, translate
 
@@ -128,7 +129,7 @@ def test_a_part_may_lay_several_faults_at_its_own_keys() -> None:
 
 
 def test_faults_without_a_file_have_only_their_path() -> None:
-    with pytest.raises(DefinitionError) as caught:
+    with pytest.raises(ValidationError) as caught:
         Definition.model_validate({"title": "a", "timing": {"step": -1}, "virtual": {"kind": "linear", "mass": 1}})
     found = translate(caught.value, Definition)
     assert [str(fault) for fault in found] == [

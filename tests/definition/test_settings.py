@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pydantic import ValidationError
 
 import halfreal
-from halfreal.errors import DefinitionError
 from halfreal.settings import ExistingFile, Matrix, Number, Settings, Vector, fault
 
 from .stand_in import UNHURRIED
@@ -42,7 +42,7 @@ def read(key: str, value: Any, context: dict[str, Any] | None = None) -> Any:
 
 
 def wrong(key: str, value: Any, context: dict[str, Any] | None = None) -> str:
-    with pytest.raises(DefinitionError) as caught:
+    with pytest.raises(ValidationError) as caught:
         read(key, value, context)
     return str(caught.value.errors()[0]["ctx"]["message"])
 
@@ -256,7 +256,7 @@ def test_gyroscopic_terms_do_not_make_damping_indefinite() -> None:
 
 
 def test_every_wrong_entry_is_told_with_its_place() -> None:
-    with pytest.raises(DefinitionError) as caught:
+    with pytest.raises(ValidationError) as caught:
         Values(any=[["1 kg", "1 N"], ["x", 1]])
     items = caught.value.errors()[0]["ctx"]["items"]
     assert [at for at, _ in items] == [(0, 0), (1, 0)]
@@ -311,7 +311,7 @@ def test_parts_stay_as_they_are_and_say_how_a_changed_one_is_made() -> None:
 
 @pytest.mark.parametrize("update", [{"step": -1.0}, {"step": "2 kg"}, {"stp": 1.0}, {"mass": [[-1.0]]}])
 def test_copies_with_nonsense_are_refused(update: dict[str, Any]) -> None:
-    with pytest.raises(DefinitionError):
+    with pytest.raises(ValidationError):
         Values().model_copy(update=update)
 
 

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from halfreal.cli.commands import app
 from halfreal.definition.kinds import reader
-from halfreal.errors import DefinitionError
 from halfreal.links.secret import make_secret, read_secret
 from halfreal.links.udp import Udp
 from halfreal.links.wires import LinkError
@@ -95,7 +94,7 @@ def test_a_key_is_reckoned_from_the_definition_and_shown_by_its_name_only(tmp_pa
         assert isinstance(link, Udp) and link.secret() == bytes(range(16))
         assert DIGITS not in repr(link) + link.model_dump_json() + link.guarded
         assert link.guarded == "authenticated by a shared secret"
-    with pytest.raises(DefinitionError, match="leave out one of key and unauthenticated"):
+    with pytest.raises(ValueError, match="leave out one of key and unauthenticated"):
         read({"kind": "udp", "key": "rig.key", "unauthenticated": "because"})
 
 

@@ -9,7 +9,6 @@ import pytest
 import allocation
 from halfreal.definition.schema import json_schema
 from halfreal.definition.write import to_toml
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, channels, names
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations import silence
@@ -343,7 +342,7 @@ LAGGED = {**PAPER, "loop": "lagged"}
     ],
 )
 def test_faults_are_told(changes, message):
-    with pytest.raises(DefinitionError, match=message):
+    with pytest.raises(ValueError, match=message):
         structure(**{"method": INDEX_ONE, **changes})
 
 

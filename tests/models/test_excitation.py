@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfreal.errors import DefinitionError
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations import Chirp, MultiSine, Pulse, Record, Sine, Square, Step
 from halfreal.models.excitations.multi_sine import schroeder_phases
@@ -69,7 +68,7 @@ def test_record_is_linear_between_its_samples_and_zero_after_its_end(record):
 def test_bad_records_are_refused_with_their_line(tmp_path, text, told):
     path = tmp_path / "bad.txt"
     path.write_text(text)
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         Record(kind="record", file=path, time_step=0.1, force=1.0)
 
 
@@ -132,7 +131,7 @@ def test_schroeder_phases_of_equal_tones_are_those_in_print_and_halve_the_peak()
     ],
 )
 def test_multi_sines_that_do_not_fit_together_are_refused(settings, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         MultiSine(force=1.0, **settings)
 
 

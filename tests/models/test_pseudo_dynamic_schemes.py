@@ -8,7 +8,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from halfreal.definition.definition import Definition
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.structures.structure import Structure
@@ -208,5 +207,5 @@ def test_a_specimen_stiffer_than_reckoned_makes_operator_splitting_unstable_beyo
 
 def test_a_stiffness_for_another_number_of_axes_is_refused():
     virtual = structure({"kind": "operator splitting", "specimen_stiffness": [[600.0]]})
-    with pytest.raises(DefinitionError, match=r"1 row\(s\) where the interface has 2 axis\(es\); give one for each"):
+    with pytest.raises(ValueError, match=r"1 row\(s\) where the interface has 2 axis\(es\); give one for each"):
         Definition(title="t", timing={"step": 0.01, "duration": 1.0}, virtual=virtual, rig={"specimen": {}})

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from halfreal.definition.sections import Excitations
-from halfreal.errors import DefinitionError
 from halfreal.kernels.control import RELEASES, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations import (
@@ -103,5 +102,5 @@ def test_the_operator_releases_in_the_next_tick_and_not_before_the_first():
     ],
 )
 def test_releases_that_make_no_sense_are_refused(settings, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         Excitations(**settings)

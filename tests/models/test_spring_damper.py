@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.structures.spring_damper import SpringDamper
@@ -45,5 +44,5 @@ def test_forces_that_are_linear_between_samples_follow_the_differential_equation
 
 
 def test_a_damper_is_needed():
-    with pytest.raises(DefinitionError, match="greater than 0"):
+    with pytest.raises(ValueError, match="greater than 0"):
         SpringDamper(kind="spring-damper", stiffness=K, damping=0.0)

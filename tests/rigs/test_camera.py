@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.camera import Camera
@@ -60,5 +59,5 @@ def test_for_linearising_it_sees_all_the_time():
     "changed", [{"interval": 0.0}, {"interval": 1.0, "lost": 1.5}, {"interval": 1.0, "lost": -0.1}]
 )
 def test_refusals(changed):
-    with pytest.raises(DefinitionError):
+    with pytest.raises(ValueError):
         Camera(**changed)

@@ -7,7 +7,6 @@ import pytest
 import scipy.signal
 
 import halfreal
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations import silence
@@ -94,7 +93,7 @@ def test_modal_damping_leaves_rigid_motion_free():
     ],
 )
 def test_what_cannot_be_moved_so_is_refused(changed, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         chain(**changed)
 
 
@@ -143,12 +142,12 @@ def test_a_rehearsal_shows_the_emulated_system_beside_its_target():
     run = halfreal.rehearse(definition(reference={"specimen": {"kind": "flexible", "interface": [1], **CHAIN}}))
     reference, target = run.vector("reference"), run.vector("target")
     assert np.abs(target - reference).max() < 0.05 * np.abs(reference).max()  # of a step of delay
-    with pytest.raises(DefinitionError, match=r"reference\.specimen has an interface of 2"):
+    with pytest.raises(ValueError, match=r"reference\.specimen has an interface of 2"):
         definition(reference={"specimen": {"kind": "flexible", "interface": [1, 2], "mass": np.eye(2), **FREE}})
 
 
 def test_axes_of_specimen_and_virtual_part_must_agree():
     given = definition().model_dump()
     given["virtual"] |= {"mass": np.eye(2), "damping": np.zeros((2, 2)), "stiffness": np.eye(2), "interface": (1, 2)}
-    with pytest.raises(DefinitionError, match=r"rig\.specimen has an interface of 1 .* 2 axis"):
+    with pytest.raises(ValueError, match=r"rig\.specimen has an interface of 1 .* 2 axis"):
         halfreal.Definition.model_validate(given)

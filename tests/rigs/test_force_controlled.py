@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel, channels
 from halfreal.kernels.loop import Loop
 from halfreal.rigs.force_controlled import ForceControlled
@@ -108,7 +107,7 @@ def test_a_gain_is_refused_from_where_the_sampled_loop_overshoots_more_and_more(
     ],
 )
 def test_refusals_say_what_is_wrong(changed, told):
-    with pytest.raises(DefinitionError, match=told):
+    with pytest.raises(ValueError, match=told):
         rig(**changed)
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.schemes.exact import Exact
@@ -240,7 +239,7 @@ def test_geometries_that_cannot_work_are_told_what_to_change(change, message):
         "actuators": [placed([0.04, 0, 0], UP), placed([-0.04, 0, 0], UP)],
     }
     InterfaceGeometry(**good)
-    with pytest.raises(DefinitionError, match=message):
+    with pytest.raises(ValueError, match=message):
         InterfaceGeometry(**{**good, **change})
 
 

@@ -4,7 +4,6 @@ import re
 import numpy as np
 import pytest
 
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.tick import STOPPED
@@ -116,7 +115,7 @@ def test_warning_is_an_event_and_no_trip():
 
 
 def test_warning_beyond_its_trip_limit_is_refused():
-    with pytest.raises(DefinitionError, match="a warning must come first"):
+    with pytest.raises(ValueError, match="a warning must come first"):
         Limits(force={"warn": 60.0, "trip": 50.0})
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from halfreal.definition.definition import Definition
-from halfreal.errors import DefinitionError
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import AGAIN, EMERGENCY_STOP, PAUSE, REQUEST, SPEED, WORDS
 from halfreal.kernels.loop import Loop
@@ -405,5 +404,5 @@ def definition(**slow: object) -> Definition:
     ],
 )
 def test_motions_that_cannot_be_are_refused(slow, message):
-    with pytest.raises(DefinitionError, match=message):
+    with pytest.raises(ValueError, match=message):
         definition(**slow)

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from .resumption import resume as resume
     from .rig import VirtualRig as VirtualRig
     from .rig import serve as serve
-    from .run import run as run
     from .session import NoGoError as NoGoError
     from .session import Session as Session
     from .site import SiteSession as SiteSession
+    from .whole_test import run as run
 else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
             "session": "NoGoError Session",
-            "run": "run",
+            "whole_test": "run",
             "resumption": "ResumptionError resume",
             "rig": "VirtualRig serve",
             "site": "SiteSession",

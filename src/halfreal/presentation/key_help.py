@@ -56,8 +56,8 @@ def _lines(key: str, step: str, holding: list[Found]) -> list[str]:
         if setting is None:  # the kind itself
             meanings.setdefault(("text", "", "Which kind of part it is."), [])
             continue
-        kinds = " / ".join(one.kinds)
-        meanings.setdefault((setting.form, setting.default, setting.meaning), []).append(kinds)
+        chosen = " / ".join(one.kinds)
+        meanings.setdefault((setting.form, setting.default, setting.meaning), []).append(chosen)
     lines = [key]
     for (form, default, meaning), kinds in meanings.items():
         lines += [f"  {meaning}"] if meaning else []

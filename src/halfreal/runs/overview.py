@@ -77,7 +77,7 @@ def overview(run: Run, names: tuple[str, ...]) -> Figure:
         raise HalfrealError(f"this {run.kind} has recorded nothing to draw; name a channel")
     figure = new_figure(8.0, 0.8 + 1.9 * len(panels))
     rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    draw_channels(run, rows, panels)
+    draw_channels(run, list(rows), panels)
     rows[0].set_title(run.title)
     return figure
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from halfreal.errors import DefinitionError
 from halfreal.models.frame.builder import regular_frame
 from halfreal.models.frame.frame import Frame
 from halfreal.models.frame.modes import LARGE
@@ -123,5 +122,5 @@ def test_damping_that_does_not_fit_is_named():
         ({"ratio": 0.02, "modes": [2, 2]}, "named twice"),
         ({"ratio": -0.1}, "ratio"),
     ):
-        with pytest.raises(DefinitionError, match=words):
+        with pytest.raises(ValueError, match=words):
             two_storeys(modal_damping=given)

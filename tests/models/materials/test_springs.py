@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from halfreal.errors import DefinitionError
 from halfreal.models.materials.law import rows
 from halfreal.models.materials.uniaxial import uniaxial
 from halfreal.models.structures.elements import Element, assemble
@@ -193,5 +192,5 @@ def test_elements_assemble_to_arrays_and_an_initial_stiffness_matrix():
     ],
 )
 def test_impossible_elements_are_refused(fields, words):
-    with pytest.raises(DefinitionError, match=words):
+    with pytest.raises(ValueError, match=words):
         Element(**fields)

@@ -24,7 +24,7 @@ def draw(check: Check) -> Figure:
     heights = [1.9] * len(panels) + ([0.6 + 0.22 * len(used)] if used else [])
     figure = new_figure(8.0, 0.8 + sum(heights))
     rows = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-    draw_channels(run, rows, panels)
+    draw_channels(run, list(rows), panels)
     rows[0].set_title(f"{check.verdict}: {run.title}")
     if used:
         shares = 100.0 * np.array([share for _, share in used])
