@@ -7,12 +7,13 @@
 # make test-lowest, make test-newest     the suite with the oldest versions that pyproject.toml allows, and with the newest
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
+# make docs       the documentation as a site, build/docs/index.html; warnings are errors
 # make gallery    every picture and number of the gallery, and examples/fidelity.md
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
+.PHONY: demo docs test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -97,6 +98,11 @@ bench: $(BIN)/.halfreal-test
 
 gallery: $(BIN)/.halfreal-test
 	$(BIN)/python examples/gallery.py
+
+docs: $(BIN)/.halfreal-test
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
+	@echo 'documentation: build/docs/index.html'
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-newest .venv-release .venv-tools build dist results

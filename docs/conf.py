@@ -21,7 +21,7 @@ author = copyright = "the halfreal developers"
 version = release = halfreal.__version__
 
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**", "examples/*.md", "examples/**/*.md"]
+include_patterns = ["*.md", "docs/**", "examples/*.md", "examples/**/*.md", "benchmarks/*.md"]
 exclude_patterns = ["docs/examples", "**/results/**", "CITATION.cff"]
 extensions = [
     "myst_parser",
@@ -62,3 +62,4 @@ html_show_sourcelink = False
 
 def setup(app: object) -> None:
     reference_pages.write(HERE / "reference")
+    reference_pages.write_bibliography(HERE / "bibliography.md")

@@ -1,0 +1,50 @@
+"""The documentation's programs and commands are run as they stand, page by page, in an empty folder."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import halfreal
+from halfreal.cli.commands import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["getting_started", "tutorials/building_with_damper", "tutorials/slow_test", "tutorials/campaign", "theory"]
+FENCE = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
+
+
+def test_every_page_is_on_the_site():
+    listed = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    made = {page for page in pages if page.startswith(("reference/", "notebooks/", "decisions/"))} | {"bibliography"}
+    assert not {page for page in pages - made - {"index"} if not re.search(rf"^{re.escape(page)}$", listed, re.M)}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_programs_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    runner, names = CliRunner(), {"__name__": "page"}
+    if "first.toml" in text and page != "getting_started":
+        assert runner.invoke(app, ["new", "first.toml"]).exit_code == 0
+    blocks = FENCE.findall(text)
+    assert blocks
+    for language, block in blocks:
+        if language == "python":
+            exec(compile(block, f"{page}.md", "exec"), names)
+        else:
+            for line in block.splitlines():
+                command = shlex.split(line.removeprefix("$ "))
+                assert command[0] == "halfreal"
+                answer = runner.invoke(app, command[1:])
+                assert answer.exit_code == 0, f"{line}\n{answer.output}"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(notebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(runpy.run_path(str(notebook))["check"], halfreal.Check)
