@@ -51,6 +51,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "halfreal"
 html_extra_path = ["site"]  # leads from the top to the first page
 html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
     "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -24,8 +24,8 @@ ORDER = (
 BEGINS = """# What was tried, how often, and what was lost
 
 Made on {date} from what the parts of `make soak` have kept; the counts are those that were really run, which may be
-fewer than its own. Each part is a program in [soak](../soak/page.py), which says at its top what it does and what counts as
-lost. The suite (`make test`) has smaller ones of the same kind.
+fewer than its own. Each part is a program in [soak](../soak/page.py), which says at its top what it does and what
+counts as lost. The suite (`make test`) has smaller ones of the same kind.
 
 | | tried | lost | |
 |---|---|---|---|

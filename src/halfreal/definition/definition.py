@@ -123,7 +123,7 @@ class Definition(Settings):
         return self.limits.unchecked_copy({"channels": watched})
 
     def to_toml(self) -> str:
-        """The definition as a TOML file has it, with units; what is at its default is left out."""
+        """The definition as a TOML file has it, with units and every default written out."""
         from .write import to_toml
 
         return to_toml(self)
@@ -133,7 +133,7 @@ class Definition(Settings):
         return f"<Definition '{self.title}': {parts}; {self.timing.duration:g} s in steps of {self.timing.step:g} s>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.to_toml())}</pre>"
+        return f"<details><summary>{escape(repr(self))}</summary><pre>{escape(self.to_toml())}</pre></details>"
 
     def with_values(self, values: Mapping[str, Any]) -> Definition:
         """The test with the values at some places replaced, validated anew: ``{"rig.actuator.delay": "3 ms"}``.
