@@ -73,7 +73,7 @@ def test_every_name_is_found_and_is_no_module_of_its_package(path: Path) -> None
 
 @pytest.mark.parametrize("family", OWN)
 def test_every_kind_is_imported_from_the_package_that_holds_it(family: str) -> None:
-    for place in OWN[family]:
+    for place in OWN[family].values():
         module, _, name = place.partition(":")
         assert name in import_module(f"halfreal.{module.split('.')[0]}").__all__
 

@@ -12,14 +12,26 @@ or such a text.  Defaults are not read: they are SI floats or arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Self, Union
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
-from pydantic_core import CoreSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError, SchemaValidator, core_schema
 
 from .arrays import Matrix, PerAxis, RowPerAxis, Vector
 from .errors import DefinitionError
@@ -27,6 +39,7 @@ from .places import found
 from .values import ExistingFile, Number, fault, faults, folder, shown, stored
 
 __all__ = [
+    "ByKind",
     "ExistingFile",
     "Matrix",
     "Number",
@@ -60,23 +73,105 @@ def union_of(parts: Iterable[type[BaseModel]], usual: str | None = None) -> Any:
     return choice if usual is None else Annotated[choice, default_kind(usual)]
 
 
-@dataclass(frozen=True)
-class OneAt:
-    """Annotation of a field that holds one of the parts at these places of a package, told by its ``kind``.
+class Choices(Mapping[str, CoreSchema]):
+    """What is expected of each kind that may stand in a field; a part is imported when its kind is looked up."""
+
+    def __init__(self, field: ByKind) -> None:
+        self._field = field
+
+    def __getitem__(self, kind: str) -> CoreSchema:
+        if kind not in self._field.names:
+            raise KeyError(kind)
+        return _whole(self._field.part(kind))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._field.names)
+
+    def __len__(self) -> int:
+        return len(self._field.names)
+
+
+class ByKind:
+    """Annotation of a field that holds one of several parts, told by its ``kind``.
+
+    Parts take long to be imported, and a definition has few of them: each is imported when its kind is met.
+    """
+
+    usual: str | None
+    """The kind if none is given."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All kinds that may stand here, in the order in which people are told of them."""
+        raise NotImplementedError
+
+    def part(self, kind: str) -> type[Settings]:
+        """The part of a kind."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> tuple[type[Settings], ...]:
+        return tuple(self.part(kind) for kind in self.names)
+
+    @property
+    def choices(self) -> Choices:
+        return Choices(self)
+
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        """Read a part as a union of all of them would, with the same errors at the same places."""
+        if isinstance(value, Mapping):
+            kind = value.get("kind", self.usual)
+            value = {**value, "kind": kind}
+        elif isinstance(value, BaseModel):
+            kind = getattr(value, "kind", None)
+        else:
+            raise PydanticKnownError("model_attributes_type")
+        if kind is None:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
+        if kind not in self.names:
+            expected = ", ".join(repr(name) for name in self.names)
+            raise PydanticKnownError(
+                "union_tag_invalid", {"discriminator": "'kind'", "tag": str(kind), "expected_tags": expected}
+            )
+        return _reader(self.part(kind), kind).validate_python(value, context=info.context)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        every: TypeAdapter[Any] = TypeAdapter(union_of(self.parts, self.usual))
+        return handler(every.core_schema)
+
+
+def _whole(part: type[Settings]) -> CoreSchema:
+    """What a part expects; it is worked out when it is first needed."""
+    part.model_rebuild()
+    return part.__pydantic_core_schema__
+
+
+@cache
+def _reader(part: type[Settings], kind: str) -> SchemaValidator:
+    """Reads a part, and tells its kind among the steps to a fault, as a union does."""
+    return SchemaValidator(core_schema.tagged_union_schema({kind: _whole(part)}, discriminator="kind"))
+
+
+@dataclass(frozen=True, eq=False)
+class OneAt(ByKind):
+    """One of the parts at these places of a package, by their kinds.
 
     A new part of this sort is its file and a line in the list of places.
     """
 
     package: str
-    places: tuple[str, ...]
+    places: Mapping[str, str]
     usual: str | None = None
 
     @property
-    def parts(self) -> tuple[type[Settings], ...]:
-        return found(self.package, self.places)
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.places)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(union_of(self.parts, self.usual))
+    def part(self, kind: str) -> type[Settings]:
+        return found(self.package, [self.places[kind]])[0]  # type: ignore[no-any-return]
 
 
 def _make_strict(node: Any) -> None:
@@ -113,7 +208,9 @@ else:
 class Settings(BaseModel, metaclass=Worded):
     """A part of a test definition: immutable, closed to unknown keys, and equal to another if all its values are."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False, defer_build=True
+    )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import wraps
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any, ParamSpec, cast
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..orphans import Ended, raise_when_ended
@@ -19,15 +21,6 @@ from .options import CRASHED, crashed, show_tracebacks, told
 from .trusting import trusting
 
 P = ParamSpec("P")
-app = typer.Typer(
-    help="Real-time hybrid testing: one definition, checked, rehearsed, run and reported.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 the input is wrong, "
-    "3 halfreal itself failed.",
-)
 COMMANDS = (
     "new_and_examples:new",
     "check:check",
@@ -57,27 +50,9 @@ COMMANDS = (
     "new_and_examples:examples",
 )
 """Their places in this package."""
+HELP = {"help_option_names": ["-h", "--help"]}
 READER_GONE = 128 + 13
 """Exit code where the reader of our output went before its end, as in ``… | head``: that of a shell for it."""
-
-
-def _tell_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"halfreal {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def halfreal(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version and end.")
-    ] = False,
-    with_traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error came up that nobody foresaw.")
-    ] = False,
-) -> None:
-    """Options that come before a command."""
-    show_tracebacks(with_traceback)
 
 
 def quietly(command: Callable[P, None]) -> Callable[P, None]:
@@ -99,8 +74,79 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
-for command in found(__package__, COMMANDS):
-    app.command(command.__name__.rstrip("_"))(told(quietly(trusting(command))))  # "continue" is a word of Python
+class Commands(Mapping[str, Any]):
+    """Each command by its name, made when it is asked for: one is run, and the others need not be loaded."""
+
+    def __init__(self) -> None:
+        names = (place.partition(":")[2] for place in COMMANDS)
+        self._places = {name.rstrip("_"): place for name, place in zip(names, COMMANDS, strict=True)}
+        self._made: dict[str, Any] = {}
+
+    def function(self, name: str) -> Callable[..., None]:
+        (found_there,) = found(__package__, [self._places[name]])
+        return found_there  # type: ignore[no-any-return]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
+            alone.command(name)(told(quietly(trusting(self.function(name)))))
+            self._made[name] = typer.main.get_command(alone)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Group(TyperGroup):
+    """All commands; of those that are not run only the first sentence of their help is looked at."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.all = Commands()
+        self.commands = cast(Any, self.all)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = []
+        for name in self.all:
+            words = " ".join((self.all.function(name).__doc__ or "").split("\n\n")[0].split())
+            rows.append((name, re.split(r"(?<=\.) ", words)[0]))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+app = typer.Typer(
+    cls=Group,
+    help="Real-time hybrid testing: one definition, checked, rehearsed, run and reported.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich takes as long to be loaded as all else that --help needs
+    context_settings=HELP,
+    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 the input is wrong, "
+    "3 halfreal itself failed.",
+)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"halfreal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def halfreal(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version and end.")
+    ] = False,
+    with_traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error came up that nobody foresaw.")
+    ] = False,
+) -> None:
+    """Options that come before a command."""
+    show_tracebacks(with_traceback)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ..errors import DefinitionError, Fault
+from ..settings import ByKind
 from ..values import Number, Place, existing, shown
 from .kinds import unusable
 
@@ -62,6 +63,7 @@ Schema = Mapping[str, Any]
 
 def _follow(model: type[BaseModel], steps: Iterable[str | int]) -> tuple[Place, Schema, Place | None]:
     """Key path for pydantic's path ``steps``, what is expected there, and the place of an untagged union on the way."""
+    model.model_rebuild()
     root: Schema = model.__pydantic_core_schema__
     definitions: dict[str, Schema] = {}
     node = _unwrap(root, definitions)
@@ -92,6 +94,10 @@ def _follow(model: type[BaseModel], steps: Iterable[str | int]) -> tuple[Place, 
 def _unwrap(node: Schema, definitions: dict[str, Schema]) -> Schema:
     """Look through defaults, validators and references at what decides the form of a value."""
     while True:
+        if node.get("type") == "function-plain":
+            by_kind = getattr(node["function"]["function"], "__self__", None)
+            if isinstance(by_kind, ByKind):
+                return {"type": "tagged-union", "discriminator": "kind", "choices": by_kind.choices}
         for definition in node.get("definitions", ()):
             definitions[definition["ref"]] = definition
         if node.get("type") == "definition-ref":

@@ -15,13 +15,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any, get_args
 
-from pydantic import GetCoreSchemaHandler, TypeAdapter
-from pydantic_core import CoreSchema
+from pydantic import TypeAdapter
 
 from .. import places
 from ..contracts.coupling import Coupling
@@ -29,7 +28,7 @@ from ..contracts.excitation import Excitation
 from ..contracts.link import Link
 from ..contracts.rig import Rig
 from ..contracts.virtual import Virtual
-from ..settings import Settings, union_of
+from ..settings import ByKind, Settings
 
 CONTRACTS: dict[str, type[Settings]] = {
     "virtual": Virtual,
@@ -39,69 +38,69 @@ CONTRACTS: dict[str, type[Settings]] = {
     "link": Link,
 }
 OWN = {
-    "virtual": (
-        "models.structures.structure:Structure",
-        "models.force_control.constrained:Constrained",
-        "models.structures.partition:Partition",
-        "models.structures.modal:Modes",
-        "models.structures.beam:Beam",
-        "models.frame.frame:Frame",
-        "models.structures.spring_damper:SpringDamper",
-        "models.structures.state_space:StateSpaceModel",
-        "models.structures.programmed:UserModel",
-        "models.structures.programmed:LibraryModel",
-        "models.structures.programmed:FmuModel",
-        "models.opensees.model:OpenSeesModel",
-        "sites.client:Client",
-    ),
-    "excitation": (
-        "models.excitations.sine:Sine",
-        "models.excitations.multi_sine:MultiSine",
-        "models.excitations.square:Square",
-        "models.excitations.chirp:Chirp",
-        "models.excitations.stepped:SteppedSine",
-        "models.excitations.stepped:Gust",
-        "models.excitations.random:Random",
-        "models.excitations.step_and_pulse:Step",
-        "models.excitations.step_and_pulse:Pulse",
-        "models.excitations.record:Record",
-        "models.excitations.channel:FromChannel",
-    ),
-    "coupling": (
-        "couplings.direct:Direct",
-        "couplings.forward_prediction:ForwardPrediction",
-        "couplings.adaptive_forward_prediction:AdaptiveForwardPrediction",
-        "couplings.linear_controller:LinearController",
-        "couplings.axis_filters:AxisFilters",
-        "couplings.model_inverse:ModelInverse",
-        "couplings.narrow_band_table:NarrowBandTable",
-        "couplings.broad_band_inverse:BroadBandInverse",
-        "couplings.adaptive_model_based:AdaptiveModelBased",
-        "couplings.adaptive_time_series:AdaptiveTimeSeries",
-        "couplings.harmonic.lms:HarmonicLms",
-        "couplings.harmonic.rls:HarmonicRls",
-        "couplings.programmed:UserCoupling",
-        "couplings.programmed:LibraryCoupling",
-        "couplings.programmed:FmuCoupling",
-    ),
-    "rig": (
-        "rigs.simulated:SimulatedRig",
-        "rigs.force_actuated:ForceActuated",
-        "rigs.force_controlled:ForceControlled",
-        "rigs.servo_hydraulic:ServoHydraulic",
-        "rigs.electrodynamic:Electrodynamic",
-        "rigs.shaking_table:ShakingTable",
-        "rigs.assembled:AssembledRig",
-        "rigs.programmed:UserRig",
-        "rigs.programmed:LibraryRig",
-        "rigs.programmed:FmuRig",
-    ),
-    "link": (
-        "links.udp:Udp",
-        "links.shared_memory:SharedMemory",
-    ),
+    "virtual": {
+        "structure": "models.structures.structure:Structure",
+        "constrained": "models.force_control.constrained:Constrained",
+        "partition": "models.structures.partition:Partition",
+        "modes": "models.structures.modal:Modes",
+        "beam": "models.structures.beam:Beam",
+        "frame": "models.frame.frame:Frame",
+        "spring-damper": "models.structures.spring_damper:SpringDamper",
+        "state space": "models.structures.state_space:StateSpaceModel",
+        "user": "models.structures.programmed:UserModel",
+        "library": "models.structures.programmed:LibraryModel",
+        "fmu": "models.structures.programmed:FmuModel",
+        "opensees": "models.opensees.model:OpenSeesModel",
+        "client": "sites.client:Client",
+    },
+    "excitation": {
+        "sine": "models.excitations.sine:Sine",
+        "multi-sine": "models.excitations.multi_sine:MultiSine",
+        "square": "models.excitations.square:Square",
+        "chirp": "models.excitations.chirp:Chirp",
+        "stepped sine": "models.excitations.stepped:SteppedSine",
+        "gust": "models.excitations.stepped:Gust",
+        "random": "models.excitations.random:Random",
+        "step": "models.excitations.step_and_pulse:Step",
+        "pulse": "models.excitations.step_and_pulse:Pulse",
+        "record": "models.excitations.record:Record",
+        "channel": "models.excitations.channel:FromChannel",
+    },
+    "coupling": {
+        "none": "couplings.direct:Direct",
+        "forward prediction": "couplings.forward_prediction:ForwardPrediction",
+        "adaptive forward prediction": "couplings.adaptive_forward_prediction:AdaptiveForwardPrediction",
+        "linear controller": "couplings.linear_controller:LinearController",
+        "feed-forward filters": "couplings.axis_filters:AxisFilters",
+        "model inverse": "couplings.model_inverse:ModelInverse",
+        "narrow band table": "couplings.narrow_band_table:NarrowBandTable",
+        "broad band inverse": "couplings.broad_band_inverse:BroadBandInverse",
+        "adaptive model based": "couplings.adaptive_model_based:AdaptiveModelBased",
+        "adaptive time series": "couplings.adaptive_time_series:AdaptiveTimeSeries",
+        "harmonic lms": "couplings.harmonic.lms:HarmonicLms",
+        "harmonic rls": "couplings.harmonic.rls:HarmonicRls",
+        "user": "couplings.programmed:UserCoupling",
+        "library": "couplings.programmed:LibraryCoupling",
+        "fmu": "couplings.programmed:FmuCoupling",
+    },
+    "rig": {
+        "simulated": "rigs.simulated:SimulatedRig",
+        "force actuated": "rigs.force_actuated:ForceActuated",
+        "force controlled": "rigs.force_controlled:ForceControlled",
+        "servo-hydraulic": "rigs.servo_hydraulic:ServoHydraulic",
+        "electrodynamic": "rigs.electrodynamic:Electrodynamic",
+        "shaking table": "rigs.shaking_table:ShakingTable",
+        "assembled": "rigs.assembled:AssembledRig",
+        "user": "rigs.programmed:UserRig",
+        "library": "rigs.programmed:LibraryRig",
+        "fmu": "rigs.programmed:FmuRig",
+    },
+    "link": {
+        "udp": "links.udp:Udp",
+        "shared memory": "links.shared_memory:SharedMemory",
+    },
 }
-"""Halfreal's own kinds, in the order in which people are told of them."""
+"""Halfreal's own kinds and where they stand, in the order in which people are told of them."""
 
 
 @dataclass(frozen=True)
@@ -126,18 +125,32 @@ def kind_of(part: type[Settings]) -> str:
 
 
 def kinds(family: str) -> dict[str, type[Settings]]:
-    """Every kind of a family by its name."""
-    return dict(_found(family)[0])
+    """Every kind of a family by its name: all of them are imported."""
+    return {kind: part_of(family, kind) for kind in names(family)}
+
+
+def names(family: str) -> tuple[str, ...]:
+    """Every kind of a family."""
+    return (*OWN[family], *_installed(family)[0])
+
+
+@cache
+def part_of(family: str, kind: str) -> type[Settings]:
+    """The class of a kind, imported when it is asked for."""
+    if kind not in OWN[family]:
+        return _installed(family)[0][kind]
+    (part,) = places.found("halfreal", [OWN[family][kind]])
+    return part  # type: ignore[no-any-return]
 
 
 def unusable() -> tuple[Unusable, ...]:
     """What installed packages offer and cannot be used."""
-    return tuple(one for family in CONTRACTS for one in _found(family)[1])
+    return tuple(one for family in CONTRACTS for one in _installed(family)[1])
 
 
 def raised_in_package(error: BaseException) -> str:
     """What an error in the code of an installed package's kind is, and where; empty if it was raised elsewhere."""
-    parts = [part for family in CONTRACTS for part in kinds(family).values()]
+    parts = [part for family in CONTRACTS for part in _installed(family)[0].values()]
     folders = {Path(str(sys.modules[part.__module__].__file__)).parent for part in parts if not _is_own(part)}
     for frame in reversed(extract_tb(error.__traceback__)):
         if any(Path(frame.filename).is_relative_to(folder) for folder in folders):
@@ -157,12 +170,11 @@ def reader(family: str) -> TypeAdapter[Any]:
 
 
 @cache
-def _found(family: str) -> tuple[dict[str, type[Settings]], tuple[Unusable, ...]]:
+def _installed(family: str) -> tuple[dict[str, type[Settings]], tuple[Unusable, ...]]:
+    """Kinds of installed packages, and those of them that cannot be used."""
     found: dict[str, type[Settings]] = {}
-    for part in places.found("halfreal", OWN[family]):
-        found[kind_of(part)] = part
     left_out = []
-    for entry in sorted(entry_points(group=f"halfreal.{family}"), key=lambda one: (one.name, one.value)):
+    for entry in sorted(_offered().select(group=f"halfreal.{family}"), key=lambda one: (one.name, one.value)):
         package = "unknown" if entry.dist is None else entry.dist.name
         try:
             part = entry.load()
@@ -176,6 +188,11 @@ def _found(family: str) -> tuple[dict[str, type[Settings]], tuple[Unusable, ...]
     return found, tuple(left_out)
 
 
+@cache
+def _offered() -> EntryPoints:
+    return entry_points()
+
+
 def _against(part: Any, entry: EntryPoint, family: str, found: dict[str, type[Settings]]) -> str:
     """What speaks against a package's class as a kind; empty if nothing does."""
     contract = CONTRACTS[family]
@@ -185,18 +202,22 @@ def _against(part: Any, entry: EntryPoint, family: str, found: dict[str, type[Se
         return f"{entry.value} does not define {' and '.join(missing)}, as its contract asks"
     if kind_of(part) != entry.name:
         return f"its field 'kind' must be Literal['{entry.name}']"
-    if entry.name in found:
-        other = found[entry.name]
+    if entry.name in found or entry.name in OWN[family]:
+        other = found.get(entry.name) or part_of(family, entry.name)
         return f"{other.__module__}.{other.__name__} is of that kind already; give it another name"
     return ""
 
 
 @dataclass(frozen=True)
-class OneOf:
+class OneOf(ByKind):
     """Annotation of a field that holds a part of a family, told by its ``kind``; ``usual`` if that is left out."""
 
     family: str
     usual: str | None = None
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(union_of(kinds(self.family).values(), self.usual))
+    @property
+    def names(self) -> tuple[str, ...]:
+        return names(self.family)
+
+    def part(self, kind: str) -> type[Settings]:
+        return part_of(self.family, kind)

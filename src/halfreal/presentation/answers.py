@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,9 @@ def console(error: bool = False) -> Any:
 
 def with_progress(work: Any, *, quiet: bool, doing: str = "rehearsing") -> Any:
     """Show a bar for long work on a terminal; nothing anywhere else."""
-    screen = console(error=True)
-    if quiet or not screen.is_terminal:
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         return work(None)
+    screen = console(error=True)
     from rich.progress import Progress
 
     with Progress(console=screen, transient=True) as bar:

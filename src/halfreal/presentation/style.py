@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from ..figures import BAD, ERROR, GOOD, MEASURED, PURE_DELAY, QUIET, REFERENCE, RULES, TARGET, new_figure, styled
@@ -62,6 +63,7 @@ def as_svg(figure: Figure, label: str, prefix: str) -> str:
     """A figure as SVG to stand inside a page: it fits its box and its ids, with ``prefix``, clash with no other's."""
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
+        _lay_out(figure)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
@@ -72,6 +74,15 @@ def as_svg(figure: Figure, label: str, prefix: str) -> str:
     head, rest = text.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)
     return f'{head} class="plot" role="img" aria-label={quoteattr(label)}>{rest}'
+
+
+def _lay_out(figure: Figure) -> None:
+    """Arrange a figure once: saving it would draw it a first time for that, and then once more."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        FigureCanvasSVG(figure)  # whose measures of texts count
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def as_png(figure: Figure, dpi: float = 160) -> bytes:

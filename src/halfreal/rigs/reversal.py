@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .. import units
 from ..contracts.finding import Finding
@@ -38,6 +37,8 @@ def lag_deg(ratio: float) -> float:
 
 def ratio_of_lag(degrees: float) -> float:
     """The part of the amplitude that the half of a play is where it is late by so much; 1 if it never is."""
+    from scipy.optimize import brentq  # takes long to import, and few tests come here
+
     return 1.0 if degrees >= 90.0 else float(brentq(lambda ratio: lag_deg(ratio) - degrees, 0.0, 1.0 - 1e-9))
 
 

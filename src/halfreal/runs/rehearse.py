@@ -29,8 +29,8 @@ from .user_faults import raised_by_user
 
 LARGEST_RECORD = 4e9
 """Bytes of a record in memory."""
-COPIES = 2.0
-"""So often its size is in memory for a moment, when its stretches are joined."""
+COPIES = 1.3
+"""So often its size is in memory: the record itself, and the stretch that is added to it."""
 CHUNK = 50_000
 """Ticks between two reports of progress."""
 Progress = Callable[[int, int], None]
@@ -84,7 +84,7 @@ def check_size(definition: Definition, channels: int) -> None:
     if size > LARGEST_RECORD:
         than = f"more than {LARGEST_RECORD / 1e9:g} GB"
     elif COPIES * size > memory:
-        than = f"and {COPIES:g} times that while it is put together; this machine has {memory / 1e9:,.2g} GB to spare"
+        than = f"and {COPIES:g} times that while it is made; this machine has {memory / 1e9:,.2g} GB to spare"
     else:
         return
     raise DefinitionError(
@@ -97,6 +97,26 @@ def check_size(definition: Definition, channels: int) -> None:
             )
         ]
     )
+
+
+class _Rows:
+    """Rows of a record, in room that is there from the beginning: to join stretches would take it twice."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._room, self._count = np.empty((rows, columns)), 0
+
+    def add(self, rows: np.ndarray) -> None:
+        end = self._count + len(rows)
+        if end > len(self._room):  # a soft stop may take longer than it was given
+            room = np.empty((max(end, len(self._room) * 5 // 4), self._room.shape[1]))
+            room[: self._count] = self.all
+            self._room = room
+        self._room[self._count : end] = rows
+        self._count = end
+
+    @property
+    def all(self) -> np.ndarray:
+        return self._room[: self._count]
 
 
 def rehearse(
@@ -128,17 +148,17 @@ def rehearse(
     total = timing.ticks_before + timing.ticks if timing.soft_stop == 0.0 else int(MOST_TICKS)
     expected = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
     check_size(definition, len(record))
-    logs: list[np.ndarray] = []
+    kept = _Rows(record_rows(definition), 1 + len(record))
     happened: list[tuple[int, str, float]] = []
     done, ended, lost = 0, 0, 0
     while done < total and ended == 0:
         stretch = loop.run(min(CHUNK, total - done), record=record, every=every)
         done, ended, lost = done + stretch.ticks, stretch.ended, lost + stretch.events_lost
-        logs.append(stretch.log)
+        kept.add(stretch.log)
         happened += stretch.events
         if progress is not None:
             progress(done, expected)
-    log = np.concatenate(logs)
+    log = kept.all
     signals = {
         name: Signal(next(c.unit for c in loop.channels if c.name == name), log[:, 1 + i])
         for i, name in enumerate(record)

@@ -37,6 +37,7 @@ import numpy as np
 from scipy.linalg import eigvals, matrix_balance
 
 from ..contracts.state_space import StateSpace
+from .bracket import root_between
 from .condensed import Condensed
 
 NOISE = 1e-11
@@ -259,9 +260,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     at_low, at_high = function(low), function(high)
     if at_low * at_high >= 0.0:
         return low if abs(at_low) <= abs(at_high) else high
-    from scipy.optimize import brentq  # takes long to import, and few tests come here
-
-    return float(brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=500))
+    return root_between(function, low, high)
 
 
 def growth_rates(values: np.ndarray, dt: float | None) -> np.ndarray:

@@ -37,7 +37,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..errors import HalfrealError
 from .dde_loop import SINGULAR, Loop, UnderdeterminedError, loop_form
@@ -210,4 +209,6 @@ class DelaySystem:
             low, high, reach = high, high + reach, 2 * reach
         if low == high:
             return 0.0
+        from scipy.optimize import brentq  # takes long to import, and few tests come here
+
         return float(brentq(lambda c: self._most(c) - 1.0, low, high, xtol=1e-14 * max(-low, high), rtol=1e-14))

@@ -23,6 +23,7 @@ import numpy as np
 from ..contracts.state_space import StateSpace
 from .condensed import Condensed
 from .crossings import at_top, growth_rates
+from .matching import assigned
 
 TURN = 0.25
 """Largest step of ln μ between neighbouring points of a locus."""
@@ -94,15 +95,13 @@ def _steps(values: np.ndarray) -> np.ndarray:
 
 def _followed(values: np.ndarray) -> np.ndarray:
     """The same eigenvalues in each row, ordered so that each column goes on with the nearest, in parts of its size."""
-    from scipy.optimize import linear_sum_assignment
-
     values = values.copy()
     for i in range(1, len(values)):
         before, now = values[i - 1][:, None], values[i][None]
         apart = np.abs(before - now) / np.maximum(np.maximum(np.abs(before), np.abs(now)), 1e-300)
         order = np.argmin(apart, axis=1)
         if len(set(order.tolist())) < order.size:
-            order = linear_sum_assignment(apart)[1]
+            order = assigned(apart)[1]
         values[i] = values[i][order]
     return values
 

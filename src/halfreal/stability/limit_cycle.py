@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, gmres
 
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
@@ -296,6 +295,8 @@ class _Slopes:
         """Newton's step."""
         if self.n <= floquet.DENSE:
             return np.asarray(np.linalg.lstsq(self._whole, -wrong, rcond=1e-13)[0])
+        from scipy.sparse.linalg import LinearOperator, gmres  # takes long to import, and few tests come here
+
         operator = LinearOperator((self.size, self.size), matvec=lambda v: self(np.ravel(v)), dtype=float)
         step, _ = gmres(operator, -wrong, rtol=1e-4, restart=80, maxiter=2)
         return np.asarray(step)

@@ -19,12 +19,24 @@ def extrapolated(values: np.ndarray, track: np.ndarray) -> complex:
     return complex(track[-1] + slope * (values[-1] - values[-2]))
 
 
+def assigned(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the pairs whose costs have the least sum."""
+    rows, columns = cost.shape
+    if 0 < rows <= columns:
+        nearest = np.argmin(cost, axis=1)
+        least = cost[np.arange(rows), nearest, None]
+        if len(set(nearest.tolist())) == rows and np.count_nonzero(cost == least) == rows:
+            return np.arange(rows), nearest  # no sum is less than that of the least of each row
+    from scipy.optimize import linear_sum_assignment  # takes long to import
+
+    found: tuple[np.ndarray, np.ndarray] = linear_sum_assignment(cost)
+    return found
+
+
 def matched(expected: np.ndarray, found: np.ndarray, farthest: np.ndarray | float = np.inf) -> dict[int, int]:
     """Pairs expected → found, none farther apart than ``farthest`` (one for each found pole); NaN is never matched."""
-    from scipy.optimize import linear_sum_assignment
-
     alive = np.flatnonzero(~np.isnan(expected))
     apart = np.abs(expected[alive, None] - found)
     limit = np.broadcast_to(farthest, apart.shape)
-    rows, columns = linear_sum_assignment(np.minimum(apart, limit))  # a pair too far apart costs as much as none
+    rows, columns = assigned(np.minimum(apart, limit))  # a pair too far apart costs as much as none
     return {int(alive[r]): int(c) for r, c in zip(rows, columns, strict=True) if apart[r, c] <= limit[r, c]}

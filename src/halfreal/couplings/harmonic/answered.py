@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import fdtri
 
 from ... import units
 from ...kernels.block import Value
@@ -42,6 +41,8 @@ PERIODS = 0.5
 
 def needed(axes: int, intervals: int) -> float:
     """F above which a harmonic counts as answered after so many intervals; 0 for too few to tell."""
+    from scipy.special import fdtri  # takes long to import, and few tests come here
+
     free = intervals - axes - 1
     return float(fdtri(2 * axes, 2 * free, 1.0 - CHANCE)) if free > 0 else 0.0
 

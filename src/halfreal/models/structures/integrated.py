@@ -12,7 +12,7 @@ from ...contracts.massless import MasslessError, is_regular
 from ...contracts.quantities import ActsAs, Hold
 from ...contracts.system import Method, System
 from ...settings import fault
-from ..schemes.any_scheme import ANSWERED_NEXT_TICK, AnyScheme
+from ..schemes.any_scheme import AnyScheme, answered_next_tick
 from ..schemes.scheme import Scheme
 from .virtual_block import OneBlock
 
@@ -49,7 +49,7 @@ class Integrated(OneBlock):
             raise fault(
                 f"'{self.scheme.kind}' takes a measured force for that of the tick in which it comes, and in a slow "
                 "test it is the answer to the target before; give virtual.scheme = "
-                f"{' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
+                f"{' or '.join(map(repr, answered_next_tick()))}"
             )
 
     def own_method(self, system: System, step: float) -> Method | None:

@@ -18,7 +18,7 @@ from ...contracts.quantities import ActsAs, Hold
 from ...contracts.state_space import StateSpace
 from ...kernels.block import Block
 from ...settings import Matrix, Vector, fault
-from ..schemes.any_scheme import ANSWERED_NEXT_TICK
+from ..schemes.any_scheme import answered_next_tick
 from ..schemes.exact import exact_method
 from . import virtual_block as virtual
 from .virtual_block import OneBlock
@@ -86,7 +86,7 @@ class StateSpaceModel(OneBlock):
         raise fault(
             "a state space takes a measured force for that of the tick in which it comes, and in a slow test it is the "
             "answer to the target before; give the virtual substructure by its matrices, with virtual.scheme = "
-            f"{' or '.join(map(repr, ANSWERED_NEXT_TICK))}"
+            f"{' or '.join(map(repr, answered_next_tick()))}"
         )
 
     def linear_model(self) -> StateSpace:

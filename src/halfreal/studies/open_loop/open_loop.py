@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
@@ -141,6 +140,8 @@ def _borne_alone(loop: StateSpace | Condensed, hz: np.ndarray, values: np.ndarra
     size = np.abs(values)
     delays = []
     for k in np.flatnonzero((size[1:] >= 1.0) != (size[:-1] >= 1.0)).tolist():
+        from scipy.optimize import brentq  # takes long to import, and few tests come here
+
         at = brentq(lambda w: abs(loop.response(w)[0, i, j]) - 1.0, *(2 * np.pi * hz[k : k + 2]))
         delays.append(float(np.mod(np.angle(loop.response(at)[0, i, j]) + np.pi, 2 * np.pi) / at))
     return min(delays, default=np.inf)
