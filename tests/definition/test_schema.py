@@ -67,7 +67,7 @@ def test_schema_and_reader_agree_on_forms(old: str, new: str, valid: bool) -> No
 
 def test_quantities_tell_their_unit_and_defaults_carry_it() -> None:
     timing: dict[str, Any] = SCHEMA["$defs"]["Timing"]["properties"]
-    assert timing["step"]["description"] == "quantity in s, above 0 s"
+    assert timing["step"]["description"].endswith("Quantity in s, above 0 s.")
     assert timing["rate"]["default"] == "1.5 Hz"
     assert SCHEMA["properties"]["times"]["default"] == ["100 ms", "250 ms"]
     assert SCHEMA["$defs"]["Linear"]["properties"]["start"]["default"] == "0 m"
