@@ -67,6 +67,7 @@ test-lowest test-newest: test-%:
 soak: $(BIN)/.halfreal-test
 	rm -rf results/soak
 	-$(BIN)/python soak/network.py --count 1000000
+	-$(BIN)/python soak/rig_in_c.py --count 500000
 	-$(BIN)/python soak/long_run.py --ticks 28800000 --minutes 5
 	-$(BIN)/python soak/definitions.py --count 200
 	-$(BIN)/python soak/run_files.py --count 200

@@ -28,6 +28,8 @@ LOWEST, HIGHEST, A_DECADE = 1e-3, 1e3, 6
 """Amplitudes of the search, in parts of the motion expected, and how many there are in a decade."""
 EXPECTED = 1e-3
 """Motion expected [m or rad] of a test that says nothing of it."""
+SLOWEST = 50_000
+"""Ticks of a period up to which free motion is followed: some six hundred periods of it at least."""
 SAME = 1e-3
 """Difference in amplitude and period within which two cycles are the same one."""
 
@@ -49,6 +51,7 @@ def limit_cycles(
     count = round(A_DECADE * np.log10(highest / lowest)) + 1
     amplitudes = size * np.geomspace(lowest, highest, count)
     for mode, axis in modes(definition, loop):
+        check_period(mode.ticks, definition.timing.step)
         check_clock(definition, loop, mode, float(amplitudes[0]))
         for guess in guesses(loop, mode, amplitudes, definition.interface.channels("target")[axis]):
             assert guess.vector is not None
@@ -92,6 +95,15 @@ def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> P
     return PeriodicMotion(
         cycle_near(loop, ticks / every, channels, every, axis), axis, channels, of, every * definition.timing.step
     )
+
+
+def check_period(ticks: float, step: float) -> None:
+    """Raise an error if free motion is too slow to be followed."""
+    if ticks > SLOWEST:
+        raise HalfrealError(
+            f"free motion of the loop takes {ticks:,.3g} ticks ({ticks * step:,.3g} s) for one period, and cycles are "
+            f"looked for up to {SLOWEST:,} ticks; lengthen timing.step, or give what drifts so slowly a stiffness"
+        )
 
 
 def check_clock(definition: Definition, loop: Loop, mode: Mode, amplitude: float) -> None:
