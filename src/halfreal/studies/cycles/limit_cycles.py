@@ -18,6 +18,7 @@ from ...kernels.tick import TICK
 from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
+from ...runs.rehearse import check_log
 from ...stability.amplitude_sweep import Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ..check.nonlinear import is_nonlinear
@@ -77,6 +78,7 @@ def expected_motion(definition: Definition) -> float:
     Where that does not come to its end, the peak of the emulated structure; a millimetre if neither tells anything.
     """
     loop, targets = build(definition, UNDISTURBED), definition.interface.channels("target")
+    check_log(definition.timing.ticks, len(targets) + 1)
     log = loop.run(definition.timing.ticks, record=(*targets, GUARD_MODE), event_room=0).log[:, 1:]
     motion: np.ndarray | None = log[:, :-1]
     if len(log) < definition.timing.ticks or np.any(log[:, -1] != 0.0) or not np.all(np.isfinite(log)):
