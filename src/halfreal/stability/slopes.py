@@ -120,13 +120,14 @@ def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[np.ndarray, np.n
         steady = (window.min(axis=0) > LEAST) & (window.max(axis=0) <= STEADY * window.min(axis=0))
         power = known.any(axis=0) & ~early & (start + POWER < sizes) & clear & steady
         factor = np.abs(np.log(window).mean(axis=0))
-    return np.where(power, estimates[start, entry], values), power & (factor > np.log(UNCHANGED))
+    without = np.asarray(power & (factor > np.log(UNCHANGED)))
+    return np.where(power, estimates[start, entry], values), without
 
 
 def _in_a_row(flags: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Where, in each column, ``count`` flags in a row first begin, and whether they do."""
     rows = np.lib.stride_tricks.sliding_window_view(flags, count, axis=0).all(axis=-1)
-    return np.argmax(rows, axis=0), rows.any(axis=0)
+    return np.argmax(rows, axis=0), np.asarray(rows.any(axis=0))
 
 
 def _agree(one: np.ndarray, other: np.ndarray, blur: np.ndarray) -> np.ndarray:
