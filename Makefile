@@ -60,7 +60,8 @@ test-lowest test-newest: test-%:
 	$(PYTHON) -m venv --clear .venv-$*
 	.venv-$*/bin/pip install --quiet --disable-pip-version-check uv
 	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --resolution $(if $(filter lowest,$*),lowest-direct,highest) -e .
-	.venv-$*/bin/uv pip freeze --quiet --exclude-editable --python .venv-$*/bin/python > .venv-$*/versions.txt
+	@# what the environment itself came with is no dependency, and older than the tests need
+	.venv-$*/bin/uv pip freeze --quiet --exclude-editable --python .venv-$*/bin/python | grep -Ev '^(pip|setuptools|uv)==' > .venv-$*/versions.txt
 	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --constraints .venv-$*/versions.txt -e '.[test]'
 	.venv-$*/bin/pytest -m $(TIER)
 
@@ -68,6 +69,7 @@ test-lowest test-newest: test-%:
 soak: $(BIN)/.halfreal-test
 	rm -rf results/soak
 	-$(BIN)/python soak/network.py --count 1000000
+	-$(BIN)/python soak/rig_in_c.py --count 500000
 	-$(BIN)/python soak/long_run.py --ticks 28800000 --minutes 5
 	-$(BIN)/python soak/definitions.py --count 200
 	-$(BIN)/python soak/run_files.py --count 200

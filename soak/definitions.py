@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from mutants import definitions, mutated
-from outcome import keep
+from outcome import Tries, keep
 from worker import Worker, fault_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -32,12 +32,13 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--longest", default="0.5 s")
     asked = parser.parse_args()
+    tries = Tries(asked.seed, asked.count)
     found, codes, bad, worker = definitions(EXAMPLES), Counter[str](), 0, Worker()
     found = [path for path in found if asked.only in str(path)]
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "examples"
         shutil.copytree(EXAMPLES, copied, ignore=shutil.ignore_patterns("images", "__pycache__"))
-        for seed in range(asked.seed, asked.seed + asked.count):
+        for seed in tries:
             chance = random.Random(seed)
             original = chance.choice(found)
             target = copied / original.parent.name / "mutant.toml"
@@ -52,7 +53,13 @@ def main() -> int:
                 bad += 1
                 print(f"seed {seed} {original.relative_to(EXAMPLES)}: {wrong}", flush=True)
     text = "exit codes " + ", ".join(f"{code}: {number}" for code, number in sorted(codes.items()))
-    return keep("definitions", f"mutated definitions in halfreal {asked.command}", asked.count, bad, text)
+    return keep(
+        "definitions",
+        f"mutated definitions in halfreal {asked.command} (from seed {asked.seed} on)",
+        tries.done,
+        bad,
+        text,
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,37 @@
-"""What a part of ``make soak`` has found, kept for the page (``page.py``): results/soak/NAME.json."""
+"""What a part of ``make soak`` has found, kept for the page (``page.py``): results/soak/NAME.json.
+
+A part that is ended before (Ctrl-C, SIGTERM) keeps what it has tried so far.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "results" / "soak"
 STARTED = time.monotonic()
+
+
+class Tries:
+    """Seeds, one after another, until there are no more or the part is ended; ``done`` counts those that were tried."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self._seeds, self._ended, self.done = range(first, first + count), False, 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._end)
+
+    def _end(self, number: int, frame: object) -> None:
+        self._ended = True
+
+    def __iter__(self) -> Iterator[int]:
+        for seed in self._seeds:
+            if self._ended:
+                return
+            yield seed
+            self.done += 1
 
 
 def keep(name: str, what: str, tried: int, lost: int, text: str) -> int:

@@ -14,6 +14,7 @@ from outcome import FOLDER
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 ORDER = (
     "network",
+    "rig_in_c",
     "long_run_in_step",
     "long_run_by_the_clock",
     "definitions",
@@ -33,7 +34,9 @@ counts as lost. The suite (`make test`) has smaller ones of the same kind.
 ENDS = """
 - **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who hears
   everything, knows the protocol and speaks in either's name, without the secret. The rig's own record is the witness;
-  the run is the rehearsal to the bit. [rig.c](link/rig.c) meets ten thousand such datagrams in the suite.
+  the run is the rehearsal to the bit.
+- **The rig in C**: [rig.c](link/rig.c) under the compiler's sanitizers. With a key, such a listener must not move it;
+  without, datagrams with right tags and any numbers must not make it read or write out of bounds, or overflow.
 - **Long runs**: 8 h at 1 kHz are 28.8 million ticks. *In step* makes ticks with a rig that has no clock, one after the
   other at a step of 20 µs: it shows memory and rows, not hours of wall time. *By the clock* is wall time, some minutes
   of it: it shows the clocks too. Memory is what each process has to itself, from the first third of a part to its end.

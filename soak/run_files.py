@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from outcome import keep
+from outcome import Tries, keep
 from worker import Worker, fault_of
 
 from halfreal.records import seal
@@ -62,6 +62,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--unsealed", action="store_true")
     asked = parser.parse_args()
+    tries = Tries(asked.seed, asked.count)
     codes, bad, worker = Counter[str](), 0, Worker()
     with tempfile.TemporaryDirectory() as folder:
         whole, target = Path(folder) / "whole.h5", Path(folder) / "damaged.h5"
@@ -71,7 +72,7 @@ def main() -> int:
         content = whole.read_bytes()
         if asked.unsealed:
             content = content[: -seal.SIZE]
-        for seed in range(asked.seed, asked.seed + asked.count):
+        for seed in tries:
             chance = random.Random(seed)
             target.write_bytes(damaged(content, chance))
             command, *options = chance.choice(COMMANDS)
@@ -88,7 +89,7 @@ def main() -> int:
                 print(f"seed {seed} {command}: {wrong}", flush=True)
     text = "exit codes " + ", ".join(f"{code}: {number}" for code, number in sorted(codes.items()))
     name, what = ("run_files_unsealed", "without checksum") if asked.unsealed else ("run_files", "with checksum")
-    return keep(name, f"damaged run files {what}, in the commands that read them", asked.count, bad, text)
+    return keep(name, f"damaged run files {what}, in the commands that read them", tries.done, bad, text)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ Small matrices are fastest with one thread, above all when tests run side by sid
 block may have to be compiled first), and where ``CI`` is set they try the same cases every time.
 
 The tests of a file stay in one process, unless they are marked otherwise: then no two processes compile the same blocks
-at the same time, and a fixture of the file is made once.
+at the same time, and a fixture of the file is made once.  Files that take long come first, so that no process is left
+with one of them at the end while the others have nothing to do.
 
 Tests come in tiers, by their folder or file: "fast" are those of one part each, without processes and without the
 gallery; "live" those of processes that talk to each other in wall time; "slow" the others.  Each test has a time-out,
@@ -39,6 +40,10 @@ TIERS = {
     "vrths": "slow",
 }
 """Of a file or folder under ``tests``; all others are fast."""
+FIRST = ("slow", "live", "fast")
+"""The order of tiers in a run."""
+LONG = ("studies", "stability", "couplings", "identification")
+"""Folders of the fast tier that come before its others."""
 SECONDS = {"fast": 120, "slow": 600, "live": 600}
 """Time-out of a test in each tier."""
 
@@ -64,8 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(getattr(pytest.mark, tier))
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(SECONDS[tier]))
+    items.sort(key=lambda item: place_in_a_run(item.path.relative_to(TESTS)))
 
 
 def tier_of(path: Path) -> str:
     """The tier of a file, or of the nearest folder of it that has one."""
     return next((TIERS[str(place)] for place in (path, *path.parents) if str(place) in TIERS), "fast")
+
+
+def place_in_a_run(path: Path) -> tuple[int, bool]:
+    """What comes first is smaller; files of the same place keep their order."""
+    return FIRST.index(tier_of(path)), path.parts[0] not in LONG

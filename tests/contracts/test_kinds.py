@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import allocation
-from contracts.examples import EVERY, definition_of, file_of, part_of
+from contracts.examples import EVERY, definition_of, file_of, outside_the_gallery, part_of
 from halfreal.citations import PAPERS, paper
 from halfreal.definition import described
 from halfreal.definition.definition import Definition
@@ -75,7 +75,7 @@ def test_a_kind_builds_and_linearises_and_cites_what_it_implements(family, kind)
 
 def test_no_kind_allocates_in_a_tick():
     """Those of the gallery are looked at with the gallery's loops."""
-    found = allocation.per_tick("contracts.examples:outside_the_gallery")
+    found = allocation.per_tick(outside_the_gallery())
     assert found == dict.fromkeys(found, 0.0)
     assert len(found) == sum(file_of(*one) is None for one in IN_A_LOOP)
 

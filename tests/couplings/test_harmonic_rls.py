@@ -12,7 +12,7 @@ import pytest
 
 from allocation import per_tick
 from couplings import lumped
-from couplings.lumped import DT
+from couplings.lumped import DT, both_laws
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.couplings.harmonic.transfer import packed, unpacked
@@ -326,4 +326,4 @@ def test_harmonics_follow_a_slowly_varying_excitation(law, memory):
 
 
 def test_neither_law_allocates():
-    assert per_tick("couplings.lumped:both_laws") == {"lms": 0.0, "rls": 0.0}
+    assert per_tick(both_laws()) == {"lms": 0.0, "rls": 0.0}

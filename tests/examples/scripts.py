@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -20,5 +22,21 @@ def loaded(example: str, *neighbours: str) -> ModuleType:
     finally:
         sys.path.remove(folder)
         for name in neighbours:
+            sys.modules.pop(name, None)
+        sys.modules.update(hidden)
+
+
+@contextmanager
+def at_home(example: str) -> Iterator[None]:
+    """Imports find the scripts of an example, and leave none of them behind for others that use the same names."""
+    folder = GALLERY / example
+    names = {path.stem for path in folder.glob("*.py")}
+    hidden = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in names:
             sys.modules.pop(name, None)
         sys.modules.update(hidden)

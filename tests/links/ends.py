@@ -6,7 +6,7 @@ import itertools
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +32,6 @@ LEASE = 5.0
 """What rigs of sessions grant [s]."""
 SOON = 1e-6
 _numbers = itertools.count()
-_kept = ExitStack()
 
 
 def ramp_step(p, s, t, u, y):
@@ -121,21 +120,24 @@ def reach(link: Link, rig: RigEnd) -> ControllerEnd:
     return ControllerEnd.connect(Udp(kind="udp", rig=rig.address) if isinstance(link, Udp) else link)
 
 
-def loops_of_both_ends() -> dict[str, Loop]:
+@contextmanager
+def loops_of_both_ends() -> Iterator[dict[str, Loop]]:
     """For counting allocations: what one end sends the other hears, and those that wait do so for a microsecond."""
-    near, far = _kept.enter_context(sockets())
-    far_wire = UdpWire(far, "the near end")
-    controller, offer = ControllerEnd(near), offer_of()
-    rig, session = rig_end(far_wire, SOON), RigSession(KEY, LONG, far_wire)
-    commands, limits = ("command",), {"stale_warn": None, "stale_trip": None}
-    send, receive = controller.blocks(commands, SOON, waits=False, offer=offer, **limits)
-    waiting = controller.blocks(commands, SOON, waits=True, offer=offer, **limits)
-    in_step = rig.command_block(replace(session, lease=SOON), np.zeros(1), waits=True, returns=True, return_time=LONG)
-    return {
-        "controller": Loop([ramp()], outer=[send, pace(SOON, 0.0, "hold", waits=True), receive], dt=SOON),
-        "rig": rig_loop(rig, session, waits=False),
-        "controller paced by its rig": Loop(
-            [ramp(TRIPPED)], outer=[*waiting, pace(SOON, 0.0, "hold", waits=False, idle=("link.idle",))], dt=SOON
-        ),
-        "rig in step": Loop([in_step], outer=[spring(), rig.answer_block(session)], dt=SOON),
-    }
+    with sockets() as (near, far):
+        far_wire = UdpWire(far, "the near end")
+        controller, offer = ControllerEnd(near), offer_of()
+        rig, session = rig_end(far_wire, SOON), RigSession(KEY, LONG, far_wire)
+        commands, limits = ("command",), {"stale_warn": None, "stale_trip": None}
+        send, receive = controller.blocks(commands, SOON, waits=False, offer=offer, **limits)
+        waiting = controller.blocks(commands, SOON, waits=True, offer=offer, **limits)
+        in_step = rig.command_block(
+            replace(session, lease=SOON), np.zeros(1), waits=True, returns=True, return_time=LONG
+        )
+        yield {
+            "controller": Loop([ramp()], outer=[send, pace(SOON, 0.0, "hold", waits=True), receive], dt=SOON),
+            "rig": rig_loop(rig, session, waits=False),
+            "controller paced by its rig": Loop(
+                [ramp(TRIPPED)], outer=[*waiting, pace(SOON, 0.0, "hold", waits=False, idle=("link.idle",))], dt=SOON
+            ),
+            "rig in step": Loop([in_step], outer=[spring(), rig.answer_block(session)], dt=SOON),
+        }

@@ -315,5 +315,6 @@ def test_the_way_of_a_socket_is_its_number():
 
 
 def test_nothing_is_allocated_at_either_end():
-    found = allocation.per_tick("links.ends:loops_of_both_ends")
+    with ends.loops_of_both_ends() as loops:
+        found = allocation.per_tick(loops)
     assert found == dict.fromkeys(["controller", "rig", "controller paced by its rig", "rig in step"], 0.0)

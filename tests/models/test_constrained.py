@@ -367,4 +367,4 @@ def test_definitions_keep_the_names_of_their_choices():
 
 
 def test_no_method_allocates_in_a_tick():
-    assert allocation.per_tick("models.steel_bar:every_method") == dict.fromkeys(steel_bar.METHODS, 0.0)
+    assert allocation.per_tick(steel_bar.every_method()) == dict.fromkeys(steel_bar.METHODS, 0.0)

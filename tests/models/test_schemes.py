@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import allocation
 from halfreal.kernels.native import CompilationError
 from models import loops
-from models.loops import DAMPING, FORCED, MASS, NONLINEAR, SCHEMES, STIFFNESS, run, structure, transition
+from models.loops import DAMPING, FORCED, MASS, NONLINEAR, SCHEMES, STIFFNESS, every_scheme, run, structure, transition
 
 INVERSE = np.linalg.inv(MASS)
 A = np.block([[np.zeros((2, 2)), np.eye(2)], [-INVERSE @ STIFFNESS, -INVERSE @ DAMPING]])
@@ -198,7 +198,7 @@ def test_heun_without_damping_has_no_stable_step():
 
 
 def test_schemes_allocate_nothing():
-    found = allocation.per_tick("models.loops:every_scheme")
+    found = allocation.per_tick(every_scheme())
     assert found == dict.fromkeys(SCHEMES, 0.0)
 
 

@@ -60,6 +60,13 @@ scores = ["peak measured.displacement", "growth rate"]
 [vary]
 "rig.time_constant" = ["6 ms", "10 ms"]
 """
+AT_WORK = {
+    "raises": "at_work.py, line 18, in blocks: AttributeError: 'Context' object has no attribute 'no_such_thing'",
+    "gives one": "coupling of kind 'gives one': blocks() gave Block(",
+    "beyond": "beyond_step raised IndexError: index 1 is out of bounds for axis 0 with size 1 at at_work.py",
+    "says nothing": "no block writes command.asked; its channels must say what they are counted along",
+}
+"""Kinds that fail when they are used, and what is told."""
 
 
 def free_port() -> int:
@@ -156,28 +163,28 @@ def test_what_is_broken_is_told_and_disables_nothing_else(used, laboratory):
         assert f"warning: {told}\n" in warnings
 
 
-def test_whoever_names_a_broken_kind_is_told_why(laboratory):
+@pytest.fixture(scope="module")
+def failing(laboratory):
+    """What check says of kinds that are broken, or fail at work: without a process for each."""
     text = (laboratory.folder / "test.toml").read_text()
-    (laboratory.folder / "broken.toml").write_text(text.replace('"rate-limited servo"', '"needs another library"'))
-    done = laboratory.halfreal("check", "broken.toml")
-    assert done.returncode == 2
-    assert "rig.kind" in done.stderr and "a_library_that_nobody_has" in done.stderr.split("rig.kind")[1]
-    assert "Traceback" not in done.stderr
+    for kind in AT_WORK:
+        given = text.replace('kind = "linear lead"\nlead = "10 ms"', f'kind = "{kind}"')
+        (laboratory.folder / f"{kind}.toml").write_text(given)
+    broken = text.replace('"rate-limited servo"', '"needs another library"')
+    (laboratory.folder / "broken.toml").write_text(broken)
+    kinds = (*AT_WORK, "broken")
+    return dict(zip(kinds, laboratory.run(*(["check", f"{kind}.toml"] for kind in kinds)), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"),
-    [
-        ("raises", "at_work.py, line 18, in blocks: AttributeError: 'Context' object has no attribute 'no_such_thing'"),
-        ("gives one", "coupling of kind 'gives one': blocks() gave Block("),
-        ("beyond", "beyond_step raised IndexError: index 1 is out of bounds for axis 0 with size 1 at at_work.py"),
-        ("says nothing", "no block writes command.asked; its channels must say what they are counted along"),
-    ],
-)
-def test_a_kind_that_fails_at_work_is_told_without_a_traceback(laboratory, kind, told):
-    text = (laboratory.folder / "test.toml").read_text()
-    given = text.replace('kind = "linear lead"\nlead = "10 ms"', f'kind = "{kind}"')
-    (laboratory.folder / f"{kind}.toml").write_text(given)
-    done = laboratory.halfreal("check", f"{kind}.toml")
-    assert done.returncode == 2 and told in done.stderr, done.stderr
-    assert "Traceback" not in done.stderr
+def test_whoever_names_a_broken_kind_is_told_why(failing):
+    code, _, told = failing["broken"]
+    assert code == 2
+    assert "rig.kind" in told and "a_library_that_nobody_has" in told.split("rig.kind")[1]
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("kind", AT_WORK)
+def test_a_kind_that_fails_at_work_is_told_without_a_traceback(failing, kind):
+    code, _, told = failing[kind]
+    assert code == 2 and AT_WORK[kind] in told, told
+    assert "Traceback" not in told

@@ -10,7 +10,7 @@ from halfreal.definition.load import from_toml
 from halfreal.runs import rehearse as rehearsal
 from halfreal.runs.build import build
 from halfreal.runs.reference import emulate
-from halfreal.runs.rehearse import check_size
+from halfreal.runs.rehearse import check_log, check_size, check_time
 
 TWO_AXES = {
     "mass": [[2.0, 0.0], [0.0, 3.0]],
@@ -224,6 +224,22 @@ def test_a_record_beyond_the_memory_that_is_left_is_refused_with_both_figures(mo
     assert rehearsal.available_memory() == 1e6
     monkeypatch.undo()
     assert rehearsal.available_memory() > 1e6
+
+
+def test_more_ticks_at_once_than_fit_into_memory_are_refused_with_both_figures():
+    check_log(28_800_000, 3)  # 8 h at 1 kHz
+    with pytest.raises(halfreal.HalfrealError, match=r"1,000,000,000 ticks of 3 channels, .* take 32 GB, more than "):
+        check_log(10**9, 3)
+
+
+def test_a_rehearsal_that_takes_too_long_is_refused_with_its_time(monkeypatch):
+    check_time(28_800_000, 0.5, 50_000)  # 8 h at 1 kHz, at 10 µs a tick
+    with pytest.raises(DefinitionError, match=r"999,950,000 ticks takes about 27.8 h of work, at 100 µs a tick"):
+        check_time(999_950_000, 5.0, 50_000)
+    monkeypatch.setattr(rehearsal, "CHUNK", 50)
+    monkeypatch.setattr(rehearsal, "LONGEST", 0.0)
+    with pytest.raises(DefinitionError, match=r"timing\.duration"):
+        halfreal.rehearse(definition(timing={"step": 1e-3, "duration": 0.2}))
 
 
 @pytest.mark.parametrize("end", ["soft_start", "soft_stop"])

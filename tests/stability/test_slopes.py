@@ -54,3 +54,21 @@ def test_rounding_of_a_large_value_is_no_jump():
     """Digits of 1 + x are lost below 10⁻¹⁶: what is left of differences there looks like steps."""
     value, without = taken(lambda x: ((1.0 + x) - 1.0) * 1e-3)
     assert not without and value == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_entries_that_are_looked_at_together_are_those_looked_at_alone():
+    """Of every sort: linear, with a limit, a power, out of the code's domain, rounding."""
+    functions = (
+        lambda x: 3.0 * x,
+        lambda x: np.tanh(1e10 * x),
+        lambda x: np.arcsin(1e9 * x),
+        power(0.4),
+        power(1.3),
+        lambda x: x + 1e-12 * np.sin(1e30 * x),
+        lambda x: np.nan,
+    )
+    with np.errstate(all="ignore"):
+        every = slope(lambda h: np.array([function(h) for function in functions]), 1e-8)
+        alone = [slope(lambda h, one=function: np.array([one(h)]), 1e-8) for function in functions]
+    np.testing.assert_array_equal(every.values, [one.values[0] for one in alone])
+    np.testing.assert_array_equal(every.without, [one.without[0] for one in alone])

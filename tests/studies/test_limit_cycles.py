@@ -208,3 +208,10 @@ def test_a_loop_without_a_state_of_rest_is_told(tmp_path):
     assert loop.vector[loop.index["measured.force"]] == 0.0  # its force is not known before the first tick
     with pytest.raises(halfreal.HalfrealError, match=r"no steady state.*moves by .* give the virtual part"):
         halfreal.limit_cycles(test, expected=1e-3)
+
+
+def test_free_motion_that_is_too_slow_to_be_followed_is_told_with_its_period():
+    virtual = {"mass": M, "damping": 0.0, "stiffness": 1e-6}
+    soft = nonlinear(SATURATING | {"stiffness": 1e-9}, 1e-3, virtual=virtual, excitation={})
+    with pytest.raises(halfreal.HalfrealError, match=r"ticks \(.* s\) for one period, .* up to 50,000 ticks"):
+        halfreal.limit_cycles(soft, expected=EXPECTED)

@@ -6,6 +6,7 @@ import datetime
 import difflib
 import math
 import platform
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ..definition.faults import DefinitionError, Fault
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
 from ..definition.user_code import files_run
+from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from ..stability.loop_loci import loci_of
 from .build import build, needed_to_resume
@@ -31,6 +33,8 @@ LARGEST_RECORD = 4e9
 """Bytes of a record in memory."""
 COPIES = 1.3
 """So often its size is in memory: the record itself, and the stretch that is added to it."""
+LONGEST = 6 * 3600.0
+"""Seconds of work for the rest of a rehearsal beyond which it is not gone on with."""
 CHUNK = 50_000
 """Ticks between two reports of progress."""
 Progress = Callable[[int, int], None]
@@ -119,6 +123,35 @@ class _Rows:
         return self._room[: self._count]
 
 
+def check_log(ticks: int, channels: int) -> None:
+    """Refuse to look at more ticks at once than fit into memory, as is done with the whole test of a nonlinear loop."""
+    size = 8.0 * ticks * (channels + 1)
+    most = min(LARGEST_RECORD, available_memory() / COPIES)
+    if size > most:
+        raise HalfrealError(
+            f"{ticks:,} ticks of {channels} channels, which are looked at together in a nonlinear loop, take "
+            f"{size / 1e9:,.2g} GB, more than {most / 1e9:,.2g} GB; shorten the test (timing.duration) or lengthen its "
+            "step (timing.step)"
+        )
+
+
+def check_time(left: int, worked: float, ticks: int) -> None:
+    """Refuse to go on where the ``left`` ticks take too long, as the last ``ticks`` have, which ``worked`` seconds."""
+    takes = left * worked / max(ticks, 1)
+    if takes > LONGEST:
+        raise DefinitionError(
+            [
+                Fault(
+                    "",
+                    "timing.duration",
+                    f"a rehearsal of further {left:,} ticks takes about {takes / 3600.0:,.3g} h of work, at "
+                    f"{1e6 * worked / ticks:.3g} µs a tick, more than {LONGEST / 3600.0:g} h; shorten the test, or "
+                    "lengthen its step (timing.step)",
+                )
+            ]
+        )
+
+
 def rehearse(
     definition: Definition,
     *,
@@ -152,12 +185,15 @@ def rehearse(
     happened: list[tuple[int, str, float]] = []
     done, ended, lost = 0, 0, 0
     while done < total and ended == 0:
+        began = time.process_time()
         stretch = loop.run(min(CHUNK, total - done), record=record, every=every)
         done, ended, lost = done + stretch.ticks, stretch.ended, lost + stretch.events_lost
         kept.add(stretch.log)
         happened += stretch.events
         if progress is not None:
             progress(done, expected)
+        if done > CHUNK:  # the first stretch may have been compiled
+            check_time(expected - done, time.process_time() - began, stretch.ticks)
     log = kept.all
     signals = {
         name: Signal(next(c.unit for c in loop.channels if c.name == name), log[:, 1 + i])

@@ -78,47 +78,56 @@ def slope(image: Image, size: float) -> Slope:
         estimate, blur = _difference(image, size / SHRUNK**rung)
         estimates.append(estimate)
         blurs.append(blur)
-    every, blurred_by = np.array(estimates), np.array(blurs)
-    for i in others:
-        values[i], without[i] = _settled(every[:, i], blurred_by[:, i])
+    values[others], without[others] = _settled(np.array(estimates)[:, others], np.array(blurs)[:, others])
     return Slope(values, felt & without)
 
 
-def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[float, bool]:
-    """The slope out of estimates at smaller and smaller sizes, and whether there is none."""
+def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes out of estimates at smaller and smaller sizes, a row each, and where there is none.
+
+    All entries at once: in a loop that runs away, every one of its slopes may have to be looked at here.
+    """
+    entry, sizes = np.arange(estimates.shape[1]), len(estimates)
     before, after = estimates[:-1], estimates[1:]
-    alike = np.flatnonzero(_agree(before, after, blurs[:-1] + blurs[1:]))
+    alike = _agree(before, after, blurs[:-1] + blurs[1:])
     with np.errstate(all="ignore"):
         changes = np.abs(after - before)
         shrinking, ratios = changes[1:] <= 0.5 * changes[:-1], after / before
-    known = np.flatnonzero(np.isfinite(estimates))
-    if known.size and not np.any(alike < known[0] + POWER):
-        window = ratios[known[0] : known[0] + POWER]  # from the first size on: further down, rounding looks like it
-        last = min(known[0] + POWER, len(estimates) - 1)
-        clear = abs(estimates[last]) > CLEAR * blurs[last]
-        if window.size == POWER and clear and window.min() > LEAST and window.max() <= STEADY * window.min():
-            changes_with_size = abs(float(np.log(window).mean())) > np.log(UNCHANGED)
-            return float(estimates[known[0]]), changes_with_size
-    if alike.size:
-        return float(after[alike[0]] if alike[0] > 0 else before[0]), False
-    limits = _in_a_row(shrinking, CONVERGED)
-    if limits.size:
-        last = limits[0] + CONVERGED  # index of the last of the changes that shrink
-        share = changes[last] / changes[last - 1] if changes[last - 1] > 0.0 else 0.0
-        return float(after[last] + (after[last] - before[last]) * share / (1.0 - share)), False
-    finite = np.flatnonzero(np.isfinite(changes))
-    if not finite.size:
-        return float("nan"), False
+        relative = changes / np.maximum(np.abs(after), np.abs(before))
+    # what comes closest, where nothing below holds; the comparisons are written so that NaN is never chosen
+    closest = np.argmin(np.where(np.isfinite(changes) & ~np.isnan(relative), relative, np.inf), axis=0)
+    values = np.where(np.isfinite(changes).any(axis=0), before[closest, entry], np.nan)
+
+    first, found = _in_a_row(shrinking, CONVERGED)
+    last = np.minimum(first + CONVERGED, sizes - 2)  # index of the last of the changes that shrink
     with np.errstate(all="ignore"):
-        relative = changes[finite] / np.maximum(np.abs(after[finite]), np.abs(before[finite]))
-    return float(before[finite[int(np.nanargmin(relative))]]), False
+        ahead = changes[last - 1, entry]
+        share = np.where(ahead > 0.0, changes[last, entry] / ahead, 0.0)
+        step = (after - before)[last, entry]
+        values = np.where(found, after[last, entry] + step * share / (1.0 - share), values)
+
+    same = np.argmax(alike, axis=0)
+    values = np.where(alike.any(axis=0), np.where(same > 0, after[same, entry], before[0]), values)
+
+    # from the first size on that is known: further down, rounding looks like a power too
+    known = np.isfinite(estimates)
+    start = np.argmax(known, axis=0)
+    window = ratios[np.minimum(start + np.arange(POWER)[:, None], sizes - 2), entry]
+    last = np.minimum(start + POWER, sizes - 1)
+    early = (alike & (np.arange(sizes - 1)[:, None] < start + POWER)).any(axis=0)
+    with np.errstate(all="ignore"):
+        clear = np.abs(estimates[last, entry]) > CLEAR * blurs[last, entry]
+        steady = (window.min(axis=0) > LEAST) & (window.max(axis=0) <= STEADY * window.min(axis=0))
+        power = known.any(axis=0) & ~early & (start + POWER < sizes) & clear & steady
+        factor = np.abs(np.log(window).mean(axis=0))
+    without = np.asarray(power & (factor > np.log(UNCHANGED)))
+    return np.where(power, estimates[start, entry], values), without
 
 
-def _in_a_row(flags: np.ndarray, count: int) -> np.ndarray:
-    """Where ``count`` flags in a row begin."""
-    if flags.size < count:
-        return np.zeros(0, dtype=int)
-    return np.flatnonzero(np.lib.stride_tricks.sliding_window_view(flags, count).all(axis=1))
+def _in_a_row(flags: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where, in each column, ``count`` flags in a row first begin, and whether they do."""
+    rows = np.lib.stride_tricks.sliding_window_view(flags, count, axis=0).all(axis=-1)
+    return np.argmax(rows, axis=0), np.asarray(rows.any(axis=0))
 
 
 def _agree(one: np.ndarray, other: np.ndarray, blur: np.ndarray) -> np.ndarray:

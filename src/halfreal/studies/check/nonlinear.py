@@ -22,6 +22,7 @@ from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
+from ...runs.rehearse import check_log
 from ...safety.limits import Limits
 from ...stability.linearise import matrix_of, slopes, without_memory
 from ...summaries import Summarised
@@ -236,6 +237,7 @@ def tried(definition: Definition, factor: float) -> Tried:
     ticks = max(definition.timing.ticks // 4, 1)
     axes = definition.interface
     watched = [*axes.commanded.channels("gap"), *(axes.channels("target")[i] for i in axes.commanded_at)]
+    check_log(ticks, len(watched) + len(rig.end_channels))
     peaks: list[np.ndarray] = []
     for _ in range(4):
         log = loop.run(ticks, record=(*watched, *rig.end_channels)).log[:, 1:]

@@ -18,6 +18,7 @@ from ...kernels.tick import TICK
 from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
+from ...runs.rehearse import check_log
 from ...stability.amplitude_sweep import Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ..check.nonlinear import is_nonlinear
@@ -28,6 +29,8 @@ LOWEST, HIGHEST, A_DECADE = 1e-3, 1e3, 6
 """Amplitudes of the search, in parts of the motion expected, and how many there are in a decade."""
 EXPECTED = 1e-3
 """Motion expected [m or rad] of a test that says nothing of it."""
+SLOWEST = 50_000
+"""Ticks of a period up to which free motion is followed: some six hundred periods of it at least."""
 SAME = 1e-3
 """Difference in amplitude and period within which two cycles are the same one."""
 
@@ -49,6 +52,7 @@ def limit_cycles(
     count = round(A_DECADE * np.log10(highest / lowest)) + 1
     amplitudes = size * np.geomspace(lowest, highest, count)
     for mode, axis in modes(definition, loop):
+        check_period(mode.ticks, definition.timing.step)
         check_clock(definition, loop, mode, float(amplitudes[0]))
         for guess in guesses(loop, mode, amplitudes, definition.interface.channels("target")[axis]):
             assert guess.vector is not None
@@ -74,6 +78,7 @@ def expected_motion(definition: Definition) -> float:
     Where that does not come to its end, the peak of the emulated structure; a millimetre if neither tells anything.
     """
     loop, targets = build(definition, UNDISTURBED), definition.interface.channels("target")
+    check_log(definition.timing.ticks, len(targets) + 1)
     log = loop.run(definition.timing.ticks, record=(*targets, GUARD_MODE), event_room=0).log[:, 1:]
     motion: np.ndarray | None = log[:, :-1]
     if len(log) < definition.timing.ticks or np.any(log[:, -1] != 0.0) or not np.all(np.isfinite(log)):
@@ -92,6 +97,15 @@ def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> P
     return PeriodicMotion(
         cycle_near(loop, ticks / every, channels, every, axis), axis, channels, of, every * definition.timing.step
     )
+
+
+def check_period(ticks: float, step: float) -> None:
+    """Raise an error if free motion is too slow to be followed."""
+    if ticks > SLOWEST:
+        raise HalfrealError(
+            f"free motion of the loop takes {ticks:,.3g} ticks ({ticks * step:,.3g} s) for one period, and cycles are "
+            f"looked for up to {SLOWEST:,} ticks; lengthen timing.step, or give what drifts so slowly a stiffness"
+        )
 
 
 def check_clock(definition: Definition, loop: Loop, mode: Mode, amplitude: float) -> None:
