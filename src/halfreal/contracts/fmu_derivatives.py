@@ -33,11 +33,8 @@ def sensitivities(instance: Instance, unknowns: np.ndarray, knowns: np.ndarray) 
     two = instance.fmu.version == "2.0"
     for column in range(knowns.size if unknowns.size else 0):
         given = POINTER(unknowns.ctypes.data), many, POINTER(knowns[column:].ctypes.data), one
-        if two:
-            numbers = [POINTER(seed.ctypes.data), POINTER(answer.ctypes.data)]
-        else:
-            numbers = [POINTER(seed.ctypes.data), one, POINTER(answer.ctypes.data), many]
-        instance.call("GetDirectionalDerivative", *given, *numbers)
+        by, found_by = POINTER(seed.ctypes.data), POINTER(answer.ctypes.data)
+        instance.call("GetDirectionalDerivative", *given, *((by, found_by) if two else (by, one, found_by, many)))
         found[:, column] = answer
     return found
 

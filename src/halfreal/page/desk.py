@@ -130,6 +130,10 @@ class PageDesk:
         rehearsal = Path(self._folder.name) / "rehearsal.h5"
         save(answer.rehearsal, rehearsal)
         self._tell(told.judgement_told(answer.rehearsal) | {"rehearsal": str(rehearsal)})
+        inside = told.inside_shown(self._session)
+        if inside is not None:
+            self._tell(told.structure_told(inside))
+            self._teller.inside = inside
         self._tell_status()
 
     def show(self) -> None:
