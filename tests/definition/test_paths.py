@@ -23,6 +23,14 @@ def test_values_are_replaced_and_the_rest_is_kept():
     assert changed.excitation == test.excitation
 
 
+def test_keys_with_dots_stand_in_quotes_as_those_of_many_fmus_parameters():
+    place = 'limits.channels."measured.force".trip'
+    test = with_values(definition(), {"limits.channels": {"measured.force": {"trip": 20.0}}})
+    assert numbers(test)[place] == 20.0 and with_values(test, numbers(test)) == test
+    test = with_values(test, {"uncertainty": {place: {"relative": 0.1}}, place: 30.0})
+    assert value_at(test, place) == 30.0 and list(test.uncertainty) == [place]
+
+
 def test_unknown_places_are_told_with_the_nearest():
     with pytest.raises(PlaceError, match=r"did you mean 'rig\.actuator\.delay'"):
         value_at(definition(), "rig.actuator.dely")

@@ -2,7 +2,7 @@
  * Co-simulation: classical Runge-Kutta steps with inputs held, SUBSTEPS in one communication step.
  * EVENTS: with a stop of stiffness STOP from x = GAP on (a state event), pushed by PUSH from LATER on (a time event).
  * ONCE: one instance in a process.  CRASHES, HANGS: in its first step.  STALLS: 20 ms in every 300th step.
- * LEAKS: 64 bytes in every step.  ENDS: asks to end from 0.1005 s on. */
+ * LEAKS: 64 bytes in every step.  ENDS: asks to end from 0.1005 s on.  WRONG: in its directional derivatives. */
 #define _GNU_SOURCE
 #include <time.h>
 #include <stdio.h>
@@ -79,6 +79,28 @@ static int step(Model *m, double length)
     m->time += length;
     return 0;
 }
+/* what moves if one of the knowns is moved by one; DER are the references of the states' derivatives */
+#define DER 98
+static int directional(const Model *m, const unsigned *unknown, size_t n, const unsigned *known, size_t k, const double *seed, double *found)
+{
+    const double *p = m->value;
+    double by[COUNT] = {0.0};
+    for (size_t i = 0; i < k; i++) {
+        if (known[i] < FORCE || known[i] >= COUNT) return 3;
+        by[known[i]] = seed[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        double stiffness = p[K] + 3.0 * p[K3] * p[X] * p[X];
+        if (unknown[i] == DER) found[i] = by[V];
+        else if (unknown[i] == DER + 1) found[i] = (by[EXCITATION] - by[FORCE] - p[C] * by[V] - stiffness * by[X]) / p[M];
+        else if (unknown[i] == X || unknown[i] == V) found[i] = by[unknown[i]];
+        else return 3;
+#ifdef WRONG
+        found[i] *= 1.1;
+#endif
+    }
+    return 0;
+}
 static int set(Model *m, const unsigned *vr, size_t n, const double *v)
 {
     for (size_t i = 0; i < n; i++) {
@@ -89,7 +111,10 @@ static int set(Model *m, const unsigned *vr, size_t n, const double *v)
 }
 static int get(const Model *m, const unsigned *vr, size_t n, double *v)
 {
+    double dx[2];
+    slope(m, m->value + X, dx);
     for (size_t i = 0; i < n; i++) {
+        if (vr[i] == DER || vr[i] == DER + 1) { v[i] = dx[vr[i] - DER]; continue; }
         if (vr[i] >= COUNT) return 3;
         v[i] = m->value[vr[i]];
     }
@@ -154,11 +179,13 @@ int fmi2NewDiscreteStates(void *m, Info *info)
     return 0;
 }
 int fmi2EnterContinuousTimeMode(void *m) { (void)m; return 0; }
+int fmi2GetDirectionalDerivative(void *m, const unsigned *unknown, size_t n, const unsigned *known, size_t k, const double *seed, double *found)
+{ return directional(m, unknown, n, known, k, seed, found); }
 /* what the standard wants to be there, and nobody calls */
 #define STUB(NAME) int fmi2##NAME(void) { return 3; }
 STUB(SetDebugLogging) STUB(GetInteger) STUB(GetBoolean) STUB(GetString) STUB(SetInteger)
 STUB(SetBoolean) STUB(SetString) STUB(GetFMUstate) STUB(SetFMUstate) STUB(FreeFMUstate)
-STUB(SerializedFMUstateSize) STUB(SerializeFMUstate) STUB(DeSerializeFMUstate) STUB(GetDirectionalDerivative) STUB(SetRealInputDerivatives)
+STUB(SerializedFMUstateSize) STUB(SerializeFMUstate) STUB(DeSerializeFMUstate) STUB(SetRealInputDerivatives)
 STUB(GetRealOutputDerivatives) STUB(CancelStep) STUB(GetStatus) STUB(GetRealStatus) STUB(GetIntegerStatus)
 STUB(GetBooleanStatus) STUB(GetStringStatus) STUB(GetNominalsOfContinuousStates)
 #else
@@ -202,4 +229,6 @@ int fmi3CompletedIntegratorStep(void *m, bool keep, bool *enter, bool *stop) { (
 int fmi3EnterEventMode(void *m) { (void)m; return 0; }
 int fmi3UpdateDiscreteStates(void *m, bool *a, bool *b, bool *c, bool *d, bool *e, double *t) { *a = *b = *c = false; *d = true; *t = settle(m); *e = *t > 0.0; return 0; }
 int fmi3EnterContinuousTimeMode(void *m) { (void)m; return 0; }
+int fmi3GetDirectionalDerivative(void *m, const unsigned *unknown, size_t n, const unsigned *known, size_t k, const double *seed, size_t a, double *found, size_t b)
+{ return a == k && b == n ? directional(m, unknown, n, known, k, seed, found) : 3; }
 #endif

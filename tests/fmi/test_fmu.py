@@ -1,5 +1,6 @@
 """FMUs in the loop: against halfreal's own models, FMPy, and what goes wrong."""
 
+import re
 import shutil
 import zipfile
 
@@ -14,6 +15,7 @@ from halfreal.definition.paths import with_values
 from halfreal.errors import HalfrealError
 from halfreal.kernels.fmi_library import FmuError
 from halfreal.runs import linearised
+from halfreal.studies.check.nonlinear import examine
 
 fmpy = pytest.importorskip("fmpy", reason="needs the extra fmi")
 from fmi.made import oscillator  # noqa: E402
@@ -78,6 +80,35 @@ def test_co_simulation_is_linearised_by_experiment(folder):
     assert linearised(test).spectral_radius == pytest.approx(ours.spectral_radius, rel=1e-6)
     (block,) = [block for block in halfreal.build(test, AT_REST).blocks if block.name == "virtual"]
     assert "linearised by experiment, order 2" in block.held
+
+
+DIRECTIONAL = {
+    2: {"<CoSimulation": '<CoSimulation providesDirectionalDerivative="true"'},
+    3: {"<CoSimulation": '<CoSimulation providesDirectionalDerivatives="true"'},
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_directional_derivatives_give_the_linearisation_at_rest_and_in_motion(folder, tmp_path, version):
+    """Against pulse responses, and model exchange, whose states are perturbed: with a spring that hardens."""
+    fmu = oscillator(tmp_path, version, "known", **DIRECTIONAL[version])
+    both = [driven(fmu, kind, parameters={"k3": 1e9}) for kind in TYPES]
+    pulsed = driven(folder / f"version_{version}.fmu", parameters={"k3": 1e9})
+    assert linearised(both[1]).spectral_radius == pytest.approx(linearised(pulsed).spectral_radius, abs=1e-9)
+    (block,) = [block for block in halfreal.build(both[1], AT_REST).blocks if block.name == "virtual"]
+    assert re.search(r"by its own directional derivatives, order 2, which meet .* to \de-\d+", block.held)
+    found = [examine(test, stable_at_rest=False) for test in both]
+    assert found[1].opaque == () and found[1].time.size == found[0].time.size > 20
+    ranges = [np.ptp(one.spectral_radius) for one in found]
+    np.testing.assert_allclose(found[1].spectral_radius, found[0].spectral_radius, atol=0.02 * ranges[0])
+    assert ranges[0] > 1e-4, "the points are alike, and nothing was compared"
+
+
+def test_directional_derivatives_that_are_wrong_are_not_used(tmp_path):
+    fmu = oscillator(tmp_path, 2, "wrong", ("WRONG",), **DIRECTIONAL[2])
+    (block,) = [block for block in halfreal.build(driven(fmu), AT_REST).blocks if block.name == "virtual"]
+    assert "linearised by experiment, order 2" in block.held and halfreal.build(driven(fmu)).blind == ("virtual",)
+    assert re.search(r"its directional derivatives differ by \S+ and are not used", block.held)
 
 
 def test_the_loop_steps_an_fmu_as_fmpy_does(folder):

@@ -29,7 +29,7 @@ from live.processes import (
 )
 from live.terminal import Terminal, fill
 
-LONG = {"timing.duration": "300 s", "title": "test [/x] of [red"}
+LONG = {"timing.duration": "300 s", "title": "test [/x] of [red", "excitation.virtual.displacement": "3 mm"}
 FRAMES = 500
 """Ticks in which the view is drawn some five times."""
 

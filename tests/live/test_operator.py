@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import halfreal
+from halfreal.cli.running import run_session
 from halfreal.links.wires import LinkError
 from halfreal.live import session as live_session
 from halfreal.live.console import Operator
@@ -40,7 +44,8 @@ from live.terminal import Terminal
 RAMP_DOWN = 5.0
 """Mode of the guard."""
 PLACE = -1e-3
-LONG = {"timing.duration": "60 s"}
+LONG = {"timing.duration": "60 s", "excitation.virtual.displacement": "3 mm"}
+"""Its way is shorter than the longest step that a rig allows: commands that a busy machine held back trip nothing."""
 SOFT = {"timing.soft_start": "0.1 s", "timing.soft_stop": "0.2 s"}
 
 
@@ -107,6 +112,26 @@ def test_an_answer_is_heard_as_soon_as_the_question_is_put(tmp_path: Path) -> No
 
     operator.ask("check", lambda: pytest.fail("it still waits"), answer)
     assert put == ["Enter, or the page, checks the test; s ends"]
+
+
+@pytest.mark.parametrize(("key", "words"), [(" ", "emergency stop by the operator"), ("s", "ended by the operator")])
+def test_a_key_that_is_pressed_while_the_test_is_checked_keeps_the_rig_from_being_armed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, words: str
+) -> None:
+    session = halfreal.Session(definition(tmp_path, 1), tmp_path / "run.h5")  # where no rig is
+    master, slave = pty.openpty()
+    with os.fdopen(slave) as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+
+        def rehearsed(*_: object, progress: Callable[[int, int], None], **__: object) -> None:
+            os.write(master, f"\n{key}\n".encode())  # an Enter that answers no question is no answer to the next one
+            wait_for(lambda: progress(0, 1), f"'{key}' to be heard")
+
+        monkeypatch.setattr(live_session, "check", rehearsed)
+        with pytest.raises(RefusedError, match=f"{words} before the rig was armed; it was not armed"):
+            run_session(session, start=True, as_json=True)
+    os.close(master)
+    assert not (tmp_path / "run.h5").exists()
 
 
 def test_an_excitation_is_released_by_the_operator_while_the_test_is_running(tmp_path: Path, rig: Rig) -> None:

@@ -146,6 +146,7 @@ def test_an_operator_arms_starts_watches_and_stops(tmp_path: Path, rig: Rig, vie
 
 def test_a_trip_is_shown_with_its_cause(tmp_path: Path, rig: Rig, view: Any) -> None:
     near = {"limits.force.trip": "4 N", "limits.force.warn": "2 N", "excitation.virtual.ramp": "3 s"}
+    near |= {"excitation.virtual.displacement": "10 mm"}
     options = (*PAGE, "--without-go", "a trip is wanted")
     with controller(tmp_path, rig.port, LONG, near, options=options) as process:
         started(view, process)

@@ -153,26 +153,27 @@ def run_session(
     session: Session, start: bool, as_json: bool, operator: Operator | None = None, desk: PageDesk | None = None
 ) -> Run:
     """Check a test and run it on its rig; with a page, when its operator says so."""
-    from ..live.console import run_test
+    from ..live.console import Operator, hearing, run_test
     from ..live.session import NoGoError
     from ..live.terminal import Terminal
 
-    title = session.definition.title
+    title, operator = session.definition.title, operator or Operator(session)
     try:
-        if desk is not None:
-            desk.ask_for_check(start)
-        answer = with_progress(session.check if desk is None else desk.check, quiet=as_json)
-        if not as_json:
-            tell(answer, title)
-            typer.echo(record_text(session.definition, answer, session.output))
-        with Terminal(lines=2 if as_json else 1) as terminal:
-
-            def say(line: str) -> None:
-                terminal.say(f"  {line}")
-
+        with hearing(operator):
             if desk is not None:
-                desk.say = say
-            done = run_test(session, start=start, say=say, show=terminal.show, operator=operator, desk=desk)
+                desk.ask_for_check(start)
+            answer = with_progress(session.check if desk is None else desk.check, quiet=as_json)
+            if not as_json:
+                tell(answer, title)
+                typer.echo(record_text(session.definition, answer, session.output))
+            with Terminal(lines=2 if as_json else 1) as terminal:
+
+                def say(line: str) -> None:
+                    terminal.say(f"  {line}")
+
+                if desk is not None:
+                    desk.say = say
+                done = run_test(session, start=start, say=say, show=terminal.show, operator=operator, desk=desk)
         if desk is not None:
             desk.over(f"{done.outcome}{f': {done.reason}' if done.reason else ''}", record=True)
         return done

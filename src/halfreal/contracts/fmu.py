@@ -22,13 +22,14 @@ from ..kernels.fmi_calls import NEVER
 from ..kernels.fmi_instance import Instance
 from ..kernels.fmi_library import Fmu, FmuError, Variable, digest_of, opened, references
 from ..kernels.foreign import as_field, place
-from ..kernels.linear import stored
 from ..kernels.native import call_native, compile_block
 from ..kernels.trust import check as check_trust
 from ..settings import fault, folder
 from ..settings import stored as from_a_run_file
-from .fmu_steps import FAULTS, co_simulation_step, model_exchange_step, stand_in_step
+from .fmu_derivatives import STAGES, WEIGHTS, Slopes
+from .fmu_steps import FAULTS, co_simulation_step, linear_block, model_exchange_step
 from .realisation import realised
+from .state_space import StateSpace
 from .system import Method
 from .user_code import Programmed
 
@@ -36,8 +37,6 @@ SAMPLES = 2000
 """Ticks of a pulse response."""
 Port = tuple[str, int, str]
 """What a part reads or writes: its name, of how many entries, and its unit."""
-STAGES = np.array([0.0, 0.5, 0.5, 1.0])
-WEIGHTS = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
 
 
 class FmuPart(Programmed):
@@ -159,7 +158,10 @@ class FmuPart(Programmed):
             waits = s.view(layout(block.state))[0]["next_event"] < NEVER
             if not waits:
                 return block
-        return replace(block, stand_in=lambda: self.stand_in(block))
+        fmu = shared.instance.fmu
+        known = bool(fmu.derivatives) and (fmu.file, float(p_of(block, "dt"))) not in _unmet
+        here = (lambda state: self.stand_in_here(block, state)) if known else None
+        return replace(block, stand_in=lambda: self.stand_in(block), stand_in_here=here)
 
     def check_alone(self, fmu: Fmu, dt: float) -> None:
         """Raise an error unless the FMU runs at this step: tried in a process of its own, where it can do no harm."""
@@ -218,32 +220,50 @@ class FmuPart(Programmed):
             pulses[:, :, i] = answers[0]
             scale = np.abs(answers[0]).max()
             off = max(off, float(np.abs(answers[0] - answers[1]).max() / scale) if scale > 0 else 0.0)
+        linear = f"; its answer differs by {off:.1g} for half the pulse" if off > LINEAR else ""
+        why = f"{self.file.name} keeps its state to itself: linearised "
+        if block.keeps.instance.fmu.derivatives:
+            self._played(block, np.zeros((1, n)))  # it stands at rest again
+            try:
+                own = self._slopes(block)[0]
+                missed = self._missed(own, pulses)
+                told = f"{why}by its own directional derivatives, order {own.states}, "
+                told += f"which meet its pulse responses of {SAMPLES} ticks to {missed:.1g}{linear}"
+                if missed < MEETS:
+                    return linear_block(block, own, rest[0], told)
+                linear += f"; its directional derivatives differ by {missed:.1g} and are not used"
+            except FmuError as error:
+                linear += f"; it gives no directional derivatives: {error}"
+            _unmet.add((block.keeps.instance.fmu.file, float(p_of(block, "dt"))))
         model = realised(pulses, float(p_of(block, "dt")))
         missed = self._missed(model, pulses)
-        linear = f"; its answer differs by {off:.1g} for half the pulse" if off > LINEAR else ""
-        told = (
-            f"{self.file.name} keeps its state to itself: linearised by experiment, order {model.states} from pulse "
-            f"responses of {SAMPLES} ticks, met to {missed:.1g}{linear}"
-        )
-        states = max(model.states, 1)
-        a, b, c = np.zeros((states, states)), np.zeros((states, n)), np.zeros((len(block.outputs), states))
-        if model.states:
-            a, b, c = model.a, model.b, model.c
-        return Block(
-            name=block.name,
-            step=stand_in_step,
-            inputs=block.inputs,
-            outputs=block.outputs,
-            parameters={"a": stored(a), "b": stored(b), "c": stored(c), "d": stored(model.d), "rest": rest[0]},
-            state={"x": np.zeros(states), "next": np.zeros(states)},
-            frozen=("next",),
-            held=told,
-        )
+        told = f"by experiment, order {model.states} from pulse responses of {SAMPLES} ticks, met to {missed:.1g}"
+        return linear_block(block, model, rest[0], f"{why}{told}{linear}")
+
+    def _slopes(self, block: Block) -> tuple[StateSpace, np.ndarray, Slopes]:
+        """The linear model of a call of the block where the FMU stands, G₁, and what they follow from, in SI units."""
+        shared, n = block.keeps, int(p_of(block, "inputs"))
+        own = Slopes.of(shared.instance, shared.inputs, shared.outputs)
+        out, into = np.asarray(p_of(block, "out"))[:, None], np.zeros((n, len(block.inputs)))
+        for i, wire in enumerate(np.asarray(p_of(block, "wires"))[:n].astype(int)):
+            into[i, wire] = p_of(block, "into")[i]
+        in_si = Slopes(own.a, own.b @ into, out * own.c, out * (own.d @ into), own.rate)
+        substeps = self.substeps if self.type == "model exchange" else None
+        return *in_si.model(float(p_of(block, "dt")), substeps), in_si
+
+    def stand_in_here(self, block: Block, state: Any) -> Block:
+        """The linear block about where the FMU stands, which goes on with the outputs that the FMU would have."""
+        model, by_now, slopes = self._slopes(block)
+        u, n = np.zeros(len(block.inputs)), int(p_of(block, "inputs"))
+        u[np.asarray(p_of(block, "wires"))[:n].astype(int)] = state["last"][:n]
+        outputs = np.asarray(p_of(block, "out")) * state["results"]
+        begins = slopes.ahead(float(p_of(block, "dt"))) - by_now @ u
+        return linear_block(block, model, outputs - slopes.d @ u, block.held, begins)
 
     @staticmethod
     def _missed(model: Any, pulses: np.ndarray) -> float:
         """The largest difference between a model's pulse responses and these, as a share of their largest value."""
-        size, x, worst = float(np.abs(pulses).max()), model.b, 0.0
+        size, x, worst = float(np.abs(pulses).max()), model.b, float(np.abs(model.d - pulses[0]).max())
         for answer in pulses[1:]:
             worst = max(worst, float(np.abs(model.c @ x - answer).max()))
             x = model.a @ x
@@ -251,6 +271,8 @@ class FmuPart(Programmed):
 
 
 _tried: set[tuple[Path, float]] = set()
+_unmet: set[tuple[Path, float]] = set()
+"""FMUs whose directional derivatives are not those of what they do at rest: they are not believed in motion either."""
 
 
 @cache
@@ -274,6 +296,8 @@ LONGEST_TRIAL = 10.0
 PULSE = 1e-3
 """Size of pulses [N, m]: small, as the loop is linearised at rest."""
 LINEAR = 1e-6
+MEETS = 1e-3
+"""Of pulse responses, as a share of the largest, that directional derivatives may differ by."""
 
 
 @dataclass

@@ -5,8 +5,8 @@ is second-order accurate, and then those of the tick before its outputs are read
 
     set (u_{k−1} + u_k)/2,  doStep from t_{k−1} to t_k,  set u_k,  get y_k
 
-Its state stays inside.  The loop is linearised with a stand-in, a linear model realised from pulse responses of
-another instance (``realisation.py``).
+Its state stays inside.  The loop is linearised with a stand-in, a linear model from the FMU's own directional
+derivatives (``fmu_derivatives.py``) or, where it has none, realised from pulse responses (``realisation.py``).
 
 *Model exchange*: x˙ = f(x, u, t) of the FMU is integrated by the classical Runge–Kutta method with inputs linear
 between ticks.  x is part of the loop's own state, and linearised like any other.  Events (changes of sign of event
@@ -17,10 +17,16 @@ indicators, or names a time at rest, is linearised with a stand-in too.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from ..kernels.block import Block
 from ..kernels.compile import kernel
 from ..kernels.fmi_calls import ASKS_TO_END, NEVER, completed_step, do_step, events, get_numbers, restart, set_numbers
 from ..kernels.foreign import address_of, call_c, put_real, real_at
-from ..kernels.linear import copy_to, multiply_add, set_to
+from ..kernels.linear import copy_to, multiply_add, set_to, stored
+from .state_space import StateSpace
 
 FAULTS = {
     1: "the FMU refused an input, an output or its restart",
@@ -143,3 +149,21 @@ def stand_in_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     multiply_add(p.b, u, s.next)
     copy_to(s.next, s.x)
     return 0
+
+
+def linear_block(block: Block, model: StateSpace, rest: np.ndarray, told: str, begins: Any = 0.0) -> Block:
+    """A linear model in the place of a block, with outputs beyond ``rest``."""
+    states, inputs = max(model.states, 1), len(block.inputs)
+    a, b, c = np.zeros((states, states)), np.zeros((states, inputs)), np.zeros((len(block.outputs), states))
+    if model.states:
+        a, b, c = model.a, model.b, model.c
+    return Block(
+        name=block.name,
+        step=stand_in_step,
+        inputs=block.inputs,
+        outputs=block.outputs,
+        parameters={"a": stored(a), "b": stored(b), "c": stored(c), "d": stored(model.d), "rest": rest},
+        state={"x": np.zeros(states) + begins, "next": np.zeros(states)},
+        frozen=("next",),
+        held=told,
+    )

@@ -34,6 +34,12 @@ def key_path(place: Place) -> str:
     return path
 
 
+def under(place: str, key: str) -> str:
+    """The place of a key in the table at a place; one that holds dots or brackets stands in quotes."""
+    key = f'"{key}"' if re.search(r"[.\[\]]", key) else key
+    return f"{place}.{key}" if place else key
+
+
 def translate(
     error: ValidationError, model: type[BaseModel], name: str = "", line: Callable[[Place], int] | None = None
 ) -> list[Fault]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from ..errors import HalfrealError
 from .definition import Definition
-from .faults import key_path
+from .faults import key_path, under
 from .load import from_json
 
 
@@ -38,7 +38,7 @@ def numbers_in(data: Mapping[str, Any]) -> dict[str, float]:
     def walk(value: Any, place: str) -> None:
         if isinstance(value, Mapping):
             for key, item in value.items():
-                walk(item, f"{place}.{key}" if place else str(key))
+                walk(item, under(place, str(key)))
         elif isinstance(value, list):
             if _lone(value) is not None:
                 found[place] = float(_lone(value))

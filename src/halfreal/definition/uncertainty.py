@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from .. import units
 from ..settings import Number, Settings, faults
 from ..values import Place, found_in, shown
+from .faults import under
 from .write import quantities_in
 
 CUT = 4.0
@@ -90,7 +91,7 @@ def quantities(sections: Mapping[str, Any]) -> dict[str, Quantity]:
                 walk(getattr(value, name), f"{place}.{name}", inner[0] if inner else PLAIN)
         elif isinstance(value, Mapping):
             for key, item in value.items():
-                walk(item, f"{place}.{key}", number)
+                walk(item, under(place, str(key)), number)
         elif isinstance(value, list | tuple | np.ndarray):
             flat = np.ravel(value) if isinstance(value, np.ndarray) else value
             if len(flat) == 1 and isinstance(flat[0], int | float):  # a 1 × 1 matrix counts as a number

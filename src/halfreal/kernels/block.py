@@ -110,6 +110,8 @@ class Block:
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
     stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)
     """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
+    stand_in_here: Callable[[Any], Block] | None = field(default=None, compare=False, repr=False)
+    """The same about where the block stands in motion, if it can tell; called with its state."""
     keeps: Any = field(default=None, compare=False, repr=False)
     """What must live as long as the block, such as an opened library whose functions it calls."""
     said: Callable[[], str] | None = field(default=None, compare=False, repr=False)

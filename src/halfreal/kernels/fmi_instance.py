@@ -154,6 +154,14 @@ class Instance:
         else:
             self.call("SetFloat64", POINTER(which.ctypes.data), size, POINTER(values.ctypes.data), size)
 
+    def get(self, which: np.ndarray) -> np.ndarray:
+        values, size = np.zeros(which.size), ctypes.c_size_t(which.size)
+        if which.size and self.fmu.version == "2.0":
+            self.call("GetReal", POINTER(which.ctypes.data), size, POINTER(values.ctypes.data))
+        elif which.size:
+            self.call("GetFloat64", POINTER(which.ctypes.data), size, POINTER(values.ctypes.data), size)
+        return values
+
 
 def _free(fmu: Fmu, component: int, callbacks: Any) -> None:  # which must live until then
     ctypes.CFUNCTYPE(None, POINTER)(fmu.addresses["FreeInstance"])(component)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from ..errors import HalfrealError
 from .foreign import function_address
@@ -60,6 +61,7 @@ NEEDED = {
         "EnterContinuousTimeMode",
     ),
 }
+OPTIONAL = ("GetDirectionalDerivative",)
 
 
 class FmuError(HalfrealError):
@@ -96,6 +98,8 @@ class Fmu:
     """Whether it may be instantiated only once in a process."""
     fixed_step: float | None
     """Of its own [s]: communication steps must be whole multiples; None if it has none."""
+    derivatives: tuple[tuple[int, int], ...]
+    """References of each state and of its derivative, if the FMU gives directional derivatives of all; else none."""
     file: Path
     """The library, unpacked."""
     library: Any
@@ -175,6 +179,7 @@ def opened(path: Path, digest: str, interface: str) -> Fmu:
         int(description.numberOfEventIndicators or 0),
         bool(given.canBeInstantiatedOnlyOncePerProcess),
         _fixed_step(given),
+        _derivatives(description, folder, interface) if addresses["GetDirectionalDerivative"] else (),
         library,
         handle,
         addresses,
@@ -192,7 +197,7 @@ def _functions(path: Path, library: Path, version: str, interface: str) -> tuple
     missing = [f"{prefix}{name}" for name, address in addresses.items() if not address]
     if missing:
         raise FmuError(f"the library of {path.name} lacks {', '.join(missing)}; it is not a whole FMU")
-    return handle, addresses
+    return handle, addresses | {name: function_address(handle, f"{prefix}{name}") for name in OPTIONAL}
 
 
 _spare: dict[tuple[Path, str], list[Fmu]] = {}
@@ -221,6 +226,19 @@ def done_with(fmu: Fmu) -> None:
 def _fixed_step(given: Any) -> float | None:
     step = getattr(given, "fixedInternalStepSize", None)
     return float(step) if step else None
+
+
+def _derivatives(description: Any, folder: Path, interface: str) -> tuple[tuple[int, int], ...]:
+    """References of states and their derivatives, if the FMU says that it gives directional derivatives."""
+    tag = "CoSimulation" if interface == "co-simulation" else "ModelExchange"
+    element = ElementTree.parse(folder / "modelDescription.xml").find(tag)  # FMPy knows the flag of FMI 2 only
+    flags = ("providesDirectionalDerivative", "providesDirectionalDerivatives")
+    if element is None or not any(element.get(flag) in ("true", "1") for flag in flags):
+        return ()
+    found = [one.variable for one in description.derivatives]
+    plain = all(one.derivative is not None and not one.dimensions for one in found)
+    whole = len(found) == int(description.numberOfContinuousStates or 0)
+    return tuple((int(one.derivative.valueReference), int(one.valueReference)) for one in found if plain and whole)
 
 
 def _unit(variable: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -372,6 +372,24 @@ class Loop:
     def opaque(self) -> tuple[str, ...]:
         """Blocks that keep a state to themselves: the loop cannot be set back to where it was."""
         return tuple(block.name for block in self.blocks if block.stand_in is not None)
+
+    @property
+    def blind(self) -> tuple[str, ...]:
+        """Those of them of which nothing is known but at rest."""
+        return tuple(block.name for block in self.blocks if block.stand_in is not None and block.stand_in_here is None)
+
+    def transparent(self) -> Loop:
+        """The loop where it stands, to be linearised: with stand-ins for what keeps a state to itself."""
+        if not self.opaque:
+            return self
+        others = {}
+        for block in self.blocks:
+            if block.stand_in is not None and block.stand_in_here is not None:
+                here = block.stand_in_here(self.state(block.name))
+                others[block.name] = replace(here, inputs=block.inputs, outputs=block.outputs)
+        seen = self.with_blocks(others)
+        seen.go_on_from(self)
+        return seen
 
     def dynamic_indices(self) -> np.ndarray:
         """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.

@@ -97,12 +97,12 @@ def check_operator(start: bool, elsewhere: bool = False) -> bool:
     return terminal
 
 
-@contextlib.contextmanager
-def listening(operator: Operator) -> Iterator[None]:
-    """Let keys and signals reach the operator's test."""
-    session = operator.session
-    with stopped_by_signals(session), Keyboard(operator.press, session.emergency_stop):
-        yield
+def hearing(operator: Operator) -> Keyboard:
+    """The keyboard of a test, to be entered once, before the first question, and kept until the test is over.
+
+    One that is closed and opened again, or opened when the rig is armed, would lose the keys in between.
+    """
+    return Keyboard(operator.press, operator.session.emergency_stop)
 
 
 def run_test(
@@ -111,24 +111,25 @@ def run_test(
     start: bool,
     say: Say,
     show: Show = lambda view: None,
-    operator: Operator | None = None,
+    operator: Operator,
     desk: Desk | None = None,
 ) -> Run:
     """Arm the rig of a checked session, run the test and give its record.
 
     On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must, or the
     operator at the ``desk``, who is asked before the rig is armed too.  ``say`` and ``show`` are called while the rig
-    is armed, and must return at once (``Terminal``).
+    is armed, and must return at once (``Terminal``).  Keys reach the ``operator`` by ``hearing``, which is entered
+    before.
     """
     terminal = check_operator(start, desk is not None)
     session.say = say
+    session.check_not_stopped()
     offer = session.connect()
     who = offer.identity
     says = "does not say whether it is simulated or real" if who.nature == "unknown" else f"is {who.nature}"
     say(f"the rig {says}{f': {who.name}' if who.name else ''}")
     say(f"the rig stands at {stands_at(offer, session.definition.interface)}")
-    operator = operator or Operator(session)
-    with listening(operator):
+    with stopped_by_signals(session):
         if desk is not None and not start:
             operator.ask("arm", desk.show, say if terminal else None)
         session.arm(wait=not start)
@@ -178,7 +179,7 @@ class Operator:
         self.session = session
         self.asked = ""
         """What Enter says yes to: "check", "arm", "start", or nothing, as long as the operator was not asked."""
-        self._answered, self._declined = threading.Event(), False
+        self._answered = threading.Event()
 
     def press(self, key: str) -> None:
         """Do what a key means; called by the thread that listens to the keyboard."""
@@ -190,8 +191,6 @@ class Operator:
         session = self.session
         if word == EMERGENCY_STOP:
             session.emergency_stop()
-        elif word == "stop" and self.asked in ("check", "arm"):
-            self._declined = True
         elif word == "stop":
             session.stop()
         elif word in ("check", "arm", "start"):
@@ -227,8 +226,6 @@ class Operator:
             while not self._answered.wait(1.0 / REFRESH):
                 look()
                 self.session.check_not_stopped()
-                if self._declined:
-                    raise RefusedError("ended by the operator before the rig was armed; it was not armed")
         finally:
             self.asked = ""
 

@@ -137,7 +137,7 @@ class Session(SlowOperator, Remarks):
         self._recording: Recording | None = None
         self._thread: threading.Thread | None = None
         self._ended: int | None = None
-        self._stop_at_once = False
+        self._stop_at_once = self._declined = False
         self._outcome: tuple[Outcome, str] | None = None
         self._failure: BaseException | None = None
         Remarks.__init__(self)
@@ -166,8 +166,14 @@ class Session(SlowOperator, Remarks):
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
         """Judge the test; without a GO it is not armed, unless a reason was given to do it all the same."""
+
+        def look(done: int, total: int) -> None:
+            self.check_not_stopped()  # an operator who stops does not wait for the end of the check
+            if progress is not None:
+                progress(done, total)
+
         self._code = user_code(self.definition)
-        answer = check(self.definition, text=self._text, progress=progress)
+        answer = check(self.definition, text=self._text, progress=look)
         if answer.verdict != "GO" and not self._without_go:
             raise NoGoError(answer)
         self.checked = answer
@@ -246,7 +252,13 @@ class Session(SlowOperator, Remarks):
         self._words()[WAIT] = 0
 
     def stop(self) -> None:
-        """Controlled stop: the rig is brought smoothly to the safe position, or held where it is."""
+        """Controlled stop: the rig is brought smoothly to the safe position, or held where it is.
+
+        Before the rig is armed, it is not armed any more.
+        """
+        self._declined = True  # first: arming looks at it after it has made its record
+        if self._recording is None and not self._finished:
+            return
         if self._words()[REQUEST] == NONE:
             self._words()[REQUEST] = STOP
 
@@ -275,6 +287,8 @@ class Session(SlowOperator, Remarks):
         """Refuse to go on if the operator has stopped the test before the rig was armed."""
         if self._stop_at_once:
             raise RefusedError("emergency stop by the operator before the rig was armed; it was not armed")
+        if self._declined:
+            raise RefusedError("ended by the operator before the rig was armed; it was not armed")
 
     @property
     def waiting_rows(self) -> int:

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..kernels.modes import OVER
-from ..live.console import Operator, Say, listening
+from ..live.console import Operator, Say, stopped_by_signals
 from ..live.session import NoGoError, Session
 from ..live.slow_operator import RefusedError
 from ..records.run_file import save
@@ -104,7 +104,7 @@ class PageDesk:
     def ask_for_check(self, start: bool) -> None:
         """Wait until the operator wants the test to be checked, unless it is to ``start`` by itself."""
         if not start:
-            with listening(self._operator):
+            with stopped_by_signals(self._session):
                 self._operator.ask("check", self.show, self.say if self._terminal else None)
 
     def check(self, progress: Progress | None) -> Check:
@@ -130,6 +130,10 @@ class PageDesk:
         rehearsal = Path(self._folder.name) / "rehearsal.h5"
         save(answer.rehearsal, rehearsal)
         self._tell(told.judgement_told(answer.rehearsal) | {"rehearsal": str(rehearsal)})
+        inside = told.inside_shown(self._session)
+        if inside is not None:
+            self._tell(told.structure_told(inside))
+            self._teller.inside = inside
         self._tell_status()
 
     def show(self) -> None:

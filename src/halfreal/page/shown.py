@@ -41,7 +41,7 @@ class Shown:
 
     def __init__(self) -> None:
         self.lasting: dict[str, dict[str, Any]] = {}
-        """Messages that stay: "test", "check", "rows" and "over"."""
+        """Messages that stay: "test", "check", "structure", "rows" and "over"."""
         self.changes: dict[str, int] = {}
         """How often each of them has changed."""
         self.status: dict[str, Any] = {"kind": "status", "state": "idle"}

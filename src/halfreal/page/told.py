@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import units
+from ..contracts.inside import Inside
 from ..contracts.quantities import UNLIMITED
 from ..definition.load import to_toml
 from ..kernels.control import ROWS_READ
@@ -22,6 +23,8 @@ from ..runs.build import watch
 from ..runs.events import cause_text
 from ..runs.run import Run, Stability
 
+MOST_NODES = 500
+"""Of a structure whose deformed shape is shown."""
 DISK_EVERY = 1.0
 """Seconds between two looks at the disk and at the speed of recording."""
 
@@ -88,8 +91,33 @@ def rows_told(session: Session) -> dict[str, Any]:
     }
 
 
+def structure_told(inside: Inside) -> dict[str, Any]:
+    """Where the nodes of a structure are at rest, on paper [m], and which of them are joined; once for each test."""
+    from ..presentation.sketch import seen  # which draws with matplotlib
+
+    sketch, place = inside.sketch, {name: i for i, name in enumerate(inside.sketch.nodes)}
+    return {
+        "kind": "structure",
+        "nodes": np.round(seen(np.array(list(sketch.nodes.values()))), 6).tolist(),
+        "members": [[place[node] for node in member.nodes] for member in sketch.members],
+        "looks": [member.look for member in sketch.members],
+        "supports": [place[name] for name, held in sketch.fixed.items() if held],
+        "interface": [place[node] for node, _ in sketch.interface],
+    }
+
+
+def inside_shown(session: Session) -> Inside | None:
+    """The inside of the test's virtual structure, if it has one that is small enough to be drawn again and again."""
+    excitation = session.definition.excitation.virtual
+    inside = session.definition.virtual.inside("none" if excitation is None else excitation.acts_as)
+    return None if inside is None or len(inside.sketch.nodes) > MOST_NODES else inside
+
+
 class StatusTeller:
     """The status of a session, again and again."""
+
+    inside: Inside | None = None
+    """Of a structure whose deformed shape is told too."""
 
     def __init__(self, session: Session, operator: Operator) -> None:
         self._session, self._operator = session, operator
@@ -138,6 +166,7 @@ class StatusTeller:
             "limits": limits(session),
             "cause": self._cause(),
             "motion": None if seen.motion is None else motion_told(seen.motion),
+            "shape": self._shape(),
             **self._recorded(),
         }
 
@@ -148,6 +177,16 @@ class StatusTeller:
         if float(guard["mode"]) not in (TRIPPED, FINISHED):
             return ""
         return cause_text(self._session.definition, loop, float(guard["cause"]))
+
+    def _shape(self) -> list[list[float]] | None:
+        """Where the nodes have moved to from rest, on paper [m]."""
+        inside, loop = self.inside, self._session.loop
+        if inside is None or loop is None or "q" not in (loop.state("virtual").dtype.names or ()):
+            return None
+        from ..presentation.sketch import seen
+
+        moved = np.reshape(inside.to_nodes @ loop.state("virtual")["q"], (-1, len(inside.directions)))
+        return seen(moved[:, : inside.sketch.dimensions]).astype(np.float32).astype(float).tolist()  # type: ignore[no-any-return]
 
     def _recorded(self) -> dict[str, float]:
         """Bytes recorded a second, and bytes left on the disk."""

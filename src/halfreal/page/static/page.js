@@ -9,7 +9,7 @@ let paused = null, zoom = null, lateness = null, ticket = null, ticketLasts = 0,
 const plots = {
   target: new TimePlot($("plot-target"), "Target and measured"), gap: new TimePlot($("plot-gap"), "Gap"), energy: new TimePlot($("plot-energy"), "Energy error"),
   any: new TimePlot($("plot-any"), "Any channel"), subspace: new PairPlot($("plot-subspace"), "Synchronisation"), hysteresis: new PairPlot($("plot-hysteresis"), "Hysteresis"),
-  lateness: new BarPlot($("plot-lateness"), "Lateness of ticks"), spectrum: new SpectrumPlot($("plot-spectrum"), "Spectrum"),
+  shape: new ShapePlot($("plot-shape"), "Deformed shape"), lateness: new BarPlot($("plot-lateness"), "Lateness of ticks"), spectrum: new SpectrumPlot($("plot-spectrum"), "Spectrum"),
 };
 const timed = [plots.target, plots.gap, plots.energy, plots.any];
 
@@ -121,6 +121,7 @@ function showStatus() {
   $("motion").hidden = !way;
   if (way) figures($("motion-figures"), [["tick", `${way.tick} of ${way.ticks}`], ["now", way.phase], ["command", way.goal], ["speed", `${way.speed} ×`], ["left, as it went", span(way.left) || "not known"]]);
   showLimits(status.limits || []); showEvents();
+  if (status.shape && paused === null) { plots.shape.move(status.shape); $("plot-shape").hidden = !plots.shape.structure; document.body.dataset.shape = String(plots.shape.peak); dirty = true; }
 }
 
 function showLimits(limits) {
@@ -215,6 +216,7 @@ function draw() {
   const end = paused === null ? store.last : paused;
   for (const plot of timed) plot.draw(store, zoom || [Math.max(end - Number($("window").value), store.count ? Math.min(store.time[0], end - 1) : end - 1), end]);
   plots.subspace.draw(true); plots.hysteresis.draw(false); plots.spectrum.draw();
+  plots.shape.draw();
   if (lateness) plots.lateness.draw(lateness[0], lateness[1]);
 }
 
@@ -241,6 +243,7 @@ function connect() {
     if (told.kind === "status") { status = told; $("lost").hidden = true; showStatus(); }
     else if (told.kind === "test") { test = told; showTest(); }
     else if (told.kind === "check") showCheck(told);
+    else if (told.kind === "structure") { plots.shape.show(told); dirty = true; }
     else if (told.kind === "rows") showRows(told);
     else if (told.kind === "events") { events = [...events.slice(0, told.first), ...told.events]; showEvents(); }
     else if (told.kind === "over") showOver(told);

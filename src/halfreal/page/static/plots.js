@@ -156,6 +156,44 @@ class SpectrumPlot extends Plot {
   }
 }
 
+/* A structure at rest, and where its nodes have moved to, as many times larger as makes it seen. */
+class ShapePlot extends Plot {
+  show(structure) {
+    this.structure = structure; this.moved = null; this.peak = 0;
+    const xs = structure.nodes.map(([x]) => x), ys = structure.nodes.map(([, y]) => y);
+    this.range = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    this.size = Math.max(this.range[1] - this.range[0], this.range[3] - this.range[2]) || 1;
+  }
+  move(shape) {
+    if (!this.structure) return;
+    this.moved = shape;
+    for (const [x, y] of shape) this.peak = Math.max(this.peak, Math.hypot(x || 0, y || 0));
+  }
+  draw() {
+    if (!this.structure || !this.moved) return;
+    const { nodes, members, looks, supports } = this.structure, [x0, x1, y0, y1] = this.range, room = 0.14 * this.size;
+    const wide = this.canvas.clientWidth - 70, tall = this.canvas.clientHeight - 36, scale = Math.max((x1 - x0 + 2 * room) / wide, (y1 - y0 + 2 * room) / tall);
+    const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2, w = scale * wide / 2, h = scale * tall / 2;
+    const [pen, px, py] = this.axes(cx - w, cx + w, cy - h, cy + h, "[m]", "[m]");
+    const power = this.peak > 0 ? 10 ** Math.floor(Math.log10(0.08 * this.size / this.peak)) : 1, times = this.peak > 0 ? power * [5, 2, 1].find(one => one * power * this.peak <= 0.08 * this.size) : 1;
+    const lines = (at, colour, width) => {
+      pen.strokeStyle = style(colour); pen.lineWidth = width;
+      members.forEach((ends, i) => {
+        pen.setLineDash(looks[i] === "spring" ? [3, 2] : looks[i] === "dashpot" ? [7, 3] : []);
+        const [ax, ay] = at(ends[0]), [bx, by] = ends.length > 1 ? at(ends[ends.length - 1]) : [ax - 0.04 * this.size, ay - 0.04 * this.size];
+        pen.beginPath(); pen.moveTo(px(ax), py(ay)); pen.lineTo(px(bx), py(by)); pen.stroke();
+      });
+      pen.setLineDash([]);
+    };
+    const there = i => [nodes[i][0] + times * (this.moved[i][0] || 0), nodes[i][1] + times * (this.moved[i][1] || 0)];
+    lines(i => nodes[i], "--grid", 2); lines(there, "--plot1", 2.2);
+    pen.fillStyle = style("--soft"); for (const i of supports) pen.fillRect(px(nodes[i][0]) - 4, py(nodes[i][1]) - 4, 8, 8);
+    pen.fillStyle = style("--plot2"); for (const i of this.structure.interface) { const [x, y] = there(i); pen.beginPath(); pen.arc(px(x), py(y), 5, 0, 7); pen.fill(); }
+    pen.restore();
+    this.caption.lastChild.textContent = `Deformed shape, displacements ${times >= 1 ? Number(times.toPrecision(1)) : times.toPrecision(1)} times larger (a node has moved by up to ${(1e3 * this.peak).toPrecision(3)} mm); dot: where the specimen is attached`;
+  }
+}
+
 class BarPlot extends Plot {
   draw(edges, counts) {
     const n = counts.length, most = Math.max(1, ...counts), us = i => i === 0 ? 0 : edges[Math.min(i - 1, edges.length - 1)] * 1e6;

@@ -108,7 +108,7 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
     loop = build(definition, UNDISTURBED)
     states = loop.dynamic_indices().size + loop.memory_indices().size
-    points = 0 if loop.opaque else points_for(states)
+    points = 0 if loop.blind else points_for(states)
     stretch = max(definition.timing.ticks // max(points, 1), 1)
     time, radius = [], []
     for _ in range(points):
@@ -116,19 +116,19 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
         if loop.state("guard")["mode"] != 0.0:
             break
         try:
-            radius.append(moving_radius(loop))
+            radius.append(moving_radius(loop.transparent()))
         except HalfrealError:  # where no slope is finite: the next tick has a fault, which the rehearsal tells
             continue
         time.append(loop.vector[0] * loop.dt)
     found = np.array(time), np.array(radius)
     if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
-        return Nonlinear(*found, factor=None, searched=False, opaque=loop.opaque, states=states)
+        return Nonlinear(*found, factor=None, searched=False, opaque=loop.blind, states=states)
     saturation = saturation_factors(definition)
     if saturation is None:
-        return Nonlinear(*found, factor=critical_factor(definition), opaque=loop.opaque, states=states)
+        return Nonlinear(*found, factor=critical_factor(definition), opaque=loop.blind, states=states)
     below, saturated = saturation
     end = tried(definition, saturated).end
-    return Nonlinear(*found, critical_factor(definition, below), True, saturated, end, loop.opaque, states)
+    return Nonlinear(*found, critical_factor(definition, below), True, saturated, end, loop.blind, states)
 
 
 def points_for(states: int) -> int:
