@@ -13,8 +13,8 @@ from links.reference import Start, running
 
 LINK = Path(__file__).parents[2] / "docs" / "link"
 SOURCES = [LINK / name for name in ("rig.c", "halfreal_rig.c", "simulated.c")]
-STRICT = "-O2 -Wall -Wextra -Wconversion -Werror -std=gnu11 -ffp-contract=off".split()
-SANITIZED = "-g -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+STRICT = ["-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-std=gnu11", "-ffp-contract=off"]
+SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 @pytest.fixture(scope="session")
