@@ -57,6 +57,7 @@ twice = {{ unit = "m" }}
 [limits]
 command.trip = "100 mm"
 stale.trip = "60 s"
+lateness.trip = "60 s"
 """
 
 
