@@ -2,18 +2,20 @@
 
     python ethercat_slaves.py INTERFACE
 
-1, an analogue terminal without a mailbox: it sends 0x6000:1 (status, 16 bits) and 0x6000:17 (value), and hears 0x7000:17;
-its value is what it heard last.  2, a drive of CiA 402 with a mailbox (CoE), whose process data can be set up; enabled it
-goes to its target position at once.  Registers, EEPROM, FMMUs, sync managers, AL states, working counters, the watchdog of
-process data and the system time are as in an ESC, as far as SOEM looks at them.
+1, an analogue terminal without a mailbox: it sends 0x6000:1 (status, 16 bits) and 0x6000:17 (value), and hears
+0x7000:17; its value is what it heard last.  2, a drive of CiA 402 with a mailbox (CoE), whose process data can be set
+up; enabled it goes to its target position at once.  Registers, EEPROM, FMMUs, sync managers, AL states, working
+counters, the watchdog of process data and the system time are as in an ESC, as far as SOEM looks at them.
 
-Commands on standard input, a line each: "drop" (answer no more), "safeop N" (slave N leaves OP), "fault" (of the drive),
-"push X" (the terminal measures X), "tell" (prints a line of JSON).
+Commands on standard input, a line each: "drop" (answer no more), "safeop N" (slave N leaves OP), "fault" (of the
+drive), "push X" (the terminal measures X), "tell" (prints a line of JSON).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import select
 import socket
 import struct
@@ -165,11 +167,12 @@ class Slave:
             first = logical - start
             if not active or first < 0 or first + length > len(data):
                 continue
-            if kind & 1 and reads and self.state >= SAFEOP and length != 1 or kind & 1 and reads and physical >= 0x1000:
-                if self.state >= SAFEOP:
-                    data[first : first + length] = self.memory[physical : physical + length]
-                    did_read = True
-            if kind & 2 and writes and self.state >= SAFEOP:
+            if self.state < SAFEOP:
+                continue
+            if kind & 1 and reads:
+                data[first : first + length] = self.memory[physical : physical + length]
+                did_read = True
+            if kind & 2 and writes:
                 self.memory[physical : physical + length] = data[first : first + length]
                 did_write = True
         if did_write:
@@ -365,6 +368,7 @@ class Chain:
             self.drive.status = 0x08
         elif word == "push":
             self.analogue.pushed = int(rest[0])
+            self.analogue.work()
         elif word == "tell":
             drive, analogue = self.drive, self.analogue
             told = {
@@ -384,6 +388,8 @@ class Chain:
 def serve(interface: str) -> None:
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ECAT))
     wire.bind((interface, ECAT))
+    with contextlib.suppress(PermissionError):  # an ESC answers in a microsecond, a master waits for two milliseconds
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     chain = Chain()
     print("ready", flush=True)
     while True:

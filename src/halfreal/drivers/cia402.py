@@ -44,8 +44,8 @@ class PowerStage:
             return SHUT_DOWN
         if status & FAULT:
             raise DriverError(
-                f"the drive of slave {self.slave} reports a fault (status word 0x{status:04X}); see its display or object "
-                "0x603F, and clear it there"
+                f"the drive of slave {self.slave} reports a fault (status word 0x{status:04X}); see its display or "
+                "object 0x603F, and clear it there"
             )
         if self.follows and not enabled:
             raise DriverError(f"the drive of slave {self.slave} is no longer enabled (status word 0x{status:04X})")
@@ -62,7 +62,7 @@ class PowerStage:
 
 def interpolation(period: float) -> tuple[int, int]:
     """Object 0x60C2 of a period [s]: a number from 1 to 255, and the power of ten of its unit."""
-    for power in range(-6, 1):
+    for power in range(-3, -7, -1):
         value = period / 10.0**power
         if round(value) <= 255 and abs(value - round(value)) < 1e-6 and round(value) >= 1:
             return round(value), power

@@ -7,21 +7,21 @@
 Channels name objects of slaves (``ethercat_map.py``).  Settings:
 
     interface       network card of its own; needs root, or the capability CAP_NET_RAW
-    drives          slaves that are drives of CiA 402: their process data are set up from the channel table, with control
-                    and status word; an output "2 / enable" switches the power stage, which else goes on with the first
-                    command
+    drives          slaves that are drives of CiA 402: their process data are set up from the channel table, with
+                    control and status word; an output "2 / enable" switches the power stage, which else goes on with
+                    the first command
     clocks          slaves that sample and act at one instant by their distributed clocks (SYNC0), every period
     shift           of that instant within the period [s]
 
 In each tick the process data are exchanged twice: when it is read, so that what is measured is of now, and when
 commands are written, so that they leave at once.  Every exchange must come back with the whole working counter.  If it
 does not, it is tried again until half a period has passed; then the driver fails, and says which slave is in which
-state: the test trips on the loss of a frame, of a cable, and of the state OP.
+state.  Every 50 ms it also asks all slaves for their states.  So the test trips on the loss of frames, of a cable and
+of the state OP.
 
-**If this process dies** slaves see no more process data, and their watchdog (100 ms as they come, object or register
-of their manual) lets outputs go.  A thread of the driver's sees to the bus while no test runs, and does so no longer
-from the first command on: a loop that stands still is seen by the slaves.  Between two ticks of a test at rest nothing
-is sent, so a period must be shorter than their watchdog.
+**If this process dies** slaves see no more process data, and their watchdog (100 ms as they come; a register of theirs)
+lets outputs go.  A thread of the driver's sees to the bus while no test runs, and no longer from the first command on:
+a loop that stands still is seen by the slaves.  A period must be shorter than their watchdog.
 
 ``safe()``: drives get a quick stop, all other outputs become 0.
 
@@ -51,6 +51,7 @@ from .ethercat_map import (
     RECEIVES,
     SENDS,
     SENT_CATEGORY,
+    Entry,
     Place,
     Terminal,
     by_eeprom,
@@ -61,10 +62,14 @@ from .ethercat_map import (
 
 STATES = {1: "INIT", 2: "PREOP", 3: "BOOT", 4: "SAFEOP", 8: "OP"}
 ERROR = 0x10
+PROTOCOLS, COE = 0x1C, 0x04
+"""Word of the EEPROM with the protocols that a slave's mailbox speaks, and the bit of CANopen."""
 TO_OP = 3.0
 """Seconds in which slaves must reach OP."""
 IDLE = 0.02
 """Seconds between two exchanges while no test runs: well within a slave's watchdog."""
+LOOK = 0.05
+"""Seconds between two looks at the states of the slaves, which takes a frame for each of them."""
 SHORTEST = 200
 """Microseconds for which an answer is waited for at least."""
 
@@ -73,7 +78,9 @@ def _library() -> ModuleType:
     try:
         return import_module("pysoem")
     except ImportError:
-        raise DriverError("the driver 'ethercat' needs pysoem; install it with: pip install 'halfreal[ethercat]'") from None
+        raise DriverError(
+            "the driver 'ethercat' needs pysoem; install it with: pip install 'halfreal[ethercat]'"
+        ) from None
 
 
 class EtherCatDriver(Driver):
@@ -100,7 +107,7 @@ class EtherCatDriver(Driver):
         self._soem = _library()
         self._is_safe.clear()
         self._ended.clear()
-        self._live, self._reads = False, 0
+        self._live, self._reads, self._looked = False, 0, 0.0
         self._master = self._soem.Master()
         self._master.always_release_gil = True
         try:
@@ -121,8 +128,8 @@ class EtherCatDriver(Driver):
             self._master.open(interface)
         except ConnectionError:
             raise DriverError(
-                f"the network card '{interface}' cannot be opened; is that its name (ip link), and may this user send raw "
-                "frames? Run as root, or: setcap cap_net_raw=ep on the interpreter"
+                f"the network card '{interface}' cannot be opened; is that its name (ip link), and may this user send "
+                "raw frames? Run as root, or: setcap cap_net_raw=ep on the interpreter"
             ) from None
         count = self._master.config_init()
         if count <= 0:
@@ -154,7 +161,8 @@ class EtherCatDriver(Driver):
             self._master.config_dc()
             for number in clocks:
                 self._master.slaves[number - 1].dc_sync(True, round(1e9 * self._period), round(1e9 * self._shift))
-        heard, sent = ({}, {}) if not self._master.slaves else ({}, {})  # lists of each slave
+        heard: dict[int, list[Entry]] = {}
+        sent: dict[int, list[Entry]] = {}
         for number, slave in enumerate(self._master.slaves, 1):
             heard[number], sent[number] = self._lists(slave)
         self._inputs = [place_of(terminal, sent[terminal.slave], "sends") for terminal in inputs]
@@ -166,12 +174,12 @@ class EtherCatDriver(Driver):
             self._outputs.append((terminal, place))
         self._words = {
             slave: tuple(
-                place_of(Terminal(f"{slave} / 0x{index:04X}", slave, index, 0, kind, None), entries[slave], "has")
+                place_of(Terminal.read(f"{slave} / 0x{index:04X} {kind}"), entries[slave], "has")
                 for index, kind, entries in (
-                    (cia402.CONTROL, "uint", heard),
-                    (cia402.TARGET, "int", heard),
-                    (cia402.STATUS, "uint", sent),
-                    (cia402.ACTUAL, "int", sent),
+                    (cia402.CONTROL, "uint16", heard),
+                    (cia402.TARGET, "int32", heard),
+                    (cia402.STATUS, "uint16", sent),
+                    (cia402.ACTUAL, "int32", sent),
                 )
             )
             for slave in self._stages
@@ -179,12 +187,14 @@ class EtherCatDriver(Driver):
         self._switched = {terminal.slave for terminal in outputs if terminal.index == 0}
         self._image = [bytes(len(slave.output)) for slave in self._master.slaves]
 
-    def _lists(self, slave: Any) -> tuple[Any, Any]:
+    def _lists(self, slave: Any) -> tuple[list[Entry], list[Entry]]:
         """What a slave hears and what it sends."""
+        if not slave.eeprom_read(PROTOCOLS)[0] & COE:
+            return by_eeprom(slave.eeprom_read, HEARD_CATEGORY), by_eeprom(slave.eeprom_read, SENT_CATEGORY)
         try:
             return by_mailbox(slave.sdo_read, RECEIVES), by_mailbox(slave.sdo_read, SENDS)
-        except (self._soem.SdoError, self._soem.MailboxError, self._soem.PacketError, self._soem.WkcError):
-            return by_eeprom(slave.eeprom_read, HEARD_CATEGORY), by_eeprom(slave.eeprom_read, SENT_CATEGORY)
+        except Exception as error:  # SOEM's, of many kinds
+            raise DriverError(f"{slave.name} does not tell its process data: {type(error).__name__}: {error}") from None
 
     def _setting_up(self, number: int, heard: list[Terminal], sent: list[Terminal]) -> Any:
         """How a drive's process data are set up from the channel table, before it goes on to SAFEOP."""
@@ -216,8 +226,8 @@ class EtherCatDriver(Driver):
                 self._failure = error
             except Exception as error:  # SOEM's, of many kinds
                 self._failure = DriverError(
-                    f"slave {number} does not let its process data be set up ({type(error).__name__}: {error}); is it a "
-                    "drive of CiA 402 with an object for each channel?"
+                    f"slave {number} does not let its process data be set up ({type(error).__name__}: {error}); is it "
+                    "a drive of CiA 402 with an object for each channel?"
                 )
 
         return set_up
@@ -270,6 +280,7 @@ class EtherCatDriver(Driver):
         """As often as it takes for the whole working counter, but for no more than half a period."""
         deadline = time.monotonic() + 0.5 * self._period
         with self._one_at_a_time:
+            self._look_at_drives()  # what was asked of them leaves with this exchange
             while True:
                 left = deadline - time.monotonic()
                 counter = self._transfer(max(int(1e6 * left), SHORTEST))
@@ -279,6 +290,14 @@ class EtherCatDriver(Driver):
                     got = "no frame came back" if counter < 0 else f"working counter {counter} of {self._expected}"
                     raise DriverError(f"the bus is not whole: {got}; {self._where()}")
             self._look_at_drives()
+
+    def _look_at_states(self) -> None:
+        """Slaves may leave OP and go on answering."""
+        with self._one_at_a_time:
+            lowest = self._master.read_state()
+        self._looked = time.monotonic()
+        if lowest != self._soem.OP_STATE:
+            raise DriverError(f"not all slaves are in OP any more: {self._where()}")
 
     def _look_at_drives(self) -> None:
         if self._is_safe.is_set():
@@ -308,6 +327,8 @@ class EtherCatDriver(Driver):
         if self._reads > 1:  # twice without a command between: no test runs
             self._live = False
         self._exchange()
+        if time.monotonic() - self._looked >= LOOK:
+            self._look_at_states()
         data = [slave.input for slave in self._master.slaves]
         return [place.get(data[place.slave - 1]) for place in self._inputs]
 

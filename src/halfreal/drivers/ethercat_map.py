@@ -1,6 +1,6 @@
 """Where the objects of EtherCAT slaves lie in the process data.
 
-A terminal is named "SLAVE / 0xINDEX:SUB", slaves counted from 1 along the cable, indices as the slave's manual has them:
+A terminal is named "SLAVE / 0xINDEX:SUB", slaves counted from 1 along the cable, indices as in the slave's manual:
 "1 / 0x6000:17", or "slave 2 / 0x6064" for subindex 0.  Numbers of more than 8 bits count as signed, others not; where
 that is wrong a type stands behind: "1 / 0x6000:17 uint16".  "2 / enable" is the power stage of a drive (``cia402.py``).
 
@@ -51,7 +51,9 @@ class Terminal:
             )
         bits = int(found[6]) if found[6] else None
         if bits is not None and (not 1 <= bits <= 64 or (found[5].lower() == "real" and bits not in REALS)):
-            raise DriverError(f"'{name}': there is no type {found[5]}{bits}; integers have 1 to 64 bits, reals 32 or 64")
+            raise DriverError(
+                f"'{name}': there is no type {found[5]}{bits}; integers have 1 to 64 bits, reals 32 or 64"
+            )
         index, sub = int(found[3] or "0", 16), int(found[4] or "0", 0)
         return cls(name, int(found[1]), index, sub, found[5].lower() if found[5] else None, bits)  # type: ignore[arg-type]
 
@@ -88,7 +90,9 @@ class Place:
         if self.kind == "real":
             raw = int.from_bytes(struct.pack(REALS[self.bits], value), "little")
         else:
-            low, high = (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.kind == "int" else (0, (1 << self.bits) - 1)
+            low, high = (
+                (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.kind == "int" else (0, (1 << self.bits) - 1)
+            )
             if not low <= value <= high:  # also NaN
                 raise DriverError(f"'{name}' is to be {value:g}, and holds {low} to {high}; check its scale and range")
             raw = round(value) & (1 << self.bits) - 1
@@ -121,7 +125,7 @@ def by_mailbox(read: Callable[[int, int], bytes], assignment: int) -> list[Entry
 
 def by_eeprom(words: Callable[[int], bytes], category: int) -> list[Entry]:
     """The list in a slave's EEPROM; ``words`` gives four bytes from a word on."""
-    content = {}
+    content: dict[int, int] = {}
 
     def word(at: int) -> int:
         if at not in content:
