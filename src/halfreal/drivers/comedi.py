@@ -16,8 +16,9 @@ them.  Who uses it first must try, with nothing attached to the outputs:
 
 Channels are "ai0", "ao1", "dio3", "di0", "do0": the number is that of the channel in the card's first subdevice of
 the sort.  Raw values are volts (or what the range is in), and 0 or 1; a reading at the end of its range is NaN, as it
-may be beyond.  Settings: ``device``; ``range``, its number in the card's list; ``reference`` of analogue channels: "ground",
-"common" or "differential".  ``safe()`` writes what is nearest to 0 V, and 0.
+may be beyond.  Settings: ``device``; ``range``, its number in the card's list; ``reference`` of analogue channels:
+"ground", "common" or "differential"; ``library``, where libcomedi is not found.  ``safe()`` writes what is nearest to
+0 V, and 0.
 """
 
 from __future__ import annotations

@@ -70,6 +70,8 @@ IDLE = 0.02
 """Seconds between two exchanges while no test runs: well within a slave's watchdog."""
 LOOK = 0.05
 """Seconds between two looks at the states of the slaves, which takes a frame for each of them."""
+QUESTIONS = 3
+"""Times that they are asked before their silence counts."""
 SHORTEST = 200
 """Microseconds for which an answer is waited for at least."""
 
@@ -294,10 +296,14 @@ class EtherCatDriver(Driver):
     def _look_at_states(self) -> None:
         """Slaves may leave OP and go on answering."""
         with self._one_at_a_time:
-            lowest = self._master.read_state()
+            for _ in range(QUESTIONS):
+                if self._master.read_state() == self._soem.OP_STATE:
+                    break
+                if any(slave.state not in (0, self._soem.OP_STATE) for slave in self._master.slaves):
+                    raise DriverError(f"not all slaves are in OP any more: {self._where()}")
+            else:  # the question or its answer was lost each time
+                raise DriverError(f"slaves do not tell their states any more: {self._where()}")
         self._looked = time.monotonic()
-        if lowest != self._soem.OP_STATE:
-            raise DriverError(f"not all slaves are in OP any more: {self._where()}")
 
     def _look_at_drives(self) -> None:
         if self._is_safe.is_set():
