@@ -26,6 +26,7 @@ $(BIN)/.halfreal-test: pyproject.toml $(BIN)/.halfreal
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[opensees]'  # where there is one; tests that need it are skipped elsewhere
 	command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update --quiet && apt-get install --quiet --quiet --yes chromium; } >/dev/null 2>&1 || echo 'no chromium: the page is not tested in a browser'
+	command -v arm-none-eabi-gcc >/dev/null && command -v qemu-system-arm >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update --quiet && apt-get install --quiet --quiet --yes --no-install-recommends gcc-arm-none-eabi qemu-system-arm; } >/dev/null 2>&1 || echo 'no gcc-arm-none-eabi or no qemu-system-arm: the rig end for microcontrollers is not tested'
 	touch $@
 
 DEMO := examples/spring_mass_damper/forward_prediction.toml

@@ -27,7 +27,8 @@ from halfreal.live.whole_test import run
 from halfreal.safety.limits import TimeLimit
 
 HERE = Path(__file__).parent
-RIG_IN_C, BARE = HERE.parent / "docs" / "link" / "rig.c", HERE / "exchange.c"
+RIG_IN_C = [HERE.parent / "docs" / "link" / name for name in ("rig.c", "halfreal_rig.c", "simulated.c")]
+BARE = [HERE / "exchange.c"]
 TURNS = 5
 PATIENCE = 1.0
 """Seconds after which either end gives up: a busy machine may hold up the other for long, and the test goes on."""
@@ -125,8 +126,8 @@ def rows(folder: Path) -> list[Row]:
     floors: dict[str, str] = {}
     if c_loop.compiler_present():
         rig, exchange = folder / "rig", folder / "exchange"
-        for source, program in ((RIG_IN_C, rig), (BARE, exchange)):
-            subprocess.run(["gcc", "-O2", "-std=gnu11", "-o", program, source, "-lm"], check=True)
+        for sources, program in ((RIG_IN_C, rig), (BARE, exchange)):
+            subprocess.run(["gcc", "-O2", "-std=gnu11", "-o", program, *sources, "-lm"], check=True)
         bare_udp, bare_boxes = "bare exchange in C over UDP", "bare exchange in C through shared memory"
         ways |= {
             in_c: lambda: with_rig_in_c(rig, folder),

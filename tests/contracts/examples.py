@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -62,6 +63,7 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
     ("coupling", "adaptive time series"): {"coefficients": [1.0, 0.01], "range": 1.0},
     ("rig", "user"): {"function": "functions.py:rig", "parameters": {"k": 2250.0}},
     ("link", "udp"): {"rig": f"127.0.0.1:{free_port()}"},
+    ("link", "serial"): {"port": f"{tempfile.gettempdir()}/halfreal-contract-test-{os.getpid()}", "rig": "pty"},
     ("link", "shared memory"): {"name": f"contract-test-{os.getpid()}"},
 }
 """Settings of kinds that no definition of the gallery has, and of links, whose ends are opened here."""

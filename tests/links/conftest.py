@@ -11,7 +11,10 @@ import pytest
 
 from links.reference import Start, running
 
-SOURCE = Path(__file__).parents[2] / "docs" / "link" / "rig.c"
+LINK = Path(__file__).parents[2] / "docs" / "link"
+SOURCES = [LINK / name for name in ("rig.c", "halfreal_rig.c", "simulated.c")]
+STRICT = ["-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-std=gnu11", "-ffp-contract=off"]
+SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 @pytest.fixture(scope="session")
@@ -20,9 +23,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None:
         pytest.skip("no C compiler: there is no cc on PATH")
     rig = tmp_path_factory.mktemp("reference") / "rig"
-    build = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", str(SOURCE), "-o", str(rig), "-lm"]
+    build = [compiler, *STRICT, *SOURCES, "-o", rig, "-lm"]
     built = subprocess.run(build, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
+    # judged with every access and every sum watched, where the compiler has what that takes
+    subprocess.run([*build, *SANITIZED], capture_output=True, check=False)
     return rig
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from halfreal.links.controller_end import ControllerEnd, Offer
 from halfreal.links.pace import pace
 from halfreal.links.rig_command import OwnLimits
 from halfreal.links.rig_end import RigEnd, RigSession
+from halfreal.links.serial import Serial
 from halfreal.links.shared_memory import MailboxWire, SharedMemory
 from halfreal.links.udp import Udp, UdpWire
 from halfreal.links.wires import Wire
@@ -109,9 +112,12 @@ def value(loop: Loop, name: str) -> float:
 
 
 def link(medium: str) -> Link:
-    """A link of its own for a rig in this process: any free port, or a name of its own."""
+    """A link of its own for a rig in this process: any free port, a pseudo-terminal, or a name of its own."""
     if medium == "udp":
         return Udp(kind="udp", rig="127.0.0.1:0", lease=LEASE)
+    if medium == "serial":
+        port = Path(tempfile.gettempdir()) / f"halfreal-test-{os.getpid()}-{next(_numbers)}"
+        return Serial(kind="serial", port=str(port), rig="pty", lease=LEASE)
     return SharedMemory(kind="shared memory", name=f"test-{os.getpid()}-{next(_numbers)}", lease=LEASE)
 
 

@@ -1,4 +1,4 @@
-"""The rig's end in C (docs/link/rig.c) as a process, for tests."""
+"""The rig's end in C (docs/link/rig.c and its parts) as a process, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from links.by_hand import BOUND
 
-STEP, LAG, STIFFNESS = 0.001, 0.010, 2250.0  # the lag is TIME_CONSTANT of rig.c
+STEP, LAG, STIFFNESS = 0.001, 0.010, 2250.0  # the lag is TIME_CONSTANT of simulated.c
 LONG = 600.0  # a lease that no test outlives
 UNLIMITED = "--rate 1e6 --largest-step 1"  # unless a test gives others: the last one counts
 BAD = ("truncated", "foreign", "corrupted", "replayed", "duplicated", "reordered", "lost")

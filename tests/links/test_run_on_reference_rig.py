@@ -1,9 +1,12 @@
-"""A whole test with the rig's end in C (docs/link/rig.c), against its rehearsal and the actuator's closed form."""
+"""A whole test with the rig's end in C, against its rehearsal and the actuator's closed form: on Linux over UDP
+(docs/link/rig.c), and on an emulated microcontroller over its serial line (docs/link/microbit)."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,9 +16,17 @@ import numpy as np
 import pytest
 
 import halfreal
+from halfreal.links.secret import make_secret, read_secret
 from halfreal.live import session
+from halfreal.runs.run import Run
+from links.reference import BAD
 
-STEP, LAG, STIFFNESS = 0.001, 0.010, 1000.0  # the lag is TIME_CONSTANT of rig.c
+STEP, LAG, STIFFNESS = 0.001, 0.010, 1000.0  # the lag is TIME_CONSTANT of docs/link/simulated.c
+LINK = Path(__file__).parents[2] / "docs" / "link"
+PARTS = [LINK / "microbit" / "main.c", LINK / "halfreal_rig.c", LINK / "simulated.c"]
+TARGET = ["-mcpu=cortex-m0", "-mthumb", "-Os", "-std=c99", "-ffreestanding", "-ffp-contract=off"]
+TARGET += ["-fno-tree-loop-distribute-patterns", "-ffunction-sections", "-nostdlib", "-Wl,--gc-sections"]
+STRICT = ["-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
 
 DEFINITION = f"""
 title = "a spring behind the rig in C"
@@ -46,31 +57,41 @@ twice = {{ unit = "m" }}
 [limits]
 command.trip = "100 mm"
 stale.trip = "60 s"
+lateness.trip = "60 s"
 """
 
 
-@pytest.fixture
-def rig(program: Path) -> Iterator[subprocess.Popen[str]]:
-    """The rig in C, in step with a loop that goes as fast as it can; the first line it prints has its port."""
+Ran = tuple[Run, list[str], Path]
+"""A run, the lines that its rig printed, and the run file."""
+
+
+@pytest.fixture(scope="module")
+def on_linux(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """In step with a loop that goes as fast as it can; the first line that the rig prints has its port."""
+    folder = tmp_path_factory.mktemp("linux")
     options = f"0 --step {STEP} --stiffness {STIFFNESS} --lease 600 --in-step --rate 1e6 --auxiliary 2".split()
-    with subprocess.Popen([program, *options], stdout=subprocess.PIPE, text=True) as process:
-        yield process
-        process.kill()
+    with subprocess.Popen([program, *options], stdout=subprocess.PIPE, text=True) as rig:
+        try:
+            assert rig.stdout is not None
+            port = rig.stdout.readline().rpartition(":")[2].strip()
+            run = run_on(folder, DEFINITION.replace("PORT", port))
+            assert port in run.rig["address"]
+            rig.send_signal(signal.SIGTERM)
+            return run, rig.communicate()[0].splitlines(), folder / "run.h5"
+        finally:
+            rig.kill()
 
 
-def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(rig: subprocess.Popen[str], tmp_path: Path) -> None:
-    assert rig.stdout is not None
-    port = rig.stdout.readline().rpartition(":")[2].strip()
-    path = tmp_path / "test.toml"
-    path.write_text(DEFINITION.replace("PORT", port))
-    definition = halfreal.load(path)
-    run = session.run(definition, tmp_path / "run.h5", without_go="the rig is simulated")
-    rig.send_signal(signal.SIGTERM)
-    lines = rig.communicate()[0].splitlines()
+def run_on(folder: Path, definition: str) -> Run:
+    (folder / "test.toml").write_text(definition)
+    return session.run(halfreal.load(folder / "test.toml"), folder / "run.h5", without_go="the rig is simulated")
 
+
+def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(on_linux: Ran) -> None:
+    run, lines, file = on_linux
     assert (run.outcome, run.reason) == ("completed", "")
-    assert run.rig["nature"] == "simulated" and run.rig["name"].startswith("rig.c 1") and port in run.rig["address"]
-    assert halfreal.load_run(tmp_path / "run.h5").rig == run.rig
+    assert run.rig["nature"] == "simulated" and run.rig["name"].startswith("rig.c 1")
+    assert halfreal.load_run(file).rig == run.rig
     signals = {name: signal.values for name, signal in run.signals.items()}
 
     # The measurements are the closed form of a lag under the very commands that were recorded.
@@ -85,7 +106,7 @@ def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(rig: subprocess.Popen
     np.testing.assert_array_equal(signals["measured.twice"], 2.0 * signals["measured.displacement"])
 
     # And the whole loop is the rehearsal's, but for the last places of numbers.
-    rehearsed = halfreal.rehearse(definition)
+    rehearsed = halfreal.rehearse(halfreal.load(file.with_name("test.toml")))
     rows = len(rehearsed.time)
     np.testing.assert_array_equal(run.time[:rows], rehearsed.time)
     for name in ("target", "command", "measured.displacement", "measured.force", "measured.second_sensor"):
@@ -94,11 +115,53 @@ def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(rig: subprocess.Popen
         np.testing.assert_allclose(signals[name][:rows], values, rtol=0, atol=1e-9 * np.abs(values).max())
 
     # Nothing was lost, refused or done twice on the way, and each end says so.
-    bad = ("truncated", "foreign", "corrupted", "replayed", "duplicated", "reordered", "lost")
-    assert [signals[f"link.{name}"][-1] for name in bad] == [0.0] * 7
+    assert [signals[f"link.{name}"][-1] for name in BAD] == [0.0] * 7
     assert signals["link.lag"].max() == 0.0
     states = [line.partition("{")[0].strip() for line in lines]
     assert states == ["armed", "idle", ""]
     counters = json.loads(lines[-1])
-    assert [counters[name] for name in bad if name != "duplicated"] == [0] * 6  # ARM is said again to a slow rig
+    assert [counters[name] for name in BAD if name != "duplicated"] == [0] * 6  # ARM is said again to a slow rig
     assert counters["accepted"] == 2 + len(run.time)  # ARM, a command each tick, STOP
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[str]:
+    """The serial port of an emulated microcontroller with the same rig's end, and a secret."""
+    compiler, emulator = shutil.which("arm-none-eabi-gcc"), shutil.which("qemu-system-arm")
+    if compiler is None or emulator is None:
+        pytest.skip("no microcontroller: install gcc-arm-none-eabi and qemu-system-arm")
+    make_secret(tmp_path / "rig.key")
+    secret = ",".join(f"{byte}" for byte in read_secret(tmp_path / "rig.key"))
+    build = [compiler, *TARGET, *STRICT, f"-DSECRET={secret}", "-DRATE=1e6", "-DHR_AXES=1", "-DHR_AUXILIARY=2"]
+    elf = tmp_path / "rig.elf"
+    built = subprocess.run(
+        [*build, *PARTS, "-T", LINK / "microbit" / "microbit.ld", "-lgcc", "-o", elf],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    emulate = [emulator, *["-M", "microbit", "-nographic", "-monitor", "none", "-serial", "pty", "-kernel"], elf]
+    with subprocess.Popen(emulate, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as machine:
+        try:
+            assert machine.stdout is not None
+            port = re.search(r"/dev/pts/\d+", line := machine.stdout.readline())
+            assert port is not None, line
+            yield port[0]
+        finally:
+            machine.kill()
+
+
+def test_on_an_emulated_microcontroller_the_test_is_the_same_to_the_bit(
+    on_linux: Ran, board: str, tmp_path: Path
+) -> None:
+    """Cortex-M0 without an operating system and without a floating-point unit, over a serial line, with a secret."""
+    link = f'kind = "serial", port = "{board}", key = "rig.key", lease = "10 s"'
+    run = run_on(tmp_path, re.sub('kind = "udp".*?lease = "10 s"', link, DEFINITION))
+    assert (run.outcome, run.reason) == ("completed", "")
+    assert run.rig["name"] == on_linux[0].rig["name"] and run.rig["link"] == "authenticated by a shared secret"
+    for name in ("command", "measured.displacement", "measured.force", "measured.second_sensor", "measured.twice"):
+        same = on_linux[0].signals[name].values
+        assert np.abs(same).max() > 1e-3
+        assert run.signals[name].values.tobytes() == same.tobytes(), name
+    assert [run.signals[f"link.{name}"].values[-1] for name in BAD] == [0.0] * len(BAD)

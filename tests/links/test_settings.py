@@ -54,5 +54,5 @@ def test_a_lease_has_units_and_a_default():
 
 
 def test_another_kind_of_link_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="'udp', 'shared memory'"):
+    with pytest.raises(ValueError, match="'udp', 'shared memory', 'serial'"):
         reader("link").validate_python({"kind": "tcp"})

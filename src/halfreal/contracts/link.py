@@ -9,6 +9,7 @@ Contract for implementers
 3. ``secret()`` gives the 16 bytes that both ends know and nobody else: zeros where nobody else can reach them, or where
    the user has said in the definition why there is none; ``guarded`` tells which, for the record.
 4. ``lease`` is how long the rig follows a controller that has gone silent.
+5. ``fits_test`` may refuse a definition whose datagrams the link is too slow for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..settings import Number, Settings
 
 if TYPE_CHECKING:
+    from ..definition.definition import Definition
     from ..links.wires import Listener, Wire
 
 LONGEST_LEASE = 10.0
@@ -44,6 +46,9 @@ class Link(Settings):
     def guarded(self) -> str:
         """How datagrams are kept from being forged, for the record."""
         return "of this user alone"
+
+    def fits_test(self, test: Definition) -> None:
+        """Raise a fault if the link cannot carry the whole definition's test."""
 
     @abstractmethod
     def to_rig(self) -> Wire:

@@ -273,6 +273,8 @@ class Definition(Settings):
     def _rig_fits_test(self) -> Definition:
         """Of the whole definition: what is at fault may stand in a section before what tells so."""
         self.rig.fits_test(self)
+        if self.link is not None:
+            self.link.fits_test(self)
         return self
 
     @field_validator("slow")

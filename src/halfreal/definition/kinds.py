@@ -98,6 +98,7 @@ OWN = {
     "link": {
         "udp": "links.udp:Udp",
         "shared memory": "links.shared_memory:SharedMemory",
+        "serial": "links.serial:Serial",
     },
 }
 """Halfreal's own kinds and where they stand, in the order in which people are told of them."""

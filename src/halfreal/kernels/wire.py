@@ -1,7 +1,8 @@
-"""The ways of a datagram for compiled code: a connected UDP socket, or two mailboxes in shared memory (docs/link.md).
+"""The ways of a datagram for compiled code: a connected UDP socket, a line of bytes, or two mailboxes in shared memory
+(docs/link.md).
 
-``way`` is an array: [medium, socket, inbox address, outbox address]; ``taken`` holds the counter of the mailbox content
-last read.
+``way`` is an array: [medium, file, inbox address, outbox address]; the file is a socket or a serial port, whose inbox
+and outbox hold what ``stream.py`` keeps.  ``taken`` holds the counter of the mailbox content last read.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from .atomic import fence, load_word, store_word
 from .bytes import load64, store64
 from .clock import external, now, sleep_until
 from .compile import kernel
+from .stream import DATAGRAM, GONE, stream_receive, stream_send
 
-UDP, MAILBOX = 0.0, 1.0
+UDP, MAILBOX, STREAM = 0.0, 1.0, 2.0
 MEDIUM, SOCKET, INBOX, OUTBOX = 0, 1, 2, 3
 COUNTER, LENGTH, CONTENT = 0, 8, 16
 """Offsets in a mailbox."""
 NAP = 20_000
-"""Nanoseconds between two looks into a mailbox, after some time of watching it."""
+"""Nanoseconds between two looks into a mailbox, after some time of watching it, or at a port that was unplugged."""
 
 _word, _int, _short = ir.IntType(64), ir.IntType(32), ir.IntType(16)
 _pollfd = ir.LiteralStructType([_int, _short, _short])
@@ -122,6 +124,8 @@ def copy_words(source, target, length):  # type: ignore[no-untyped-def]
 def wire_send(way, buffer, length):  # type: ignore[no-untyped-def]
     if way[MEDIUM] == UDP:
         return socket_send_heeding_nobody(int(way[SOCKET]), buffer, length)
+    if way[MEDIUM] == STREAM:
+        return length if stream_send(int(way[SOCKET]), int(way[OUTBOX]), buffer, length) else NOTHING
     box = int(way[OUTBOX])
     counter = load_word(box + COUNTER)
     store_word(box + COUNTER, counter | 1)
@@ -137,6 +141,10 @@ def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
     """Length of the next datagram, now in the buffer (as much of it as finds room), or NOTHING."""
     if way[MEDIUM] == UDP:
         return socket_receive_heeding_nobody(int(way[SOCKET]), buffer, room)
+    if way[MEDIUM] == STREAM:
+        whole = stream_receive(int(way[SOCKET]), int(way[INBOX]))
+        copy_words(int(way[INBOX]) + DATAGRAM, buffer, min(whole, room))
+        return whole
     box = int(way[INBOX])
     counter = load_word(box + COUNTER)
     if counter & 1 or float(counter) == taken[0]:
@@ -156,9 +164,11 @@ def wire_wait(way, taken, deadline, spin):  # type: ignore[no-untyped-def]
     start = now()
     while True:
         time = now()
-        if way[MEDIUM] == UDP:
+        if way[MEDIUM] != MAILBOX:
             patience = 0 if time - start < spin else max(deadline - time, 0)
             if socket_wait(int(way[SOCKET]), patience) > 0:
+                if way[MEDIUM] == STREAM and load64(int(way[INBOX]) + GONE) != 0:  # ready for ever
+                    sleep_until(min(time + NAP, deadline))
                 return
         else:
             counter = load_word(int(way[INBOX]) + COUNTER)

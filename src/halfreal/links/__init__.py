@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .rig_command import OwnLimits as OwnLimits
     from .rig_end import RigEnd as RigEnd
     from .rig_end import RigSession as RigSession
+    from .serial import Serial as Serial
     from .shared_memory import SharedMemory as SharedMemory
     from .udp import Udp as Udp
     from .wires import LinkError as LinkError
@@ -21,6 +22,7 @@ else:
             "controller_end": "ControllerEnd",
             "rig_command": "OwnLimits",
             "rig_end": "RigEnd RigSession",
+            "serial": "Serial",
             "shared_memory": "SharedMemory",
             "udp": "Udp",
             "wires": "LinkError",

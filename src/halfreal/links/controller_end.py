@@ -159,7 +159,8 @@ class ControllerEnd:
             text += ". A rig with a key file does not answer a controller without: name it in link.key"
         else:
             text += ". A rig without a key file, or with another one, does not answer: compare the two files (link.key)"
-        return text
+        remark = self.wire.remark()
+        return f"{text}. {remark}" if remark else text
 
     def _note_version(self, data: bytes) -> None:
         version = version_of(data)

@@ -15,8 +15,11 @@ import stat
 import struct
 from pathlib import Path
 
+from pydantic import ValidationInfo
+
 from ..kernels.datagram import OPEN
 from ..kernels.siphash import TAG, tag
+from ..settings import fault, folder, stored
 from .wires import LinkError
 
 DIGITS = 2 * TAG
@@ -30,6 +33,18 @@ def session_key(secret: bytes, asked: int, offered: int) -> bytes:
 
 def handshake_key(secret: bytes) -> bytes:
     return session_key(secret, 0, 0)
+
+
+def key_path(key: str, info: ValidationInfo) -> str:
+    """The file that a link's setting ``key`` names, reckoned from the definition's folder."""
+    if not key or stored(info):
+        return key
+    if "\0" in key:
+        raise fault("a file's name cannot have a zero byte; name the key file")
+    try:
+        return str((folder(info) / Path(key).expanduser()).absolute())
+    except RuntimeError:  # nobody of that name, or no home
+        raise fault(f"'{key}': there is no such home; write the whole path of the key file") from None
 
 
 def make_secret(path: Path) -> None:

@@ -187,6 +187,9 @@ class MailboxWire:
                 return None
             time.sleep(LOOK)
 
+    def remark(self) -> str:
+        return ""
+
     def close(self) -> None:
         """The mapping itself goes with the process: a loop's blocks may still know its address."""
         if self._fd >= 0:

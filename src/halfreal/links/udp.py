@@ -17,8 +17,8 @@ from pydantic import ValidationInfo, field_validator, model_validator
 from ..contracts.link import Link
 from ..kernels.datagram import LONGEST
 from ..kernels.wire import UDP
-from ..settings import fault, folder, stored
-from .secret import read_secret
+from ..settings import fault
+from .secret import key_path, read_secret
 from .wires import LinkError, reason
 
 QUEUE = 8 << 20
@@ -49,14 +49,7 @@ class Udp(Link):
     @field_validator("key")
     @classmethod
     def _from_the_definition(cls, key: str, info: ValidationInfo) -> str:
-        if not key or stored(info):
-            return key
-        if "\0" in key:
-            raise fault("a file's name cannot have a zero byte; name the key file")
-        try:
-            return str((folder(info) / Path(key).expanduser()).absolute())
-        except RuntimeError:  # nobody of that name, or no home
-            raise fault(f"'{key}': there is no such home; write the whole path of the key file") from None
+        return key_path(key, info)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Udp:
@@ -151,6 +144,9 @@ class UdpWire:
             if left <= 0.0:
                 return None
 
+    def remark(self) -> str:
+        return ""
+
     def close(self) -> None:
         self.socket.close()
 
@@ -215,6 +211,9 @@ class UdpListener:
         except OSError:
             return None
         return data
+
+    def remark(self) -> str:
+        return ""
 
     def close(self) -> None:
         self._socket.close()

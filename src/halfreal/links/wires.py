@@ -29,11 +29,14 @@ class Wire(Protocol):
         """The wire for compiled code (``kernels/wire.py``)."""
 
     def taken(self) -> float:
-        """Counter of the mailbox content last read; 0 for a socket."""
+        """Counter of the mailbox content last read; 0 for a socket or a serial port."""
 
     def send(self, data: bytes) -> None: ...
 
     def receive(self, seconds: float) -> bytes | None: ...
+
+    def remark(self) -> str:
+        """What this end knows of why nobody answers; empty if nothing."""
 
     def close(self) -> None: ...
 
@@ -65,6 +68,9 @@ class NoWire:
 
     def receive(self, seconds: float) -> bytes | None:
         return None
+
+    def remark(self) -> str:
+        return ""
 
     def close(self) -> None:
         """Nothing to close."""
