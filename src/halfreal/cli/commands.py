@@ -37,6 +37,7 @@ COMMANDS = (
     "running:resume",
     "site:site",
     "running:rig",
+    "serving:serve",
     "key:key",
     "paged:page",
     "charts:chart",

@@ -99,6 +99,7 @@ OWN = {
     "link": (
         "links.udp:Udp",
         "links.shared_memory:SharedMemory",
+        "links.driver:DriverLink",
     ),
 }
 """Halfreal's own kinds, in the order in which people are told of them."""
