@@ -24,7 +24,7 @@ from ..kernels.compile import kernel
 from ..kernels.datagram import ARMED_RIG, OWN_FAULT, OWN_STOP, SAFE
 from ..kernels.foreign import as_field, call_c, place, put_real, real_at
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
-from .host import Host
+from .host import SILENT, Host
 from .table import STATES, Wired, share
 from .words import BY_LOOP, BY_WATCHDOG, HEART, MADE_SAFE, SAFE_DONE
 
@@ -110,7 +110,10 @@ def channels_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             code = STUCK
         if math.isfinite(raw):
             value = p.factor[i] * (raw - p.zero[i])
-            s.value[i] = value if s.begun == 0.0 else s.value[i] + p.share[i] * (value - s.value[i])
+            if s.begun == 0.0 or p.share[i] == 1.0:
+                s.value[i] = value
+            else:
+                s.value[i] += p.share[i] * (value - s.value[i])
             y[i] = s.value[i]
         else:
             y[i] = math.nan
@@ -165,7 +168,7 @@ def read_block(host: Host, wired: Wired, first: np.ndarray) -> Block:
         parameters={**_of_driver(host), "read": as_field(host.driver.addresses["read"])},
         state={"failed": 0.0},
         frozen=("failed",),
-        faults={FAILED: "the driver failed to read", BLOCKED: "the driver did not answer for half of the lease"},
+        faults={FAILED: "the driver failed to read", BLOCKED: SILENT},
         initial=tuple(first),
         said=host.why,
         keeps=host,

@@ -4,9 +4,9 @@
     word LEASE       for how long it may be silent [ns]; 0 while nothing is armed
     word MADE_SAFE   who has called safe(): 0 nobody; SAFE_DONE: it has returned
 
-A thread of compiled code looks at these words.  When the driver has been silent for half of the lease, it calls
+A thread of compiled code looks at these words.  When the driver has been silent for 0.4 of the lease, it calls
 ``safe()``: a driver that blocks is safe although it does not return.  A second process (``warden.py``) does the same at
-three quarters of it where that has not helped: the first process is dead, or its interpreter is.
+0.6 of it where that has not helped: the first process is dead, held up, or its interpreter is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,9 @@ from ..kernels.clock import now, sleep_until
 from ..kernels.compile import OPTIONS, STEP, identity
 from ..kernels.disk_cache import keep
 from ..kernels.foreign import call_c
-from .calls import callable_driver
+from .calls import Callable_, callable_driver
 from .words import (
     BY_HOST,
-    BY_LOOP,
     BY_WATCHDOG,
     CLOSED,
     ENDED,
@@ -46,17 +46,16 @@ from .words import (
     mapped,
 )
 
+Around = Callable[[Callable_], Callable_]
+"""Puts something between a driver and its loop."""
 LOOKS = 16
 """Of the watchdog within the time after which it acts."""
 NEVER = 2.0
 """Seconds after which a call that has not returned is not waited for any more."""
 PATIENCE = 20.0
 """Seconds for the warden to start."""
-REASONS = {
-    BY_LOOP: "the loop made the driver safe",
-    BY_WATCHDOG: "the driver did not answer for half of the lease; its watchdog made it safe",
-    BY_HOST: "the driver was made safe",
-}
+BY_THE_WATCHDOG = "its watchdog made it safe"
+SILENT = f"the driver did not answer for {100.0 * WATCHDOG_SHARE:.0f} % of the lease"
 
 
 def watch(words, safe, outputs):  # type: ignore[no-untyped-def]
@@ -94,9 +93,11 @@ def compiled_watch() -> Any:
 class Host:
     """A driver that is open from here on, with its watchdog and, if wished, a warden."""
 
-    def __init__(self, use: str, opening: Opening, lease: float, *, warden: bool = True) -> None:
+    def __init__(
+        self, use: str, opening: Opening, lease: float, *, warden: bool = True, around: Around = lambda driver: driver
+    ) -> None:
         self.use, self.opening, self.lease = use, opening, lease
-        self.driver = callable_driver(use)
+        self.driver = around(callable_driver(use))
         self._memory, self.words = mapped()
         self.failure = ""
         self.driver.open(opening)
@@ -172,7 +173,7 @@ class Host:
     def why(self) -> str:
         """What is wrong with the driver, for people; empty if nothing is."""
         said = self.driver.said() or self.failure
-        return said or (REASONS[BY_WATCHDOG] if self.made_safe == BY_WATCHDOG else "")
+        return said or (BY_THE_WATCHDOG if self.made_safe == BY_WATCHDOG else "")
 
     def read(self) -> np.ndarray:
         """Raw values as they are now; to be called outside of a session only."""

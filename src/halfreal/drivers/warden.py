@@ -3,7 +3,7 @@
     python -m halfreal.drivers.warden        # a line of JSON on its standard input says which driver
 
 It has the driver imported and not opened.  It acts when the first process has gone without closing its driver, or when
-the driver has been silent for three quarters of the lease and its watchdog has not made it safe: then the first process
+the driver has been silent for 0.6 of the lease and its watchdog has not made it safe: then the first process
 is ended, and this one opens the driver, calls ``safe()`` and closes it.
 """
 

@@ -11,7 +11,7 @@ HEART, LEASE, MADE_SAFE, CLOSED, ENDED, SAFE_DONE = 0, 1, 2, 3, 4, 5
 WORDS = 16
 BY_LOOP, BY_WATCHDOG, BY_HOST, BY_WARDEN = 1, 2, 3, 4
 """Who has called safe(); it has returned if SAFE_DONE."""
-WATCHDOG_SHARE, WARDEN_SHARE = 0.5, 0.75
+WATCHDOG_SHARE, WARDEN_SHARE = 0.4, 0.6
 """Of the lease, after which each acts on a driver that is silent."""
 
 

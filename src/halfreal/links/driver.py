@@ -17,7 +17,7 @@ import numpy as np
 from ..contracts.driver import DriverError, Opening
 from ..contracts.link import Link
 from ..drivers.blocks import channels_block, read_block, write_block
-from ..drivers.host import Host
+from ..drivers.host import SILENT, Host
 from ..drivers.table import Wired
 from ..kernels.block import Block, Channel, channels
 from ..kernels.clock import now
@@ -79,14 +79,14 @@ def wired(test: Definition) -> Wired:
     return Wired.of(test.channels, test.interface, units, test.commands)
 
 
-def opened(test: Definition, lease: float, use: str = "", *, warden: bool = True) -> Host:
-    """The driver of a definition, or another one, opened for its channel table."""
+def opened(test: Definition, lease: float, use: str = "", **how: Any) -> Host:
+    """The driver of a definition, or another one, opened for its channel table; ``how`` as ``Host`` takes it."""
     if test.driver is None and not use:
         raise DriverError("the definition has no [driver]; add one, or name it with --driver")
     inputs, outputs = wired(test).terminals
     settings = {} if test.driver is None else test.driver.settings
     opening = Opening(inputs, outputs, test.period, dict(settings))
-    return Host(use or test.driver.use, opening, lease, warden=warden)  # type: ignore[union-attr]
+    return Host(use or test.driver.use, opening, lease, **how)  # type: ignore[union-attr]
 
 
 def measured_channels(test: Definition) -> tuple[Channel, ...]:
@@ -155,7 +155,7 @@ class DriverEnd:
 
     def stuck(self) -> str:
         """Why the loop cannot come to its end, if it cannot: its driver does not return."""
-        return self.host.why() if self.host.blocked else ""
+        return f"{SILENT}: {self.host.why()}" if self.host.blocked else ""
 
     def close(self) -> None:
         self.host.close()

@@ -20,6 +20,7 @@ from ..contracts.context import numbered
 from ..contracts.driver import DriverError
 from ..definition.definition import Definition
 from ..drivers.blocks import channels_block, read_block, write_block
+from ..drivers.host import SILENT
 from ..errors import HalfrealError
 from ..kernels.datagram import SAFE
 from ..kernels.loop import Loop
@@ -114,7 +115,7 @@ class DriverRig(VirtualRig):
     def look_after(self, loop: Loop, record: RigRecord | None) -> None:
         """A driver that does not return keeps the loop from ending: this process then ends, and says why."""
         if self.host.blocked:
-            why = f"{self.host.why()}, and has not returned since"
+            why = f"{SILENT}: {self.host.why()}, and it has not returned since"
             self._say(f"safe ({why}); this rig end ends here, start it again when the driver is well")
             if record is not None:
                 for line in record.finish("tripped", why):
