@@ -38,6 +38,8 @@ COMMANDS = (
     "site:site",
     "running:rig",
     "serving:serve",
+    "calibrating:calibrate",
+    "pretesting:pretest",
     "key:key",
     "paged:page",
     "charts:chart",

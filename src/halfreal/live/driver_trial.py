@@ -20,25 +20,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..contracts.context import numbered
 from ..contracts.driver import DriverError
 from ..definition.definition import Definition
-from ..drivers.blocks import channels_block, read_block, write_block
 from ..drivers.calls import CALL
 from ..drivers.host import Host
 from ..drivers.table import Wired
-from ..kernels.block import Block, Channel
-from ..kernels.control import WORDS
-from ..kernels.datagram import ARMED_RIG, OWN_FAULT, SAFE
-from ..kernels.loop import Loop
-from ..kernels.modes import ARMED, FINISHED, RUNNING
-from ..links.driver import measured_channels, opened, wired
-from ..links.pace import pace, percentiles
-from .preparation import where_it_stands
-from .privileges import prioritise
+from ..links.driver import opened, wired
+from ..links.pace import percentiles
+from .holding import driven, holding_loop
 
 Verdict = Literal["good", "note", "BAD"]
-PRIORITY = 70
 SHARES = (0.5, 0.99, 0.999)
 FIRST = 20
 """Ticks before a fault is put in."""
@@ -53,45 +44,6 @@ class Found:
     what: str
     found: str
     verdict: Verdict
-
-
-def hold_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    """Stands for guard and rig end: holds, until a block has a fault."""
-    for i in range(p.command.size):
-        y[i] = p.command[i]
-    n = p.command.size
-    y[n], y[n + 1], y[n + 2], y[n + 3] = RUNNING, ARMED, ARMED_RIG, 0.0
-    if u[0] != 0.0:
-        y[n], y[n + 2], y[n + 3] = FINISHED, SAFE, OWN_FAULT
-    return 0
-
-
-def holding_loop(definition: Definition, host: Host, table: Wired, raw: np.ndarray) -> Loop:
-    """The loop of ``halfreal serve`` without its link: it holds the rig where it stands."""
-    n, step = definition.virtual.axes, definition.period
-    displacement, force, _ = np.split(table.values(raw), [n, 2 * n])
-    stands = where_it_stands(definition, displacement, force)
-    commands = numbered("command", n)
-    names = (*commands, "guard.mode", "test.mode", "rig.state", "rig.code")
-    hold = Block(
-        "hold", hold_step, ("loop.fault",), tuple(Channel(name, "1") for name in names), {"command": np.array(stands)}
-    )
-    write = write_block(host, table, commands, "test.mode", "rig.state", "rig.code", table.resting(stands))
-    blocks = [write, read_block(host, table, raw), channels_block(table, step, raw, measured_channels(definition))]
-    return Loop([pace(step, definition.real_time.spin, "hold", waits=True), hold], (), blocks, dt=step)
-
-
-def driven(loop: Loop, ticks: int, log: np.ndarray | None = None, record: tuple[str, ...] = ()) -> None:
-    """Run a loop in a thread with a test's rights."""
-    rows = np.empty((0, 1)) if log is None else log
-
-    def work() -> None:
-        prioritise(PRIORITY, None)
-        loop.drive(ticks, rows, record, np.zeros(WORDS, dtype=np.int64))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join()
 
 
 class Injected:
