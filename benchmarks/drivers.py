@@ -68,7 +68,12 @@ def rates(library: str) -> None:
     for rate in RATES:
         base = with_values(
             halfreal.load(EXAMPLE / "bench.toml"),
-            {"timing.step": 1.0 / rate, "driver": {"use": "null"}, "channels.inputs.e_stop.emergency": False, **healthy},
+            {
+                "timing.step": 1.0 / rate,
+                "driver": {"use": "null"},
+                "channels.inputs.e_stop.emergency": False,
+                **healthy,
+            },
         )
         ticks = round(SECONDS * rate)
         for name, use in (("bare loop", None), ("driver in C", library), ("driver in Python", "null")):
@@ -90,7 +95,10 @@ def rates(library: str) -> None:
 def many_channels(library: str, folder: Path) -> None:
     """A whole run in the loop's own process with 64 auxiliary channels, recorded."""
     names = [f"strain_{i}" for i in range(CHANNELS)]
-    table = {f"channels.inputs.{name}": {"measures": name, "terminal": f"ai{i}", "scale": "1 m/V"} for i, name in enumerate(names)}
+    table = {
+        f"channels.inputs.{name}": {"measures": name, "terminal": f"ai{i}", "scale": "1 m/V"}
+        for i, name in enumerate(names)
+    }
     changes = {
         "timing.step": 1.0 / RATE,
         "timing.duration": LENGTH,
@@ -98,7 +106,12 @@ def many_channels(library: str, folder: Path) -> None:
         "driver": {"use": library},
         "limits.channels": {f"measured.{name}": {"trip": "1 m"} for name in names},
         "channels.inputs": {
-            "lvdt": {"measures": "displacement", "terminal": "position", "scale": "10 mm/V", "range": ["-10 V", "10 V"]},
+            "lvdt": {
+                "measures": "displacement",
+                "terminal": "position",
+                "scale": "10 mm/V",
+                "range": ["-10 V", "10 V"],
+            },
             "load_cell": {"measures": "force", "terminal": "force", "scale": "10 N/V"},
             **{key.rpartition(".")[2]: value for key, value in table.items()},
         },
@@ -116,7 +129,7 @@ def many_channels(library: str, folder: Path) -> None:
         session.close()
     gaps = int(np.sum(np.round(np.diff(run.time) * RATE) != 1))
     print(
-        f"{CHANNELS} auxiliary channels at {RATE:.0f} Hz, {LENGTH}: {run.outcome} {run.reason}; {run.time.size} rows of "
+        f"{CHANNELS} auxiliary channels at {RATE:.0f} Hz, {LENGTH}: {run.outcome}; {run.time.size} rows of "
         f"{len(run.signals)} channels, {dropped} dropped, {gaps} gaps"
     )
 

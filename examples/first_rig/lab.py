@@ -1,6 +1,6 @@
 """The skeleton of a driver in Python: replace what is marked.  As it stands it moves nothing.
 
-    halfreal serve bench.toml --driver lab.py:Lab --try
+halfreal serve bench.toml --driver lab.py:Lab --try
 """
 
 from collections.abc import Sequence

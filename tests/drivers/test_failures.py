@@ -103,25 +103,31 @@ def test_a_driver_that_blocks_is_made_safe_by_its_watchdog_and_the_record_says_s
         run(test, tmp_path)
     assert words(tmp_path) == ["open", "block", "safe"]
     kept = halfreal.load_run(tmp_path / "run.h5")
-    assert kept.outcome == "tripped" and "did not answer for 40 % of the lease: its watchdog made it safe" in kept.reason
+    assert (
+        kept.outcome == "tripped" and "did not answer for 40 % of the lease: its watchdog made it safe" in kept.reason
+    )
 
 
-@pytest.mark.parametrize("how", ["die", "hold the interpreter"])
-def test_the_second_process_makes_safe_what_the_first_cannot(tmp_path: Path, how: str) -> None:
-    path = tmp_path / "test.toml"
-    path.write_text(to_toml(bench(tmp_path, how, after=200)))
-    command = [sys.executable, "-m", "halfreal.live.driver_trial", str(path), "", repr(LEASE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == -9 and done.stdout == "armed\n"
-    assert "the driver was opened here, and made safe" in done.stderr
-    assert words(tmp_path) == ["open", how.split()[0], "open", "safe", "close"]
-    first, second = {line[1] for line in told(tmp_path)[:1]}, {line[1] for line in told(tmp_path)[-3:]}
-    assert first.isdisjoint(second) and len(second) == 1
+def test_the_second_process_makes_safe_what_the_first_cannot(tmp_path: Path) -> None:
+    started = {}
+    for how in ("die", "hold the interpreter"):
+        folder = tmp_path / how.split()[0]
+        folder.mkdir()
+        (folder / "test.toml").write_text(to_toml(bench(folder, how, after=200)))
+        command = [sys.executable, "-m", "halfreal.live.driver_trial", str(folder / "test.toml"), "", repr(LEASE)]
+        started[folder] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for folder, process in started.items():
+        out, complained = process.communicate()
+        assert process.returncode == -9 and out == "armed\n"
+        assert "the driver was opened here, and made safe" in complained
+        assert words(folder) == ["open", folder.name, "open", "safe", "close"]
+        first, second = {line[1] for line in told(folder)[:1]}, {line[1] for line in told(folder)[-3:]}
+        assert first.isdisjoint(second) and len(second) == 1
 
 
 def test_nothing_is_armed_with_an_open_interlock(tmp_path: Path) -> None:
     test = bench(tmp_path, "", 0, **{"channels.inputs.e_stop.terminal": "zero2"})
-    with pytest.raises(LinkError, match="channel e_stop .* the emergency stop is pressed; release it first"):
+    with pytest.raises(LinkError, match=r"channel e_stop .* the emergency stop is pressed; release it first"):
         run(test, tmp_path)
     assert words(tmp_path) == ["open", "safe", "close"]
 
@@ -132,9 +138,10 @@ def test_what_is_no_driver_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DriverError, match="has no class 'Nobody'"):
         callable_driver(f"{HERE / 'drivers.py'}:Nobody")
     settings = {"file": str(tmp_path / "told"), "how": "too few", "after": 1}
-    with closing(Host(TELLING, Opening(("a", "b"), ("x",), 1e-3, settings), 1.0, warden=False)) as one:
-        with pytest.raises(DriverError, match="it gave 1 values where 2 inputs are read; it was made safe"):
-            one.read()
+    few = "it gave 1 values where 2 inputs are read; it was made safe"
+    opening = Opening(("a", "b"), ("x",), 1e-3, settings)
+    with closing(Host(TELLING, opening, 1.0, warden=False)) as one, pytest.raises(DriverError, match=few):
+        one.read()
     (tmp_path / "text.so").write_text("no library")
     with pytest.raises(DriverError, match="cannot be opened"):
         callable_driver(str(tmp_path / "text.so"))

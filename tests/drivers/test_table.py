@@ -22,12 +22,15 @@ from halfreal.links.driver import measured_channels, wired
 EXAMPLE = Path(__file__).parents[2] / "examples" / "first_rig" / "bench.toml"
 BENCH = halfreal.load(EXAMPLE)
 STEP = BENCH.timing.step
-VOLTS = Channel("raw.lvdt", "V"), Channel("raw.load_cell", "V"), Channel("raw.accelerometer", "V"), Channel("raw.e_stop", "1")
-
-
-@given(
-    st.floats(-10.0, 10.0), st.floats(1e-3, 1e3), st.floats(-1.0, 1.0), st.sampled_from([1, -1])
+VOLTS = (
+    Channel("raw.lvdt", "V"),
+    Channel("raw.load_cell", "V"),
+    Channel("raw.accelerometer", "V"),
+    Channel("raw.e_stop", "1"),
 )
+
+
+@given(st.floats(-10.0, 10.0), st.floats(1e-3, 1e3), st.floats(-1.0, 1.0), st.sampled_from([1, -1]))
 def test_an_input_is_polarity_scale_and_offset(raw, scale, offset, polarity):
     one = Input(terminal="ai0", measures="force", scale=f"{scale!r} N/V", offset=f"{offset!r} V", polarity=polarity)
     assert one.factor("N") * (raw - one.zero) == pytest.approx(polarity * scale * (raw - offset), rel=1e-12)
@@ -49,7 +52,10 @@ def test_inputs_stand_in_the_order_of_the_interface_whatever_that_of_the_table()
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"channels.inputs.load_cell.terminal": "position"}, "terminal 'position' is used twice, by lvdt and load_cell"),
+        (
+            {"channels.inputs.load_cell.terminal": "position"},
+            "terminal 'position' is used twice, by lvdt and load_cell",
+        ),
         ({"channels.inputs.load_cell.measures": "displacement"}, "the displacement is measured by lvdt already"),
         ({"channels.inputs.load_cell.scale": "0 N/V"}, "a scale of zero measures nothing"),
         ({"channels.inputs.load_cell.scale": "-5 N/V"}, "give the sign as polarity = -1"),

@@ -19,13 +19,16 @@ def calibrate(
         typer.Option("--tare", metavar="CHANNEL", help="Make this input read zero as it is now; repeatable."),
     ] = None,
     shunt: Annotated[
-        str, typer.Option("--shunt", metavar="CHANNEL=VALUE", help="Scale of an input by its shunt, as 'load_cell=25 N'.")
+        str,
+        typer.Option("--shunt", metavar="CHANNEL=VALUE", help="Scale of an input by its shunt, as 'load_cell=25 N'."),
     ] = "",
     switch: Annotated[
-        str, typer.Option("--switch", metavar="OUTPUT", help="Digital output that puts the shunt in; by hand if left out.")
+        str,
+        typer.Option("--switch", metavar="OUTPUT", help="Digital output that puts the shunt in; by hand if left out."),
     ] = "",
     because: Annotated[
-        str, typer.Option("--because", metavar="REASON", help="Why a scale or polarity that is far off is right; is kept.")
+        str,
+        typer.Option("--because", metavar="REASON", help="Why a scale or polarity that is far off is right; is kept."),
     ] = "",
     start: Annotated[bool, typer.Option("--start", help="Begin at once, without asking the operator.")] = False,
     driver: DriverName = "",
@@ -35,7 +38,7 @@ def calibrate(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Tare channels, or scale one by its shunt, and write what was found into the definition, with where it comes from."""
+    """Tare channels, or scale one by its shunt, and write what was found into the definition with its origin."""
     definition, text = read(path)
     from ..drivers.kinds import located
     from ..live.calibration import Calibration, changed
@@ -50,7 +53,8 @@ def calibrate(
     use = located(driver, Path.cwd()) if driver else ""
     new = definition
     with Calibration(definition, use, writes=bool(switch)) as at_work:
-        typer.echo(f"driver: {at_work.host.name} ({at_work.host.nature}); {'commands hold where the rig stands' if switch else 'nothing is written'}")
+        outputs = "commands hold where the rig stands" if switch else "nothing is written"
+        typer.echo(f"driver: {at_work.host.name} ({at_work.host.nature}); {outputs}")
         if tare:
             for name in tare:
                 at_work.input(name)

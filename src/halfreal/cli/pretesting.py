@@ -28,7 +28,9 @@ def pretest(
     until: Annotated[str, typer.Option("--until", metavar="STEP", help="End after this step.")] = "",
     amplitude: Annotated[
         str,
-        typer.Option(metavar="LENGTH", help="R.m.s. of the low-level identification; 1 % of the command's limit if left out."),
+        typer.Option(
+            metavar="LENGTH", help="R.m.s. of the low-level identification; 1 % of the command's limit if left out."
+        ),
     ] = "",
     duration: Annotated[str, typer.Option(metavar="TIME", help="Of the identification; 40 s if left out.")] = "",
     start: Annotated[bool, typer.Option("--start", help="Start motions at once, without asking the operator.")] = False,
@@ -137,7 +139,8 @@ class Walk:
             raise PretestError("somebody has to load the sensors by hand, and there is no terminal; do it at one")
 
         def ask(question: str) -> bool:
-            return typer.prompt(f"  {question}; Enter, or 'n' if it cannot be", default="", show_default=False) != "n"
+            answer = typer.prompt(f"  {question}; Enter, or 'n' if it cannot be", default="", show_default=False)
+            return str(answer).strip().lower() != "n"
 
         with closing(Idle(self.definition)) as idle:
             return polarity(self.definition, idle, ask), []
@@ -167,7 +170,7 @@ class Walk:
         return found, files
 
     def _verification(self) -> tuple[list[Found], list[str]]:
-        from ..live.pretest import PretestError, verified
+        from ..live.pretest import PretestError, predicted, verified
         from ..records.run_file import load_run
         from ..studies.identifying.identify import identify
 
@@ -176,7 +179,8 @@ class Walk:
             raise PretestError("there is no record of the identification to verify the model with")
         runs = [(file, load_run(Path(file))) for file in before.files]
         with console(error=True).status("") as status:
-            return verified(identify(self.definition, runs, said=status.update)), []
+            of_parameters = verified(identify(self.definition, runs, said=status.update))
+        return [*predicted(self.definition, runs), *of_parameters], []
 
     def _check(self) -> tuple[list[Found], list[str]]:
         from ..live.driver_trial import Found
@@ -203,4 +207,6 @@ class Walk:
         done = run_session(session, self.start, False)
         word = "not judged" if done.accepted is None else done.accepted.word
         ended = f"{done.outcome}{f': {done.reason}' if done.reason else ''}; {word}"
-        return [Found("run", ended, "good" if done.outcome == "completed" else "BAD")], [str(file)]
+        if done.outcome != "completed":
+            return [Found("run", ended, "BAD")], [str(file)]
+        return [Found("run", ended, "good" if word == "ACCEPTED" else "note")], [str(file)]

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 DriverName = Annotated[
     str,
     typer.Option(
-        "--driver", metavar="DRIVER", help="In place of [driver] use: a name, 'lab.py:Lab', or 'lab.so'.", show_default=False
+        "--driver",
+        metavar="DRIVER",
+        help="In place of [driver] use: a name, 'lab.py:Lab', or 'lab.so'.",
+        show_default=False,
     ),
 ]
 

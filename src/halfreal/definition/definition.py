@@ -316,8 +316,8 @@ class Definition(Settings):
         link = info.data.get("link")
         if real_time.pacing == "rig" and link is not None and not link.paces:
             raise fault(
-                "the driver's read does not wait for a clock of the rig; use pacing = \"clock\", or link.clocked = true if "
-                "it does",
+                'the driver\'s read does not wait for a clock of the rig; use pacing = "clock", or link.clocked = true '
+                "if it does",
                 "pacing",
             )
         if real_time.spin not in (SPIN, 0.0) and real_time.spin > 0.5 * step:  # the usual one is cut to what fits

@@ -4,8 +4,8 @@
     driver.read      the driver → raw inputs
     channels         raw inputs → what they measure; range, stuck-at and interlocks are looked at here
 
-A failure of the driver, a raw value beyond its range, one that stays the same, and an interlock that opens are faults of
-these blocks, on which the guard trips, or the rig's end makes itself safe.  A driver that fails, and an emergency stop,
+A failure of the driver, a raw value beyond its range, one that stays the same, and an interlock that opens are faults
+of these blocks, on which the guard trips, or the rig's end makes itself safe.  A driver that fails, and an emergency stop,
 are made safe in the same tick: ``safe()`` is called from here, and nothing is written any more.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from .. import units
 from ..contracts.quantities import UNLIMITED
 from ..kernels.atomic import load_word, store_word
-from ..kernels.block import Block, Channel
+from ..kernels.block import Block, Channel, Value
 from ..kernels.clock import now
 from ..kernels.compile import kernel
 from ..kernels.datagram import ARMED_RIG, OWN_FAULT, OWN_STOP, SAFE
@@ -45,7 +45,7 @@ for _mode, _state in (
     (RAMP_DOWN, "ramp-down"),
     (STOPPED_AT_REST, "stopped"),
 ):
-    STATE_OF_MODE[int(_mode)] = STATES.index(_state)  # type: ignore[arg-type]
+    STATE_OF_MODE[int(_mode)] = STATES.index(_state)
 
 
 def _of_driver(host: Host) -> dict[str, float]:
@@ -136,7 +136,7 @@ def write_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         state = IS_SAFE
     elif rig == ARMED_RIG:
         state = int(p.of_mode[min(max(int(mode), 0), p.of_mode.size - 1)])
-    if channels == EMERGENCY or (rig == SAFE and (code == OWN_STOP or code == OWN_FAULT)):
+    if channels == EMERGENCY or (rig == SAFE and code in (OWN_STOP, OWN_FAULT)):
         make_driver_safe(p)
     if s.failed == 0.0 and load_word(words + 8 * MADE_SAFE) == 0:
         for i in range(n):
@@ -179,7 +179,7 @@ def channels_block(wired: Wired, dt: float, first: np.ndarray, outputs: tuple[Ch
     """Block "channels"; ``outputs`` are the channels of what is measured."""
     inputs = list(wired.inputs.values())
     bounds = np.array([one.bounds for one in inputs]).reshape(-1, 2)
-    state = {
+    state: dict[str, Value] = {
         "last": np.full(len(inputs), np.nan),
         "still": np.zeros(len(inputs)),
         "value": np.zeros(len(inputs)),

@@ -22,7 +22,7 @@ CALL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 FUNCTIONS = ("read", "write", "safe")
 
 
-class Callable_(Protocol):
+class OpenDriver(Protocol):
     """A driver that can be opened, and called by address."""
 
     addresses: dict[str, int]
@@ -46,12 +46,12 @@ class Callable_(Protocol):
         """Whether something moves, and its name and version."""
 
 
-def callable_driver(use: str) -> Callable_:
+def callable_driver(use: str) -> OpenDriver:
     """The driver that a definition names, not opened yet."""
     return LibraryDriver(Path(use)) if is_library(use) else PythonDriver(python_driver(use))
 
 
-def _room(driver: Callable_, opening: Opening) -> None:
+def _room(driver: OpenDriver, opening: Opening) -> None:
     """Room for raw values: the same memory when it is opened again, as loops and watchdogs know its address."""
     if (driver.inputs.size, driver.outputs.size) != (sizes := (len(opening.inputs) or 1, len(opening.outputs) or 1)):
         driver.inputs, driver.outputs = np.zeros(sizes[0]), np.zeros(sizes[1])
@@ -94,7 +94,7 @@ class PythonDriver:
         self.inputs[: self._count] = values
 
     def _write(self) -> None:
-        self.driver.write(self._given)
+        self.driver.write(self._given)  # type: ignore[arg-type]
 
     def open(self, opening: Opening) -> None:
         _room(self, opening)

@@ -32,7 +32,7 @@ from ..kernels.clock import now, sleep_until
 from ..kernels.compile import OPTIONS, STEP, identity
 from ..kernels.disk_cache import keep
 from ..kernels.foreign import call_c
-from .calls import Callable_, callable_driver
+from .calls import OpenDriver, callable_driver
 from .words import (
     BY_HOST,
     BY_WATCHDOG,
@@ -46,7 +46,7 @@ from .words import (
     mapped,
 )
 
-Around = Callable[[Callable_], Callable_]
+Around = Callable[[OpenDriver], OpenDriver]
 """Puts something between a driver and its loop."""
 LOOKS = 16
 """Of the watchdog within the time after which it acts."""
@@ -139,7 +139,8 @@ class Host:
         if b"ready" not in heard:
             process.kill()
             raise DriverError(
-                f"the process that stands by to make the driver safe did not start: {heard.decode().strip() or 'silence'}"
+                "the process that stands by to make the driver safe did not start: "
+                f"{heard.decode().strip() or 'silence'}"
             )
         return process
 

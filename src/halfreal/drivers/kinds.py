@@ -1,8 +1,8 @@
 """Which driver a definition uses: one of halfreal's own, one of an installed package, or a file of the user's.
 
 A driver of halfreal's own is its file and its line in ``OWN``; a package brings drivers through entry points of the
-group ``halfreal.driver``.  A definition names either, or a file: ``"lab.py:Lab"`` for a class in Python, ``"lab.so"`` for
-a compiled library (``halfreal_driver.h``).
+group ``halfreal.driver``.  A definition names either, or a file: ``"lab.py:Lab"`` for a class in Python, ``"lab.so"``
+for a compiled library (``halfreal_driver.h``).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class SimulatedDriver(Driver):
     def _value(self, terminal: str) -> float:
         if terminal.startswith("bit"):
             return 1.0
-        value = self._offset
+        value = float(self._offset)
         if terminal == "position":
             value += self._x
         elif terminal in ("force", "shunt"):

@@ -1,11 +1,11 @@
-"""The channel table of a definition: what each raw channel of the rig is, in V or counts, and what it measures or gives.
+"""The channel table of a definition: what each raw channel is, in V or counts, and what it measures or gives.
 
-    value = polarity · scale · (raw − offset)                    of an input, then a low-pass y += (1 − e^(−2π f Δt)) (x − y)
-    raw   = offset + polarity · command / scale                  of an output
+    value = polarity · scale · (raw − offset)          of an input, then a low-pass y += (1 − e^(−2π f Δt)) (x − y)
+    raw   = offset + polarity · command / scale        of an output
 
 An input measures the displacement or the force of an axis, or an auxiliary channel; one with ``healthy`` is a bit, such
-as an interlock or an emergency stop.  An output gives the command of an axis, or is digital and on in some states of the
-test.
+as an interlock or an emergency stop.  An output gives the command of an axis, or is digital and on in some states of
+the test.
 """
 
 from __future__ import annotations
@@ -176,10 +176,10 @@ class ChannelTable(Settings):
     def _each_once(self) -> Self:
         for place, group in (("inputs", self.inputs), ("outputs", self.outputs)):
             seen: dict[str, str] = {}
-            for name, one in group.items():  # type: ignore[attr-defined]
+            for name, one in group.items():
                 if one.terminal in seen:
                     raise fault(
-                        f"terminal '{one.terminal}' is used twice, by {seen[one.terminal]} and {name}; give each its own",
+                        f"terminal '{one.terminal}' is used twice, by {seen[one.terminal]} and {name}; use it once",
                         place,
                         name,
                         "terminal",
@@ -236,7 +236,9 @@ class Wired:
             given[axis] = name
         unmoved = [name for name in actuators.names if name not in given]
         if unmoved:
-            raise fault(f"no output gives the command of axis {unmoved[0]}; add one, [channels.outputs.NAME]", "outputs")
+            raise fault(
+                f"no output gives the command of axis {unmoved[0]}; add one, [channels.outputs.NAME]", "outputs"
+            )
         measured = (*axes.channels("measured.displacement"), *axes.channels("measured.force"))
         return cls(
             {found[key]: table.inputs[found[key]] for key in wanted},
@@ -314,7 +316,7 @@ class Wired:
         rows = zip(self.inputs.values(), self.units, raw, strict=True)
         return np.array([one.factor(unit) * (value - one.zero) for one, unit, value in rows])
 
-    def resting(self, command: Sequence[float]) -> np.ndarray:
+    def resting(self, command: Sequence[float] | np.ndarray) -> np.ndarray:
         """Raw outputs that hold these commands, with the digital ones as they are when idle."""
         rows = zip(self.outputs.values(), self.command_units, command, strict=True)
         held = [out.zero + value / out.factor(unit) for out, unit, value in rows]

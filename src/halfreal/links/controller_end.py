@@ -333,7 +333,7 @@ class ControllerEnd:
                 RIG_LEASE: "the rig has made itself safe: no valid command reached it within its lease",
                 RIG_LIMIT: "the rig has made itself safe: one of its own limits",
                 RIG_STOP: "the rig has made itself safe: its own emergency stop",
-                RIG_FAULT: "the rig has made itself safe: a fault of its own (sensor, interlock or driver), see its record",
+                RIG_FAULT: "the rig has made itself safe: a fault of its own: sensor, interlock or driver",
                 RIG_IDLE: "the rig has ended the session",
                 RIG_SILENT: f"no new measurement for the lease of {1e3 * trip:g} ms: the rig counts as gone",
                 RIG_UNKNOWN: "the rig is in a state that docs/link.md does not know: it does not count as armed",

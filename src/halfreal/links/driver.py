@@ -1,4 +1,4 @@
-"""A rig on this computer, moved by a driver inside the loop of ``halfreal run``: no datagrams, no second process between.
+"""A rig on this computer, moved by a driver inside the loop of ``halfreal run``: no datagrams, no other process.
 
     guard → link.send (waits for its turn) → driver.write → [next tick] → driver.read → channels → link.receive
 
@@ -27,7 +27,7 @@ from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..safety.limits import UNLIMITED
 from .controller_end import Offer
 from .identity import Identity
-from .wires import Listener, LinkError, NoWire, Wire
+from .wires import LinkError, Listener, NoWire, Wire
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
@@ -63,8 +63,8 @@ class DriverLink(Link):
 
     def listen(self) -> Listener:
         raise LinkError(
-            'link.kind = "driver" has no other end to serve: halfreal run opens the driver itself; for a rig end of its '
-            'own use link.kind = "udp" or "shared memory"'
+            'link.kind = "driver" has no other end to serve: halfreal run opens the driver itself; for a rig end of '
+            'its own use link.kind = "udp" or "shared memory"'
         )
 
 
@@ -227,7 +227,7 @@ def turn_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    """The names that people and programs know from a link: nothing is late or lost here, or the block before says so."""
+    """The channels that people and programs know from a link: nothing is late or lost here."""
     s.newest += 1.0
     y[1] = u[0] if p.waits != 0.0 else 0.0
     y[4] = s.newest

@@ -168,7 +168,7 @@ def command_block(
 
 @kernel
 def make_safe(p, s, code):  # type: ignore[no-untyped-def]
-    """Follow no further command: hold, or return no faster than a command may be; hold on an emergency stop or fault."""
+    """Follow no further command: hold, or return no faster than a command may be; on a stop or fault hold."""
     s.state, s.code, s.elapsed = SAFE, code, 0.0
     s.returns_for = p.return_time if p.returns != 0.0 and code != OWN_STOP and code != OWN_FAULT else 0.0
     for i in range(s.command.size):

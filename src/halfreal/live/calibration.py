@@ -3,8 +3,8 @@
     tare     the mean raw value of an unloaded sensor becomes its offset
     shunt    a resistor across an arm of the bridge stands for a known value V: scale = V / |change of the raw value|
 
-The raw values are those of the loop, tick by tick; range, interlocks and the driver are watched meanwhile.  The mean has
-a standard error that counts how raw values hang together: σ √(τ/N), with τ summed from their autocorrelation.
+The raw values are those of the loop, tick by tick; range, interlocks and the driver are watched meanwhile.  The mean
+has a standard error that counts how raw values hang together: σ √(τ/N), with τ summed from their autocorrelation.
 """
 
 from __future__ import annotations
@@ -59,14 +59,17 @@ class Mean:
 
 def mean_of(values: np.ndarray) -> Mean:
     """With the standard error of samples that hang together; refuses a channel that drifts."""
-    noise, count = float(values.std()), values.size
-    error = noise * np.sqrt(_correlated(values) / count)
+    count = values.size
+    line = np.polynomial.polynomial.polyfit(ticks := np.linspace(-1.0, 1.0, count), values, 1)
+    left = values - line[0] - line[1] * ticks  # else a drift would look like noise that hangs together
+    noise = float(left.std())
+    error = noise * np.sqrt(_correlated(left) / count)
     first, second = np.array_split(values, 2)
     drift = float(abs(second.mean() - first.mean()))
     if drift > STEADY * 2.0 * error and drift > 1e-12:
         raise CalibrationError(
-            f"the channel drifts: its raw value changes by {drift:.3g} within the record, where {STEADY * 2.0 * error:.3g} "
-            "would be noise; wait until it has settled, or see what moves"
+            f"the channel drifts: its raw value changes by {drift:.3g} in the record, where "
+            f"{STEADY * 2.0 * error:.3g} would be noise; wait until it has settled, or see what moves"
         )
     return Mean(float(values.mean()), float(error), noise, count)
 
@@ -94,7 +97,9 @@ class Calibration:
         lease = 0.5 if definition.link is None else definition.link.lease
         self.host = opened(definition, lease, use)
         try:
-            self._loop = holding_loop(definition, self.host, self.table, looked_at(self.host, self.table), writes=writes)
+            self._loop = holding_loop(
+                definition, self.host, self.table, looked_at(self.host, self.table), writes=writes
+            )
         except BaseException:
             self.host.close()
             raise
@@ -171,26 +176,30 @@ class Calibration:
         error = float(np.hypot(within.error, 0.5 * np.hypot(before.error, after.error)))
         if abs(after.value - before.value) > BACK * np.hypot(before.error, after.error) + 0.002 * abs(change):
             raise CalibrationError(
-                f"{name} did not come back: {before.value:.6g} {one.raw} before the shunt, {after.value:.6g} after it; see "
-                "to the bridge, and that nothing moves"
+                f"{name} did not come back: {before.value:.6g} {one.raw} before the shunt, {after.value:.6g} after it; "
+                "see to the bridge, and that nothing moves"
             )
         if abs(change) < CLEAR * error or change == 0.0:
             raise CalibrationError(
-                f"{name} changed by {change:.3g} ± {2 * error:.1g} {one.raw} only: no shunt was put in, or it is too small"
+                f"{name} changed by {change:.3g} ± {2 * error:.1g} {one.raw} only: no shunt was put in, or one too small"
             )
         scale, polarity = abs(value / change), int(np.sign(value) * np.sign(change))
         old = abs(one.factor(unit))
         off = scale / old - 1.0
         if (abs(off) > OTHER or polarity != one.polarity) and not reason.strip():
-            what = f"polarity {polarity:+d}" if polarity != one.polarity else f"a scale {100 * off:+.2f} % from the table's"
-            raise CalibrationError(
-                f"the shunt of {name} tells {what}: a change of {change:.6g} {one.raw} for {units.text(value, unit)}; see to "
-                "wiring, gain and the shunt's value, or give the reason with --because, which is kept"
+            what = (
+                f"polarity {polarity:+d}"
+                if polarity != one.polarity
+                else f"a scale {100 * off:+.2f} % from the table's"
             )
-        per = units.per(unit, one.raw)
+            raise CalibrationError(
+                f"the shunt of {name} tells {what}: a change of {change:.6g} {one.raw} for {units.text(value, unit)}; see "
+                "to wiring, gain and the shunt's value, or give the reason with --because, which is kept"
+            )
+        per, because = units.per(unit, one.raw), f"; because {reason.strip()}" if reason.strip() else ""
         said = (
             f"shunt {_now()}: {units.text(value, unit)} changed it by {change:.6g} ± {2 * error:.2g} {one.raw} (95 %); "
-            f"scale was {old:.6g} {per}, now {100 * off:+.3f} %{f'; because {reason.strip()}' if reason.strip() else ''}"
+            f"scale was {old:.6g} {per}, now {100 * off:+.3f} %{because}"
         )
         new: dict[str, str | int] = {"scale": _text(scale, per), "calibration": _joined(one, said)}
         return (new if polarity == one.polarity else {**new, "polarity": polarity}), said

@@ -1,7 +1,7 @@
 """A driver put through its contract: ``halfreal serve --try``.
 
-The outputs hold what the rig stands at, so nothing is to move.  Read rates and jitter are measured in the loop of a test;
-what is not a number, an exception and a call that does not return are put between the driver and the loop; for the end
+The outputs hold what the rig stands at, so nothing is to move.  Read rates and jitter are measured in the loop of a
+test; what is not a number, an exception and a call that does not return are put between the driver and the loop; for the end
 of the process and for one that is held up, the driver runs in a process of its own, which is killed, and stopped.
 """
 
@@ -140,9 +140,15 @@ def _read_alone(host: Host, table: Wired, step: float) -> Iterator[Found]:
             yield Found(f"channel {name}", f"{lost} of {count} reads gave no number", "BAD")
         elif one.healthy is not None:
             well = bool(np.all((column >= 0.5) == (one.healthy >= 0.5)))
-            yield Found(f"channel {name}", "healthy" if well else "not healthy: the interlock is open", "good" if well else "BAD")
+            yield Found(
+                f"channel {name}",
+                "healthy" if well else "not healthy: the interlock is open",
+                "good" if well else "BAD",
+            )
         elif not (low < column.min() and column.max() < high):
-            yield Found(f"channel {name}", f"{column.min():g} to {column.max():g} {one.raw}: at or beyond its range", "BAD")
+            yield Found(
+                f"channel {name}", f"{column.min():g} to {column.max():g} {one.raw}: at or beyond its range", "BAD"
+            )
         else:
             noise = float(column.std())
             text = f"{column.mean():.6g} {one.raw}, noise {noise:.2g} {one.raw} r.m.s."
@@ -259,7 +265,9 @@ def _lost(path: Path, use: str, lease: float, number: signal.Signals, what: str)
         child.stdout.close()
         child.stderr.close()
     well = "made safe" in said and "SEE TO" not in said
-    return Found(what, f"after {1e3 * after:.0f} ms: {said or 'nothing was said'}", "good" if well and after <= lease else "BAD")
+    return Found(
+        what, f"after {1e3 * after:.0f} ms: {said or 'nothing was said'}", "good" if well and after <= lease else "BAD"
+    )
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
     pace → hold → driver.write → driver.read → channels
 
-Every channel is watched as in a test, by the same blocks.  A fault of any of them makes the driver safe and ends the loop.
+Every channel is watched as in a test, by the same blocks.  A fault of any makes the driver safe and ends the loop.
 """
 
 from __future__ import annotations

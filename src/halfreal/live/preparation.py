@@ -27,7 +27,9 @@ STEADY = 6.0
 """A rig within so many times its sensors' noise of where the test begins stands there."""
 
 
-def prepare(definition: Definition, end: ControllerEnd | DriverEnd, offer: Offer, resumption: Resumption | None) -> Loop:
+def prepare(
+    definition: Definition, end: ControllerEnd | DriverEnd, offer: Offer, resumption: Resumption | None
+) -> Loop:
     """The loop that was checked, with the rig behind its link; of a test that is resumed, as it was interrupted."""
     n = definition.virtual.axes
     timing, limits, real_time = definition.timing, definition.limits, definition.real_time

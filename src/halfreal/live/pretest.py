@@ -22,8 +22,11 @@ from .. import __version__, units
 from ..contracts.quantities import UNLIMITED
 from ..definition.definition import Definition
 from ..errors import HalfrealError
+from ..identification.played_rig import measured_by_model
+from ..identification.rig_record import rig_record
 from ..links.controller_end import ControllerEnd
 from ..runs.build import watch
+from ..runs.run import Run
 from ..studies.identifying.identify import Identified
 from .calibration import Calibration
 from .driver_trial import Found, Verdict
@@ -41,6 +44,8 @@ PUSHED = 6.0
 """Times the noise that a channel must change by when it is loaded by hand."""
 FAR = 0.1
 """Relative difference of a parameter from the model that is too far, where its interval does not hold the model."""
+LEFT = 0.2
+"""Part of what was measured that a model may leave."""
 LOW_LEVEL = 0.01
 """Part of the command's trip limit that the low-level identification uses, as r.m.s. value."""
 
@@ -228,13 +233,17 @@ def polarity(definition: Definition, idle: Idle, ask: Callable[[str], bool]) -> 
         if name in bits:
             continue
         if not ask(f"Load {name} by hand in its POSITIVE direction and hold it"):
-            found.append(Found(f"polarity of {name}", "could not be loaded by hand; the identification must show it", "note"))
+            found.append(
+                Found(f"polarity of {name}", "could not be loaded by hand; the identification must show it", "note")
+            )
             continue
         change = float(idle.rows()[:, i].mean() - before[:, i].mean())
         size = float(before[:, i].std())
         text = f"changed by {units.text(change, unit)}"
         if abs(change) <= PUSHED * size:
-            found.append(Found(f"polarity of {name}", f"{text}: not seen, its noise is {units.text(size, unit)}", "BAD"))
+            found.append(
+                Found(f"polarity of {name}", f"{text}: not seen, its noise is {units.text(size, unit)}", "BAD")
+            )
         else:
             wrong = "; its polarity is the wrong way round" if change < 0.0 else ""
             found.append(Found(f"polarity of {name}", text + wrong, "BAD" if change < 0.0 else "good"))
@@ -260,12 +269,35 @@ def moved_as_told(run: Any, names: Sequence[str]) -> list[Found]:
         share = float(np.corrcoef(command[going], measured[going])[0, 1])
         wrong = share < 0.0
         text = f"correlation of displacement with command {share:+.3f}"
-        found.append(Found(f"direction{name}", text + ("; it moves the WRONG WAY" if wrong else ""), "BAD" if wrong else "good"))
+        found.append(
+            Found(f"direction{name}", text + ("; it moves the WRONG WAY" if wrong else ""), "BAD" if wrong else "good")
+        )
     return found
 
 
+def predicted(definition: Definition, runs: Sequence[tuple[str, Run]]) -> list[Found]:
+    """How much of what was measured the definition's model, as it is, does not give under the same commands."""
+    lines = []
+    axes = definition.interface
+    for name, run in runs:
+        record = rig_record(run, definition, name)
+        model = measured_by_model(definition, record)
+        measured = np.hstack([record.displacement, record.force])[: len(model)]
+        kept = record.kept[: len(model)]
+        channels_ = (*axes.channels("measured.displacement"), *axes.channels("measured.force"))
+        for i, channel in enumerate(channels_):
+            there = measured[kept, i]
+            size = float(there.std())
+            if size == 0.0:
+                continue
+            left = float(np.std(there - model[kept, i])) / size
+            verdict: Verdict = "good" if left <= FAR else "note" if left <= LEFT else "BAD"
+            lines.append(Found(f"{channel}, {Path(name).name}", f"the model leaves {100 * left:.2g} % of it", verdict))
+    return lines
+
+
 def verified(found: Identified) -> list[Found]:
-    """How far the rig that was identified is from the definition's model."""
+    """How far the parameters that were identified are from those of the definition's model."""
     if found.fit is None:
         return [Found("model", "the rig has no parameters that are sought", "note")]
     lines = []
@@ -277,7 +309,9 @@ def verified(found: Identified) -> list[Found]:
         far = abs(one.value - sought.given)
         share = far / abs(sought.given) if sought.given else float("inf")
         inside = one.low <= sought.given <= one.high or far <= sought.smallest
-        text = f"{sought.text(one.value)} ({sought.text(one.low)} to {sought.text(one.high)}), the model has {sought.text(sought.given)}"
-        text += f": {100 * share:.2g} % away" if sought.given else ": the model has none"
-        lines.append(Found(sought.name, text, "good" if inside or share <= FAR else "BAD"))
+        text = f"{sought.text(one.value)} ({sought.text(one.low)} to {sought.text(one.high)})"
+        text += f", the model has {sought.text(sought.given)}"
+        text += f": {100 * share:.2g} % away" if sought.given else ""
+        verdict: Verdict = "good" if inside or share <= FAR else "BAD" if sought.given else "note"
+        lines.append(Found(sought.name, text, verdict))
     return lines

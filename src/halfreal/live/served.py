@@ -42,7 +42,7 @@ class DriverRig(VirtualRig):
 
     def __init__(self, definition: Definition, use: str = "", say: Callable[[str], None] = print) -> None:
         if definition.link is None:
-            raise HalfrealError("the definition has no [link] to serve; add one, such as kind = \"udp\"")
+            raise HalfrealError('the definition has no [link] to serve; add one, such as kind = "udp"')
         self.definition, self.in_step, self._say = definition, False, say
         self._last = None
         self.axes = definition.virtual.axes
