@@ -5,8 +5,8 @@
     channels         raw inputs → what they measure; range, stuck-at and interlocks are looked at here
 
 A failure of the driver, a raw value beyond its range, one that stays the same, and an interlock that opens are faults
-of these blocks, on which the guard trips, or the rig's end makes itself safe.  A driver that fails, and an emergency stop,
-are made safe in the same tick: ``safe()`` is called from here, and nothing is written any more.
+of these blocks, on which the guard trips, or the rig's end makes itself safe.  On a failure and on an emergency stop
+``safe()`` is called from here, in the same tick, and nothing is written any more.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ class Calibration:
             )
         if abs(change) < CLEAR * error or change == 0.0:
             raise CalibrationError(
-                f"{name} changed by {change:.3g} ± {2 * error:.1g} {one.raw} only: no shunt was put in, or one too small"
+                f"{name} changed by {change:.3g} ± {2 * error:.1g} {one.raw} only: no shunt was put in, or it is small"
             )
         scale, polarity = abs(value / change), int(np.sign(value) * np.sign(change))
         old = abs(one.factor(unit))
@@ -193,8 +193,8 @@ class Calibration:
                 else f"a scale {100 * off:+.2f} % from the table's"
             )
             raise CalibrationError(
-                f"the shunt of {name} tells {what}: a change of {change:.6g} {one.raw} for {units.text(value, unit)}; see "
-                "to wiring, gain and the shunt's value, or give the reason with --because, which is kept"
+                f"the shunt of {name} tells {what}: a change of {change:.6g} {one.raw} for {units.text(value, unit)}; "
+                "see to wiring, gain and the shunt's value, or give the reason with --because, which is kept"
             )
         per, because = units.per(unit, one.raw), f"; because {reason.strip()}" if reason.strip() else ""
         said = (

@@ -1,8 +1,8 @@
 """A driver put through its contract: ``halfreal serve --try``.
 
 The outputs hold what the rig stands at, so nothing is to move.  Read rates and jitter are measured in the loop of a
-test; what is not a number, an exception and a call that does not return are put between the driver and the loop; for the end
-of the process and for one that is held up, the driver runs in a process of its own, which is killed, and stopped.
+test; what is not a number, an exception and a call that does not return are put between the driver and the loop; for
+the end of the process and for one that is held up, the driver runs in a process of its own, which is killed, and stopped.
 """
 
 from __future__ import annotations
