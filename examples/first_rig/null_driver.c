@@ -1,6 +1,6 @@
 /* A driver that moves nothing, to begin one with: each input reads what was last written to the output of its place.
  *
- *     cc -O2 -shared -fPIC -I "$(dirname "$(python -c 'import halfreal.drivers as d; print(d.__file__)')")" -o null_driver.so null_driver.c
+ *     cc -O2 -shared -fPIC -I "$(python -c 'import halfreal.drivers as d; print(d.__path__[0])')" -o null_driver.so null_driver.c
  */
 #include "halfreal_driver.h"
 #include <stdatomic.h>

@@ -62,7 +62,7 @@ class DriverChoice(ForeignCode):
     """The driver that reads and writes the rig's raw channels, and its own settings."""
 
     use: str
-    """Its name (``halfreal kinds driver``), a class in a file, ``"lab.py:Lab"``, or a library, ``"lab.so"``."""
+    """Its name, such as "simulated", a class in a file, ``"lab.py:Lab"``, or a library, ``"lab.so"``."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """What the driver itself wants to know: texts, numbers, true or false."""
 

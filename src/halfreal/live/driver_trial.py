@@ -2,7 +2,7 @@
 
 The outputs hold what the rig stands at, so nothing is to move.  Read rates and jitter are measured in the loop of a
 test; what is not a number, an exception and a call that does not return are put between the driver and the loop; for
-the end of the process and for one that is held up, the driver runs in a process of its own, which is killed, and stopped.
+the end of the process and for one that is held up, the driver runs in a process of its own, which gets a signal.
 """
 
 from __future__ import annotations
