@@ -27,6 +27,7 @@ TESTS = Path(__file__).parent
 TIERS = {
     "live": "live",
     "links": "live",
+    "drivers/test_failures.py": "live",
     "campaigns/test_dask.py": "live",
     "kernels/test_cache_between_processes.py": "live",
     "records/test_recorder.py": "live",

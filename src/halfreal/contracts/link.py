@@ -10,12 +10,13 @@ Contract for implementers
    the user has said in the definition why there is none; ``guarded`` tells which, for the record.
 4. ``lease`` is how long the rig follows a controller that has gone silent.
 5. ``fits_test`` may refuse a definition whose datagrams the link is too slow for.
+6. A link without datagrams gives the controller's ``end`` itself (``links/driver.py``).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..settings import Number, Settings
 
@@ -36,6 +37,20 @@ class Link(Settings):
     @property
     def host(self) -> str | None:
         """Name or address of the computer that the rig's end runs on, where it is reached over a network."""
+        return None
+
+    @property
+    def paces(self) -> bool:
+        """Whether the rig sends measurements by a clock of its own, which a loop may follow."""
+        return True
+
+    @property
+    def needs_driver(self) -> bool:
+        """Whether the definition must name the driver and the channels of its rig."""
+        return False
+
+    def end(self, test: Any) -> Any:
+        """The controller's end, where it is not one of datagrams; None if it is."""
         return None
 
     def secret(self) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from html import escape
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,8 @@ from ..contracts.rig import Rig
 from ..contracts.virtual import Virtual
 from ..couplings.direct import Direct
 from ..couplings.start_up import Measured, StartUp
+from ..drivers.kinds import DriverChoice
+from ..drivers.table import ChannelTable, Wired
 from ..errors import HalfrealError
 from ..kernels.block import Channel
 from ..rigs.kinematics import Kinematics
@@ -74,6 +77,10 @@ class Definition(Settings):
     """Which force the virtual substructure is given at the start."""
     limits: Limits = Limits()
     """What the guard warns of and trips at."""
+    driver: DriverChoice | None = None
+    """What reads and writes the raw channels of the rig, for halfreal serve and a link of kind "driver"."""
+    channels: ChannelTable = ChannelTable()
+    """What each raw channel is, in V or counts, and what it measures or gives."""
     acceptance: Acceptance = Acceptance()
     """What margins and errors a GO and an accepted run need."""
     record: RecordSettings = RecordSettings()
@@ -337,6 +344,13 @@ class Definition(Settings):
     @classmethod
     def _spin_fits(cls, real_time: RealTime, info: ValidationInfo) -> RealTime:
         step = Known.of(info.data).period or math.inf
+        link = info.data.get("link")
+        if real_time.pacing == "rig" and link is not None and not link.paces:
+            raise fault(
+                'the driver\'s read does not wait for a clock of the rig; use pacing = "clock", or link.clocked = true '
+                "if it does",
+                "pacing",
+            )
         if real_time.spin not in (SPIN, 0.0) and real_time.spin > 0.5 * step:  # the usual one is cut to what fits
             raise fault(
                 f"{real_time.spin:g} s are more than half a step of {step:g} s: the system throttles a loop "
@@ -396,6 +410,24 @@ class Definition(Settings):
                 "drive",
             )
         return limits
+
+    @field_validator("channels")
+    @classmethod
+    def _channels_fit(cls, table: ChannelTable, info: ValidationInfo) -> ChannelTable:
+        known, link = Known.of(info.data), info.data.get("link")
+        if link is not None and link.needs_driver and not (table.inputs and info.data.get("driver") is not None):
+            raise fault(
+                f"a link of kind '{link.kind}' needs [driver] and a channel table; add [channels.inputs.NAME] and "
+                "[channels.outputs.NAME] (docs/drivers.md)"
+            )
+        limits, auxiliary = info.data.get("limits"), info.data.get("auxiliary")
+        if not (table.inputs or table.outputs) or known.axes is None or known.rig is None or auxiliary is None:
+            return table
+        wired = Wired.of(table, known.axes, {name: one.unit for name, one in auxiliary.items()}, known.rig.commanded_in)
+        if limits is not None and known.virtual is not None:
+            with suppress(HalfrealError):  # limits of channels that cannot be read are told where the loop is built
+                wired.check_limits(*limits.seen_by_sensors(known.axes, known.rig.commanded_in, channels_of(auxiliary)))
+        return table
 
     @field_validator("record")
     @classmethod

@@ -99,6 +99,7 @@ OWN = {
         "udp": "links.udp:Udp",
         "shared memory": "links.shared_memory:SharedMemory",
         "serial": "links.serial:Serial",
+        "driver": "links.driver:DriverLink",
     },
 }
 """Halfreal's own kinds and where they stand, in the order in which people are told of them."""

@@ -1,6 +1,6 @@
 /* A driver for halfreal's rig end as a shared library: the code between `halfreal serve` and the hardware.
  *
- *     cc -O2 -shared -fPIC -I "$(halfreal serve --header)" -o lab.so lab.c
+ *     cc -O2 -shared -fPIC -I FOLDER_OF_THIS_FILE -o lab.so lab.c
  *     halfreal serve test.toml --driver lab.so --try
  *
  * The contract in full is the head of halfreal/contracts/driver.py; in short:

@@ -14,7 +14,7 @@ MAGIC, VERSION = 0x4C524648, 4
 HELLO, OFFER, REFUSAL, ARM, COMMAND, MEASUREMENT, STOP = 1, 2, 3, 4, 5, 6, 7
 IDLE, ARMED_RIG, SAFE = 1.0, 2.0, 3.0
 """States of the rig."""
-LEASE_OVER, OWN_LIMIT, OWN_STOP = 1.0, 2.0, 3.0
+LEASE_OVER, OWN_LIMIT, OWN_STOP, OWN_FAULT = 1.0, 2.0, 3.0, 4.0
 """Why a rig has made itself safe."""
 
 HEADER = 56

@@ -29,6 +29,7 @@ from ..kernels.datagram import (
     NEW,
     OFFER,
     OPEN,
+    OWN_FAULT,
     OWN_LIMIT,
     OWN_STOP,
     REFUSAL,
@@ -59,7 +60,7 @@ SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
 SLICE = 5e6
 """Nanoseconds of waiting for a measurement between two looks at what the operator asks."""
-STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_SILENT, RIG_UNKNOWN = 1, 2, 3, 4, 5, 6, 7
+STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_SILENT, RIG_UNKNOWN, RIG_FAULT = 1, 2, 3, 4, 5, 6, 7, 8
 REFUSALS = {
     1: "it is busy with another session",
     2: "its step is {step:g} s and the definition's {wanted_step:g} s; give both the same",
@@ -212,6 +213,14 @@ class ControllerEnd:
             "safe when its lease is over. Try again"
         )
 
+    def begin(self, loop: Loop, first: int) -> None:
+        """Let a loop go on from the measurement that answered ARM."""
+        begin(loop, first, self.wire)
+
+    def stuck(self) -> str:
+        """Why the loop cannot come to its end, if it cannot: it never waits for a rig for long."""
+        return ""
+
     def stop(self, sent: float) -> None:
         """Let the rig go; ``sent`` is the sequence of the last command.  If this is lost, its lease ends."""
         for i in range(3):
@@ -325,6 +334,7 @@ class ControllerEnd:
                 RIG_LEASE: "the rig has made itself safe: no valid command reached it within its lease",
                 RIG_LIMIT: "the rig has made itself safe: one of its own limits",
                 RIG_STOP: "the rig has made itself safe: its own emergency stop",
+                RIG_FAULT: "the rig has made itself safe: a fault of its own: sensor, interlock or driver",
                 RIG_IDLE: "the rig has ended the session",
                 RIG_SILENT: f"no new measurement for the lease of {1e3 * trip:g} ms: the rig counts as gone",
                 RIG_UNKNOWN: "the rig is in a state that docs/link.md does not know: it does not count as armed",
@@ -412,6 +422,8 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if s.rig == SAFE:
         if s.code == OWN_LIMIT:
             return RIG_LIMIT
+        if s.code == OWN_FAULT:
+            return RIG_FAULT
         return RIG_STOP if s.code == OWN_STOP else RIG_LEASE
     if s.rig != ARMED_RIG:
         return RIG_IDLE if s.rig == IDLE else RIG_UNKNOWN

@@ -3,7 +3,8 @@
 Armed, it follows the newest valid command, no faster than its own rate limit, in wall time: in a step the command
 applied changes by at most the rate times the time since the last step, a step's at most.  A command beyond its own
 limit, or further from the one applied than its longest step, is not followed: the rig makes itself safe.  So it does
-when none has come for the lease, or its own operator stops it.  Safe, it holds, or returns along a half cosine to where
+when none has come for the lease, one of its own blocks has a fault (a sensor, an interlock, its driver), or its own
+operator stops it.  Safe, it holds, or returns along a half cosine to where
 it stood when armed, no faster than its rate limit, and obeys no further command of the session.
 """
 
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.block import Block, Channel, Value, channels
-from ..kernels.bytes import load8, load64, load_double
+from ..kernels.bytes import load8, load32, load64, load_double
 from ..kernels.clock import now
 from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP
@@ -31,6 +32,7 @@ from ..kernels.datagram import (
     LATE,
     LEASE_OVER,
     NEW,
+    OWN_FAULT,
     OWN_LIMIT,
     OWN_STOP,
     ROOM,
@@ -40,8 +42,8 @@ from ..kernels.datagram import (
     furthest_ahead,
     judge,
 )
-from ..kernels.loop import REQUEST_CHANNEL
-from ..kernels.modes import FINISHED, RUNNING
+from ..kernels.loop import REQUEST_CHANNEL, RIG_FAULT_CHANNEL
+from ..kernels.modes import ARMED, FINISHED, RUNNING
 from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait
 from ..safety.limits import UNLIMITED
@@ -110,6 +112,7 @@ def command_block(
         "counts": np.zeros(len(COUNTERS)),
         "arrived": 0.0,
         "tick": 0.0,
+        "mode": ARMED,
         "state": ARMED_RIG,
         "code": 0.0,
         "elapsed": 0.0,
@@ -124,7 +127,7 @@ def command_block(
     return Block(
         name="link.command",
         step=command_step,
-        inputs=(REQUEST_CHANNEL.name,),
+        inputs=(REQUEST_CHANNEL.name, RIG_FAULT_CHANNEL.name),
         outputs=(
             *channels("command", unit, n, of="actuator"),
             Channel("guard.mode", "1"),
@@ -136,6 +139,7 @@ def command_block(
             *(Channel(f"link.{name}", "1") for name in COUNTERS),
             Channel("rig.slowed", "1"),
             Channel("rig.clock", "s"),
+            Channel("link.mode", "1"),
         ),
         parameters={
             "way": wire.way(),
@@ -164,9 +168,9 @@ def command_block(
 
 @kernel
 def make_safe(p, s, code):  # type: ignore[no-untyped-def]
-    """Follow no further command: hold, or return no faster than a command may be; after an emergency stop hold."""
+    """Follow no further command: hold, or return no faster than a command may be; on a stop or fault hold."""
     s.state, s.code, s.elapsed = SAFE, code, 0.0
-    s.returns_for = p.return_time if p.returns != 0.0 and code != OWN_STOP else 0.0
+    s.returns_for = p.return_time if p.returns != 0.0 and code != OWN_STOP and code != OWN_FAULT else 0.0
     for i in range(s.command.size):
         s.held[i] = s.command[i]
         if s.returns_for > 0.0:
@@ -207,6 +211,8 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.arrived = called
     if s.state == ARMED_RIG and u[0] == EMERGENCY_STOP:
         make_safe(p, s, OWN_STOP)
+    elif s.state == ARMED_RIG and u[1] != 0.0:
+        make_safe(p, s, OWN_FAULT)
     elif s.state == ARMED_RIG and called - s.arrived >= p.lease:
         # before anything else: what has queued up while this process was held up does not renew the lease
         make_safe(p, s, LEASE_OVER)
@@ -214,7 +220,9 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.elapsed += p.dt
         if u[0] == EMERGENCY_STOP and s.elapsed < s.returns_for:  # on its way: then it goes no further
             s.returns_for, s.code = s.elapsed, OWN_STOP
-        elif s.returns_for > 0.0 and s.code != OWN_STOP:
+        elif u[1] != 0.0 and s.elapsed < s.returns_for:
+            s.returns_for, s.code = s.elapsed, OWN_FAULT
+        elif s.returns_for > 0.0 and s.code != OWN_STOP and s.code != OWN_FAULT:
             share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / s.returns_for, 1.0)))
             for i in range(n):
                 s.command[i] = p.home[i] + share * (s.held[i] - p.home[i])
@@ -239,6 +247,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     fresh = True
                     s.arrived = time
                     s.tick = float(load64(buffer + 32))
+                    s.mode = float(load32(buffer + 48))
                     for i in range(n):
                         s.wanted[i] = load_double(buffer + HEADER + 8 * i)
                     if not allowed(p, s):
@@ -271,4 +280,5 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(s.counts.size):
         y[n + 6 + i] = s.counts[i]
     y[n + 6 + s.counts.size], y[n + 7 + s.counts.size] = s.slowed, 1e-9 * s.turn[0]
+    y[n + 8 + s.counts.size] = s.mode
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..contracts.quantities import UNLIMITED
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..links.controller_end import ControllerEnd, Offer
+from ..links.driver import DriverEnd
 from ..links.pace import pace
 from ..links.wires import LinkError
 from ..runs.build import build, watch
@@ -25,7 +27,9 @@ STEADY = 6.0
 """A rig within so many times its sensors' noise of where the test begins stands there."""
 
 
-def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption: Resumption | None) -> Loop:
+def prepare(
+    definition: Definition, end: ControllerEnd | DriverEnd, offer: Offer, resumption: Resumption | None
+) -> Loop:
     """The loop that was checked, with the rig behind its link; of a test that is resumed, as it was interrupted."""
     n = definition.virtual.axes
     timing, limits, real_time = definition.timing, definition.limits, definition.real_time
@@ -54,7 +58,8 @@ def prepare(definition: Definition, end: ControllerEnd, offer: Offer, resumption
         lateness=limits.lateness.trip,
         idle=("link.held", "link.idle") if rig_paced else ("link.held",),
     )
-    blocks = [send, receive, paced] if rig_paced else [send, paced, receive]
+    sends, receives = (list(part) if isinstance(part, Sequence) else [part] for part in (send, receive))
+    blocks = [*sends, *receives, paced] if rig_paced else [*sends, paced, *receives]
     begins = initial_command(definition)
     loop = build(definition, link=blocks, ticks_before=ticks_before(definition, stands - begins, rate))
     loop.parameter("guard")["rate"][:] = rate

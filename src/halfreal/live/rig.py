@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from ..definition.definition import Definition
 from ..definition.sections import MOST_TICKS
 from ..errors import HalfrealError
 from ..kernels.control import EMERGENCY_STOP, REQUEST, TICKS, WORDS
+from ..kernels.datagram import OWN_FAULT
 from ..kernels.loop import Loop
 from ..kernels.tick import LOST, compiled_run
 from ..links.identity import Identity
@@ -48,7 +49,13 @@ ELSEWHERE = 1e-6
 """A displacement [m] that is not where the rig stands."""
 PRIORITY = 70
 STATES = {1.0: "idle", 2.0: "armed", 3.0: "safe"}
-REASONS = {0.0: "", 1.0: "no valid command within the lease", 2.0: "one of its own limits", 3.0: "its emergency stop"}
+REASONS = {
+    0.0: "",
+    1.0: "no valid command within the lease",
+    2.0: "one of its own limits",
+    3.0: "its emergency stop",
+    4.0: "a fault of its own",
+}
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,7 @@ class VirtualRig:
         assert link is not None
         known = {"nature": who.nature, "name": who.name, "address": self.end.address, "link": link.guarded}
         record = None if output is None else RigRecord(self.definition, self._channels, output, known)
-        session = self.end.await_session(lambda: (self.displacement, self.force, self.auxiliary), stop, told)
+        session = self.end.await_session(self.measured, stop, told)
         if session is None:
             return None
         loop = self._loop(session)
@@ -171,6 +178,7 @@ class VirtualRig:
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
         thread = threading.Thread(target=drive, name="halfreal rig")
+        self.take_hold(session)
         self.end.ready(session, (self.displacement, self.force, self.auxiliary))
         thread.start()
         try:
@@ -179,6 +187,7 @@ class VirtualRig:
             told("armed")
             while thread.is_alive():
                 thread.join(0.02)
+                self.look_after(loop, record)
                 self.end.turn_away()
                 if stop():
                     words[REQUEST] = EMERGENCY_STOP
@@ -186,17 +195,12 @@ class VirtualRig:
             words[REQUEST] = EMERGENCY_STOP
             thread.join()
         at, axes = {name: float(loop.vector[loop.index[name]]) for name in names}, self.definition.interface
-        self.displacement, self.force = (
-            np.array([at.get(f"rig.{name}", at[f"measured.{name}"]) for name in axes.channels(quantity)])
-            for quantity in ("displacement", "force")
-        )
-        if self.definition.commands == "force" and self.definition.slow is None:  # nothing holds it: it comes to rest
-            self.displacement, self.force = self._rest
+        self.let_go(at)
         self.end.close_session(at["rig.state"], at["rig.code"])
         served = Served(
             ticks=int(words[TICKS]),
             state=STATES[at["rig.state"]],
-            reason=REASONS[at["rig.code"]],
+            reason=self.reason(loop, at["rig.code"]),
             displacement=self.displacement,
             axes=axes,
             counts={name.removeprefix("link."): int(at[name]) for name in self.end.counters},
@@ -207,6 +211,31 @@ class VirtualRig:
             for line in record.finish("tripped" if served.state == "safe" else "completed", served.reason):
                 told(line)
         return served
+
+    def measured(self) -> tuple[np.ndarray, ...]:
+        """Displacements, forces and auxiliary channels as they are now."""
+        return self.displacement, self.force, self.auxiliary
+
+    def take_hold(self, session: RigSession) -> None:
+        """A session begins."""
+
+    def look_after(self, loop: Loop, record: RigRecord | None) -> None:
+        """Some ten times a second during a session."""
+
+    def reason(self, loop: Loop, code: float) -> str:
+        """Why it has made itself safe."""
+        fault = loop.describe(float(loop.vector[loop.index["loop.fault"]]))
+        return f"{REASONS[code]}: {fault}" if code == OWN_FAULT and fault else REASONS[code]
+
+    def let_go(self, at: Mapping[str, float]) -> None:
+        """A session is over, in which channels had these values last."""
+        axes = self.definition.interface
+        self.displacement, self.force = (
+            np.array([at.get(f"rig.{name}", at[f"measured.{name}"]) for name in axes.channels(quantity)])
+            for quantity in ("displacement", "force")
+        )
+        if self.definition.commands == "force" and self.definition.slow is None:  # nothing holds it: it comes to rest
+            self.displacement, self.force = self._rest
 
     @staticmethod
     def _stay(last: Loop, loop: Loop) -> None:
@@ -244,13 +273,20 @@ def serve(
     output: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve sessions until SIGINT, SIGTERM or SIGHUP, or only one; ``say`` must return at once (``Terminal``)."""
-    rig = VirtualRig(definition, in_step=in_step, at=at)
+    """Serve sessions of the simulated rig until it is ended; ``say`` must return at once (``Terminal``)."""
+    serve_sessions(VirtualRig(definition, in_step=in_step, at=at), once=once, output=output, say=say)
+
+
+def serve_sessions(
+    rig: VirtualRig, *, once: bool = False, output: Path | None = None, say: Callable[[str], None] = print
+) -> None:
+    """Serve sessions until SIGINT, SIGTERM or SIGHUP, or only one."""
+    definition = rig.definition
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
     try:
-        clock = "in step with the loop" if in_step else "on its own clock"
+        clock = "in step with the loop" if rig.in_step else "on its own clock"
         assert definition.link is not None
         say(f"listening on {rig.end.address}, {clock}; {definition.link.guarded}")
         while not ended.is_set():

@@ -25,12 +25,14 @@ from ..definition.definition import Definition
 from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS, also_said
 from ..definition.user_code import changed, files_run, user_code
+from ..errors import HalfrealError
 from ..identification.specimen_met import specimen_met
 from ..kernels.control import EMERGENCY_STOP, ENDED, EVENTS, EVENTS_LOST, NONE, RELEASES, REQUEST, STOP, WAIT
 from ..kernels.loop import GUARD_MODE, Loop
 from ..kernels.modes import RUNNING
 from ..kernels.tick import compiled_run
-from ..links.controller_end import ControllerEnd, Offer, begin
+from ..links.controller_end import ControllerEnd, Offer
+from ..links.driver import DriverEnd
 from ..records import live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile
 from ..records.ring import Ring
@@ -133,11 +135,11 @@ class Session(SlowOperator, Remarks):
         self.offer: Offer | None = None
         self.loop: Loop | None = None
         self.privileges: dict[str, str] = {}
-        self._end: ControllerEnd | None = None
+        self._end: ControllerEnd | DriverEnd | None = None
         self._recording: Recording | None = None
         self._thread: threading.Thread | None = None
         self._ended: int | None = None
-        self._stop_at_once = self._declined = False
+        self._stop_at_once = self._declined = self._given_up = False
         self._outcome: tuple[Outcome, str] | None = None
         self._failure: BaseException | None = None
         Remarks.__init__(self)
@@ -162,7 +164,7 @@ class Session(SlowOperator, Remarks):
     @property
     def running(self) -> bool:
         """Whether the loop is going, in whatever state."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread is not None and self._thread.is_alive() and not self._given_up
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
         """Judge the test; without a GO it is not armed, unless a reason was given to do it all the same."""
@@ -190,7 +192,7 @@ class Session(SlowOperator, Remarks):
         """Find the rig and see where it stands; it does not move."""
         if self._end is None:
             assert self.definition.link is not None
-            self._end = ControllerEnd.connect(self.definition.link)
+            self._end = self.definition.link.end(self.definition) or ControllerEnd.connect(self.definition.link)
         link = self.definition.link
         assert link is not None
         test = self.definition
@@ -231,7 +233,10 @@ class Session(SlowOperator, Remarks):
         self.privileges["realtime memory"] = lock_memory()
         compiled_run()  # before the rig is armed, not while it waits
         ready = threading.Event()
-        self._thread = threading.Thread(target=self._drive, args=(loop, recording, ready, offer), name="halfreal loop")
+        # a daemon: what does not return, such as a driver, must not keep the process from ending
+        self._thread = threading.Thread(
+            target=self._drive, args=(loop, recording, ready, offer), name="halfreal loop", daemon=True
+        )
         self._thread.start()
         ready.wait()
         if self._failure is not None:
@@ -368,7 +373,7 @@ class Session(SlowOperator, Remarks):
             self.privileges.update(prioritise(real_time.priority, real_time.cpu))
             names = [channel.name for channel in loop.channels]
             self.check_not_stopped()
-            begin(loop, self._end.arm(PATIENCE), self._end.wire)
+            self._end.begin(loop, self._end.arm(PATIENCE))
             ready.set()
             rows, words = recording.ring.rows, recording.words
             self._ended = loop.drive(int(MOST_TICKS), rows, names, words, events=self._happened)
@@ -391,11 +396,22 @@ class Session(SlowOperator, Remarks):
         while self._thread.is_alive():
             self._thread.join(every)
             self.tend()
+            if self._end is not None and (why := self._end.stuck()):
+                self._give_up(why)
             if look is not None:
                 look()
         self._thread.join()
         if self._recording is not None:
             self._recording.empty(every)
+
+    def _give_up(self, why: str) -> None:
+        """The loop does not come back from a call, and the rig was made safe without it: say so in the record."""
+        assert self._recording is not None
+        self._given_up = True
+        self._recording.words[ENDED] = 1
+        self._recording.empty(0.05)
+        self._recording.conclude(outcome="tripped", reason=why)
+        raise HalfrealError(f"{why}, and has not returned since; the record ends there. See to the driver")
 
     # --- after the test ---------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ..contracts.quantities import Commands as Commands
 from ..errors import HalfrealError
 from ..kernels.block import Channel
 from ..settings import Number, Settings, Vector, fault
-from .watched import TABLE, Quantity, Watch, Watched
+from .watched import COMMAND, TABLE, Quantity, Watch, Watched
 
 Which = Literal["warn", "trip"]
 BOTH: tuple[Which, ...] = ("warn", "trip")
@@ -250,6 +250,14 @@ class Limits(Settings):
         there = {channel.name: channel for channel in channels}
         found += [limit.watched(there[name]) for name, limit in self.channels.items() if name in there]
         return Watch(tuple(found))
+
+    def seen_by_sensors(
+        self, axes: Axes, commands: Commands, auxiliary: Sequence[Channel]
+    ) -> tuple[dict[str, float], list[float]]:
+        """Trip limits of what sensors measure, by its channel, and those of the command of each actuator."""
+        watch = self.watched(axes, commands, "displacement", auxiliary)
+        trips = {one.name: one.trip for one in watch.entries if one.name.startswith("measured.")}
+        return trips, [float(trip) for trip in watch[COMMAND].trip]
 
     def check_channels(self, channels: Sequence[Channel], *, linked: bool) -> None:
         """Refuse limits of channels that the loop does not have."""

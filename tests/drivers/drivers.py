@@ -1,0 +1,67 @@
+"""Drivers of the tests' own: each writes what was done to it into a file, which outlives its process."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from halfreal.contracts.driver import Driver, Opening
+
+
+class Telling(Driver):
+    """Fails after so many reads as its settings say, and tells every call of open, safe and close with its time."""
+
+    nature, name = "simulated", "telling driver"
+
+    def open(self, opening: Opening) -> None:
+        self.file = Path(str(opening.settings["file"]))
+        self.after, self.how = int(opening.settings["after"]), str(opening.settings["how"])
+        self.inputs, self.reads, self.is_safe = opening.inputs, 0, False
+        self.tell("open")
+
+    def tell(self, what: str) -> None:
+        with self.file.open("a") as file:
+            file.write(f"{what} {os.getpid()} {time.monotonic_ns()}\n")
+
+    def read(self) -> Sequence[float]:
+        self.reads += 1
+        if self.after and self.reads == self.after:
+            self.tell(self.how)
+            if self.how == "raise":
+                raise ValueError("a cable is loose")
+            if self.how == "block":
+                time.sleep(600.0)
+            if self.how == "hold the interpreter":
+                ctypes.PyDLL(None).sleep(600)
+            if self.how == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "too few":
+                return [0.0]
+            return [math.nan] * len(self.inputs)
+        vary = 1e-4 * (self.reads % 2)
+        return [1.0 if terminal.startswith("bit") else vary for terminal in self.inputs]
+
+    def write(self, commands: Sequence[float]) -> None:
+        if not self.is_safe:
+            self.written = list(commands)
+            if len(commands) > 1 and getattr(self, "bits", None) != list(commands[1:]):
+                self.bits = list(commands[1:])
+                self.tell(f"bits:{','.join(f'{x:.0f}' for x in self.bits)}")
+
+    def safe(self) -> None:
+        if not self.is_safe:
+            self.tell("safe")
+        self.is_safe = True
+
+    def close(self) -> None:
+        self.safe()
+        self.tell("close")
+
+
+class Incomplete:
+    def open(self, opening: Opening) -> None: ...

@@ -1,0 +1,71 @@
+"""``halfreal serve`` as a process: a run through it, its own record, and what becomes of both when its driver fails."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import halfreal
+from halfreal.definition.definition import Definition
+from halfreal.definition.load import to_toml
+from halfreal.definition.paths import with_values
+from live.processes import IDLE, SAFE, Process, column
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "first_rig" / "bench.toml"
+UNJUDGED = dict.fromkeys(("overruns", "synchronisation", "fidelity", "stale"), "none")
+RESPONDS = 400
+"""Reads in which a driver fails, counted from when it was opened; some ten come before the rig is armed."""
+
+
+def bench(port: int, **settings: object) -> Definition:
+    known = tomllib.loads(EXAMPLE.read_text())["driver"]["settings"]
+    return with_values(
+        halfreal.load(EXAMPLE),
+        {
+            "timing.duration": "0.4 s",
+            "limits.stale.trip": "5 s",
+            "limits.lateness.trip": "5 s",
+            "limits.after_trip": "0.02 s",
+            "link": {"kind": "udp", "rig": f"127.0.0.1:{port}", "lease": "2 s"},
+            "driver.settings": {**known, **settings},
+            "acceptance": UNJUDGED,
+        },
+    )
+
+
+def served(folder: Path, **settings: object) -> tuple[Process, int]:
+    path = folder / "rig.toml"
+    path.write_text(to_toml(bench(0, **settings)))
+    rig = Process(folder, "serve", "serve", str(path), "--once", "-o", str(folder / "rig.h5"))
+    return rig, int(rig.until(r"listening on 127\.0\.0\.1:(\d+)")[1])
+
+
+def test_a_run_through_the_rig_end_of_a_driver(tmp_path: Path) -> None:
+    rig, port = served(tmp_path)
+    done = halfreal.run(bench(port), tmp_path / "run.h5")
+    assert (done.outcome, done.reason) == ("completed", "")
+    assert rig.process.wait() == 0 and "idle after" in rig.said
+    own = halfreal.load_run(tmp_path / "rig.h5")
+    assert column(own, "rig.state")[-1] == IDLE and done.rig["nature"] == "simulated"
+    # 10 mm/V; a row is written before its command is
+    np.testing.assert_allclose(column(own, "raw.valve")[1:], 100.0 * column(own, "command")[:-1], atol=1e-12)
+    np.testing.assert_allclose(column(own, "measured.displacement"), 0.01 * column(own, "raw.lvdt"), atol=1e-15)
+    modes = set(column(own, "raw.enable")) | set(column(own, "raw.high_pressure"))
+    assert modes == {0.0, 1.0}  # high pressure comes with the motion
+    assert np.abs(column(own, "command")).max() > 1e-3
+
+
+@pytest.mark.parametrize(("how", "why"), [("raise", "the driver failed"), ("nan", "gave no number")])
+def test_a_driver_that_fails_makes_the_rig_safe_and_both_records_say_why(tmp_path: Path, how: str, why: str) -> None:
+    rig, port = served(tmp_path, fails_after=RESPONDS, fails_by=how)
+    done = halfreal.run(bench(port), tmp_path / "run.h5")
+    assert done.outcome == "tripped"
+    assert "a fault of its own" in done.reason or "not a finite number" in done.reason
+    rig.process.wait()
+    own = halfreal.load_run(tmp_path / "rig.h5")
+    assert own.outcome == "tripped" and why in own.reason and column(own, "rig.state")[-1] == SAFE
+    state, command = column(own, "rig.state"), column(own, "command")
+    assert np.ptp(command[np.flatnonzero(state == SAFE)[0] :]) == 0.0, "it moved after it was safe"
