@@ -142,6 +142,10 @@ PAPERS: dict[str, str] = {
         "B. M. Phillips, B. F. Spencer, Model-based multiactuator control for real-time hybrid simulation, J. Eng. "
         "Mech. 139 (2013) 219–228."
     ),
+    "quiroz2024": (
+        "M. Quiroz, C. Gálmez, G. Fermandois, Robust decentralized adaptive compensation for the multi-axial real-time "
+        "hybrid simulation benchmark, Front. Built Environ. (2024), doi 10.3389/fbuil.2024.1394952."
+    ),
     "ruffini2020": (
         "V. Ruffini, C. P. Szczyglowski, D. A. W. Barton, M. H. Lowenberg, S. A. Neild, Real-time hybrid testing of "
         "strut-braced wing under aerodynamic loading using an electrodynamical actuator, Exp. Tech. (2020), "
