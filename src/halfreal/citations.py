@@ -38,6 +38,11 @@ PAPERS: dict[str, str] = {
         "D. Combescure, P. Pegon, α-operator splitting time integration technique for pseudodynamic testing: error "
         "propagation analysis, Soil Dyn. Earthquake Engng 16 (1997) 427–443, doi:10.1016/S0267-7261(97)00017-1."
     ),
+    "condori2023": (
+        "J. W. Condori Uribe, M. Salmeron, E. Patino, H. Montoya, S. J. Dyke, C. E. Silva, A. Maghareh, M. Najarian, "
+        "A. Montoya, Experimental benchmark control problem for multi-axial real-time hybrid simulation, Front. Built "
+        "Environ. 9 (2023) 1270996."
+    ),
     "constantinou1990": (
         "M. C. Constantinou, A. Mokha, A. Reinhorn, Teflon bearings in base isolation II: modeling, J. Struct. Eng. "
         "116 (1990) 455–474."

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from ..contracts.by_content import by_content
 from ..contracts.context import Context
 from ..contracts.coupling import Coupling
 from ..contracts.known import Known
@@ -98,10 +99,6 @@ class Sampled:
         self.c = model.c / size[:, None]
         self.d = model.d * size / size[:, None]
         self.dt = dt
-
-    def response(self, hz: np.ndarray) -> np.ndarray:
-        z = np.exp(2j * np.pi * hz * self.dt)[:, None, None]
-        return np.asarray(self.c @ np.linalg.solve(z * np.eye(len(self.a)) - self.a, self.b + 0j) + self.d / z)
 
 
 class DecouplingInverse(Coupling):
@@ -214,23 +211,8 @@ class DecouplingInverse(Coupling):
 
     def fitted(self, sampled: Sampled, delay: float = 0.0) -> np.ndarray:
         """W_j, (taps, n, n), behind a pure delay [s] of the rig."""
-        dt, n = sampled.dt, len(sampled.c)
-        hz = np.linspace(0.0, self.band, LINES + 1)
-        h = sampled.response(hz) * np.exp(-2j * np.pi * hz * (delay + self.preview))[:, None, None]
-        matter = 1.0 / (1.0 + (hz / self.corner) ** 2)
-        shifts = dt * self.spacing * np.arange(self.taps)
-        lines = np.exp(-2j * np.pi * np.outer(hz, shifts)) * matter[:, None]
-        everywhere = np.linspace(0.0, 0.5 / dt, LINES + 1)
-        cost = self.effort * np.exp(-2j * np.pi * np.outer(everywhere, shifts))
-        errors = [np.hstack([h[:, i, [j]] * lines for j in range(n)]) for i in range(n)]
-        efforts = [np.hstack([cost if i == j else 0.0 * cost for j in range(n)]) for i in range(n)]
-        rows = np.vstack([*errors, *efforts])
-        right = np.zeros((len(rows), n))
-        for j in range(n):
-            right[j * len(hz) : (j + 1) * len(hz), j] = matter
-        real = np.vstack([rows.real, rows.imag])
-        found = np.linalg.lstsq(real, np.vstack([right, np.zeros_like(right)]), rcond=None)[0]
-        return found.reshape(n, self.taps, n).transpose(1, 0, 2)
+        numbers = [sampled.dt, delay + self.preview, self.band, self.corner, self.effort, self.taps, self.spacing]
+        return fitted_taps(sampled.a, sampled.b, sampled.c, sampled.d, np.array(numbers))
 
     def _over_horizon(self, sampled: Sampled, size: np.ndarray) -> tuple[dict[str, Value], int]:
         """Gains of the state space from targets, state and last command; refused if they do not hold the model."""
@@ -267,6 +249,31 @@ class DecouplingInverse(Coupling):
             "rest_state": stored(np.linalg.solve(np.eye(states) - a, b @ rest) / size),
         }
         return {key: np.ascontiguousarray(value) for key, value in scaled.items()}, states
+
+
+@by_content(kept=8)
+def fitted_taps(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """W_j by least squares: kept, as a check builds many loops with one inverse."""
+    dt, late, band, corner, effort = numbers[:5].tolist()
+    taps, spacing, n = int(numbers[5]), int(numbers[6]), len(c)
+    hz = np.linspace(0.0, band, LINES + 1)
+    z = np.exp(2j * np.pi * hz * dt)[:, None, None]
+    h = c @ np.linalg.solve(z * np.eye(len(a)) - a, b + 0j) + d / z
+    h *= np.exp(-2j * np.pi * hz * late)[:, None, None]
+    matter = 1.0 / (1.0 + (hz / corner) ** 2)
+    shifts = dt * spacing * np.arange(taps)
+    lines = np.exp(-2j * np.pi * np.outer(hz, shifts)) * matter[:, None]
+    everywhere = np.linspace(0.0, 0.5 / dt, LINES + 1)
+    cost = effort * np.exp(-2j * np.pi * np.outer(everywhere, shifts))
+    errors = [np.hstack([h[:, i, [j]] * lines for j in range(n)]) for i in range(n)]
+    efforts = [np.hstack([cost if i == j else 0.0 * cost for j in range(n)]) for i in range(n)]
+    rows = np.vstack([*errors, *efforts])
+    right = np.zeros((len(rows), n))
+    for j in range(n):
+        right[j * len(hz) : (j + 1) * len(hz), j] = matter
+    real = np.vstack([rows.real, rows.imag])
+    found = np.linalg.lstsq(real, np.vstack([right, np.zeros_like(right)]), rcond=None)[0]
+    return found.reshape(n, taps, n).transpose(1, 0, 2)
 
 
 def _known(model: StateSpace | None, kind: str) -> StateSpace:

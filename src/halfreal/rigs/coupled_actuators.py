@@ -30,7 +30,6 @@ from ..contracts.axes import Axes
 from ..contracts.context import Context
 from ..contracts.known import Known
 from ..contracts.rig import Rig, RigBlocks
-from ..contracts.specimen import KnownSpecimen
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, Channel, Value, channels, names
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
@@ -158,9 +157,9 @@ class CoupledActuators(Rig):
                 "axis, and for further degrees of freedom behind them",
                 "specimen",
             )
-        self._follow(axes)
+        self.follow(axes)
 
-    def _follow(self, axes: Axes) -> np.ndarray:
+    def follow(self, axes: Axes) -> np.ndarray:
         """T, (degrees of freedom of the specimen, commanded axes)."""
         stiffness = self.specimen.stiffness_at_rest(self.specimen.axes() or 0)
         moved = list(axes.commanded_at)
@@ -197,11 +196,6 @@ class CoupledActuators(Rig):
         if self.estimator is None and any(one.noise > 0.5 * one.resolution for one in self.sensors.stroke):
             found[list(axes.commanded_at)] = 1.0
         return found
-
-    @property
-    def known_specimen(self) -> KnownSpecimen | None:
-        """Its specimen, for an interface of as many axes."""
-        return self.specimen.known
 
     def stroke_model(self) -> StateSpace:
         return self.actuators.model()
@@ -297,7 +291,7 @@ class CoupledActuators(Rig):
     def _specimen(self, context: Context, step: float) -> tuple[Block, Block]:
         """What moves it, and the specimen itself."""
         axes = context.axes
-        follow, m = self._follow(axes), self.specimen.axes() or 0
+        follow, m = self.follow(axes), self.specimen.axes() or 0
         start = follow @ np.asarray(context.start, dtype=float)[list(axes.commanded_at)]
         motion = (*channels("rig.displacement", "m", m, of="axis"), *channels("rig.velocity", "m/s", m, of="axis"))
         outputs = (*motion, *channels("rig.acceleration", "m/s^2", m, of="axis"))
@@ -318,7 +312,7 @@ class CoupledActuators(Rig):
     def _shown(self, context: Context, seen: Block) -> Block:
         """The measured pose on all axes: passive ones as they follow."""
         n = len(context.axes)
-        follow = self._follow(context.axes)[:n]
+        follow = self.follow(context.axes)[:n]
         outputs = channels("sensor.pose", "m", n, of="axis")
         resting = tuple(follow @ np.asarray(context.start, dtype=float)[list(context.axes.commanded_at)])
         return Block("shown", shown_step, names(seen.outputs), outputs, {"follow": stored(follow)}, initial=resting)
