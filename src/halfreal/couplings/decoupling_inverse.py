@@ -11,9 +11,11 @@ fitted to the model as it is sampled, with commands held over a step.
 
                 ε keeps noise of the targets small in the commands.  A causal W can meet I only as far as the targets
                 can be foretold: well at frequencies that are low against its length, and v says which matter.
-"state space"   the model runs along, x⁺ = Φ x + Γ u, and the command is the one that, held over a ``horizon`` of h
-                steps, brings the strokes C x nearest to the targets there, which are extrapolated by polynomials
-                (``forward_prediction.py``):  Σ_{i=1}^h ‖C x_{k+i} − z(t_k + iΔ + δ)‖² + h ε² ‖u_k − u_{k−1}‖² → min
+"state space"   the model runs along, x⁺ = Φ x + Γ u, and the command is the first of those u_k + i d that, over a
+                ``horizon`` of h steps, bring the strokes C x nearest to the targets there, which are extrapolated by
+                polynomials (``forward_prediction.py``):
+
+                    Σ_{i=1}^h ‖C x_{k+i} − z(t_k + iΔ + δ)‖² + h ε² (‖u_k − u_{k−1}‖² + ‖h d‖²) → min over u_k, d
 
 Axes of different units are never added: a motion of an axis counts by the strokes that it needs.
 
@@ -121,7 +123,7 @@ class DecouplingInverse(Coupling):
     effort: Annotated[float, Number("1", above=0)] = 3e-5
     """What commands cost against errors."""
     horizon: Annotated[float, Number("s", above=0)] = 0.01
-    """Over which a command of the state space is held in thought."""
+    """Over which the state space looks ahead."""
     order: Annotated[int, Field(ge=0, le=10)] = 3
     """Of the polynomial by which the state space foretells targets."""
     points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
@@ -218,18 +220,19 @@ class DecouplingInverse(Coupling):
         """Gains of the state space from targets, state and last command; refused if they do not hold the model."""
         a, b, c, d = sampled.a, sampled.b, sampled.c, sampled.d
         steps, n, states = max(round(self.horizon / sampled.dt), 1), len(sampled.c), len(sampled.a)
-        power, held = np.eye(states), np.zeros((states, n))
+        power, held = np.eye(states), np.zeros((states, 2 * n))
         by_x, by_u = list[np.ndarray](), list[np.ndarray]()
-        for _ in range(steps):
-            held, power = a @ held + b, a @ power
+        for i in range(steps):
+            now = np.hstack([np.eye(n), i / steps * np.eye(n)])  # of u_k and h d
+            held, power = a @ held + b @ now, a @ power
             by_x.append(c @ power)
-            by_u.append(c @ held + d)
+            by_u.append(c @ held + d @ now)
         free, forced = np.vstack(by_x), np.vstack(by_u)
-        small = steps * self.effort**2 * np.eye(n)
-        inverse = np.linalg.inv(forced.T @ forced + small)
+        small = steps * self.effort**2 * np.eye(2 * n)
+        first = np.linalg.inv(forced.T @ forced + small)[:n]
         ahead = [weights(self.order, self.points, i + 1.0 + self.preview / sampled.dt) for i in range(steps)]
-        wanted = np.stack([inverse @ sum(ahead[i][j] * by_u[i].T for i in range(steps)) for j in range(self.points)])
-        by_state, by_command = -inverse @ forced.T @ free, inverse @ small
+        wanted = np.stack([first @ sum(ahead[i][j] * by_u[i].T for i in range(steps)) for j in range(self.points)])
+        by_state, by_command = -first @ forced.T @ free, first @ small[:, :n]
         whole = np.block([[a + b @ by_state, b @ by_command], [by_state, by_command]])
         largest = float(np.abs(np.linalg.eigvals(whole)).max())
         if largest >= 1.0:
@@ -273,7 +276,7 @@ def fitted_taps(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, numb
         right[j * len(hz) : (j + 1) * len(hz), j] = matter
     real = np.vstack([rows.real, rows.imag])
     found = np.linalg.lstsq(real, np.vstack([right, np.zeros_like(right)]), rcond=None)[0]
-    return found.reshape(n, taps, n).transpose(1, 0, 2)
+    return np.asarray(found.reshape(n, taps, n).transpose(1, 0, 2))
 
 
 def _known(model: StateSpace | None, kind: str) -> StateSpace:

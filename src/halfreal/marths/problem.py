@@ -20,11 +20,12 @@ import numpy as np
 from ..benchmark.problem import Motion, Problem
 from ..contracts.coupling import Coupling
 from ..contracts.system import System
+from ..couplings.direct import Direct
 from ..definition.definition import Definition, load
 from ..definition.kinds import reader
 from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
-from ..models.actuator_matrix import ZerosAndPoles
+from ..models.actuator_matrix import StateSpaceActuators, ZerosAndPoles
 from ..models.excitations import silence
 from ..models.schemes.newmark import Newmark
 from ..models.structures.partition import Partition
@@ -200,7 +201,8 @@ def scored(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray,
 
 
 def bounds(definition: Definition, whole: np.ndarray) -> dict[str, np.ndarray]:
-    """What a perfect rig would score, without noise, and with sensors that have it and nothing that filters it."""
+    """What a perfect rig would score: without noise, then with commands that it follows at the next tick, and with
+    sensors that have noise and nothing that filters it."""
     rig, kinematics, ticks = bench(definition), definition.kinematics, definition.timing.ticks
     assert kinematics is not None
     found = integrated(definition, perfect_rig(definition))
@@ -215,8 +217,13 @@ def bounds(definition: Definition, whole: np.ndarray) -> dict[str, np.ndarray]:
         whole_log = {WANTED: strokes, SENSED: strokes + error, TARGET: found[:, :2], POSE: pose, FLOORS: rest}
         return np.hstack([whole_log[part] for part in (WANTED, SENSED, TARGET, POSE, FLOORS)])
 
+    late = without_noise(definition)
+    eye, fast = np.eye(2), 1e3 / definition.timing.step
+    at_once = StateSpaceActuators(kind="state space", A=-fast * eye, B=fast * eye, C=eye)
+    late = late.unchecked_copy({"coupling": Direct(), "rig": late.rig.unchecked_copy({"actuators": at_once})})
     return {
         "perfect rig": against(definition, log(0.0 * read), whole),
+        "perfect rig, a step late": scored(late, whole)[1],
         "perfect rig, noisy sensors": against(definition, log(read), whole),
     }
 
@@ -230,11 +237,12 @@ PROBLEM = Problem(
         "against the reference. a1, a2: actuators; x: displacement; rz: rotation."
     ),
     reading=(
-        "Perfect rig: its pose is the target at all times; what J7 to J10 have left then is the difference between the "
-        "specimen of the laboratory and the part that was taken out of the frame, and no coupling can change it. Noisy "
-        "sensors: the same with the noise of the strokes; no coupling has a lower J2, as it compares noisy strokes. J5 "
-        "and J6 may be lower where the strokes are estimated: then they compare the estimate, which is as right as its "
-        "model. Perturbed plants have zeros and poles drawn from the problem's distributions."
+        "Perfect rig: its pose is the target at all times, or that of a step before; what J7 to J10 have left then is "
+        "the difference between the specimen of the laboratory and the part that was taken out of the frame, and no "
+        "coupling can change it. Noisy sensors: the same with the noise of the strokes; no coupling has a lower J2, as "
+        "it compares noisy strokes. J5 and J6 may be lower where the strokes are estimated: then they compare the "
+        "estimate, which is as right as its model. Perturbed plants have zeros and poles drawn from the problem's "
+        "distributions."
     ),
     papers=("condori2023", "quiroz2024"),
     names=NAMES,

@@ -161,8 +161,8 @@ PROBLEM = Problem(
     title="Benchmark problem for real-time hybrid simulation",
     about=(
         "J1: delay in ms. In %: J2, J3 tracking (root mean square, peak); J4, J5 first floor against the reference; "
-        "J6, J7 root mean square and J8, J9 peak of floors 2 and 3. The order is that of the problem's code and of Table 3 "
-        "of its paper."
+        "J6, J7 root mean square and J8, J9 peak of floors 2 and 3. The order is that of the problem's code and of "
+        "Table 3 of its paper."
     ),
     reading=(
         "Floor is J2 and J4 of a perfect test: J2 to J5 are computed from the noisy measurement, and the noise alone "
