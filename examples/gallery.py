@@ -33,6 +33,7 @@ PAPERS = {
     "shaking table": "Shaking table: DLR Institute of Aeroelasticity, hardware in the loop with the table MAVIS",
     "feed-forward": "Adaptive feed-forward filters and harmonic basis functions",
     "force control": "Force control as a DAE: F. Nordtorp, G. Abbiati, engrXiv preprint",
+    "multi-axial": "RoDeAC: M. Quiroz et al., Front. Built Environ. (2024) 1394952, recomputed from its code",
     "wing": "Electrodynamic actuator: V. Ruffini et al., Exp. Tech. (2020)",
 }
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")

@@ -38,6 +38,11 @@ PAPERS: dict[str, str] = {
         "D. Combescure, P. Pegon, α-operator splitting time integration technique for pseudodynamic testing: error "
         "propagation analysis, Soil Dyn. Earthquake Engng 16 (1997) 427–443, doi:10.1016/S0267-7261(97)00017-1."
     ),
+    "condori2023": (
+        "J. W. Condori Uribe, M. Salmeron, E. Patino, H. Montoya, S. J. Dyke, C. E. Silva, A. Maghareh, M. Najarian, "
+        "A. Montoya, Experimental benchmark control problem for multi-axial real-time hybrid simulation, Front. Built "
+        "Environ. 9 (2023) 1270996."
+    ),
     "constantinou1990": (
         "M. C. Constantinou, A. Mokha, A. Reinhorn, Teflon bearings in base isolation II: modeling, J. Struct. Eng. "
         "116 (1990) 455–474."
@@ -141,6 +146,10 @@ PAPERS: dict[str, str] = {
     "phillips2013": (
         "B. M. Phillips, B. F. Spencer, Model-based multiactuator control for real-time hybrid simulation, J. Eng. "
         "Mech. 139 (2013) 219–228."
+    ),
+    "quiroz2024": (
+        "M. Quiroz, C. Gálmez, G. Fermandois, Robust decentralized adaptive compensation for the multi-axial real-time "
+        "hybrid simulation benchmark, Front. Built Environ. (2024), doi 10.3389/fbuil.2024.1394952."
     ),
     "ruffini2020": (
         "V. Ruffini, C. P. Szczyglowski, D. A. W. Barton, M. H. Lowenberg, S. A. Neild, Real-time hybrid testing of "

@@ -1,5 +1,6 @@
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def short(monkeypatch):
     """Two seconds of the shipped motions, so that the command is what is tested."""
     full = vrths.motions()
     cut = {name: vrths.Motion(motion.excitation, 2.0) for name, motion in full.items()}
-    monkeypatch.setattr("halfreal.vrths.command.motions", lambda: cut)
+    monkeypatch.setattr("halfreal.vrths.problem.PROBLEM", replace(vrths.PROBLEM, motions=lambda: cut))
 
 
 def test_the_scorecard_with_a_record_of_the_users(tmp_path, short):
@@ -47,7 +48,7 @@ def test_the_scorecard_with_a_record_of_the_users(tmp_path, short):
 
 
 def test_unknown_problems_and_couplings_are_told(tmp_path):
-    assert "there is vrths" in run("benchmark", "other").output
+    assert "there are vrths, marths" in run("benchmark", "other").output
     wrong = run("benchmark", "vrths", "--coupling", "magic", "-o", tmp_path / "x.html")
     assert wrong.exit_code == 2 and "no coupling 'magic'" in wrong.output
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from halfreal.vrths.ground_motion import read_ground_motion
-from halfreal.vrths.problem import Motion
+from halfreal.benchmark.ground_motion import read_ground_motion
+from halfreal.benchmark.problem import Motion
 
 RECORDS = Path(__file__).parents[3] / "shared" / "data" / "ground_motions"
 

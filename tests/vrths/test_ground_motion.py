@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.io
 
+from halfreal.benchmark.ground_motion import GroundMotionError, UnknownUnitError, read_ground_motion
 from halfreal.kernels.loop import Loop
-from halfreal.vrths.ground_motion import GroundMotionError, UnknownUnitError, read_ground_motion
 
 STEP = 0.02
 VALUES = 0.6 * np.sin(np.arange(41) * 0.7)

@@ -1,7 +1,8 @@
 import numpy as np
 
-from halfreal.vrths import page as page
-from halfreal.vrths.problem import Score
+from halfreal.benchmark import page as page
+from halfreal.benchmark.problem import Score
+from halfreal.vrths.problem import PROBLEM
 from presentation.pages import Page
 
 
@@ -19,7 +20,7 @@ def scores():
 
 
 def test_the_page_has_every_run_beside_what_others_found(tmp_path):
-    page.write(scores(), tmp_path / "card.html", seconds=46.0)
+    page.write(PROBLEM, scores(), tmp_path / "card.html", seconds=46.0)
     text = (tmp_path / "card.html").read_text(encoding="utf-8")
     shown = Page(text)
     for words in ("PI + lead", "unstable", "2.56", "paper, Table 3", "19.00", "problem's code", "18.93", "46 s"):
@@ -31,5 +32,5 @@ def test_the_page_has_every_run_beside_what_others_found(tmp_path):
 
 
 def test_couplings_that_are_all_unstable_are_drawn_too():
-    figure = page.couplings(scores()[:1])
+    figure = page.couplings(PROBLEM, scores()[:1])
     assert [text.get_text() for text in figure.axes[0].texts] == ["1 unstable"]

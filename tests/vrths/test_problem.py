@@ -3,11 +3,11 @@ import csv
 import numpy as np
 import pytest
 
+from halfreal.benchmark import table as vrths_table
+from halfreal.benchmark.ground_motion import GroundMotionError
+from halfreal.benchmark.motions import read_motions
 from halfreal.vrths import problem as vrths
-from halfreal.vrths import table as vrths_table
 from halfreal.vrths.criteria import criteria
-from halfreal.vrths.ground_motion import GroundMotionError
-from halfreal.vrths.motions import read_motions
 
 SHORT = {name: vrths.Motion(motion.excitation, 2.0) for name, motion in vrths.motions().items()}
 
@@ -26,7 +26,7 @@ def test_a_scorecard_has_every_run_and_tells_what_is_unstable(tmp_path):
     assert told == [(i + 1, 12) for i in range(12)]
     assert all(score.stable and np.all(np.isfinite(score.criteria)) for score in scores)
 
-    vrths_table.write_csv(scores, tmp_path / "scores.csv")
+    vrths_table.write_csv(vrths.PROBLEM, scores, tmp_path / "scores.csv")
     with (tmp_path / "scores.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     ours = [row for row in rows if row["source"] == "here"]
@@ -37,9 +37,9 @@ def test_a_scorecard_has_every_run_and_tells_what_is_unstable(tmp_path):
         ("1", "chirp", "PI + lead", "35.43"),
         ("4", "chirp", "PI + lead", "74.72"),
     }
-    lines = vrths_table.lines(scores)
+    lines = vrths_table.lines(vrths.PROBLEM, scores)
     assert [line.source for line in lines].count("worst of 1, 0 unstable") == 4
-    assert "worst of 1, 0 unstable" in vrths_table.table(scores)
+    assert "worst of 1, 0 unstable" in vrths_table.table(vrths.PROBLEM, scores)
     worst = next(line for line in lines if line.source.startswith("worst"))
     first = next(s for s in scores if s.plant == 1)
     np.testing.assert_array_equal(worst.criteria, first.criteria)
@@ -51,7 +51,8 @@ def test_an_unstable_run_has_no_criteria_and_says_so():
     stable, found, force = vrths.score(definition, vrths.reference(definition))
     assert not stable and np.all(np.isnan(found)) and force > vrths.FORCE_LIMIT
     lost = [vrths.Score(4, "synthetic", "none", 0, stable, found, force, 2.0)]
-    assert "unstable" in vrths_table.table(lost) and "beyond the actuator's 8900 N" in vrths_table.table(lost)
+    told = vrths_table.table(vrths.PROBLEM, lost)
+    assert "unstable" in told and "beyond an actuator's 8900 N" in told
     assert vrths_table.summary(lost) == [("none", 1, 1, 0, None, None)]
 
 

@@ -1,8 +1,9 @@
-"""``halfreal benchmark``: couplings on the field's benchmark problem."""
+"""``halfreal benchmark``: couplings on the field's benchmark problems."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -11,32 +12,42 @@ import typer
 from ..presentation.answers import with_progress
 from .options import Force, stop
 
+PROBLEMS = ("vrths", "marths")
+"""Each a package of that name with a ``PROBLEM``."""
+
 
 def benchmark(
-    problem: Annotated[str, typer.Argument(metavar="vrths", help="The benchmark problem.")] = "vrths",
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM", help="vrths, of one actuator, or marths, of two.")
+    ] = "vrths",
     motions: Annotated[
         Path | None, typer.Option("--motions", metavar="FOLDER", help="Records of yours: AT2, CSV, TXT, MAT.")
     ] = None,
     unit: Annotated[str, typer.Option(help="Unit of these records where they do not tell it: 'm/s^2' or 'g_0'.")] = "",
     time_step: Annotated[str, typer.Option(help="Time step of records without times, such as '0.02 s'.")] = "",
-    plants: Annotated[int, typer.Option(min=0, help="Perturbed plants of each case, with the first motion.")] = 20,
+    plants: Annotated[int, typer.Option(min=0, help="Perturbed plants of each case.")] = 20,
     coupling: Annotated[list[str] | None, typer.Option(help="Only this coupling; may be given several times.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one for each processor.")] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="PAGE.html", help="Page; the table as CSV stands beside it.")
-    ] = Path("vrths.html"),
+        Path | None,
+        typer.Option("--output", "-o", metavar="PAGE.html", help="Page; the table as CSV stands next to it."),
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Score couplings on the field's benchmark problem, beside published values."""
-    if problem != "vrths":
-        stop(f"no benchmark problem '{problem}'; there is vrths")
+    """Score couplings on a benchmark problem of the field, next to published values."""
+    if problem not in PROBLEMS:
+        stop(f"no benchmark problem '{problem}'; there are {', '.join(PROBLEMS)}")
+    from ..benchmark.command import as_text, carry_out
     from ..units import parse
-    from ..vrths.command import as_text, carry_out
+
+    found = import_module(f"halfreal.{problem}.problem").PROBLEM
+    page = output or Path(f"{problem}.html")
 
     asks = sys.stdin.isatty() and sys.stderr.isatty()
     scores, data = with_progress(
         lambda progress: carry_out(
-            output,
+            found,
+            page,
             folder=motions,
             unit=unit or None,
             step=parse(time_step, "s") if time_step else None,
@@ -49,5 +60,5 @@ def benchmark(
         ),
         quiet=False,
     )
-    typer.echo("\n".join(as_text(scores)))
-    typer.echo(f"all runs: {data}\nreport: {output.resolve()}")
+    typer.echo("\n".join(as_text(found, scores)))
+    typer.echo(f"all runs: {data}\nreport: {page.resolve()}")

@@ -185,6 +185,11 @@ class Rig(Settings):
         """From the command, after any pure delay, to the displacement, continuous; None if it is not known."""
         return None
 
+    def stroke_model(self) -> StateSpace | None:
+        """From commands to the strokes of actuators that act on each other, continuous, as it is known beforehand; None
+        if it is not, or there are no such actuators."""
+        return None
+
     def loop_with(self, virtual: StateSpace) -> StateSpace | None:
         """L₀ (``halfreal.stability.bare_loop``) with a virtual substructure, from measured force to target; continuous,
         without pure delay and coupling; None if it is not known."""

@@ -5,9 +5,14 @@ actuators' strokes [m].  With a ``matrix`` they are
 
     strokes = matrix · pose             pose = matrix⁻¹ · strokes, by least squares if there are more strokes
 
-with the pose of the commanded axes in m and rad.  Any other geometry is a pair of functions in a user's file, each a
-block ``step(p, s, t, u, y)`` without state (``halfreal.kernels.block``): ``strokes`` is given the pose and writes the
-strokes, ``pose`` the other way round.
+with the pose of the commanded axes in m and rad.  Parallel actuators along the first axis that hold a rigid ``coupler``
+at joints (a_i, b_i) from the interface have, at a displacement x and a rotation φ,
+
+    stroke_i = x + a_i (cos φ − 1) − b_i sin φ
+
+and the pose is found out of the strokes by the Gauss–Newton method.  Any other geometry is a pair of functions in a
+user's file, each a block ``step(p, s, t, u, y)`` without state (``halfreal.kernels.block``): ``strokes`` is given the
+pose and writes the strokes, ``pose`` the other way round.
 
 A coupling works in the pose, and its command is turned into strokes behind it; with ``coupling_in = "actuators"`` the
 target and the measured pose are turned into strokes before it.  A rig measures the pose itself, or the strokes
@@ -16,6 +21,7 @@ target and the measured pose are turned into strokes before it.  A rig measures 
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -23,12 +29,15 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from ..contracts.axes import Axes
 from ..contracts.user_code import UserFunction
+from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Value, channels, names
 from ..kernels.loop import Loop
 from ..kernels.user import try_out
-from ..settings import Matrix, Settings, fault
+from ..settings import Matrix, Number, Settings, fault
 from ..stability.open_loop import PROBE, probe
 
+SINGULAR = 1e-6
+"""Smallest motion that actuators make over the largest, below which they count as not moving an axis."""
 STROKE = "measured.stroke"
 """What a rig measures in place of the pose."""
 
@@ -52,6 +61,88 @@ def matrix_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
+def coupler_strokes_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    for i in range(y.size):
+        y[i] = u[0] + p.joints[i, 0] * (math.cos(u[1]) - 1.0) - p.joints[i, 1] * math.sin(u[1])
+    return 0
+
+
+def coupler_pose_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    # Gauss-Newton from the pose before; x is eliminated, so that one unknown is left
+    n, turn = u.size, s.turn
+    for _ in range(int(p.iterations)):
+        mean_error, mean_slope = 0.0, 0.0
+        cosine, sine = math.cos(turn), math.sin(turn)
+        for i in range(n):
+            mean_error += (u[i] - p.joints[i, 0] * (cosine - 1.0) + p.joints[i, 1] * sine) / n
+            mean_slope += (-p.joints[i, 0] * sine - p.joints[i, 1] * cosine) / n
+        above, below = 0.0, 0.0
+        for i in range(n):
+            error = u[i] - p.joints[i, 0] * (cosine - 1.0) + p.joints[i, 1] * sine - mean_error
+            slope = -p.joints[i, 0] * sine - p.joints[i, 1] * cosine - mean_slope
+            above += slope * error
+            below += slope * slope
+        if not below > p.least:
+            return 1
+        turn += above / below
+        if abs(above) <= 1e-15 * below:
+            break
+    x = 0.0
+    for i in range(n):
+        x += (u[i] - p.joints[i, 0] * (math.cos(turn) - 1.0) + p.joints[i, 1] * math.sin(turn)) / n
+    s.turn = min(max(turn, -p.largest), p.largest)
+    y[0], y[1] = x, turn
+    return 0
+
+
+class Coupler(Settings):
+    """A rigid body between parallel actuators and the interface, which moves and turns it."""
+
+    joints: Annotated[np.ndarray, Matrix("m")]
+    """A row for each actuator: its joint from the interface, along the actuators and across them; the rotation turns
+    the first direction towards the second."""
+    largest_rotation: Annotated[float, Number("rad", above=0, most=1.5)] = 0.5
+    """Up to which the actuators must be able to turn it."""
+
+    @field_validator("joints")
+    @classmethod
+    def _can_turn(cls, joints: np.ndarray) -> np.ndarray:
+        if joints.shape[1] != 2 or len(joints) < 2:
+            raise fault(f"{len(joints)} row(s) of {joints.shape[1]} number(s); give two numbers for each actuator, and "
+                        "two actuators or more")  # fmt: skip
+        return joints
+
+    @model_validator(mode="after")
+    def _is_regular(self) -> Coupler:
+        angles = np.linspace(-self.largest_rotation, self.largest_rotation, 201)
+        slope = -np.outer(np.sin(angles), self.joints[:, 0]) - np.outer(np.cos(angles), self.joints[:, 1])
+        apart = slope.max(axis=1) - slope.min(axis=1)
+        flat, least = int(np.argmin(apart)), SINGULAR * float(np.abs(self.joints).max())
+        turned = np.ptp(np.sign(slope[:, 0] - slope[:, 1])) > 0 if len(self.joints) == 2 else False
+        if apart[flat] <= least or turned:
+            raise fault(
+                f"turned by {angles[flat]:.3g} rad all joints lie in line with the actuators, which cannot turn it "
+                "there: the map is singular within largest_rotation; move joints apart across the actuators, or lower "
+                "largest_rotation",
+                "joints",
+            )
+        return self
+
+    def block(self, name: str, inputs: tuple[str, ...], outputs: tuple[Channel, ...], *, to_pose: bool) -> Block:
+        """From pose to strokes, or back."""
+        if not to_pose:
+            return Block(name, coupler_strokes_step, inputs, outputs, {"joints": self.joints})
+        size = float(np.abs(self.joints).max())
+        kept: dict[str, Value] = {
+            "joints": self.joints,
+            "iterations": 8.0,
+            "least": (SINGULAR * size) ** 2,
+            "largest": self.largest_rotation,
+        }
+        faults = {1: "the actuators' strokes belong to no pose of the coupler"}
+        return Block(name, coupler_pose_step, inputs, outputs, kept, {"turn": 0.0}, ("turn",), faults=faults)
+
+
 class Kinematics(Settings):
     """The actuators, and how their strokes go with the pose of the interface."""
 
@@ -59,6 +150,9 @@ class Kinematics(Settings):
     """What they are called."""
     matrix: Annotated[np.ndarray, Matrix("1")] | None = None
     """A row for each actuator, a column for each axis that is commanded, for strokes in m and poses in m and rad."""
+    coupler: Coupler | None = None
+    """A rigid body that parallel actuators hold at joints: for two commanded axes, a displacement along the actuators
+    and a rotation."""
     strokes: MapFunction | None = None
     pose: MapFunction | None = None
     coupling_in: Literal["pose", "actuators"] = "pose"
@@ -89,24 +183,36 @@ class Kinematics(Settings):
     @model_validator(mode="after")
     def _one_way(self) -> Kinematics:
         functions = [one for one in (self.strokes, self.pose) if one is not None]
-        if (self.matrix is None) == (not functions) or len(functions) == 1:
-            raise fault("give either a matrix, or both functions strokes and pose")
+        ways = (self.matrix is not None) + (self.coupler is not None) + bool(functions)
+        if ways != 1 or len(functions) == 1:
+            raise fault("give either a matrix, or a coupler, or both functions strokes and pose")
+        if self.coupler is not None and len(self.coupler.joints) != len(self.actuators):
+            raise fault(
+                f"{len(self.coupler.joints)} joint(s) for {len(self.actuators)} actuator(s); give one for each",
+                *("coupler", "joints"),
+            )
         return self
 
     def check_axes(self, axes: int) -> None:
         """Raise a fault unless it is for so many axes that are commanded."""
         if self.matrix is not None and self.matrix.shape[1] != axes:
             raise fault(f"{self.matrix.shape[1]} column(s) for {axes} commanded axis(es); give one for each", "matrix")
+        if self.coupler is not None and axes != 2:
+            raise fault(f"a coupler moves and turns two axes, and {axes} are commanded; make others passive", "coupler")
         if len(self.actuators) < axes:
             raise fault(f"{len(self.actuators)} actuator(s) cannot move {axes} axes; make some passive", "actuators")
 
     def to_strokes(self, name: str, pose: tuple[str, ...], signal: str) -> Block:
         """The block ``name``, from channels of a pose to the strokes ``signal``."""
         outputs = channels(signal, "m", len(self.actuators), of="actuator")
+        if self.coupler is not None:
+            return self.coupler.block(name, pose, outputs, to_pose=False)
         return self._block(name, self.strokes, self.matrix, pose, outputs)
 
     def to_pose(self, name: str, strokes: tuple[str, ...], pose: tuple[Channel, ...]) -> Block:
         """The block ``name``, from channels of strokes to those of a pose."""
+        if self.coupler is not None:
+            return self.coupler.block(name, strokes, pose, to_pose=True)
         inverse = None
         if self.matrix is not None:
             square = len(self.matrix) == self.matrix.shape[1]
@@ -121,6 +227,23 @@ class Kinematics(Settings):
         loop.run(1)
         at = Axes.numbered(len(self.actuators)).channels("stroke")
         return np.array([loop.vector[loop.index[name]] for name in at])
+
+    def jacobian(self, pose: np.ndarray) -> np.ndarray:
+        """Strokes for small motions about a pose of the commanded axes, (actuators, axes), which must be regular."""
+        if self.matrix is not None:
+            return self.matrix
+        small = 1e-6
+        columns = [
+            self.strokes_at(pose + small * one) - self.strokes_at(pose - small * one) for one in np.eye(len(pose))
+        ]
+        found = np.column_stack(columns) / (2.0 * small)
+        sizes = np.linalg.svd(found / np.maximum(np.abs(found).max(axis=0), 1e-300), compute_uv=False)
+        if not sizes[-1] > SINGULAR * sizes[0]:
+            raise HalfrealError(
+                f"the kinematic map is singular at the pose {pose.tolist()}: its actuators move {len(pose)} axes there "
+                f"by {np.array2string(found, precision=3)}; give each axis an actuator, or make it passive"
+            )
+        return found
 
     @staticmethod
     def _block(

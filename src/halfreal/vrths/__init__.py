@@ -7,11 +7,6 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from .ground_motion import GroundMotion as GroundMotion
-    from .ground_motion import GroundMotionError as GroundMotionError
-    from .ground_motion import read_ground_motion as read_ground_motion
-    from .problem import Motion as Motion
-    from .problem import Score as Score
     from .problem import case as case
     from .problem import perturbed as perturbed
     from .problem import scorecard as scorecard
@@ -19,7 +14,6 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
-            "ground_motion": "GroundMotion GroundMotionError read_ground_motion",
-            "problem": "Motion Score case perturbed scorecard",
+            "problem": "case perturbed scorecard",
         },
     )

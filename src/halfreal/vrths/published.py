@@ -4,14 +4,9 @@
 (2020) 106381: its sample controller under El Centro.  ``RECOMPUTED`` comes from running the problem's own code, with
 the sample controller and with an adaptive model-based compensator that others published for it; ``WORST`` are the
 largest values of 20 perturbed plants.
-
-The records themselves are not part of this project.  A record is taken for one of the problem's if its peak and its
-length are, whatever its file is called.
 """
 
 from __future__ import annotations
-
-from .ground_motion import GroundMotion
 
 Criteria = tuple[float, ...]
 
@@ -80,19 +75,6 @@ WORST: dict[str, dict[int, Criteria]] = {
 }
 """Under El Centro; the draws of the plants are others than here."""
 
-RECORDS = {"El Centro": (3.135, 41.18), "Kobe": (6.330, 50.94), "Morgan Hill": (2.389, 39.97)}
-"""Peak [m/s²] and length [s]."""
-ALIKE = 2e-3
-
-
-def recognised(motion: GroundMotion) -> str | None:
-    """Which of the problem's records a record is."""
-    peak = float(abs(motion.acceleration).max())
-    for name, (largest, length) in RECORDS.items():
-        if abs(peak - largest) <= ALIKE * largest and abs(motion.duration - length) <= ALIKE * length:
-            return name
-    return None
-
 
 def other_results(case: int, motion: str, coupling: str) -> dict[str, Criteria]:
     """What is known for a nominal run, by its source."""
@@ -103,3 +85,8 @@ def other_results(case: int, motion: str, coupling: str) -> dict[str, Criteria]:
     if recomputed is not None:
         found["problem's code"] = recomputed
     return found
+
+
+def worst_results(case: int, motion: str, coupling: str) -> Criteria | None:
+    """What is known for the worst of 20 perturbed plants."""
+    return WORST.get(coupling, {}).get(case) if motion == "El Centro" else None

@@ -1,4 +1,4 @@
-"""``halfreal benchmark vrths``: the scorecard of the benchmark problem, as table, CSV and page."""
+"""``halfreal benchmark``: the scorecard of a benchmark problem, as table, CSV and page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ..records.whole_file import whole_file
 from ..runs.rehearse import Progress
 from .motions import Ask, read_motions
 from .page import write
-from .problem import Score, couplings, motions, scorecard
+from .problem import Problem, Score, scorecard
 from .table import summary, table, write_csv
 
 
 def carry_out(
+    problem: Problem,
     page: Path,
     *,
     folder: Path | None,
@@ -37,7 +38,7 @@ def carry_out(
     for path in (page, data):
         if path.exists() and not force:
             raise HalfrealError(f"'{path}' exists; choose another name with --output, or --force to overwrite it")
-    known = couplings()
+    known = problem.couplings()
     for name in only:
         if name not in known:
             raise HalfrealError(f"no coupling '{name}' here; there are {', '.join(map(repr, known))}")
@@ -46,22 +47,32 @@ def carry_out(
     with tempfile.TemporaryDirectory() as kept:
         read = {} if folder is None else read_motions(folder, Path(kept), unit=unit, step=step, ask=ask)
         scores = scorecard(
-            {**read, **motions()}, used, plants=plants, workers=workers or default_workers(), progress=progress
+            problem,
+            {**read, **problem.motions()},
+            used,
+            plants=plants,
+            workers=workers or default_workers(),
+            progress=progress,
         )
     with whole_file(data, overwrite=force) as temporary:
-        write_csv(scores, temporary)
-    write(scores, page, overwrite=force, seconds=time.perf_counter() - began)
+        write_csv(problem, scores, temporary)
+    write(problem, scores, page, overwrite=force, seconds=time.perf_counter() - began)
     return scores, data
 
 
-def as_text(scores: Sequence[Score]) -> list[str]:
+def as_text(problem: Problem, scores: Sequence[Score]) -> list[str]:
     """The first motion in full, and every coupling over all motions."""
-    first = scores[0].motion
-    lines = [table([one for one in scores if one.motion == first]), "", "all cases and motions, nominal plants"]
-    lines.append(f"     {'coupling':<28} unstable   J2 [%]           J4 [%]")
-    for name, runs, unstable, _, least, most in summary(scores):
+    first, (left, right) = scores[0].motion, problem.shown
+    lines = [table(problem, [one for one in scores if one.motion == first]), ""]
+    lines.append("all cases and motions, nominal plants")
+    heads = "           ".join(f"{problem.names[i]} [{problem.units[i]}]" for i in (left, right))
+    lines.append(f"     {'coupling':<28} unstable   {heads}")
+    for name, runs, unstable, perturbed, least, most in summary(scores):
         spans = (
-            "" if least is None or most is None else "   ".join(f"{least[i]:5.2f} … {most[i]:5.2f} " for i in (1, 3))
+            ""
+            if least is None or most is None
+            else "   ".join(f"{least[i]:5.2f} … {most[i]:5.2f} " for i in (left, right))
         )
-        lines.append(f"     {name:<28} {unstable:>3} of {runs:<3} {spans}".rstrip())
+        more = f"   perturbed: {perturbed} unstable" if perturbed else ""
+        lines.append(f"     {name:<28} {unstable:>3} of {runs:<3} {spans}{more}".rstrip())
     return lines

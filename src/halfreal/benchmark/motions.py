@@ -1,17 +1,18 @@
-"""Ground motions for the benchmark problem from a folder of the user's: PEER's AT2, text, MAT."""
+"""Ground motions for a benchmark problem from a folder of the user's: PEER's AT2, text, MAT."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from .ground_motion import GroundMotionError, UnknownUnitError, read_ground_motion
-from .problem import Motion
-from .published import recognised
+from .ground_motion import GroundMotion, GroundMotionError, UnknownUnitError, read_ground_motion
+from .problem import RECORDS, Motion
 
 SUFFIXES = (".at2", ".csv", ".mat", ".txt")
 SCALE = 0.4
-"""Part of a record that the problem uses."""
+"""Part of a record that the problems use."""
+ALIKE = 2e-3
+"""Part of peak and length by which a record may differ from one of the problems' and be taken for it."""
 
 Ask = Callable[[str], str]
 """Shows what is not known about a record's unit, and returns the unit."""
@@ -43,3 +44,12 @@ def read_motions(
             raise GroundMotionError(f"'{folder}' holds two records of the name '{name}'; rename or remove one")
         found[name] = Motion(motion.excitation(kept, SCALE), motion.duration)
     return found
+
+
+def recognised(motion: GroundMotion) -> str | None:
+    """Which of the problems' records a record is, by its peak and its length, whatever its file is called."""
+    peak = float(abs(motion.acceleration).max())
+    for name, (largest, length) in RECORDS.items():
+        if abs(peak - largest) <= ALIKE * largest and abs(motion.duration - length) <= ALIKE * length:
+            return name
+    return None

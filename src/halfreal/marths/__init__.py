@@ -1,0 +1,1 @@
+"""The maRTHS benchmark, of two actuators: its problem, criteria, published figures."""
