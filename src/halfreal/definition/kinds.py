@@ -1,7 +1,8 @@
 """The kinds of parts that there are: halfreal's own, and those of installed packages.
 
 A kind of halfreal's own is its file and its line in ``OWN``.  A package brings kinds through entry points of the groups
-``halfreal.virtual``, ``halfreal.excitation``, ``halfreal.coupling``, ``halfreal.rig`` and ``halfreal.link``::
+``halfreal.virtual``, ``halfreal.excitation``, ``halfreal.coupling``, ``halfreal.rig``, ``halfreal.link`` and
+``halfreal.criteria``::
 
     [project.entry-points."halfreal.rig"]
     "stick-slip" = "ourlab.stick_slip:StickSlipRig"
@@ -25,6 +26,7 @@ from pydantic_core import CoreSchema
 
 from .. import places
 from ..contracts.coupling import Coupling
+from ..contracts.criteria import Criteria
 from ..contracts.excitation import Excitation
 from ..contracts.link import Link
 from ..contracts.rig import Rig
@@ -37,6 +39,7 @@ CONTRACTS: dict[str, type[Settings]] = {
     "coupling": Coupling,
     "rig": Rig,
     "link": Link,
+    "criteria": Criteria,
 }
 OWN = {
     "virtual": (
@@ -99,6 +102,10 @@ OWN = {
     "link": (
         "links.udp:Udp",
         "links.shared_memory:SharedMemory",
+    ),
+    "criteria": (
+        "contracts.user_criteria:UserCriteria",
+        "vrths.criteria:VrthsCriteria",
     ),
 }
 """Halfreal's own kinds, in the order in which people are told of them."""
