@@ -65,8 +65,23 @@ def tune(
     from ..presentation.tune_text import as_numbers, as_text
     from ..studies.tuning.tune import tune as search
 
-    with console(error=True).status("") as status:
-        found = search(definition, samples=samples, workers=workers or len(os.sched_getaffinity(0)), said=status.update)
+    journal = target.with_suffix(".progress")
+    goes_on = journal.is_file()
+    try:
+        with console(error=True).status("") as status:
+            found = search(
+                definition,
+                samples=samples,
+                workers=workers or len(os.sched_getaffinity(0)),
+                said=status.update,
+                journal=journal,
+            )
+    except KeyboardInterrupt:
+        stop(f"interrupted; the same command goes on from what it has found out ('{journal}')")
+    except OSError as error:
+        stop(f"'{journal}' cannot be written: {error.strerror}")
+    if goes_on:
+        typer.echo(f"went on from '{journal}'", err=True)
     if found.best is not None:
         write_changed(target, text, definition, found.best, path, force)
     if as_json:

@@ -74,8 +74,8 @@ def checked_plant(definition: Definition) -> CheckedPlant:
         )
     longest = float(LONGEST * size)
     further = np.array([min(delay_margin(scaled(opened, gain)).critical_delay, longest) for gain in GAINS])
-    ends = lambda rows: np.column_stack([rows.min(axis=0), rows.max(axis=0)])  # noqa: E731
-    return CheckedPlant(*nominal, ends(lags), ends(gains), GAINS, further, longest)
+    ends = [np.column_stack([rows.min(axis=0), rows.max(axis=0)]) for rows in (lags, gains)]
+    return CheckedPlant(*nominal, *ends, GAINS, further, longest)
 
 
 def scaled(loop: StateSpace, gain: float) -> StateSpace:
@@ -119,7 +119,7 @@ def followed_in(definition: Definition, band: np.ndarray) -> tuple[np.ndarray, n
     ahead = loop.dt if written > loop.row("guard") else 0.0
     top = 2.0 * np.pi * band.max()
     omega = top * np.arange(1, POINTS + 1) / POINTS
-    followed_by = np.diagonal(answer.response(omega) @ _along_axes(definition), axis1=1, axis2=2)
+    followed_by = np.diagonal(answer.response(omega) @ along_axes(definition), axis1=1, axis2=2)
     phase = np.unwrap(np.angle(followed_by), axis=0)
     phase -= 2.0 * np.pi * np.round(phase[0] / (2.0 * np.pi))
     lags, gains = ahead - phase / omega[:, None], np.abs(followed_by)
@@ -132,7 +132,7 @@ def followed_in(definition: Definition, band: np.ndarray) -> tuple[np.ndarray, n
     return np.take_along_axis(lags, index, axis=0), np.take_along_axis(gains, index, axis=0), whole
 
 
-def _along_axes(definition: Definition) -> np.ndarray:
+def along_axes(definition: Definition) -> np.ndarray:
     """What a pose of the commanded axes asks of the actuators, (actuators, axes), about where the test begins."""
     kinematics, axes = definition.kinematics, definition.interface
     n = len(axes.commanded_at)

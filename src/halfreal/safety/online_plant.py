@@ -181,12 +181,11 @@ def online_plant(
     section = butter(1, [low, high], "bandpass", fs=1.0 / dt, output="sos")[0]
     waits = np.clip(np.round(checked.lag / dt) - ahead - 1, 0, MOST_TICKS)  # a central difference needs one after it
     base = (waits + ahead + 1) * dt
-    middle = lambda ends: ends.mean(axis=1)  # noqa: E731
-    half = lambda ends, size: 0.5 * np.diff(ends, axis=1)[:, 0] + asked.tolerance * size  # noqa: E731
     # so many ticks tell as much as one that is independent of the others
     alike = 1.0 / (2.0 * high * dt)
     lag_size = np.maximum(np.abs(checked.lag), 5.0 * dt)
-    lag_half, gain_half = half(checked.lag_range, lag_size), half(checked.gain_range, checked.gain)
+    lag_half = 0.5 * np.ptp(checked.lag_range, axis=1) + asked.tolerance * lag_size
+    gain_half = 0.5 * np.ptp(checked.gain_range, axis=1) + asked.tolerance * checked.gain
     gains = np.log(checked.gains)
     zeros = np.zeros(n)
     state: dict[str, Value] = {
@@ -223,9 +222,9 @@ def online_plant(
             "theta": np.array([checked.gain, -checked.gain * (checked.lag - base)]),
             "prior_gain": np.asarray(alike / gain_half**2),
             "prior_lag": np.asarray(alike / (checked.gain * lag_half) ** 2),
-            "lag_middle": middle(checked.lag_range),
+            "lag_middle": checked.lag_range.mean(axis=1),
             "lag_half": lag_half,
-            "gain_middle": middle(checked.gain_range),
+            "gain_middle": checked.gain_range.mean(axis=1),
             "gain_half": gain_half,
             "first_gain": float(gains[0]),
             "gain_step": float(gains[1] - gains[0]),
