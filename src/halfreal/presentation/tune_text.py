@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import units
+from ..studies.tuning.from_records import TunedFromRecords
 from ..studies.tuning.parts import Parts
 from ..studies.tuning.tune import ALIKE, Tuning, TuningRow
 
@@ -28,9 +29,9 @@ def as_text(tuning: Tuning) -> list[str]:
     lines += [_line(place, row, tuning) for place, row in enumerate(tuning.rows, start=1)]
     lines += [
         "",
-        "errors of the specimen's true motion, of several axes the worst: against the emulated system; sync. behind the",
-        "target, and as the linear model predicts it; fidelity of the virtual part. Further delay, phase and gain: margins",
-        "of the loop. Noise: in the command over that measured.",
+        "errors of the specimen's true motion, of several axes the worst: against the emulated system; sync. behind",
+        "the target, and as the linear model predicts it; fidelity of the virtual part. Further delay, phase, gain: of",
+        "the loop. Noise: in the command over that measured.",
         "Effort: largest command and rate, and the limit that leaves least room.",
         "First those that leave the margins which [acceptance] asks for.",
         f"Ranked by the first error. Those within {percent(ALIKE)} of the least are alike: first those that bear at",
@@ -153,4 +154,34 @@ def _numbers(row: TuningRow) -> dict[str, Any]:
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,
         "parts": None if row.parts is None else dict(row.parts.__dict__),
+    }
+
+
+def records_as_text(found: TunedFromRecords) -> list[str]:
+    """What records told of the rig, and how well that predicts them."""
+    lines = []
+    fit = found.identified.fit
+    for one in () if fit is None else fit.parameters:
+        if one.told:
+            value, low, high = (units.text(number, one.sought.unit) for number in (one.value, one.low, one.high))
+            lines.append(f"identified: {one.sought.name} = {value}, 95 % between {low} and {high}")
+    for record in found.against:
+        if record.reason:
+            lines.append(f"{record.name}: not predicted: {record.reason}")
+        else:
+            errors = f"{percent(record.achieved)} achieved, {percent(record.predicted)} predicted on the identified rig"
+            lines.append(f"{record.name}: synchronisation error {errors}")
+    return [*lines, *(f"note: {text}" for text in found.identified.notes), ""]
+
+
+def records_as_numbers(found: TunedFromRecords) -> dict[str, Any]:
+    """For programs, beside ``as_numbers``."""
+    fit = found.identified.fit
+    return {
+        "identified": {
+            one.sought.name: {"value": one.value, "low": one.low, "high": one.high, "unit": one.sought.unit}
+            for one in (() if fit is None else fit.parameters)
+            if one.told
+        },
+        "records": [dict(one.__dict__) for one in found.against],
     }

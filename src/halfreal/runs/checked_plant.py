@@ -74,8 +74,8 @@ def checked_plant(definition: Definition) -> CheckedPlant:
         )
     longest = float(LONGEST * size)
     further = np.array([min(delay_margin(scaled(opened, gain)).critical_delay, longest) for gain in GAINS])
-    ends = [np.column_stack([rows.min(axis=0), rows.max(axis=0)]) for rows in (lags, gains)]
-    return CheckedPlant(*nominal, *ends, GAINS, further, longest)
+    lag_range, gain_range = (np.column_stack([rows.min(axis=0), rows.max(axis=0)]) for rows in (lags, gains))
+    return CheckedPlant(*nominal, lag_range, gain_range, GAINS, further, longest)
 
 
 def scaled(loop: StateSpace, gain: float) -> StateSpace:

@@ -189,10 +189,13 @@ def rank(rows: list[TuningRow], by_criterion: bool = False) -> list[TuningRow]:
         if row.worst > near:
             return 2.0, row.worst
         bears = row.delay_margin >= 0.5 * most
-        adapts = row.coupling is not None and "adaptive" in row.coupling.kind
-        return 0.0 if bears else 1.0, float(adapts), float(rows.index(row))
+        return 0.0 if bears else 1.0, float(adapts(row)), float(rows.index(row))
 
     return sorted(rows, key=order)
+
+
+def adapts(row: TuningRow) -> bool:
+    return row.coupling is not None and "adaptive" in row.coupling.kind
 
 
 def with_reasons(ranked: list[TuningRow], bench: Bench) -> list[TuningRow]:
@@ -214,7 +217,7 @@ def with_reasons(ranked: list[TuningRow], bench: Bench) -> list[TuningRow]:
             return f"its {bench.criterion or 'error'} is {ratio:.3g} times that of the best"
         if row.delay_margin < 0.5 * best.delay_margin:
             return "alike, but it leaves less than half the delay margin"
-        if row.coupling is not None and "adaptive" in row.coupling.kind:
+        if adapts(row) and not adapts(best):
             return "alike, but it adapts where a fixed one is as good"
         return "alike, but less simple"
 
