@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -85,10 +85,15 @@ def tune(
     goes_on = journal.is_file()
     try:
         with console(error=True).status("") as status:
-            given = {"samples": samples, "workers": workers or len(os.sched_getaffinity(0)), "journal": journal}
+            given: dict[str, Any] = {
+                "samples": samples,
+                "workers": workers or len(os.sched_getaffinity(0)),
+                "journal": journal,
+                "said": status.update,
+            }
             if runs:
-                whole = tune_from_records(definition, runs, said=status.update, **given)
-            found = search(definition, said=status.update, **given) if whole is None else whole.tuning
+                whole = tune_from_records(definition, runs, **given)
+            found = search(definition, **given) if whole is None else whole.tuning
     except KeyboardInterrupt:
         stop(f"interrupted; the same command goes on from what it has found out ('{journal}')")
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
+    from .criteria import VrthsCriteria as VrthsCriteria
     from .ground_motion import GroundMotion as GroundMotion
     from .ground_motion import GroundMotionError as GroundMotionError
     from .ground_motion import read_ground_motion as read_ground_motion
@@ -19,6 +20,7 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
+            "criteria": "VrthsCriteria",
             "ground_motion": "GroundMotion GroundMotionError read_ground_motion",
             "problem": "Motion Score case perturbed scorecard",
         },
