@@ -32,7 +32,9 @@ SECTIONS = {
     "coupling": [("coupling",)],
     "rig": [("rig",)],
     "link": [("link",)],
+    "criteria": [("criteria",)],
 }
+NOT_IN_A_LOOP = ("link", "criteria")
 
 
 def free_port() -> int:
@@ -62,6 +64,8 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
     ("coupling", "model inverse"): {"coefficients": [1.0, 0.01]},
     ("coupling", "adaptive time series"): {"coefficients": [1.0, 0.01], "range": 1.0},
     ("rig", "user"): {"function": "functions.py:rig", "parameters": {"k": 2250.0}},
+    ("criteria", "user"): {"function": "functions.py:score"},
+    ("criteria", "vrths"): {},
     ("link", "udp"): {"rig": f"127.0.0.1:{free_port()}"},
     ("link", "serial"): {"port": f"{tempfile.gettempdir()}/halfreal-contract-test-{os.getpid()}", "rig": "pty"},
     ("link", "shared memory"): {"name": f"contract-test-{os.getpid()}"},
@@ -138,6 +142,7 @@ def part_of(definition: Definition, family: str, kind: str) -> Any:
         "coupling": [definition.coupling],
         "rig": [definition.rig],
         "link": [definition.link],
+        "criteria": [definition.criteria],
     }
     return next(part for part in parts[family] if part is not None and part.kind == kind)
 
@@ -147,7 +152,7 @@ def outside_the_gallery() -> dict[str, Any]:
     return {
         f"{family} {kind}": build(definition_of(family, kind))
         for family, kind in EVERY
-        if family != "link" and file_of(family, kind) is None
+        if family not in NOT_IN_A_LOOP and file_of(family, kind) is None
     }
 
 

@@ -16,7 +16,7 @@ from halfreal.studies.check.criteria.reach import out_of_reach
 from halfreal.studies.tuning.bench import Bench, Outcome
 from halfreal.studies.tuning.parts import integration, parts
 from halfreal.studies.tuning.plant import rig_response
-from halfreal.studies.tuning.search import Search, applies, harmonic, ideal_compensators, measured_rig
+from halfreal.studies.tuning.search import Search, applies, harmonic, ideal_compensators, measured_rigs
 from halfreal.studies.tuning.tune import ALIKE, notes, rank, tune
 from halfreal.vrths import problem as vrths
 
@@ -122,7 +122,7 @@ def test_a_rig_that_says_nothing_is_tuned_by_what_its_loop_does(tmp_path):
     mine = definition(rig=rig, reference=None)
     assert applies(mine) == ""
     bench = Bench(mine.model_copy(update={"timing": mine.timing.model_copy(update={"duration": 4.0})}), 0)
-    model, _ = measured_rig(bench)
+    (model,), _ = measured_rigs(bench)
     z = np.exp(1j * model.omega * 1e-3)
     # x⁺ = x + 0.1 (u − x) is measured at the next tick; the half step of a held command is not the rig's
     np.testing.assert_allclose(model.response, 0.1 / (1.0 - 0.9 / z) / z**0.5, rtol=1e-6)
@@ -136,7 +136,7 @@ def test_a_rig_that_says_nothing_is_tuned_by_what_its_loop_does(tmp_path):
 def row(name, worst, margin, kind="model inverse", failed=0):
     coupling, nominal = SimpleNamespace(kind=kind), Outcome("", worst)
     return SimpleNamespace(
-        name=name, worst=worst, delay_margin=margin, coupling=coupling, nominal=nominal, failed=failed
+        name=name, worst=worst, delay_margin=margin, coupling=coupling, nominal=nominal, failed=failed, short=""
     )
 
 

@@ -9,30 +9,25 @@ Whatever goes wrong at a point is that point's result.  A worker keeps nothing a
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import numpy as np
-
 from ..definition.definition import Definition
 from ..definition.load import from_json
-from ..definition.sections import MOST_TICKS
 from ..definition.user_code import user_code, user_files
 from ..errors import HalfrealError
 from ..records import run_file
-from ..runs.build import build
-from ..runs.events import describe, how_it_ended, limits_used
+from ..runs.lean import lean_rehearsal
 from ..runs.loop_stability import linearised, loop_stability
-from ..runs.rehearse import check_size, reference_signals, rehearse
-from ..runs.run import Run, Signal
+from ..runs.rehearse import rehearse
+from ..runs.scored import without_scores
 from ..studies.check.check import check
 from ..studies.uncertainty.variation import Variation
 from .plan import Plan
-from .scores import LINEAR, MARGINS, Found, channels_for, score
+from .scores import LINEAR, MARGINS, Found, channels_for, criteria_of, score
 from .store import Column, PointResult
 
 Point = tuple[int, tuple[float, ...]]
@@ -60,7 +55,11 @@ def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores:
     needed = channels_for(names, definition)
     if not plan.keep_runs:
         update: dict[str, object] = {"record": definition.record.unchecked_copy({"channels": needed})}
-        if not any(name.startswith("fidelity") for name in names):
+        # the verdict of a check may rest on criteria that the plan does not keep
+        own = set(names) & set(criteria_of(definition)) or (plan.check and definition.acceptance.criteria)
+        if not own:
+            update |= {"criteria": None, "acceptance": definition.acceptance.unchecked_copy({"criteria": {}})}
+        if not own and not any(name.startswith("fidelity") for name in names):
             update["reference"] = None
         definition = definition.unchecked_copy(update)
     elif definition.record.channels is not None:
@@ -113,7 +112,8 @@ def _evaluate(job: Job, number: int, values: Sequence[float]) -> PointResult:
         reason = f"{type(error).__name__}: {error}"
         return PointResult(number, "failed", reason=reason, seconds=time.perf_counter() - began)
     run, seconds = found.run, time.perf_counter() - began
-    return PointResult(number, "done", run.outcome, run.reason or found.against, scores, seconds, content)
+    reason = run.reason or found.against or without_scores(run)
+    return PointResult(number, "done", run.outcome, reason, scores, seconds, content)
 
 
 def _find(job: Job, definition: Definition) -> Found:
@@ -127,42 +127,3 @@ def _find(job: Job, definition: Definition) -> Found:
         linearisation = linearised(definition)
     run = rehearse(definition, stability=stability) if job.keep_runs else lean_rehearsal(definition, job.channels)
     return Found(run, linearisation, stability)
-
-
-def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
-    """The rehearsal's numbers without what only a record needs: stability, the definition's text, where it ran."""
-    loop = build(definition)
-    check_size(definition, len(channels))
-    timing = definition.timing
-    expected = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
-    most = expected if timing.soft_stop == 0.0 else int(MOST_TICKS)  # the guard ends a soft stop, as in ``rehearse``
-    record = channels or ("guard.mode",)  # at least the time
-    logs, happened, ended, done = [], list[tuple[int, str, float]](), 0, 0
-    while done < most and ended == 0:
-        stretch = loop.run(min(expected, most - done), record=record, every=definition.record.every)
-        done, ended = done + stretch.ticks, stretch.ended
-        logs.append(stretch.log)
-        happened += stretch.events
-    log = logs[0] if len(logs) == 1 else np.concatenate(logs)
-    outcome, reason = how_it_ended(definition, loop, ended)
-    events = [] if outcome == "completed" else [describe(definition, loop, *one) for one in happened]
-    units = {channel.name: channel.unit for channel in loop.channels}
-    signals = {name: Signal(units[name], log[:, 1 + i]) for i, name in enumerate(channels)}
-    if definition.reference is not None:
-        signals |= reference_signals(definition, log[:, 0])
-    return Run(
-        title=definition.title,
-        kind="rehearsal",
-        definition={"timing": {"duration": timing.duration}},
-        definition_text="",
-        step=timing.step,
-        time=log[:, 0],
-        signals=signals,
-        events=tuple(event for event in events if event),
-        outcome=outcome,
-        reason=reason,
-        seed=timing.seed,
-        started="",
-        interface=definition.interface,
-        limits_used=limits_used(definition, loop),
-    )

@@ -10,10 +10,11 @@ limits used, closest limit                     largest share of a trip limit tha
 spectral radius, growth rate                   of the loop linearised at rest; the loop is stable below 1, below 0
 delay, phase and gain margin, critical delay   of the loop at rest; empty where unlimited
 verdict                                        GO, MARGINAL or NO-GO of ``halfreal check``
+a criterion by its name, such as J2            of those that the definition names (section [criteria])
 =============================================  =====================================================================
 
 ERROR is nrmse, peak error, largest error, amplitude error, delay or energy error; of several axes that move
-(``reports.measures.MOVES``) the worst.  Scores are in SI units.
+(``reports.measures.MOVES``) the worst.  Scores are in SI units, and criteria in their own.
 """
 
 from __future__ import annotations
@@ -73,18 +74,26 @@ class Found:
 
 def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:
     """The scores of a plan with their units; ``DefinitionError`` tells those that this test does not have."""
-    known = _known(definition)
-    chosen = plan.scores if plan.scores != SCORES else tuple(one for name in SCORES for one in _by_axis(name, known))
+    known, own = _known(definition), criteria_of(definition)
+    chosen = plan.scores
+    if plan.scores == SCORES:
+        chosen = (*(one for name in SCORES for one in _by_axis(name, known)), *own)
     names = [*chosen, *(name for name in CHECKED if plan.check and name not in chosen)]
     faults = [Fault("", "scores", told) for name in names if (told := _refused(name, known, plan, definition))]
     goal, _ = plan.goal
     if not faults and goal not in names:
         faults.append(Fault("", "minimise or maximise", f"'{goal}' is not among the scores; add it there"))
-    if not faults and not _unit(goal, known):
+    if not faults and not (own.get(goal) or _unit(goal, known)):
         faults.append(Fault("", "minimise or maximise", f"'{goal}' is a word and not a number; name another score"))
     if faults:
         raise DefinitionError(faults)
-    return tuple(Column(name, _unit(name, known)) for name in names)
+    return tuple(Column(name, own.get(name) or _unit(name, known)) for name in names)
+
+
+def criteria_of(definition: Definition) -> dict[str, str]:
+    """The criteria that a definition names, with their units; none that has the name of another score."""
+    found = {} if definition.criteria is None else dict(definition.criteria.units)
+    return {name: unit for name, unit in found.items() if name not in NAMED}
 
 
 def _known(definition: Definition) -> dict[str, str]:
@@ -117,6 +126,8 @@ def _unit(name: str, known: dict[str, str]) -> str:
 
 def _refused(name: str, known: dict[str, str], plan: Plan, definition: Definition) -> str:
     how, _, signal = name.partition(" ")
+    if name in criteria_of(definition):
+        return ""
     if name in NAMED:
         if name.startswith("fidelity") and definition.reference is None:
             return f"'{name}' needs the emulated system; give the definition a section [reference]"
@@ -132,13 +143,16 @@ def _refused(name: str, known: dict[str, str], plan: Plan, definition: Definitio
         near = difflib.get_close_matches(signal, known, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
         return f"'{name}': this test has no signal '{signal}'; {hint}"
-    near = difflib.get_close_matches(name, NAMED, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"write 'peak SIGNAL', 'rms SIGNAL', or one of {', '.join(NAMED)}"
+    there = [*NAMED, *criteria_of(definition)]
+    near = difflib.get_close_matches(name, there, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"write 'peak SIGNAL', 'rms SIGNAL', or one of {', '.join(there)}"
     return f"'{name}' is no score; {hint}"
 
 
 def channels_for(names: Sequence[str], definition: Definition) -> tuple[str, ...]:
-    """Channels that must be recorded for these scores, in the loop's order."""
+    """Channels that must be recorded for these scores, in the loop's order; all if criteria are among them."""
+    if set(names) & set(criteria_of(definition)):
+        return tuple(channel.name for channel in build(definition).channels)
     signals = {name.partition(" ")[2] for name in names if name not in NAMED}
     if any(name.startswith("synchronisation") for name in names):
         signals |= {"target", "measured.displacement", "measured.force"}
@@ -166,6 +180,8 @@ def _score(name: str, found: Found, kept: np.ndarray, rows: tuple[Measures, ...]
         return found.verdict
     if name in LINEAR or name in MARGINS:
         return _of_loop(name, found)
+    if name in found.run.scores:
+        return found.run.scores[name].value
     how, _, what = name.partition(" ")
     if name in NAMED:
         return _worst(counted(rows, how), what)

@@ -11,7 +11,7 @@ from .options import stop
 
 def kinds(
     family: Annotated[
-        str | None, typer.Argument(help="virtual, excitation, coupling, rig or link; all if left out.")
+        str | None, typer.Argument(help="virtual, excitation, coupling, rig, link or criteria; all if left out.")
     ] = None,
     kind: Annotated[str | None, typer.Argument(help="One kind, to see its settings.")] = None,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -43,16 +43,29 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    record: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--record",
+            metavar="RUN.h5",
+            help="Identify the rig from this record first, and tune for it; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Try the couplings that apply to a test, tune and rank them, and write the best definition.
 
     For a shaking table: measure, invert and predict each axis, and draw them beside it. With --from-run: correct the
-    table of a narrow-band compensation by what a stepped test has recorded, without a model of the specimen.
+    table of a narrow-band compensation by what a stepped test has recorded, without a model of the specimen. With
+    --record: identify the rig from records, tune for it, and tell how well it predicts them. Interrupted, the same
+    command goes on where it was.
     """
     definition, text = read(path)
     target = free(output or path.with_suffix(".tuned.toml"), force)
+    if record and (from_run or definition.rig.as_table is not None):
+        stop("--record is for rigs whose coupling is searched; leave it out with --from-run, and on shaking tables")
     if from_run:
         if bandwidth or amplitude:
             stop("--bandwidth and --amplitude are for shaking tables, and --from-run for stepped tests; leave one out")
@@ -62,17 +75,38 @@ def tune(
     if bandwidth or amplitude:
         kind = definition.rig.kind
         stop(f"--bandwidth and --amplitude are for shaking tables, and this rig is of kind '{kind}'; leave them out")
-    from ..presentation.tune_text import as_numbers, as_text
+    from ..presentation.tune_text import as_numbers, as_text, records_as_numbers, records_as_text
+    from ..studies.tuning.from_records import TunedFromRecords, tune_from_records
     from ..studies.tuning.tune import tune as search
 
-    with console(error=True).status("") as status:
-        found = search(definition, samples=samples, workers=workers or len(os.sched_getaffinity(0)), said=status.update)
+    runs = [(str(one), open_run(one)) for one in record or ()]
+    whole: TunedFromRecords | None = None
+    journal = target.with_suffix(".progress")
+    goes_on = journal.is_file()
+    try:
+        with console(error=True).status("") as status:
+            given: dict[str, Any] = {
+                "samples": samples,
+                "workers": workers or len(os.sched_getaffinity(0)),
+                "journal": journal,
+                "said": status.update,
+            }
+            if runs:
+                whole = tune_from_records(definition, runs, **given)
+            found = search(definition, **given) if whole is None else whole.tuning
+    except KeyboardInterrupt:
+        stop(f"interrupted; the same command goes on from what it has found out ('{journal}')")
+    except OSError as error:
+        stop(f"'{journal}' cannot be written: {error.strerror}")
+    if goes_on:
+        typer.echo(f"went on from '{journal}'", err=True)
     if found.best is not None:
         write_changed(target, text, definition, found.best, path, force)
     if as_json:
-        typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
+        told = as_numbers(found) if whole is None else as_numbers(found) | records_as_numbers(whole)
+        typer.echo(json.dumps(finite(told), indent=2))
     else:
-        typer.echo("\n".join([definition.title, *as_text(found)]))
+        typer.echo("\n".join([definition.title, *([] if whole is None else records_as_text(whole)), *as_text(found)]))
         if found.best is not None:
             typer.echo(f"best definition: {target}; next: halfreal check {target}")
     raise typer.Exit(OK if found.best is not None else NO)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .context import Purpose as Purpose
     from .coupling import Coupling as Coupling
     from .coupling import Predictor as Predictor
+    from .criteria import Criteria as Criteria
     from .device import Device as Device
     from .excitation import Dwells as Dwells
     from .excitation import Excitation as Excitation
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from .system import Elements as Elements
     from .system import Method as Method
     from .system import System as System
+    from .tuning import Trial as Trial
     from .user_code import UserCode as UserCode
     from .user_code import UserFunction as UserFunction
+    from .user_criteria import UserCriteria as UserCriteria
     from .virtual import Virtual as Virtual
 else:
     __getattr__, __dir__, __all__ = lazy(
@@ -45,6 +48,7 @@ else:
             "axes": "Axes",
             "context": "AT_REST OPEN_LOOP RUN Context Purpose",
             "coupling": "Coupling Predictor",
+            "criteria": "Criteria",
             "device": "Device",
             "excitation": "Dwells Excitation",
             "finding": "Finding",
@@ -55,7 +59,9 @@ else:
             "specimen": "KnownSpecimen",
             "state_space": "Delayed StateSpace",
             "system": "Elements Method System",
+            "tuning": "Trial",
             "user_code": "UserCode UserFunction",
+            "user_criteria": "UserCriteria",
             "virtual": "Virtual",
         },
     )

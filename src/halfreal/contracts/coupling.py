@@ -12,7 +12,8 @@ Contract for implementers
 4. ``fits(known)`` raises a fault where the part and the sections before it do not go together.
 5. What it knows of itself it may say: the weights of the last targets in the command (``predictor``), by how much it
    predicts.  What it leaves out is taken from the code that runs, linearised numerically.
-6. What it leaves out of its settings and takes from models of the rig and of the virtual substructure, it works out in
+6. ``trials`` says what ``halfreal tune`` should try of it, for the rig and the motion of a test.
+7. What it leaves out of its settings and takes from models of the rig and of the virtual substructure, it works out in
    ``with_model_data``.
 """
 
@@ -32,6 +33,8 @@ from .finding import Finding
 from .known import Known
 from .quantities import Commands
 from .state_space import StateSpace
+from .tuning import Known as KnownRig
+from .tuning import Trial
 
 if TYPE_CHECKING:
     from ..couplings.forward_prediction import ForwardPrediction
@@ -106,6 +109,11 @@ class Coupling(Settings):
         """The coupling with these responses from target to command at frequencies [Hz] of the test, each where the
         test has it; None if it has no table of them."""
         return None
+
+    @classmethod
+    def trials(cls, known: KnownRig) -> Iterable[Trial]:
+        """What ``halfreal tune`` should try of it besides what it tries of its own (``studies/tuning/search.py``)."""
+        return ()
 
     # --- what it chooses by itself, and at which frequencies it is judged ---------------------------------------------
 

@@ -6,15 +6,21 @@ a test that is stable but below any of these MARGINAL, and says against what it 
     [acceptance]
     gain_margin = "6 dB"
     fidelity = "none"            # not judged
+
+    [acceptance.criteria]        # of those that section [criteria] names, each in its unit
+    J2 = "3 %"                   # at most
+    correlation = { least = 0.99 }
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ValidationInfo
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from .. import units
+from ..contracts.criteria import Criteria
 from ..settings import Number, Settings, fault
 
 OFF: Literal["none"] = "none"
@@ -43,6 +49,37 @@ class NumberOrNone(Number):
         return {"anyOf": [super().schema, {"const": OFF}]}
 
 
+class CriterionLimit(Settings):
+    """Between which values a criterion is accepted: texts with a unit of its dimension, or numbers where it has none.
+    A value alone is the most."""
+
+    least: str | float | None = None
+    most: str | float | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.least is None and self.most is None:
+            raise fault('nothing is asked; write the largest value that is accepted, as in "3 %", or least and most')
+        return self
+
+    def bounds(self, unit: str) -> tuple[float, float]:
+        """The least and the largest value in a unit; without end where none is given."""
+        least, most = (None if one is None else units.given(one, unit) for one in (self.least, self.most))
+        return -float("inf") if least is None else least, float("inf") if most is None else most
+
+    def text(self, unit: str) -> str:
+        """For people."""
+        least, most = self.bounds(unit)
+        suffix = "" if unit == "1" else f" {unit}"
+        told = [f"at least {least:.4g}{suffix}"] if least > -float("inf") else []
+        return " and ".join([*told, f"at most {most:.4g}{suffix}"] if most < float("inf") else told)
+
+
+def _at_most(given: Any) -> Any:
+    """A value alone is the most."""
+    return {"most": given} if isinstance(given, str | int | float) and not isinstance(given, bool) else given
+
+
 class Acceptance(Settings):
     """What a stable test must reach to be a GO, and a run to be as it should; "none" turns one off."""
 
@@ -63,6 +100,26 @@ class Acceptance(Settings):
     """Largest share of the ticks of a run that were not done before the next was due."""
     stale: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.01
     """Largest share of the ticks of a run that had no new measurement."""
+    criteria: dict[str, Annotated[CriterionLimit, BeforeValidator(_at_most)]] = Field(default_factory=dict)
+    """Limits of the criteria that the section [criteria] names: ``J2 = "3 %"`` is the most."""
+
+    def check_criteria(self, criteria: Criteria | None) -> None:
+        """Raise a fault where a limit is of no criterion of the test, or in another unit."""
+        for name, limit in self.criteria.items():
+            if criteria is None:
+                raise fault(
+                    f"'{name}' is a criterion, and no section [criteria] tells of any; add it", "criteria", name
+                )
+            criteria.check_name(name, "criteria", name)
+            unit = criteria.units.get(name)
+            if unit is None:  # of a stored test whose file is gone
+                continue
+            try:
+                least, most = limit.bounds(unit)
+            except units.UnitError as error:
+                raise fault(str(error), "criteria", name) from error
+            if not least <= most:
+                raise fault(f"least is above most ({least:g} and {most:g} {unit}); exchange them", "criteria", name)
 
     def least(self, name: str) -> float:
         """A margin that is asked for, in its unit; 0, which every stable loop has, where it is turned off."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from html import escape
 from contextlib import suppress
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..contracts.axes import Axes, is_doubtful, is_rotation
 from ..contracts.coupling import Coupling
+from ..contracts.criteria import Criteria
 from ..contracts.known import Known, interface
 from ..contracts.link import Link
 from ..contracts.quantities import Commands
@@ -29,6 +30,7 @@ from ..errors import HalfrealError
 from ..kernels.block import Channel
 from ..rigs.kinematics import Kinematics
 from ..safety.limits import ChannelLimit, Limits
+from ..safety.online_plant import OUTSIDE, USED, WARN_OUTSIDE, WARN_USED, OnlineIdentification
 from ..safety.slow_motion import Slow
 from ..settings import Settings, default_kind, fault
 from .acceptance import Acceptance
@@ -75,12 +77,16 @@ class Definition(Settings):
     """How the loop keeps time."""
     start_up: Annotated[StartUp, default_kind("measured")] = Measured()
     """Which force the virtual substructure is given at the start."""
+    online_identification: OnlineIdentification | None = None
+    """Lag and gain of the rig identified while the test runs; not if left out."""
     limits: Limits = Limits()
     """What the guard warns of and trips at."""
     driver: DriverChoice | None = None
     """What reads and writes the raw channels of the rig, for halfreal serve and a link of kind "driver"."""
     channels: ChannelTable = ChannelTable()
     """What each raw channel is, in V or counts, and what it measures or gives."""
+    criteria: Annotated[Criteria, OneOf("criteria", usual="user")] | None = None
+    """Numbers by which the whole test is judged, besides the errors that every test has."""
     acceptance: Acceptance = Acceptance()
     """What margins and errors a GO and an accepted run need."""
     record: RecordSettings = RecordSettings()
@@ -124,7 +130,14 @@ class Definition(Settings):
     def guarded(self) -> Limits:
         """The limits, with all that comes from outside: auxiliary channels, and an excitation that is read from one."""
         driven = self.excitation.virtual
-        watched = {channel.name: ChannelLimit() for channel in self.auxiliary_channels} | self.limits.channels
+        watched = {channel.name: ChannelLimit() for channel in self.auxiliary_channels}
+        if self.online_identification is not None:
+            outside = self.interface.commanded.channels(OUTSIDE)
+            watched |= {
+                **{name: ChannelLimit(warn=WARN_OUTSIDE) for name in outside},
+                USED: ChannelLimit(warn=WARN_USED),
+            }
+        watched |= self.limits.channels
         if driven is not None and driven.trip is not None:
             watched[EXCITATION] = ChannelLimit(trip=driven.trip)
         return self.limits.unchecked_copy({"channels": watched})
@@ -359,6 +372,24 @@ class Definition(Settings):
             )
         return real_time
 
+    @field_validator("online_identification")
+    @classmethod
+    def _can_identify(cls, asked: OnlineIdentification | None, info: ValidationInfo) -> OnlineIdentification | None:
+        if asked is None:
+            return asked
+        known, slow = Known.of(info.data), info.data.get("slow")
+        if slow is not None:
+            raise fault("a slow test waits until its rig has settled: it has no lag to identify; leave it out")
+        if known.rig is not None and known.virtual is not None and known.rig.commanded_in != known.virtual.targets:
+            raise fault("the rig is not commanded in what is asked of it, and so has no lag of its own; leave it out")
+        if known.virtual is not None and known.virtual.ticks_per_step > 1:
+            raise fault("a step has several exchanges, and margins are not known there; leave it out")
+        if known.kinematics is not None and known.kinematics.coupling_in == "actuators":
+            raise fault("it looks at the axes of the interface; leave kinematics.coupling_in out, or this")
+        if known.step is not None:
+            asked.check_step(known.step)
+        return asked
+
     @field_validator("limits")
     @classmethod
     def _limits_fit(cls, limits: Limits, info: ValidationInfo) -> Limits:
@@ -428,6 +459,20 @@ class Definition(Settings):
             with suppress(HalfrealError):  # limits of channels that cannot be read are told where the loop is built
                 wired.check_limits(*limits.seen_by_sensors(known.axes, known.rig.commanded_in, channels_of(auxiliary)))
         return table
+
+    @field_validator("criteria")
+    @classmethod
+    def _names_known(cls, criteria: Criteria | None) -> Criteria | None:
+        if criteria is not None:
+            criteria.check()
+        return criteria
+
+    @field_validator("acceptance")
+    @classmethod
+    def _criteria_accepted(cls, acceptance: Acceptance, info: ValidationInfo) -> Acceptance:
+        if "criteria" in info.data:
+            acceptance.check_criteria(info.data["criteria"])
+        return acceptance
 
     @field_validator("record")
     @classmethod

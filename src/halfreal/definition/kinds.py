@@ -1,7 +1,8 @@
 """The kinds of parts that there are: halfreal's own, and those of installed packages.
 
 A kind of halfreal's own is its file and its line in ``OWN``.  A package brings kinds through entry points of the groups
-``halfreal.virtual``, ``halfreal.excitation``, ``halfreal.coupling``, ``halfreal.rig`` and ``halfreal.link``::
+``halfreal.virtual``, ``halfreal.excitation``, ``halfreal.coupling``, ``halfreal.rig``, ``halfreal.link`` and
+``halfreal.criteria``::
 
     [project.entry-points."halfreal.rig"]
     "stick-slip" = "ourlab.stick_slip:StickSlipRig"
@@ -24,6 +25,7 @@ from pydantic import TypeAdapter
 
 from .. import places
 from ..contracts.coupling import Coupling
+from ..contracts.criteria import Criteria
 from ..contracts.excitation import Excitation
 from ..contracts.link import Link
 from ..contracts.rig import Rig
@@ -36,6 +38,7 @@ CONTRACTS: dict[str, type[Settings]] = {
     "coupling": Coupling,
     "rig": Rig,
     "link": Link,
+    "criteria": Criteria,
 }
 OWN = {
     "virtual": {
@@ -103,6 +106,11 @@ OWN = {
         "shared memory": "links.shared_memory:SharedMemory",
         "serial": "links.serial:Serial",
         "driver": "links.driver:DriverLink",
+    },
+    "criteria": {
+        "user": "contracts.user_criteria:UserCriteria",
+        "vrths": "vrths.criteria:VrthsCriteria",
+        "marths": "marths.criteria:MarthsCriteria",
     },
 }
 """Halfreal's own kinds and where they stand, in the order in which people are told of them."""

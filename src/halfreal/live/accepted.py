@@ -6,7 +6,7 @@ What rests on a model of the specimen, such as the fidelity, is no part of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..definition.acceptance import Acceptance
 from ..runs.judged_samples import compared, judged, since
 from ..runs.measures import measures, worst
 from ..runs.run import Accepted, Run
+from ..runs.scored import against_acceptance
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,15 @@ class Finding:
     well: bool
 
 
-def accepted(run: Run, acceptance: Acceptance, counted: Mapping[str, float], ticks: float) -> Accepted:
+def accepted(
+    run: Run,
+    acceptance: Acceptance,
+    counted: Mapping[str, float],
+    ticks: float,
+    identified: Sequence[tuple[str, bool]] = (),
+) -> Accepted:
     """Judge a run.  ``counted`` are the counters of its loop by the end, and ``ticks`` how many it had: for those that
-    are not on record."""
+    are not on record.  ``identified``: what the rig was found to be while it ran, and whether that had been checked."""
     findings = [_outcome(run), *_synchronisation(run, acceptance.most("synchronisation"))]
     if run.definition.get("slow") is None:  # which waits for the rig at every tick
         for channel, name, what in (
@@ -37,6 +44,9 @@ def accepted(run: Run, acceptance: Acceptance, counted: Mapping[str, float], tic
             found = _in_test(run, channel)
             number, of = (counted[channel], ticks) if found is None else found
             findings.append(_share(number, of, name, what, acceptance.most(name)))
+    findings += [Finding(text, well) for text, well in identified]
+    if run.outcome == "completed":
+        findings += [Finding(text, well) for _, text, well in against_acceptance(acceptance, run)]
     bad = tuple(one.text for one in findings if not one.well)
     return Accepted("NOT ACCEPTED", bad) if bad else Accepted("ACCEPTED", tuple(one.text for one in findings))
 

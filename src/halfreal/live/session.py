@@ -36,10 +36,12 @@ from ..links.driver import DriverEnd
 from ..records import live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile
 from ..records.ring import Ring
+from ..runs.checked_plant import as_checked
 from ..runs.events import OF_LOOP, STATES, describe, how_it_ended, limits_used, texts
 from ..runs.reference import EmulationError, as_released
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Outcome, Run, Signal
+from ..runs.scored import with_scores
 from ..safety.guard import BY_RECORDER
 from ..studies.check.check import Check, check
 from .accepted import accepted
@@ -464,10 +466,11 @@ class Session(SlowOperator, Remarks):
             limits_used=self._limits_used(loop),
             host={**run.host, **self.privileges},
         )
-        run = dataclasses.replace(run, specimen_met=specimen_met(run, self.checked.rehearsal))
+        run = with_scores(definition, dataclasses.replace(run, specimen_met=specimen_met(run, self.checked.rehearsal)))
         counted = {name: float(loop.vector[loop.index[name]]) for name in ("pace.overruns", "link.late")}
         ticks = float(loop.state("pace")["ticks"])
-        run = dataclasses.replace(run, accepted=accepted(run, definition.acceptance, counted, ticks))
+        identified = as_checked(definition, run)
+        run = dataclasses.replace(run, accepted=accepted(run, definition.acceptance, counted, ticks, identified))
         said = recording.pack(run)
         self.output = recording.output
         self._let_go()

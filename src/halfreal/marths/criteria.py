@@ -21,12 +21,13 @@ may be an estimate; y are displacements and rotations of the numerical part (yâ‚
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
+from ..contracts.criteria import Criteria
 from ..errors import HalfrealError
-from ..runs.run import Signal
+from ..runs.run import Run, Signal
 from ..vrths.criteria import lag, peak, spread
 
 ACTUATORS = ("a1", "a2")
@@ -55,6 +56,19 @@ class Recorded(Protocol):
 
     @property
     def signals(self) -> Mapping[str, Signal]: ...
+
+
+class MarthsCriteria(Criteria):
+    """The criteria of the maRTHS benchmark: J1 and J4 in ms, the others in %, for each actuator or axis."""
+
+    kind: Literal["marths"]
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return UNITS
+
+    def score(self, run: Run, reference: Run | None) -> Mapping[str, float]:
+        return score(run, reference)
 
 
 def score(run: Recorded, reference: Recorded | None) -> dict[str, float]:

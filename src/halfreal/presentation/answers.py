@@ -43,9 +43,12 @@ def verdict_table(run: Run) -> Any:
     from . import learning
     from .measures import key_figures
     from .verdict import verdict
+    from .wording import scored
 
     table, since = Table(show_header=False), learning.since(run)
-    for name, value in [("Verdict", verdict(run).word), *key_figures(run, since), *learning.figures(run, since)]:
+    criteria = [(name, scored(one.value, one.unit)) for name, one in run.scores.items()]
+    told = [("Verdict", verdict(run).word), *key_figures(run, since), *learning.figures(run, since), *criteria]
+    for name, value in told:
         table.add_row(name, value)
     return table
 
@@ -106,6 +109,7 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "delay_equation": _delay_equation(answer.rehearsal),
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
         "limits_used": dict(answer.rehearsal.limits_used),
+        "criteria": dict(answer.rehearsal.scores),
         "record_bytes": record_bytes(definition, answer),
         "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
         "limit_cycles": None if answer.free_motion is None else [cycle_json(one) for one in answer.free_motion.cycles],
@@ -153,6 +157,7 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
         "rests_on_a_model": run.rests_on_a_model,
         "events": [{"time_s": e.time, "channel": e.channel, "text": e.text} for e in run.events],
         "measures": finite(measures(run)),
+        "criteria": {name: finite(one) for name, one in run.scores.items()},
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..citations import paper
+from ..definition.acceptance import Acceptance
 from ..identification import specimen_met
 from ..records.whole_file import whole_file
 from ..runs.run import Run
@@ -26,7 +27,7 @@ from .specimen import headline
 from .specimen import table as specimen_table
 from .style import MEASURED
 from .verdict import about_loop, verdict
-from .wording import NONE, in_time, number
+from .wording import NONE, in_time, number, scored
 
 POLES_SHOWN = 12
 EVENTS_SHOWN = 100
@@ -76,6 +77,7 @@ def render(run: Run, from_time: float = 0.0) -> str:
         ],
         notes=NOTES,
         rows=rows,
+        scores=score_rows(run),
         compared=series.compared(run),
         from_time=from_time,
         structure=structure(run, drawn),
@@ -105,7 +107,7 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     """All plots the record has data for, by section."""
     made = Pictures(
         *("response", "synchronisation", "slow", "pace", "specimen", "command", "poles", "excitation", "coupling"),
-        *("model", "inside"),
+        *("model", "inside", "plant"),
     )
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
     emulated = "" if run.vector("reference") is None else ", emulated system (reference)"
@@ -149,6 +151,12 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     )
     made.add("slow", "How long ticks took, and settling in them.", partial(slow.motion, run))
     made.add("pace", PACE, partial(realtime_plots.pace, run))
+    made.add(
+        "plant",
+        "The rig as identified while the test ran: lag and gain, how far they are outside of what was checked (1 at "
+        "its edge), the share of the checked margins that is used (1 at the limit of stability), and the energy error.",
+        partial(plots.channels, run, identified(run)),
+    )
     made.add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
     cut = "Open loop of the code that ran, cut at its command"
     several = ": eigenvalues, which decide on stability" if len(run.interface.actuators) > 1 else ""
@@ -159,6 +167,12 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     if not learning.learns(run):
         made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
     return made
+
+
+def identified(run: Run) -> list[str]:
+    """Channels of the rig as identified while the test ran, and the energy error next to them; none if it was not."""
+    found = [name for name in run.signals if name.startswith("plant.")]
+    return found + [name for name in run.signals if found and name.startswith("energy.error")]
 
 
 def two_ways(run: Run) -> list[tuple[str, series.Pole, str]]:
@@ -196,6 +210,18 @@ def margins(run: Run) -> list[tuple[str, str, str]]:
         for name, value, unit, note in rows
         if value is not None
     ]
+
+
+def score_rows(run: Run) -> list[tuple[str, str, str, bool]]:
+    """The criteria of the test's own: name, value with its unit, what is accepted, and whether it is."""
+    limits = Acceptance.model_validate({"criteria": series.setting(run, "acceptance", "criteria") or {}}).criteria
+    rows = []
+    for name, one in run.scores.items():
+        limit = limits.get(name)
+        least, most = (-np.inf, np.inf) if limit is None else limit.bounds(one.unit)
+        asked = "" if limit is None else limit.text(one.unit)
+        rows.append((name, scored(one.value, one.unit), asked, limit is None or bool(least <= one.value <= most)))
+    return rows
 
 
 def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str, str, str]:

@@ -21,6 +21,7 @@ FAMILIES = {
     "coupling": ("Couplings", "[coupling]"),
     "rig": ("Rigs", "[rig]"),
     "link": ("Links", "[link]"),
+    "criteria": ("Criteria", "[criteria]"),
 }
 """Headings, and where definitions have them."""
 HEAD = """# Kinds of parts

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import units
+from ..studies.tuning.from_records import TunedFromRecords
 from ..studies.tuning.parts import Parts
 from ..studies.tuning.tune import ALIKE, Tuning, TuningRow
 
@@ -18,19 +21,32 @@ def as_text(tuning: Tuning) -> list[str]:
     """The ranked table, and where the best one's error comes from."""
     worst = f"worst of {tuning.samples + 1}" if tuning.samples else "error"
     lines = [
-        f"{'':>3} {'coupling':<{WIDEST}} {worst:>11} {'nominal':>9} {'sync.':>9} {'fidelity':>9} {'further delay':>13} "
-        f"{'phase':>6} {'gain':>8} {'noise':>6}  effort"
+        f"{'':>3} {'coupling':<{WIDEST}} {worst:>11} {'nominal':>9} {'predicted':>9} {'sync.':>9} {'fidelity':>9} "
+        f"{'further delay':>13} {'phase':>6} {'gain':>8} {'noise':>6}  effort"
     ]
+    if tuning.criterion:
+        lines.insert(0, f"worst and nominal: the criterion {tuning.criterion}{in_unit(tuning.unit)}")
     lines += [_line(place, row, tuning) for place, row in enumerate(tuning.rows, start=1)]
     lines += [
         "",
-        "errors of the specimen's true motion: against the emulated system; sync. behind the target; fidelity of the",
-        "virtual part. Further delay, phase and gain: margins of the loop. Noise: in the command over that measured.",
+        "errors of the specimen's true motion, of several axes the worst: against the emulated system; sync. behind",
+        "the target, and as the linear model predicts it; fidelity of the virtual part. Further delay, phase, gain: of",
+        "the loop. Noise: in the command over that measured.",
         "Effort: largest command and rate, and the limit that leaves least room.",
+        "First those that leave the margins which [acceptance] asks for.",
         f"Ranked by the first error. Those within {percent(ALIKE)} of the least are alike: first those that bear at",
         "least half as much further delay as any of them, fixed ones before those that adapt, the simplest first.",
     ]
+    beaten = [(row.name, row.lost) for row in tuning.rows if row.lost and not row.nominal.reason]
+    if beaten:
+        lines += ["", f"why the others lost, of {len(tuning.tried)} settings that were tried:"]
+        lines += [f"  {name:<{WIDEST}} {why}" for name, why in beaten]
     best = tuning.rows[0] if tuning.best is not None and tuning.rows else None
+    if best is not None and len(tuning.axes) > 1:
+        told = ", ".join(f"{n} {percent(e)}" for n, e in zip(tuning.axes, best.nominal.on_axes, strict=True))
+        lines += ["", f"errors of '{best.name}' on each axis, nominal rig: {told}"]
+    if best is not None and best.short:
+        lines += ["", f"warning: none leaves the margins that [acceptance] asks for; the best has {best.short}"]
     if best is not None and best.parts is not None:
         lines += ["", f"what is left with '{best.name}', nominal rig:", *(f"  {text}" for text in about(best.parts))]
     if best is None:
@@ -52,14 +68,19 @@ def _line(place: int, row: TuningRow, tuning: Tuning) -> str:
     effort = f"{units.text(row.nominal.command, unit, 3)}, {units.text(row.nominal.command_rate, unit + '/s', 3)}"
     if row.nominal.used is not None:
         effort += f"; {100 * row.nominal.used[1]:.0f} % of {row.nominal.used[0]}"
-    worst = f"{row.failed} fail" if row.failed else percent(row.worst)
-    errors = (row.nominal.error, row.nominal.synchronisation, row.nominal.fidelity)
-    shown = "{:>9} {:>9} {:>9}".format(*map(percent, errors))
+    sized = (lambda value: f"{value:.4g}" if math.isfinite(value) else "—") if tuning.criterion else percent
+    worst = f"{row.failed} fail" if row.failed else sized(row.worst)
+    errors = (row.predicted, row.nominal.synchronisation, row.nominal.fidelity)
+    shown = "{:>9} {:>9} {:>9} {:>9}".format(sized(row.nominal.error), *map(percent, errors))
     return f"{name} {worst:>11} {shown} {further:>13} {phase:>6} {gain:>8} {noise:>6}  {effort}".rstrip()
 
 
 def _margin(value: float, digits: str, unit: str) -> str:
     return f"{value:{digits}}{unit}" if math.isfinite(value) else "any" if value > 0 else "—"
+
+
+def in_unit(unit: str) -> str:
+    return "" if unit == "1" else f" [{unit}]"
 
 
 def percent(part: float) -> str:
@@ -93,8 +114,22 @@ def as_numbers(tuning: Tuning) -> dict[str, Any]:
         "samples": tuning.samples,
         "rehearsals": tuning.rehearsals,
         "notes": list(tuning.notes),
+        "criterion": tuning.criterion or None,
+        "criterion_unit": tuning.unit if tuning.criterion else None,
+        "axes": list(tuning.axes),
+        "tried": [
+            {"name": one.name, "settings": plain(one.settings), "error": one.error, "reason": one.reason}
+            for one in tuning.tried
+        ],
         "couplings": [_numbers(row) for row in tuning.rows],
     }
+
+
+def plain(value: Any) -> Any:
+    """Settings for JSON."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _numbers(row: TuningRow) -> dict[str, Any]:
@@ -105,9 +140,13 @@ def _numbers(row: TuningRow) -> dict[str, Any]:
         "reason": row.nominal.reason,
         "worst_error": row.worst,
         "error": row.nominal.error,
+        "errors_on_axes": list(row.nominal.on_axes),
+        "predicted_synchronisation": row.predicted,
         "synchronisation": row.nominal.synchronisation,
         "fidelity": row.nominal.fidelity,
         "failed_samples": row.failed,
+        "margins_not_left": row.short,
+        "lost_because": row.lost,
         "largest_command": row.nominal.command,
         "largest_command_rate": row.nominal.command_rate,
         "limit_used": None if row.nominal.used is None else dict([row.nominal.used]),
@@ -115,4 +154,34 @@ def _numbers(row: TuningRow) -> dict[str, Any]:
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,
         "parts": None if row.parts is None else dict(row.parts.__dict__),
+    }
+
+
+def records_as_text(found: TunedFromRecords) -> list[str]:
+    """What records told of the rig, and how well that predicts them."""
+    lines = []
+    fit = found.identified.fit
+    for one in () if fit is None else fit.parameters:
+        if one.told:
+            value, low, high = (units.text(number, one.sought.unit) for number in (one.value, one.low, one.high))
+            lines.append(f"identified: {one.sought.name} = {value}, 95 % between {low} and {high}")
+    for record in found.against:
+        if record.reason:
+            lines.append(f"{record.name}: not predicted: {record.reason}")
+        else:
+            errors = f"{percent(record.achieved)} achieved, {percent(record.predicted)} predicted on the identified rig"
+            lines.append(f"{record.name}: synchronisation error {errors}")
+    return [*lines, *(f"note: {text}" for text in found.identified.notes), ""]
+
+
+def records_as_numbers(found: TunedFromRecords) -> dict[str, Any]:
+    """For programs, beside ``as_numbers``."""
+    fit = found.identified.fit
+    return {
+        "identified": {
+            one.sought.name: {"value": one.value, "low": one.low, "high": one.high, "unit": one.sought.unit}
+            for one in (() if fit is None else fit.parameters)
+            if one.told
+        },
+        "records": [dict(one.__dict__) for one in found.against],
     }

@@ -34,6 +34,11 @@ def in_unit(value: float, unit: str) -> str:
     return f"{number(shown.factor * value, 3)} {shown.label}" if np.isfinite(value) else NONE
 
 
+def scored(value: float, unit: str) -> str:
+    """A criterion's value in the unit that it is told in."""
+    return NONE if not np.isfinite(value) else f"{number(value)}{'' if unit == '1' else f' {unit}'}"
+
+
 def in_time(value: float) -> str:
     """A duration or a delay [s]."""
     if np.isfinite(value) and 0 < abs(value) < 1e-6:

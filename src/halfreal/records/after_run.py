@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..runs.run import Accepted, Property, SpecimenMet
+from ..runs.run import Accepted, Property, Scored, SpecimenMet
 
 
 def written(found: SpecimenMet | Accepted) -> str:
@@ -35,3 +36,19 @@ def specimen(text: str) -> SpecimenMet:
 def judgement(text: str) -> Accepted:
     found = json.loads(text)
     return Accepted(found["word"], tuple(found["reasons"]))
+
+
+def written_scores(found: Mapping[str, Scored]) -> str:
+    """Criteria as JSON: their values with units, by name."""
+    return json.dumps(
+        {name: [one.value if math.isfinite(one.value) else None, one.unit] for name, one in found.items()},
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def scores(text: str) -> dict[str, Scored]:
+    return {
+        name: Scored(math.nan if value is None else float(value), unit)
+        for name, (value, unit) in json.loads(text).items()
+    }

@@ -23,6 +23,7 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /after/accepted       once a run has been judged, JSON: word ("ACCEPTED" or "NOT ACCEPTED"), reasons
     /after/specimen_met   once a run has been looked at, JSON: properties of the specimen beside those of the model
                           (``halfreal.runs.run.Property``), and the reason if they are not known
+    /after/scores         where the definition names criteria, JSON: their values and units, by name
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
                           where known delay_margin [s], critical_delay [s], phase_margin_deg, gain_margin_db
     /stability/frequency_hz, damping, magnitude      (p,)
@@ -71,7 +72,7 @@ FORMAT = "halfreal run"
 FORMAT_VERSION = 2
 
 
-SPECIMEN, ACCEPTED = "after/specimen_met", "after/accepted"
+SPECIMEN, ACCEPTED, SCORES = "after/specimen_met", "after/accepted", "after/scores"
 """What is found out after a run."""
 FACTS = ("versions", "host", "rig", "code", "about")
 """Groups of texts."""
@@ -237,6 +238,8 @@ def write_header(run: Run, file: Any) -> None:
     for place, found in ((SPECIMEN, run.specimen_met), (ACCEPTED, run.accepted)):
         if found is not None:
             file[place] = text_of(after_run.written(found), place)
+    if run.scores:
+        file[SCORES] = text_of(after_run.written_scores(run.scores), SCORES)
 
 
 def _write_data(run: Run, file: Any) -> None:
@@ -347,6 +350,7 @@ def _read(file: Any, rows: int | None = None) -> Run:
         about=_facts(file, "about"),
         specimen_met=after_run.specimen(file[SPECIMEN].asstr()[()]) if SPECIMEN in file else None,
         accepted=after_run.judgement(file[ACCEPTED].asstr()[()]) if ACCEPTED in file else None,
+        scores=after_run.scores(file[SCORES].asstr()[()]) if SCORES in file else {},
     )
     _check(run)
     return run

@@ -1,6 +1,6 @@
 """From a definition to the loop that runs.
 
-excitation → start-up → virtual substructure → coupling → energy → guard → [record] → rig
+excitation → start-up → virtual substructure → coupling → [plant] → energy → guard → [record] → rig
 
 Each part gives its own blocks (``halfreal.contracts``); here they are put in order.  A slow test moves the rig between
 coupling and guard (``halfreal.safety.slow_motion``).  The rig is one of
@@ -43,6 +43,7 @@ from ..safety.watched import COMMAND_RATE, Watch
 from ..settings import shown
 from ..sites.client import WAITING
 from ..stability.open_loop import PROBE, probe
+from .checked_plant import online_blocks
 from .coupled import commanded, coupling_blocks, measured_pose
 
 CONTRACTED: dict[str, Owner] = {
@@ -167,7 +168,7 @@ def check_written(axes: Axes, blocks: Sequence[Block]) -> None:
 
 
 def before_the_guard(context: Context) -> list[Block]:
-    """Excitation, start-up, virtual substructure, coupling, energy error."""
+    """Excitation, start-up, virtual substructure, coupling, identified plant, energy error."""
     test, step = context.test, context.step
     coupling = test.coupling
     # while the specimen's stiffness is found out, the excitation waits
@@ -189,6 +190,7 @@ def before_the_guard(context: Context) -> list[Block]:
         start_up.block(step, "m" if to_force else "N", fed_back, target, of_target),
         *looked_at("virtual", context.virtual, context.virtual.blocks(context)),
         *looked_at("coupling", coupling, coupling_blocks(context)),
+        *online_blocks(context),
         energy_error(step, energy.window, energy.floor, *judged),
     ]
 

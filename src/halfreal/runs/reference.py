@@ -106,6 +106,31 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
     """Interface displacements of the emulated system, every ``every``-th tick, (rows, axes); None if not known."""
     if definition.virtual.brings_reference:
         return definition.virtual.own_reference(definition, ticks, every)
+    found = _emulated(definition, ticks, every, definition.virtual.axes)
+    return None if found is None else found[:, : definition.virtual.axes]
+
+
+def emulated_channels(definition: Definition, ticks: int, every: int) -> dict[str, tuple[str, np.ndarray]] | None:
+    """The emulated system in the channels of the virtual substructure that it stands for, with units: the target, and
+    where they are known the responses that the definition asks for; None if it is not known."""
+    axes = definition.interface
+    named = list(zip(axes.channels("target"), axes.units("m"), strict=True))
+    if definition.virtual.brings_reference:
+        log = definition.virtual.own_reference(definition, ticks, every)
+    else:
+        log = _emulated(definition, ticks, every, None)
+        context = Context(definition, definition.virtual, np.asarray(definition.virtual.initial_target(), dtype=float))
+        blocks = definition.virtual.blocks(context)
+        written = [channel for block in blocks if block.name == "virtual" for channel in block.outputs]
+        if log is not None and len(written) == log.shape[1]:
+            named += [(channel.name, channel.unit) for channel in written[len(named) :]]
+    if log is None:
+        return None
+    return {name: (unit, log[:, i]) for i, (name, unit) in enumerate(named)}
+
+
+def _emulated(definition: Definition, ticks: int, every: int, first: int | None) -> np.ndarray | None:
+    """The ``first`` outputs of the emulated system, all of them if left out, (rows, outputs); None if not known."""
     specimen = reference_specimen(definition)
     if specimen is None or definition.reference is None:
         return None
@@ -136,7 +161,7 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
         faults=method.faults,
     )
     loop = Loop([*excitations, block], dt=fine)
-    log = loop.run((ticks - 1) * substeps + 1, record=names(outputs)[:n], every=every * substeps).log
+    log = loop.run((ticks - 1) * substeps + 1, record=names(outputs)[:first], every=every * substeps).log
     if not np.all(np.isfinite(log)):
         raise EmulationError(
             f"the emulated system is not finite within {ticks * definition.timing.step:g} s at a step of {fine:g} s; "

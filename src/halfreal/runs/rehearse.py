@@ -27,6 +27,7 @@ from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
+from .scored import with_scores
 from .user_faults import raised_by_user
 
 LARGEST_RECORD = 4e9
@@ -211,7 +212,7 @@ def rehearse(
     outcome, reason = how_it_ended(definition, loop, ended)
     reason = (raised_by_user(definition, loop) if outcome == "tripped" else "") or reason
     found = stability_of(definition, loop, stability or loop_stability(definition))
-    return Run(
+    run = Run(
         title=definition.title,
         kind="rehearsal",
         definition=definition.model_dump(mode="json"),
@@ -234,6 +235,7 @@ def rehearse(
         rig={"nature": "simulated", "name": f"halfreal {__version__}, in the loop itself: {definition.rig.kind}"},
         about=definition.record.about(),
     )
+    return with_scores(definition, run)
 
 
 def reference_signals(

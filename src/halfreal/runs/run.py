@@ -119,6 +119,14 @@ class Accepted:
     """What was not as it should be, each with its figure and its limit; of an accepted run what was looked at."""
 
 
+@dataclass(frozen=True)
+class Scored:
+    """A criterion's value, NaN where it has no meaning, in its unit."""
+
+    value: float
+    unit: str
+
+
 @dataclass(frozen=True, repr=False)
 class Run(Summarised):
     """A whole test: definition, channels, events and how it ended.
@@ -170,6 +178,8 @@ class Run(Summarised):
     """None where it was not looked at, as in rehearsals, whose specimen is the model."""
     accepted: Accepted | None = None
     """None where it was not judged, as in rehearsals and records that were cut off."""
+    scores: Mapping[str, Scored] = field(default_factory=dict)
+    """The criteria that the definition names (section [criteria]); none if it names none, or the test did not end."""
 
     @property
     def rests_on_a_model(self) -> bool:

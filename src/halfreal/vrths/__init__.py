@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
+    from .criteria import VrthsCriteria as VrthsCriteria
     from .problem import case as case
     from .problem import perturbed as perturbed
     from .problem import scorecard as scorecard
@@ -14,6 +15,7 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
+            "criteria": "VrthsCriteria",
             "problem": "case perturbed scorecard",
         },
     )

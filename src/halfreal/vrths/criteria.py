@@ -22,11 +22,53 @@ reference.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
+
+from ..contracts.criteria import Criteria
+from ..errors import HalfrealError
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
 
 LAGS = 50
 """Lags tried for J₁: 0 … 49 samples."""
 NAMES = tuple(f"J{i}" for i in range(1, 10))
+UNITS = {"J1": "ms", **dict.fromkeys(NAMES[1:], "%")}
+FLOORS = ("target", "virtual.floor 2", "virtual.floor 3")
+"""Channels of the frame's floors, of the test and of the reference."""
+MEASURED = "measured.displacement"
+
+
+class VrthsCriteria(Criteria):
+    """The nine criteria of the vRTHS benchmark: J1 in ms, J2 to J9 in %, of a frame whose upper floors are named."""
+
+    kind: Literal["vrths"]
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return UNITS
+
+    def score(self, run: Run, reference: Run | None) -> Mapping[str, float]:
+        return score(run, reference)
+
+
+def score(run: Run, reference: Run | None) -> dict[str, float]:
+    """J₁ … J₉ of a run and the emulated system."""
+    if reference is None:
+        raise HalfrealError("criteria 'vrths' compare with the emulated system; give a section [reference]")
+    for record, names in ((run, (MEASURED, *FLOORS)), (reference, FLOORS)):
+        missing = [name for name in names if name not in record.signals]
+        if missing:
+            raise HalfrealError(
+                f"criteria 'vrths' need the signal '{missing[0]}'; they are for one axis and a virtual substructure "
+                'with the responses "floor 2" and "floor 3" (virtual.responses), all on record (record.channels)'
+            )
+    floors, due = (np.column_stack([one.signals[name].values for name in FLOORS]) for one in (run, reference))
+    found = criteria(run.signals[MEASURED].values, floors, due, float(run.time[1] - run.time[0]))
+    return dict(zip(NAMES, found.tolist(), strict=True))
 
 
 def criteria(measured: np.ndarray, floors: np.ndarray, reference: np.ndarray, dt: float) -> np.ndarray:

@@ -13,6 +13,7 @@ taken out of the frame as it was drawn, so that the reference remains.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +24,7 @@ from ..benchmark.problem import Motion, Problem, Score
 from ..benchmark.problem import scorecard as runs_of
 from ..benchmark.problem import with_motion as with_motion  # others take it from here
 from ..contracts.coupling import Coupling
+from ..contracts.criteria import Criteria
 from ..definition.definition import Definition, load
 from ..definition.kinds import reader
 from ..kernels.block import Block, channels, names
@@ -31,10 +33,12 @@ from ..models.excitations import Chirp, silence
 from ..models.schemes.exact import Exact
 from ..models.structures.partition import Partition
 from ..rigs.servo_hydraulic import ServoHydraulic
-from ..runs.build import build
+from ..runs.lean import lean_rehearsal
 from ..runs.reference import assembled
+from ..runs.run import Signal
+from ..runs.scored import score as scored
 from ..safety.limits import Limits
-from .criteria import NAMES, criteria
+from .criteria import FLOORS, MEASURED, NAMES
 from .published import other_results, worst_results
 
 GALLERY = Path(__file__).parents[1] / "examples" / "vrths_benchmark"
@@ -43,7 +47,8 @@ GROWN = 5.0
 DEVIATIONS = {"leakage": 1.3, "valve_damping": 3.3, "valve_stiffness": 3.3e3}
 STIFFNESS_DEVIATION, DAMPING_RATIO = 5e4, 0.0097
 FORCE_LIMIT = 8900.0
-CHANNELS = ("measured.displacement", "target", "virtual.floor 2", "virtual.floor 3", "rig.force")
+CRITERIA: Criteria = reader("criteria").validate_python({"kind": "vrths"})
+CHANNELS = (MEASURED, *FLOORS, "rig.force")
 
 
 # --- definitions ------------------------------------------------------------------------------------------------------
@@ -147,13 +152,16 @@ def noise_floor(definition: Definition, whole: np.ndarray) -> float:
 
 def score(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray, float]:
     """Whether the run was stable, its criteria against the floors of ``reference``, and its largest force."""
-    log = build(definition).run(definition.timing.ticks, record=CHANNELS).log[:, 1:]
-    floors = log[:, 1:4]
+    bare = definition.unchecked_copy({"reference": None})  # what is compared with is the exact one, ``whole``
+    run = lean_rehearsal(bare, CHANNELS)
+    log = np.column_stack([run.signals[name].values for name in CHANNELS])
+    floors, force = log[:, 1:4], float(np.max(np.abs(log[:, 4])))
     bounded = len(log) == len(whole) and np.all(np.isfinite(log))
     if not bounded or np.any(np.abs(floors).max(0) > GROWN * np.abs(whole).max(0)):
-        return False, np.full(len(NAMES), np.nan), float(np.max(np.abs(log[:, 4])))
-    found = criteria(log[:, 0], floors, whole, definition.timing.step)
-    return True, found, float(np.max(np.abs(log[:, 4])))
+        return False, np.full(len(NAMES), np.nan), force
+    due = {name: Signal("m", whole[:, i]) for i, name in enumerate(FLOORS)}
+    found = scored(CRITERIA, run, replace(run, signals=due))
+    return True, np.array([found[name].value for name in NAMES]), force
 
 
 PROBLEM = Problem(

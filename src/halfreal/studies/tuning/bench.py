@@ -4,7 +4,9 @@ Judged is where the specimen is, r the emulated system and x the rig's true disp
 
     error  ‖x − r‖/‖r‖        synchronisation  ‖x − z‖/‖z‖        fidelity  ‖z − r‖/‖r‖
 
-with z the target; where the emulated system is not known, r is z.  Several axes count as one long signal.
+with z the target; where the emulated system is not known, r is z.  Each axis is measured by its own motion, so that
+metres and radians are never added, and the worst of those that move counts.  Where the definition names a criterion to
+be minimised (section [criteria]), that takes the place of the error.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +32,15 @@ from ...runs.build import build
 from ...runs.error_measures import nrmse
 from ...runs.events import how_it_ended, limits_used
 from ...runs.loop_stability import linearised
+from ...runs.measures import MOVES, MOVES_BESIDE_ALL
 from ...runs.reference import can_emulate, emulate
+from ...runs.run import Run, Signal
+from ...runs.scored import emulated_run, score
+from ..check.criteria.acceptance import UNKNOWN, of_margins
+from ..check.examined import Examined
 from ..uncertainty.variation import Variation
+from .journal import Journal
+from .plant import undisturbed
 
 LONGEST = 60.0
 """Seconds of a test that are rehearsed."""
@@ -56,11 +65,22 @@ class Outcome:
     command_rate: float = math.nan
     used: tuple[str, float] | None = None
     """The limit that leaves least room, and the share of it that was used."""
+    on_axes: tuple[float, ...] = ()
+    """The error of each axis that counts."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Outcome:
+        used = found["used"]
+        return cls(**{**found, "used": None if used is None else tuple(used), "on_axes": tuple(found["on_axes"])})
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Columns (ticks, axes) of a rehearsal from where it is judged on, and of the emulated system if it is known."""
+    """Columns (ticks, axes that count) of a rehearsal from where it is judged on, and of the emulated system if it is
+    known; all commands."""
 
     target: np.ndarray
     measured: np.ndarray
@@ -72,8 +92,14 @@ class Signals:
 class Bench:
     """A definition ready to be rehearsed with one coupling after another."""
 
-    def __init__(self, definition: Definition, samples: int, workers: int = 2) -> None:
+    def __init__(self, definition: Definition, samples: int, workers: int = 2, journal: Journal | None = None) -> None:
+        self.journal = Journal(None, "") if journal is None else journal
         self.nominal = prepared(definition)
+        minimised = None if self.nominal.criteria is None else self.nominal.criteria.minimise
+        self.criterion = minimised or ""
+        """What is minimised in place of the error."""
+        self.unlinearised = ""
+        """Why the loop could not be linearised, if it could not: then rehearsals alone speak."""
         self.uncertain = parameters(definition)
         self.refused = 0
         drawn = [self.nominal, *self._draw(definition, samples)]
@@ -81,7 +107,10 @@ class Bench:
         self.first = round(LEARNT * self.nominal.timing.ticks) if learns else 0
         self._pool = ThreadPoolExecutor(workers)
         self._due = list(self._pool.map(self._emulated, drawn))
+        self._compared: dict[int, Run | None] = {}
         self.drawn = drawn
+        self.counted = counted_axes(self.nominal, self.motion)
+        """Where among the axes those stand that move, and by which couplings are judged."""
         self.rehearsals = 0
         self.by_sensors = False
         """Whether the measured displacement has stood in for the rig's true one."""
@@ -112,6 +141,11 @@ class Bench:
         """Motion of the nominal emulated system, (ticks, axes); None if it is not known."""
         return self._due[0]
 
+    @property
+    def motion(self) -> np.ndarray:
+        """Motion of the interface that the test is about, (ticks, axes): emulated, or of a rigid interface."""
+        return undisturbed(self.nominal) if self.due is None else self.due
+
     # --- rehearsals ---------------------------------------------------------------------------------------------------
 
     def with_coupling(self, coupling: Coupling, which: int = 0) -> Definition:
@@ -119,51 +153,129 @@ class Bench:
 
     def refusal(self, coupling: Coupling) -> str:
         """Why a coupling cannot be rehearsed: it does not fit the definition, or its loop is unstable at rest."""
+        return str(self.journal.recalled("refusal", coupling, lambda: self._refusal(coupling)))
+
+    def _refusal(self, coupling: Coupling) -> str:
         definition = self.with_coupling(coupling)
         try:
             from_json(Definition, definition.model_dump(mode="json"))
-            linearisation = linearised(definition)
+            build(definition)
         except HalfrealError as error:
             return str(error)
+        try:
+            linearisation = linearised(definition)
+        except HalfrealError as error:
+            self.unlinearised = str(error)
+            return ""
         return "" if linearisation.stable else linearisation.summary()
+
+    def short_of(self, coupling: Coupling) -> str:
+        """Which margins that [acceptance] asks for a coupling does not leave; empty if it leaves them all."""
+
+        def found() -> str:
+            examined = Examined(self.with_coupling(coupling), tries_remedies=False)
+            try:
+                return "; ".join(one.text for one in of_margins(examined) if one.text != UNKNOWN)
+            except HalfrealError as error:
+                self.unlinearised = str(error)
+                return ""
+
+        return str(self.journal.recalled("margins", coupling, found))
 
     def run(self, definition: Definition, which: int = 0, *, ideal: bool = False) -> tuple[Outcome, Signals | None]:
         """Rehearse a definition and judge it against the ``which``-th emulated system."""
         self.rehearsals += 1
-        axes, dt = definition.interface, definition.timing.step
+        axes, dt, at = definition.interface, definition.timing.step, list(self.counted)
         n = len(axes)
         loop = build(definition, Purpose(ideal=ideal))
         self.by_sensors = not tells(definition, loop)
         recorded = [MEASURED if signal == MOVED and self.by_sensors else signal for signal in SIGNALS]
-        names = [*(name for signal in recorded for name in axes.channels(signal)), *axes.actuators.channels("command")]
+        wanted = [*(name for signal in recorded for name in axes.channels(signal)), *axes.actuators.channels("command")]
+        names = [channel.name for channel in loop.channels] if self.criterion else list(dict.fromkeys(wanted))
         stretch = loop.run(definition.timing.ticks, record=names)
         outcome, reason = how_it_ended(definition, loop, stretch.ended)
-        log = stretch.log[:, 1:]
+        whole, columns = stretch.log[:, 1:], {name: 1 + i for i, name in enumerate(names)}
+        log = stretch.log[:, [columns[name] for name in wanted]]
         if outcome != "completed" or len(log) < definition.timing.ticks or not np.all(np.isfinite(log)):
             return Outcome(reason or "its numbers are not finite", math.inf), None
-        target, measured, moved, command = np.split(log[self.first :], [n, 2 * n, 3 * n], axis=1)
+        parts = np.split(log[self.first :], [n, 2 * n, 3 * n], axis=1)
+        target, measured, moved, command = (*(part[:, at] for part in parts[:3]), parts[3])
         emulated = self._due[which]
-        signals = Signals(target, measured, moved, command, target if emulated is None else emulated[self.first :])
+        due = target if emulated is None else emulated[self.first :, at]
+        signals = Signals(target, measured, moved, command, due)
         shares = limits_used(definition, loop)
         closest = max(shares, key=lambda name: shares[name]) if shares else None
+        turns = axes.actuators.rotations
+        pushed = command if turns.all() else command[:, ~turns]
+        on_axes = tuple(distance(due[:, [i]], moved[:, [i]]) for i in range(len(at)))
+        error = max(on_axes)
+        if self.criterion and not ideal:
+            try:
+                error = self._scored(definition, which, loop, dict(zip(names, whole.T, strict=True)))
+            except HalfrealError as problem:
+                return Outcome(f"no criteria: {problem}", math.inf), None
         found = Outcome(
             "",
-            distance(signals.due, moved),
+            error,
             distance(target, moved),
-            distance(signals.due, target),
-            float(np.abs(command).max()),
-            float(np.abs(np.diff(command, axis=0)).max() / dt) if len(command) > 1 else 0.0,
+            distance(due, target),
+            float(np.abs(pushed).max()),
+            float(np.abs(np.diff(pushed, axis=0)).max() / dt) if len(pushed) > 1 else 0.0,
             None if closest is None else (closest, shares[closest]),
+            on_axes,
         )
         return found, signals
 
+    def _scored(self, definition: Definition, which: int, loop: Loop, log: dict[str, np.ndarray]) -> float:
+        """The criterion that is minimised, of a rehearsal; endless if it is not a number."""
+        units = {channel.name: channel.unit for channel in loop.channels}
+        time = definition.timing.step * np.arange(definition.timing.ticks)
+        run = Run(
+            title=definition.title,
+            kind="rehearsal",
+            definition={"timing": {"duration": definition.timing.duration}},
+            definition_text="",
+            step=definition.timing.step,
+            time=time,
+            signals={name: Signal(units[name], values) for name, values in log.items()},
+            events=(),
+            outcome="completed",
+            reason="",
+            seed=definition.timing.seed,
+            started="",
+            interface=definition.interface,
+        )
+        if which not in self._compared:
+            self._compared[which] = emulated_run(self.drawn[which], run)
+        assert definition.criteria is not None
+        value = score(definition.criteria, run, self._compared[which])[self.criterion].value
+        return value if np.isfinite(value) else math.inf
+
     def outcomes(self, coupling: Coupling, which: Sequence[int]) -> list[Outcome]:
         """Of several samples; 0 is the nominal rig."""
-        return list(self._pool.map(lambda i: self.run(self.with_coupling(coupling, i), i)[0], which))
+
+        def one(i: int) -> Outcome:
+            found = self.journal.recalled(
+                f"outcome {i}", coupling, lambda: self.run(self.with_coupling(coupling, i), i)[0].as_json()
+            )
+            return Outcome.from_json(found)
+
+        return list(self._pool.map(one, which))
 
     def stable(self, coupling: Coupling, which: Sequence[int]) -> int:
-        """How many of some samples are stable at rest."""
-        return sum(self._pool.map(lambda i: linearised(self.with_coupling(coupling, i)).stable, which))
+        """How many of some samples are stable at rest; one that cannot be linearised counts as such."""
+
+        def one(i: int) -> bool:
+            try:
+                return linearised(self.with_coupling(coupling, i)).stable
+            except HalfrealError as error:
+                self.unlinearised = str(error)
+                return True
+
+        return sum(
+            bool(found)
+            for found in self._pool.map(lambda i: self.journal.recalled(f"stable {i}", coupling, lambda: one(i)), which)
+        )
 
     def robust(self, coupling: Coupling, which: Sequence[int], give_up: float = math.inf) -> float:
         """The largest error of some samples; that of the nominal rig alone if it is beyond ``give_up``."""
@@ -180,10 +292,21 @@ def tells(definition: Definition, loop: Loop) -> bool:
 
 
 def distance(reference: np.ndarray, signal: np.ndarray) -> float:
-    """NRMSE of all axes together; endless if it is not a number."""
+    """NRMSE of the worst of some axes, (ticks, axes); endless if it is not a number."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = nrmse(reference.ravel(), signal.ravel())
+        found = max(nrmse(reference[:, i], signal[:, i]) for i in range(reference.shape[1]))
     return found if np.isfinite(found) else math.inf
+
+
+def counted_axes(definition: Definition, motion: np.ndarray) -> tuple[int, ...]:
+    """Commanded axes that move enough, beside others of their unit and all others, for their errors to mean something;
+    all of them if none does."""
+    axes = definition.interface
+    peaks = np.abs(motion).max(axis=0)
+    turns = axes.rotations
+    most = np.array([peaks[turns == one].max() for one in turns])
+    moves = (peaks >= MOVES * most) & (peaks >= MOVES_BESIDE_ALL * peaks.max()) & (peaks > 0.0)
+    return tuple(i for i in axes.commanded_at if moves[i]) or axes.commanded_at
 
 
 def prepared(definition: Definition) -> Definition:
@@ -191,7 +314,7 @@ def prepared(definition: Definition) -> Definition:
     timing = definition.timing.unchecked_copy(
         {"soft_start": 0.0, "soft_stop": 0.0, "duration": min(definition.timing.duration, LONGEST)}
     )
-    update: dict[str, Any] = {"timing": timing, "uncertainty": {}}
+    update: dict[str, Any] = {"timing": timing, "uncertainty": {}, "online_identification": None}
     known = definition.virtual.system("none") is not None and definition.rig.known_specimen is not None
     if definition.reference is None and known:
         update["reference"] = Reference()

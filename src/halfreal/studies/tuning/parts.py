@@ -95,13 +95,16 @@ def parts(bench: Bench, coupling: Coupling) -> Parts | None:
 
 
 def _part(difference: np.ndarray, of: np.ndarray) -> float:
-    size = float(np.linalg.norm(of))
-    return float(np.linalg.norm(difference)) / size if size else 0.0
+    """Of the worst axis, each by its own motion; signals are (ticks,) or (ticks, axes)."""
+    part, whole = (np.linalg.norm(one.reshape(len(one), -1), axis=0) for one in (difference, of))
+    return float(np.max(part[whole > 0.0] / whole[whole > 0.0], initial=0.0))
 
 
 def tracking(signals: Signals, step: float) -> tuple[float, float, float, float, float]:
     """Delay [s] and amplitude of the rig against its target, and the parts of delay, amplitude and the rest."""
-    largest = int(np.argmax(np.sum(signals.target**2, axis=0)))
+    # the axis that is followed worst stands for all, as in the errors
+    errors = [distance(signals.target[:, [i]], signals.moved[:, [i]]) for i in range(signals.target.shape[1])]
+    largest = int(np.argmax(errors))
     z, x = signals.target[:, largest], signals.moved[:, largest]
     found = frequency_evaluation(z, x, step)
     if not np.isfinite(found.delay):
@@ -177,4 +180,5 @@ def integration(bench: Bench) -> float | None:
     ]
     loop = Loop([*blocks, block], dt=definition.timing.step)
     log = loop.run(definition.timing.ticks, record=names(outputs)[:n]).log[:, 1:]
-    return _part((log - due)[bench.first :], due[bench.first :])
+    at = list(bench.counted)
+    return _part((log - due)[bench.first :, at], due[bench.first :, at])

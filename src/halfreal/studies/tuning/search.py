@@ -1,27 +1,30 @@
 """Which couplings apply to a definition, and the search for their parameters on rehearsals.
 
-Every coupling is tried with a few settings that its file suggests, scaled to the motion and the rig, and the one number
-that matters most is then refined by a bounded search (R. P. Brent, Algorithms for Minimization without Derivatives,
-1973).  What is minimised is the largest error of a few samples (``tune_bench.py``).
+Every coupling is tried with a few settings that its file suggests, scaled to the motion and the rig of each axis, and
+the one number that matters most is then refined, axis by axis, by a bounded search (R. P. Brent, Algorithms for
+Minimization without Derivatives, 1973).  What is minimised is the largest error of a few samples (``bench.py``), among
+settings that leave the margins which [acceptance] asks for; those that do not come behind all that do.  Couplings of
+other kinds, such as those of installed packages, say themselves what to try of them (``Coupling.trials``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import ValidationError
 
 from ...contracts.coupling import Coupling
+from ...contracts.tuning import Known
 from ...couplings.narrow_band_table import LINES, given_in, outside
 from ...definition.definition import Definition
-from ...definition.kinds import reader
+from ...definition.kinds import kinds, reader
 from ...errors import HalfrealError
 from .bench import Bench
-from .plant import RigResponse, rig_response, undisturbed
+from .plant import RigResponse, as_coupled, rig_responses
 
 SEARCHED = 5
 """The nominal rig and so many samples less one are rehearsed while a parameter is sought."""
@@ -46,6 +49,24 @@ class Found:
     coupling: Coupling | None
     error: float
     reason: str = ""
+    short: str = ""
+    """Margins that [acceptance] asks for and that it does not leave."""
+
+    @property
+    def worth(self) -> tuple[bool, bool, float]:
+        """Less is better: whether it can be run, leaves the margins that are asked for, and its error."""
+        return self.coupling is None, bool(self.short), self.error
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Settings that were tried, and what came of them."""
+
+    name: str
+    settings: Settings
+    error: float
+    reason: str
+    """Why they cannot be run, or which margins they do not leave; empty if nothing speaks against them."""
 
 
 class Search:
@@ -54,9 +75,16 @@ class Search:
     def __init__(self, bench: Bench, said: Callable[[str], None]) -> None:
         self.bench, self.said = bench, said
         self.which = range(min(SEARCHED, len(bench.drawn)))
+        self.tried: list[Tried] = []
+        self.families = 0
 
-    def judge(self, settings: Settings, least: float = math.inf) -> Found:
+    def judge(self, name: str, settings: Settings, least: float = math.inf) -> Found:
         """A coupling with its largest error; ``least`` is that of others of its kind."""
+        found = self._judged(settings, least)
+        self.tried.append(Tried(name, settings, found.error, found.reason or found.short))
+        return found
+
+    def _judged(self, settings: Settings, least: float) -> Found:
         try:
             coupling = reader("coupling").validate_python(settings, context={"stored": True})
         except ValidationError as error:
@@ -64,35 +92,44 @@ class Search:
         reason = self.bench.refusal(coupling)
         if reason:
             return Found("", None, math.inf, reason)
-        return Found("", coupling, self.bench.robust(coupling, self.which, HOPELESS * least))
+        short = self.bench.short_of(coupling)
+        # one that does not leave its margins is no more than a makeshift: the nominal rig is enough to rank it
+        which = self.which[:1] if short else self.which
+        give_up = HOPELESS * least if least >= 0.0 else math.inf  # a criterion may be negative
+        return Found("", coupling, self.bench.robust(coupling, which, give_up), short=short)
 
-    def family(
-        self, name: str, grid: Sequence[Settings], refined: tuple[tuple[str, ...], float, float] | None = None
-    ) -> Found:
-        """The best of a grid of settings, with the number at a place ``refined`` between two values."""
-        self.said(name)
+    def family(self, name: str, grid: Sequence[Settings], *refined: tuple[tuple[str, ...], float, float]) -> Found:
+        """The best of a grid of settings, with the number at each place ``refined`` between two values in turn; the
+        last of a place's keys may be that of an axis."""
+        self.families += 1
+        self.said(f"{name}: coupling {self.families}, {self.bench.rehearsals} rehearsals so far")
         if not name.startswith("as given"):
             grid = [rounded(tried) for tried in grid]
         best, settings = Found(name, None, math.inf), grid[0]
         for tried in grid:
-            found = self.judge(tried, best.error)
-            if best.coupling is None or found.error < best.error:
+            found = self.judge(name, tried, best.error)
+            if best.coupling is None or found.worth < best.worth:
                 best, settings = found, tried
-        if best.coupling is not None and refined is not None:
-            best = self._refine(best, settings, *refined)
+        for place, low, high in refined:
+            if best.coupling is not None:
+                best, settings = self._refine(name, best, settings, place, low, high)
         return replace(best, name=name)
 
-    def _refine(self, best: Found, settings: Settings, place: tuple[str, ...], low: float, high: float) -> Found:
+    def _refine(
+        self, name: str, best: Found, settings: Settings, place: tuple[str, ...], low: float, high: float
+    ) -> tuple[Found, Settings]:
         from scipy.optimize import minimize_scalar
 
-        found = [best]
+        found = [(best, settings)]
 
         def tried(value: float) -> float:
-            found.append(self.judge(_put(settings, place, rounded(float(value))), min(one.error for one in found)))
-            return min(found[-1].error, 1e6)
+            changed = _put(settings, place, rounded(float(value)))
+            one = self.judge(name, changed, min(other.error for other, _ in found))
+            found.append((one, changed))
+            return min(one.error, 1e6) + (1e6 if one.short or one.coupling is None else 0.0)
 
         minimize_scalar(tried, bounds=(low, high), method="bounded", options={"maxiter": REFINED})
-        return min(found, key=lambda one: one.error)
+        return min(found, key=lambda one: one[0].worth)
 
 
 def rounded(value: Any) -> Any:
@@ -105,18 +142,26 @@ def rounded(value: Any) -> Any:
 
 
 def _put(settings: Settings, place: tuple[str, ...], value: float) -> Settings:
+    """The settings with a number at a place: keys, of which the last may count the axes from 0."""
     key, *rest = place
-    return {**settings, key: value if not rest else _put(dict(settings[key]), tuple(rest), value)}
+    if not rest:
+        return {**settings, key: value}
+    inner = settings.get(key)
+    if isinstance(inner, dict):
+        return {**settings, key: _put(dict(inner), tuple(rest), value)}
+    changed = np.array(inner, dtype=float)
+    changed[int(rest[0])] = value
+    return {**settings, key: changed}
 
 
 # --- what applies -----------------------------------------------------------------------------------------------------
 
 
-def search(bench: Bench, said: Callable[[str], None]) -> list[Found]:
-    """Every coupling that applies, at its best."""
-    if bench.nominal.commands == "force":
-        return harmonic(Search(bench, said))
-    return by_displacement(Search(bench, said))
+def search(bench: Bench, said: Callable[[str], None]) -> tuple[list[Found], list[Tried]]:
+    """Every coupling that applies, at its best, and all that was tried."""
+    hunt = Search(bench, said)
+    found = harmonic(hunt) if bench.nominal.commands == "force" else by_displacement(hunt)
+    return found, hunt.tried
 
 
 def harmonic(hunt: Search) -> list[Found]:
@@ -139,54 +184,103 @@ def harmonic(hunt: Search) -> list[Found]:
 def by_displacement(hunt: Search) -> list[Found]:
     """Couplings for a rig that is commanded in displacement."""
     definition = hunt.bench.nominal
-    rig, motion = measured_rig(hunt.bench)
-    rms, step = float(np.sqrt(np.mean(motion**2))), definition.timing.step
-    late = rig.lag + 0.5 * step
+    rigs, motion = measured_rigs(hunt.bench)
+    moving = [i for i in range(motion.shape[1]) if motion[:, i].any()] or list(range(motion.shape[1]))
+    rms, step = min(float(np.sqrt(np.mean(motion[:, i] ** 2))) for i in moving), definition.timing.step
+    late = np.array([rig.lag + 0.5 * step for rig in rigs])
     found = [hunt.family("none", [{"kind": "none"}])]
     if definition.coupling.compensates:
         found.append(hunt.family(f"as given ({definition.coupling.kind})", [definition.coupling.model_dump()]))
 
     shapes = [(1, 12), (2, 12), (3, 12), (2, 40), (3, 40), (2, 80)]
     predicted = [
-        {"kind": "forward prediction", "prediction": late, "order": order, "points": points} for order, points in shapes
+        {"kind": "forward prediction", "prediction": each(late), "order": order, "points": points}
+        for order, points in shapes
     ]
-    prediction = hunt.family("forward prediction", predicted, (("prediction",), 0.6 * late, 1.4 * late))
+    ahead = [(("prediction", *axis), 0.6 * late[i], 1.4 * late[i]) for i, axis in on_axes(len(rigs))]
+    prediction = hunt.family("forward prediction", predicted, *ahead)
     found.append(prediction)
-    found.append(hunt.family("adaptive forward prediction", adaptive_predictions(prediction, late)))
+    found.append(hunt.family("adaptive forward prediction", adaptive_predictions(prediction, float(late.max()))))
 
     inverses = [
-        {"kind": "model inverse", "coefficients": rig.inverse(order), "points": points}
+        {
+            "kind": "model inverse",
+            "coefficients": inverse(rigs, order),
+            "lead": each(np.zeros(len(rigs))),
+            "points": points,
+        }
         for order in (2, 3)
         for points in (12, 24)
     ]
-    found.append(hunt.family("model inverse", inverses, (("lead",), 0.0, max(0.1 * late, step))))
-    corner = centre_hz(rig)
+    leads = [(("lead", *axis), 0.0, max(0.1 * late[i], step)) for i, axis in on_axes(len(rigs))]
+    found.append(hunt.family("model inverse", inverses, *leads))
+    corner = max(centre_hz(rig) for rig in rigs)
     cutoffs = [min(times * corner, 0.1 / step) for times in (3.0, 6.0, 12.0)]
     series = [
         {
             "kind": "adaptive time series",
-            "coefficients": rig.inverse(2),
+            "coefficients": start,
             "cutoff": cutoff,
             "least_amplitude": 0.15 * rms,
         }
+        for start in starts("adaptive time series", rigs, 2)
         for cutoff in cutoffs
     ]
     found.append(hunt.family("adaptive time series", series))
     models = [
         {
             "kind": "adaptive model based",
-            "coefficients": rig.inverse(3),
+            "coefficients": start,
             "cutoff": cutoff,
             "memory": memory,
             "least_amplitude": 0.015 * rms,
             "prior": 1.5e-3 * rms,
         }
+        for start in starts("adaptive model based", rigs, 3)
         for cutoff in cutoffs
         for memory in (2.0, 5.0)
     ]
     found.append(hunt.family("adaptive model based", models))
-    top = 0.5 * float(rig.omega[-1]) / (2 * np.pi)
+    top = 0.5 * max(float(rig.omega[-1]) for rig in rigs) / (2 * np.pi)
+    for kind, part in kinds("coupling").items():
+        for trial in cast("type[Coupling]", part).trials(Known(definition, tuple(rigs), motion, dict(told(found)))):
+            found.append(hunt.family(trial.name or kind, trial.grid, *trial.refined))
     return found + with_force_prediction(hunt, found) + ideal_compensators(hunt, top)
+
+
+def told(found: Sequence[Found]) -> Iterator[tuple[str, Settings]]:
+    """The best settings so far, by the name of their coupling."""
+    for one in found:
+        if one.coupling is not None:
+            yield one.name, one.coupling.model_dump()
+
+
+def on_axes(count: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Axes by their number, and the key behind that of a setting which has a number for each; none if there is one."""
+    return [(0, ())] if count == 1 else [(i, (str(i),)) for i in range(count)]
+
+
+def each(values: np.ndarray) -> Any:
+    """A number for each axis; a plain one if there is one axis."""
+    return float(values[0]) if len(values) == 1 else values
+
+
+def inverse(rigs: Sequence[RigResponse], order: int) -> np.ndarray:
+    """Coefficients of the inverse, a row for each axis; a plain list if there is one axis."""
+    rows = np.array([rig.inverse(order) for rig in rigs])
+    return rows[0] if len(rows) == 1 else rows
+
+
+def starts(kind: str, rigs: Sequence[RigResponse], order: int) -> list[np.ndarray]:
+    """Coefficients that a coupling can begin with: a row for each axis if it takes them, else that of each alone."""
+    rows = inverse(rigs, order)
+    if rows.ndim == 1:
+        return [rows]
+    try:
+        reader("coupling").validate_python({"kind": kind, "coefficients": rows}, context={"stored": True})
+    except ValidationError:
+        return list(rows)
+    return [rows]
 
 
 def ideal_compensators(hunt: Search, top_hz: float) -> list[Found]:
@@ -228,7 +322,7 @@ def ideal_compensators(hunt: Search, top_hz: float) -> list[Found]:
 def adaptive_predictions(fixed: Found, late: float) -> list[Settings]:
     """Forward prediction that adapts, from the best that does not."""
     best = {"prediction": late, "order": 2, "points": 40} if fixed.coupling is None else fixed.coupling.model_dump()
-    start, order, points = best["prediction"], best["order"], best["points"]
+    start, order, points = float(np.max(best["prediction"])), best["order"], best["points"]
     return [
         {
             "kind": "adaptive forward prediction",
@@ -267,13 +361,11 @@ def with_force_prediction(hunt: Search, found: Sequence[Found]) -> list[Found]:
     return added
 
 
-def measured_rig(bench: Bench) -> tuple[RigResponse, np.ndarray]:
-    """The rig's response, and the motion that it was weighted with: of the emulated system, or of a rigid interface."""
-    motion = bench.due
-    if motion is None:
-        motion = undisturbed(bench.nominal)
-    largest = int(np.argmax(np.sum(motion**2, axis=0)))
-    return rig_response(bench.nominal, motion[:, largest]), motion[:, largest]
+def measured_rigs(bench: Bench) -> tuple[list[RigResponse], np.ndarray]:
+    """The rig on each of what the coupling works on, and the motion that it was weighted with, (ticks, these): of the
+    emulated system, or of a rigid interface."""
+    motion = as_coupled(bench.nominal, bench.motion)
+    return rig_responses(bench.nominal, motion), motion
 
 
 def centre_hz(rig: RigResponse) -> float:
@@ -288,8 +380,6 @@ def applies(definition: Definition) -> str:
         return (
             f"a virtual substructure of kind '{definition.virtual.kind}' gives forces, which no coupling here improves"
         )
-    if definition.passive or definition.kinematics is not None:
-        return "it is not known yet how to tune a coupling where commands are not along the axes, each of them"
     if definition.rig.as_table is not None:
         return f"a rig of kind '{definition.rig.kind}' is tuned axis by axis; use halfreal.tune_table"
     return ""

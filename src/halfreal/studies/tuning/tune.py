@@ -1,9 +1,13 @@
 """The coupling chosen for a test: those that apply, each at its best on rehearsals, ranked.
 
-The rig is the definition's model, with what is uncertain in it; the search is that of ``tune_search.py``, the errors
-are told in ``tune_bench.py`` and ``tune_parts.py``.  Couplings are ranked by the largest error over the nominal rig and
-all samples.  Those within ``ALIKE`` of the least are ranked by what else matters: first come those that bear at least
-half as much further delay as any of them, and of these the simplest, fixed ones before those that adapt.
+The rig is the definition's model, with what is uncertain in it; the search is that of ``search.py``, the errors are
+told in ``bench.py`` and ``parts.py``, and what the linear model says of them in ``predicted.py``.  Couplings that leave
+the margins which [acceptance] asks for come first.  They are ranked by the largest error over the nominal rig and all
+samples, or by the criterion that the definition names (section [criteria], ``minimise``).  Those within ``ALIKE`` of
+the least are ranked by what else matters: first come those that bear at least half as much further delay as any of
+them, and of these the simplest, fixed ones before those that adapt.
+
+A search that is interrupted goes on from its journal (``journal.py``); the same test and samples give the same answer.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -21,14 +26,18 @@ from ...runs.loop_stability import LoopStability, loop_stability
 from ...safety.limits import Commands
 from ..check.criteria.reach import out_of_reach
 from .bench import LEARNT, LONGEST, Bench, Outcome
+from .journal import Journal, fingerprint
 from .parts import Parts, parts
-from .search import Found, applies, search
+from .predicted import predicted_error
+from .search import Found, Tried, applies, search
 
 SAMPLES = 20
 TUNED = ", tuned: "
 """In a title, before the coupling; of a test that is tuned once more, the last."""
 ALIKE = 5e-4
 """Difference of errors, as parts of the motion, that nobody will see."""
+ALIKE_SHARE = 0.01
+"""Likewise of a criterion, as a share of its least value."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,12 @@ class TuningRow:
     """Samples that tripped, or are unstable at rest."""
     stability: LoopStability | None = None
     parts: Parts | None = None
+    short: str = ""
+    """Margins that [acceptance] asks for and that it does not leave."""
+    predicted: float = math.nan
+    """Of the linear model: error of the rig behind its target, nominal, of the worst axis."""
+    lost: str = ""
+    """Why it is not the best; empty for the best."""
 
     @property
     def delay_margin(self) -> float:
@@ -64,6 +79,13 @@ class Tuning:
     notes: tuple[str, ...]
     commands: Commands
     """What the rig is commanded in."""
+    tried: tuple[Tried, ...] = ()
+    """All settings that were tried, in their order."""
+    criterion: str = ""
+    """What was minimised in place of the error, and its unit."""
+    unit: str = "1"
+    axes: tuple[str, ...] = ()
+    """Names of the axes that count."""
 
 
 def tune(
@@ -72,20 +94,25 @@ def tune(
     samples: int = SAMPLES,
     workers: int = 2,
     said: Callable[[str], None] = lambda text: None,
+    journal: Path | None = None,
 ) -> Tuning:
-    """Find the coupling for a test; ``said`` is told what is under way."""
+    """Find the coupling for a test; ``said`` is told what is under way.
+
+    ``journal`` is a file in which the search notes what it has found out: interrupted, it goes on from there.
+    """
     reason = applies(definition)
     if reason:
         raise HalfrealError(reason)
-    bench = Bench(definition, samples, workers)
+    kept = Journal(journal, fingerprint(definition, samples))
+    bench = Bench(definition, samples, workers, kept)
     try:
         said("couplings")
-        found = search(bench, said)
+        found, tried = search(bench, said)
         rows = []
-        for one in found:
-            said(f"{one.name}, all samples")
+        for i, one in enumerate(found, start=1):
+            said(f"{one.name}, all samples: {i} of {len(found)}, {bench.rehearsals} rehearsals so far")
             rows.append(judged(bench, one))
-        ranked = rank(rows)
+        ranked = with_reasons(rank(rows, bool(bench.criterion)), bench)
         best = None
         if ranked and math.isfinite(ranked[0].worst):
             said("where the error comes from")
@@ -93,7 +120,20 @@ def tune(
             title = f"{definition.title.partition(TUNED)[0]}{TUNED}{ranked[0].name}"
             best = definition.unchecked_copy({"coupling": ranked[0].coupling, "title": title})
         told = tuple(notes(definition, bench))
-        return Tuning(tuple(ranked), best, len(bench.drawn) - 1, bench.rehearsals, told, definition.commands)
+        kept.close()
+        unit = definition.criteria.units[bench.criterion] if definition.criteria and bench.criterion else "1"
+        return Tuning(
+            tuple(ranked),
+            best,
+            len(bench.drawn) - 1,
+            bench.rehearsals,
+            told,
+            definition.commands,
+            tuple(tried),
+            bench.criterion,
+            unit,
+            tuple(definition.interface.names[i] for i in bench.counted),
+        )
     finally:
         bench.close()
 
@@ -106,7 +146,21 @@ def judged(bench: Bench, found: Found) -> TuningRow:
     outcomes = bench.outcomes(coupling, which)
     failed = max(sum(bool(one.reason) for one in outcomes), len(which) - bench.stable(coupling, which))
     worst = max(one.error for one in outcomes) if not failed else math.inf
-    return TuningRow(name, coupling, outcomes[0], worst, failed, loop_stability(bench.with_coupling(coupling)))
+    test = bench.with_coupling(coupling)
+    try:
+        stability = loop_stability(test)
+    except HalfrealError:  # a rig that cannot be linearised: rehearsals alone speak
+        stability = None
+    return TuningRow(
+        name,
+        coupling,
+        outcomes[0],
+        worst,
+        failed,
+        stability,
+        short=found.short,
+        predicted=predicted_error(test, bench.motion, bench.counted),
+    )
 
 
 def told_apart(bench: Bench, row: TuningRow) -> Parts | None:
@@ -114,21 +168,60 @@ def told_apart(bench: Bench, row: TuningRow) -> Parts | None:
     return None if row.coupling is None or row.failed else parts(bench, row.coupling)
 
 
-def rank(rows: list[TuningRow]) -> list[TuningRow]:
+def alike(least: float, by_criterion: bool) -> float:
+    """By how much more two are still alike."""
+    return ALIKE_SHARE * abs(least) if by_criterion else ALIKE
+
+
+def rank(rows: list[TuningRow], by_criterion: bool = False) -> list[TuningRow]:
     """The best first; of those alike the one that bears most, of those that failed the one that failed least."""
-    least = min((row.worst for row in rows), default=math.inf)
-    most = max((row.delay_margin for row in rows if row.worst <= least + ALIKE), default=0.0)
+    usable = [row for row in rows if math.isfinite(row.worst)]
+    sound = [row for row in usable if not row.short] or usable
+    least = min((row.worst for row in sound), default=math.inf)
+    near = least + alike(least, by_criterion)
+    most = max((row.delay_margin for row in sound if row.worst <= near), default=0.0)
 
     def order(row: TuningRow) -> tuple[float, ...]:
         if not math.isfinite(row.worst):
-            return 3.0, float(row.failed), row.nominal.error
-        if row.worst > least + ALIKE:
+            return 4.0, float(row.failed), row.nominal.error
+        if not any(row is one for one in sound):
+            return 3.0, row.worst
+        if row.worst > near:
             return 2.0, row.worst
         bears = row.delay_margin >= 0.5 * most
-        adapts = row.coupling is not None and "adaptive" in row.coupling.kind
-        return 0.0 if bears else 1.0, float(adapts), float(rows.index(row))
+        return 0.0 if bears else 1.0, float(adapts(row)), float(rows.index(row))
 
     return sorted(rows, key=order)
+
+
+def adapts(row: TuningRow) -> bool:
+    return row.coupling is not None and "adaptive" in row.coupling.kind
+
+
+def with_reasons(ranked: list[TuningRow], bench: Bench) -> list[TuningRow]:
+    """The rows, each but the first with why it lost against that."""
+    if not ranked:
+        return ranked
+    best = ranked[0]
+    near = best.worst + alike(best.worst, bool(bench.criterion))
+
+    def lost(row: TuningRow) -> str:
+        if row.nominal.reason:
+            return row.nominal.reason
+        if row.failed:
+            return f"fails with {row.failed} of {len(bench.drawn)} rigs: it trips, or is unstable at rest"
+        if row.short and not best.short:
+            return row.short
+        if row.worst > near:
+            ratio = row.worst / best.worst if best.worst > 0.0 else math.inf
+            return f"its {bench.criterion or 'error'} is {ratio:.3g} times that of the best"
+        if row.delay_margin < 0.5 * best.delay_margin:
+            return "alike, but it leaves less than half the delay margin"
+        if adapts(row) and not adapts(best):
+            return "alike, but it adapts where a fixed one is as good"
+        return "alike, but less simple"
+
+    return [best, *(replace(row, lost=lost(row)) for row in ranked[1:])]
 
 
 def notes(definition: Definition, bench: Bench) -> list[str]:
@@ -142,6 +235,10 @@ def notes(definition: Definition, bench: Bench) -> list[str]:
         told.append(f"{bench.refused} sample(s) of what is uncertain are no valid definitions, and were left out")
     if bench.due is None:
         told.append("the emulated system is not known: errors are those of the rig behind its target")
+    if bench.criterion:
+        told.append(f"ranked by the criterion '{bench.criterion}' (section [criteria])")
+    if bench.unlinearised:
+        told.append(f"the loop cannot be linearised, so that rehearsals alone speak: {bench.unlinearised}")
     if bench.by_sensors:
         told.append("the rig does not tell its true displacement: errors are those of the measured one")
     if definition.timing.duration > LONGEST:
