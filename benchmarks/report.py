@@ -86,9 +86,9 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(rows: list[Row], of_frames: list[Row], in_real_time: list[Row]) -> None:
+def write(rows: list[Row], of_frames: list[Row], of_fibres: list[Row], in_real_time: list[Row]) -> None:
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    parts = {"table": rows, "frames": of_frames, "in_real_time": in_real_time}
+    parts = {"table": rows, "frames": of_frames, "fibres": of_fibres, "in_real_time": in_real_time}
     text = TEXT.format(**{name: markdown(part) for name, part in parts.items()}, machine=facts)
     README.write_text(text, encoding="utf-8")
 
@@ -116,6 +116,10 @@ shows the second table alone.
 {frames}
 
 ![Time of a step over the degrees of freedom](frames.svg)
+
+## Frames of fibres
+
+{fibres}
 
 ## In real time
 

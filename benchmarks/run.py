@@ -208,11 +208,11 @@ def main() -> None:
             *fresh.submit(campaign.rows).result(),
             *command_line(definition, folder),
         ]
-        of_frames = fresh.submit(frames.rows).result()
+        of_frames, of_fibres = (fresh.submit(part).result() for part in (frames.yielding, frames.fibres))
         in_real_time = realtime.rows(folder, fresh)
-    show(rows, of_frames, in_real_time)
+    show(rows, of_frames, of_fibres, in_real_time)
     if asked.write:
-        write(rows, of_frames, in_real_time)
+        write(rows, of_frames, of_fibres, in_real_time)
 
 
 if __name__ == "__main__":

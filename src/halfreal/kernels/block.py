@@ -69,6 +69,18 @@ def names(signal: Sequence[Channel]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class Basis:
+    """Coordinates z of a block's state s in which its Jacobian is told; both ways, of columns."""
+
+    state: Callable[[np.ndarray], np.ndarray]
+    """s of z."""
+    own: Callable[[np.ndarray], np.ndarray]
+    """z of s."""
+    bound: Callable[[np.ndarray], np.ndarray]
+    """How large s may be for sizes of z."""
+
+
+@dataclass(frozen=True)
 class Jacobian:
     """One call of a block to first order about where it stands: s⁺ = A s + B u, y = C s + D u.
 
@@ -80,6 +92,16 @@ class Jacobian:
     b: np.ndarray
     c: np.ndarray
     d: np.ndarray
+    basis: Basis | None = None
+    """Coordinates of A, B and C, in which A may fall apart; the state itself if left out."""
+
+    def of_state(self) -> Jacobian:
+        """In terms of the state itself."""
+        if self.basis is None:
+            return self
+        own = self.basis.own(np.eye(self.a.shape[0]))
+        a = self.basis.state(np.asarray(self.a @ own))
+        return Jacobian(a, self.basis.state(self.b), np.asarray(self.c @ own), self.d)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class Pieces:
 
     def together(self) -> np.ndarray:
         """The derivative itself, (rows, columns)."""
-        rest, by_large, by_rest, own = self._parts()
+        rest, by_large, by_rest, own = replace(self, large=tuple(one.of_state() for one in self.large))._parts()
         (columns, large, _), (rows, large_rows, _) = self.columns, self.rows
         whole = np.zeros((rows.size + large_rows.size, columns.size + large.size))
         whole[np.ix_(rows, columns)] = rest
@@ -65,7 +65,7 @@ class Pieces:
         return whole
 
     def sparse(self) -> Any:
-        """The same as a sparse array, of a large block that is."""
+        """The same as a sparse array, of a large block that is, with its states in its own coordinates."""
         from scipy.sparse import block_array, csr_array
 
         rest, by_large, by_rest, own = (csr_array(one) for one in self._parts())
@@ -200,7 +200,13 @@ def _jacobian(loop: Loop, name: str, inputs: np.ndarray) -> Jacobian | None:
         return None
     ahead, behind = (np.append(one[0][kept], one[1]) for one in ends if one is not None)
     x, u = by_state[kept], by_input
-    expected = 2.0 * np.append(found.a @ x + found.b @ u, found.c @ x + found.d @ u)
-    terms = np.append(abs(found.a) @ abs(x) + abs(found.b) @ abs(u), abs(found.c) @ abs(x) + abs(found.d) @ abs(u))
+    if found.basis is not None:
+        x = found.basis.own(x[:, None])[:, 0]
+    moved = found.a @ x + found.b @ u
+    sizes = abs(found.a) @ abs(x) + abs(found.b) @ abs(u)
+    if found.basis is not None:
+        moved, sizes = found.basis.state(moved[:, None])[:, 0], found.basis.bound(sizes[:, None])[:, 0]
+    expected = 2.0 * np.append(moved, found.c @ x + found.d @ u)
+    terms = np.append(sizes, abs(found.c) @ abs(x) + abs(found.d) @ abs(u))
     allowed = 2.0 * ALIKE * terms + ROUNDING * state.size * (np.abs(ahead) + np.abs(behind))
     return found if np.all(np.abs(ahead - behind - expected) <= allowed) else None

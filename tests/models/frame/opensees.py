@@ -44,7 +44,12 @@ print("ANSWER" + json.dumps(answer))
 """
 DIRECTIONS = {2: {"x": 1, "y": 2, "rz": 3}, 3: {"x": 1, "y": 2, "z": 3, "rx": 4, "ry": 5, "rz": 6}}
 GEOMETRY = {"linear": 1, "p-delta": 2, "corotational": 3}
-FIBRES = {"displacement-based beam": "dispBeamColumn", "force-based beam": "forceBeamColumn"}
+FIBRES = {
+    "displacement-based beam": "dispBeamColumn",
+    "force-based beam": "forceBeamColumn",
+    "displacement-based space beam": "dispBeamColumn",
+    "force-based space beam": "forceBeamColumn",
+}
 
 
 def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
@@ -67,7 +72,7 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
     sections = {name: i for i, name in enumerate(frame.sections, start=1)}
     for name, section in frame.sections.items():
         if section.elastic is None:
-            commands += _section(section.fibres(frame.materials), sections[name], materials)
+            commands += _section(section, frame, sections[name], materials)
     node = element = 1000
     for one in frame.elements.values():
         ends = [tags[name] for name in one.nodes]
@@ -130,8 +135,13 @@ def told(frame: Frame) -> tuple[list[list[Any]], dict[str, int]]:
             element += 1
             rule = [one.rule.capitalize(), element, sections[one.section], one.points]
             commands.append(["beamIntegration", *rule])
-            inner = ["-iter", 50, 1e-16] if one.kind == "force-based beam" else []
-            commands.append(["element", FIBRES[one.kind], element, *ends, GEOMETRY[one.geometry], element, *inner])
+            inner = ["-iter", 50, 1e-16] if one.kind.startswith("force-based") else []
+            sort = GEOMETRY[one.geometry]
+            if not plane:
+                sort, given = element, _local(frame, one)[0]
+                named = "PDelta" if one.geometry == "p-delta" else "Linear"
+                commands.append(["geomTransf", named, sort, *map(float, given)])
+            commands.append(["element", FIBRES[one.kind], element, *ends, sort, element, *inner])
     if frame.rayleigh is not None:
         at = ("tangent", "initial", "committed").index(frame.rayleigh.on)
         factors = [frame.rayleigh.stiffness * float(i == at) for i in range(3)]
@@ -159,13 +169,7 @@ def space_beam(
 ) -> list[list[Any]]:
     """A beam whose local axes are along the global ones where it has hinges: nodes up to ``node``, elements up to
     ``element`` may be used."""
-    a, b = (frame.nodes[name].at for name in beam.nodes)
-    x = (b - a) / np.linalg.norm(b - a)
-    given = beam.orientation
-    if given is None:
-        given = np.array([1.0, 0.0, 0.0] if abs(x[2]) > 1.0 - 1e-9 else [0.0, 0.0, 1.0])
-    y = np.cross(given, x)
-    y = y / np.linalg.norm(y)
+    given, x, y = _local(frame, beam)
     commands: list[list[Any]] = []
     for end in range(2):
         hinges = {5: beam.hinges_y[end], 6: beam.hinges_z[end]}
@@ -194,11 +198,28 @@ def space_beam(
     return commands
 
 
-def _section(fibres: Any, tag: int, materials: dict[str, int]) -> list[list[Any]]:
-    """Its y counts from the centre of the area, so that only sections whose axis is there are alike."""
+def _local(frame: Frame, beam: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The vector that orients a beam in space, and its local x and y."""
+    a, b = (frame.nodes[name].at for name in beam.nodes)
+    x = (b - a) / np.linalg.norm(b - a)
+    given = beam.orientation
+    if given is None:
+        given = np.array([1.0, 0.0, 0.0] if abs(x[2]) > 1.0 - 1e-9 else [0.0, 0.0, 1.0])
+    y = np.cross(given, x)
+    return given, x, y / np.linalg.norm(y)
+
+
+def _section(section: Any, frame: Frame, tag: int, materials: dict[str, int]) -> list[list[Any]]:
+    """Its y counts from the centre of the area, so that only sections whose axis is there are alike.  In space ours is
+    its z, and our z its -y."""
+    fibres = section.fibres(frame.materials)
     assert abs(fibres.area @ fibres.y) < 1e-12
-    each = zip(fibres.y.tolist(), fibres.area.tolist(), fibres.materials, strict=True)
-    return [["section", "Fiber", tag], *(["fiber", y, 0.0, area, materials[name]] for y, area, name in each)]
+    at, twist = np.column_stack([fibres.y, np.zeros(len(fibres.y))]), []
+    if frame.dimensions == 3:
+        assert abs(fibres.area @ fibres.z) < 1e-12
+        at, twist = np.column_stack([-fibres.z, fibres.y]), ["-GJ", section.rigidity]
+    each = zip(at.tolist(), fibres.area.tolist(), fibres.materials, strict=True)
+    return [["section", "Fiber", tag, *twist], *(["fiber", *one, area, materials[name]] for one, area, name in each)]
 
 
 def _material(law: Any, tag: int) -> list[Any]:
@@ -282,7 +303,7 @@ def shaken(
 def pushed(frame: Frame, node: str, direction: str, forces: np.ndarray, record: list[tuple[str, str]]) -> np.ndarray:
     """Displacements under a force at a node that takes these values one after another, a row for each."""
     commands, tags = told(frame)
-    load = [0.0, 0.0, 0.0]
+    load = [0.0] * len(DIRECTIONS[frame.dimensions])
     load[DIRECTIONS[frame.dimensions][direction] - 1] = 1.0
     analysis = [
         ["timeSeries", "Path", 1, "-dt", 1.0, "-values", 0.0, *map(float, forces), float(forces[-1])],

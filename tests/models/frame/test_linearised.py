@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from halfreal.models.frame.builder import regular_frame
-from halfreal.stability.linearise import matrix_of, slopes
+from halfreal.stability.linearise import linearise, matrix_of, slopes
 from halfreal.stability.pieces import taken_apart
 from models.frame.frames import CURVED, PLASTIC, SECTIONS, loop
 
@@ -69,3 +69,17 @@ def test_poles_at_sixty_degrees_of_freedom_are_those_of_brute_force():
     # the slowest, which decide on stability; each has its own neighbour
     for pole in theirs[np.argsort(-np.abs(theirs))][:20]:
         assert np.abs(ours - pole).min() < 1e-9
+
+
+def test_poles_of_a_frame_with_mass_everywhere_are_found_condensed_and_are_those_of_brute_force():
+    built = regular_frame(
+        5, 3, height=3.5, width=6.0, column=SECTIONS["column"], girder=SECTIONS["girder"], mass=1e4, inertia=500.0,
+        column_hinge=PLASTIC,
+    )  # fmt: skip
+    driven = loop(built.build([("A1", "x")], rayleigh={"mass": 0.3, "stiffness": 2e-4}), np.zeros(50))
+    driven.run(3)
+    found, indices = linearise(driven), driven.dynamic_indices()
+    assert found.poles is not None  # condensed
+    theirs = np.linalg.eigvals(matrix_of(slopes(driven, indices, indices), indices.size))
+    for pole in theirs[np.argsort(-np.abs(theirs))][:20]:
+        assert np.abs(found.eigenvalues - pole).min() < 1e-9

@@ -304,10 +304,11 @@ def _check_elastic(model: Model) -> None:
         law, strain, stress = model.laws[at], model.states["strain"][at], model.states["stress"][at]
         elastic = law.initial_stiffness * strain
         if abs(stress - elastic) > YIELDED * abs(elastic):
-            unit = UNITS[law.of][1]
+            unit, moved = UNITS[law.of][1], UNITS[law.of][0]
             raise FrameError(
-                f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)}, and "
-                f"{units.text(float(elastic), unit)} if it were elastic; strengthen it, or lower the loads",
+                f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)} at "
+                f"{units.text(float(strain), moved)}, where {units.text(float(stress / law.initial_stiffness), moved)} "
+                "would be elastic; strengthen it, or lower the loads",
                 "elements",
                 key[0],
             )

@@ -180,18 +180,25 @@ def regular_space_frame(
     weight: Quantity | None = None,
     geometry: str = "linear",
     rigid_floors: bool = False,
+    materials: Mapping[str, Mapping[str, Any]] | None = None,
+    member: Mapping[str, Any] | None = None,
 ) -> FrameBuilder:
     """A frame in space of equal storeys and bays, so many along x and so many along y, clamped at its feet.
 
-    As ``regular_frame``; joints are called after their line along x, their line along y and their floor: BA2 is on
-    the second line of x and the first of y, with "column BA2" below it, "x girder BA2" from it to CA2 and "y girder
-    BA2" to BB2.  Columns have hinges about both axes, girders about their y, that is against vertical bending.  With
-    ``rigid_floors`` the joints of a floor follow its AA joint as a rigid diaphragm.
+    As ``regular_frame``, with members such as {"kind": "force-based space beam"}; joints are called after their line
+    along x, their line along y and their floor: BA2 is on the second line of x and the first of y, with "column BA2"
+    below it, "x girder BA2" from it to CA2 and "y girder BA2" to BB2.  Columns have hinges about both axes, girders
+    about their y, that is against vertical bending.  With ``rigid_floors`` the joints of a floor follow its AA joint as
+    a rigid diaphragm.
     """
     tall, wide = _length(height), tuple(_length(width) for width in widths)
     frame = FrameBuilder(3)
     frame.section("column", **column)
     frame.section("girder", **girder)
+    for name, law in (materials or {}).items():
+        frame.material(name, **law)
+    own = {"kind": "space beam", **(member or {})}
+    kind = own.pop("kind")
     ends: dict[str, dict[str, Any]] = {"column": {}, "girder": {}}
     for name, hinge, axes in (("column", column_hinge, "yz"), ("girder", girder_hinge, "y")):
         if hinge is not None:
@@ -214,14 +221,14 @@ def regular_space_frame(
         for i, j in lines:
             here = joint(i, j)
             frame.element(
-                f"column {here}", "space beam", joint(i, j, floor - 1), here, section="column", geometry=geometry,
-                **ends["column"],
+                f"column {here}", kind, joint(i, j, floor - 1), here,
+                **{**own, "section": "column", "geometry": geometry, **ends["column"]},
             )  # fmt: skip
             for axis, following in (("x", (i + 1, j)), ("y", (i, j + 1))):
                 if following in lines:
                     frame.element(
-                        f"{axis} girder {here}", "space beam", here, joint(*following), section="girder",
-                        **ends["girder"],
+                        f"{axis} girder {here}", kind, here, joint(*following),
+                        **{**own, "section": "girder", **ends["girder"]},
                     )  # fmt: skip
         if rigid_floors:
             frame.constrain("rigid diaphragm", joint(0, 0), [joint(i, j) for i, j in lines[1:]])

@@ -35,13 +35,15 @@ import numpy as np
 from ...kernels.compile import kernel, shared
 from .elements.beam import BEAM, beam
 from .elements.displacement_beam import DISPLACEMENT_BEAM, displacement_beam
+from .elements.displacement_space_beam import DISPLACEMENT_SPACE_BEAM, displacement_space_beam
 from .elements.force_beam import FORCE_BEAM, force_beam
+from .elements.force_space_beam import FORCE_SPACE_BEAM, force_space_beam
 from .elements.spring import SPRING, spring
 
 TYPE, COUNT, DOFS, AT_DOF, AT_A, AT_D, AT_N, AT_I, AT_K, AT_L, AT_S, AT_R = range(12)
 COLUMNS = 12
-SCRATCH = (10, 16)
-"""Rows for the loop and the elements to compute in, and their length: the most coordinates of an element."""
+SCRATCH = (10, 25)
+"""Rows for the loop and the elements to compute in, and their length: a matrix over the forces of a beam."""
 
 
 @kernel
@@ -99,6 +101,14 @@ def _evaluate(  # type: ignore[no-untyped-def]
             status = displacement_beam(numbers, at_n, at_s, laws, first, at_r, elapsed, d, f, tangents, at_k, work)
         elif kind == FORCE_BEAM:
             status = force_beam(
+                numbers, at_n, at_s, laws, first, at_r, elapsed, inner, inner_trial, at_i, d, f, tangents, at_k, work
+            )
+        elif kind == DISPLACEMENT_SPACE_BEAM:
+            status = displacement_space_beam(
+                numbers, at_n, at_s, laws, first, at_r, elapsed, d, f, tangents, at_k, work
+            )
+        elif kind == FORCE_SPACE_BEAM:
+            status = force_space_beam(
                 numbers, at_n, at_s, laws, first, at_r, elapsed, inner, inner_trial, at_i, d, f, tangents, at_k, work
             )
         if status != 0:

@@ -33,7 +33,9 @@ from .assembly import Assembled, FrameError, assemble, interface_rows, load
 from .damping import FrameRayleigh, ModalDamping
 from .elements.beam import BeamColumn
 from .elements.displacement_beam import DisplacementBeam
+from .elements.displacement_space_beam import DisplacementSpaceBeam
 from .elements.force_beam import ForceBeam
+from .elements.force_space_beam import ForceSpaceBeam
 from .elements.space_beam import SpaceBeam
 from .elements.spring import Damper, Spring, Truss
 from .explicit import explicit
@@ -49,7 +51,16 @@ from .statics import StaticsError
 from .tables import OrFile, table
 
 AnyElement = Annotated[
-    BeamColumn | DisplacementBeam | ForceBeam | SpaceBeam | Truss | Spring | Damper, Field(discriminator="kind")
+    BeamColumn
+    | DisplacementBeam
+    | ForceBeam
+    | SpaceBeam
+    | DisplacementSpaceBeam
+    | ForceSpaceBeam
+    | Truss
+    | Spring
+    | Damper,
+    Field(discriminator="kind"),
 ]
 PROGRESS = ("virtual.residual", "virtual.iterations")
 BY_GEOMETRY = {"p-delta": "P-Δ", "corotational": "large displacements"}

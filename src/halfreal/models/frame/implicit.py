@@ -57,6 +57,7 @@ from .evaluate import (
     evaluate,
     read_laws,
 )
+from .in_modes import in_modes
 from .law import depends_on_rate
 from .loaded import Loaded, first_order, no_solution
 from .low_rank import add_modes, prepare_modes, solve_with_modes
@@ -294,7 +295,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
             **loaded.faults(),
         },
         references=by.references,
-        jacobian=None if len(model.states["flowing"]) else lambda *_: _at_rest(loaded, dt, by, linear, numbers),
+        jacobian=None
+        if len(model.states["flowing"])
+        else lambda *_: in_modes(loaded, dt, by) or _at_rest(loaded, dt, by, linear, numbers),
     )
 
 

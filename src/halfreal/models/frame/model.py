@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -47,7 +48,7 @@ class Model:
     instances: Places
     """Instance of the law of an element, by its name and the law's number in it."""
     recorded: Places
-    """Place in ``strain`` and ``stress`` of a deformation of the sections of an element, two for each section."""
+    """Place in ``strain`` and ``stress`` of a deformation of the sections of an element, section by section."""
     arrays: dict[str, np.ndarray]
     """Tables of the elements: parameters of a block."""
     states: dict[str, np.ndarray]
@@ -69,6 +70,12 @@ class Model:
         for piece in self.pieces:
             total = total + _spread(abs(along(piece, self.numbering)))
         return total
+
+    @cached_property
+    def modes(self) -> tuple[np.ndarray, np.ndarray]:
+        """ω² and Φ of all modes at rest, with ΦᵀMΦ = I; every degree of freedom needs mass."""
+        square, shapes = scipy.linalg.eigh(self.stiffness.toarray(), self.mass.toarray())
+        return square, shapes
 
     def forces(
         self, q: np.ndarray, v: np.ndarray | None = None, elapsed: float = 0.0, factor: float = 0.0
@@ -262,10 +269,10 @@ def _tables(
         dofs += used.tolist()
         kinematics.append(np.ravel(a[:, used].toarray()))
         numbers += piece.numbers
-        for k in range(2 * piece.sections):
+        for k in range(piece.recorded * piece.sections):
             recorded[piece.element, k] = at_r + k
         at_a, at_d, at_i, at_k = at_a + c * m, at_d + c, at_i + piece.inner, at_k + c * c
-        at_r += 2 * piece.sections
+        at_r += piece.recorded * piece.sections
     inner = np.concatenate([np.zeros(0), *(piece.start or np.zeros(piece.inner) for piece in pieces)])
     arrays = {
         "table": table,

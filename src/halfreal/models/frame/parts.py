@@ -129,7 +129,7 @@ class Motion(At):
 
 
 OfLaw = Literal["deformation", "force"]
-OfSection = Literal["axial strain", "curvature", "axial force", "moment"]
+OfSection = Literal["axial strain", "curvature", "curvature across", "axial force", "moment", "moment across"]
 OfFibre = Literal["strain", "stress"]
 
 
@@ -139,8 +139,8 @@ class OfElement(Settings):
     element: str
     """Name of the element."""
     quantity: OfLaw | OfSection | OfFibre
-    """"deformation" or "force" of a law; "axial strain", "curvature", "axial force" or "moment" of a section; "strain"
-    or "stress" of a fibre."""
+    """"deformation" or "force" of a law; "axial strain", "curvature", "axial force" or "moment" of a section, in space
+    "curvature across" or "moment across" too; "strain" or "stress" of a fibre."""
     law: Annotated[int, Field(ge=1)] = 1
     """Which of the element's laws, from its first end on."""
     section: Annotated[int, Field(ge=1)] = 1

@@ -18,7 +18,7 @@ class Reading:
 
     of: Literal["law", "section"]
     number: int
-    """Which law of the element, or which deformation of its sections, two for each: axial strain and curvature."""
+    """Which law of the element, or which deformation of its sections: axial strain and curvatures, one by one."""
     force: bool
     unit: str | None = None
     """None for that of the law."""
@@ -55,6 +55,8 @@ class Piece:
     shared: tuple[float, ...] = ()
     """Further numbers, kept once for all pieces that have the same: those of a section."""
     sections: int = 0
-    """How many sections have axial strain and curvature recorded, and the forces that belong to them."""
+    """How many sections have axial strain and curvatures recorded, and the forces that belong to them."""
+    recorded: int = 2
+    """How many of these a section has."""
     proportional: bool = field(default=True)
     """Whether Rayleigh damping counts its stiffness."""

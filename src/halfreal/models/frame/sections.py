@@ -6,8 +6,11 @@ Plane sections stay plane (Bernoulli): a fibre at the height y above the member'
 
 with the strain ε_0 of the axis and the curvature κ.  y points to the left of the way from the member's first node to
 its second: upwards in a girder that is drawn from left to right.  The axis is y = 0, wherever the section's parts are.
+In space sections bend across too (``elements/space_section.py``): y points towards the beam's ``orientation``, and z to
+the right as seen along the beam.
 
-An elastic section is one of two elastic fibres of half its area at y = ±√(I/A), which have the same EA and EI.
+An elastic section is one of two elastic fibres of half its area at y = ±√(I/A), which have the same EA and EI; in space
+of four.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ class Fibres:
     """A section as fibres, those of one law together."""
 
     y: np.ndarray
+    z: np.ndarray
     area: np.ndarray
     laws: tuple[Law, ...]
     materials: tuple[str, ...]
@@ -48,14 +52,26 @@ class Fibres:
         stiff = self.area * [law.initial_stiffness for law in self.laws]
         return np.array([[np.sum(stiff), -stiff @ self.y], [-stiff @ self.y, stiff @ self.y**2]])
 
+    def space_stiffness(self) -> np.ndarray:
+        """∂(N, M, O)/∂(ε_0, κ, λ) without load, (3, 3)."""
+        b = np.vstack([np.ones(len(self.y)), -self.y, self.z])
+        return np.asarray((b * self.area * [law.initial_stiffness for law in self.laws]) @ b.T)
+
     def numbers(self) -> tuple[float, ...]:
         """As the compiled code reads it (``elements/fibre_section.py``)."""
+        return (*self._runs(), *self.y.tolist(), *self.area.tolist())
+
+    def space_numbers(self) -> tuple[float, ...]:
+        """As ``elements/space_section.py`` reads it."""
+        return (*self._runs(), *self.y.tolist(), *self.z.tolist(), *self.area.tolist())
+
+    def _runs(self) -> tuple[float, ...]:
         runs = [0]
         for i, law in enumerate(self.laws):
             if i and law is not self.laws[i - 1]:
                 runs.append(0)
             runs[-1] += 1
-        return (float(len(self.y)), float(len(runs)), *map(float, runs), *self.y.tolist(), *self.area.tolist())
+        return (float(len(self.y)), float(len(runs)), *map(float, runs))
 
 
 class Section(Settings):
@@ -85,16 +101,27 @@ class Section(Settings):
         """The section, if it is elastic by its area and modulus."""
         return self
 
+    @property
+    def rigidity(self) -> float | None:
+        """G J, if J is given."""
+        shear = self.shear_modulus or self.modulus / (2.0 * (1.0 + self.poisson))
+        return None if self.torsion_constant is None else shear * self.torsion_constant
+
     def check(self, materials: Mapping[str, Any]) -> None:
         """Raise a fault if it does not fit the frame's materials."""
 
-    def fibres(self, materials: Mapping[str, Any]) -> Fibres:
+    def fibres(self, materials: Mapping[str, Any], dimensions: int = 2) -> Fibres:
         """The section as fibres."""
-        if self.second_moment is None:
-            raise fault("it has no second_moment, and its beam bends; give one", "second_moment")
         law = ElasticFibre(kind="elastic fibre", modulus=self.modulus)
-        away = np.sqrt(self.second_moment / self.area)
-        return Fibres(np.array([-away, away]), np.full(2, 0.5 * self.area), (law, law), ("", ""))
+        needed = ("second_moment",) if dimensions == 2 else ("second_moment_y", "second_moment_z")
+        for key in needed:
+            if getattr(self, key) is None:
+                raise fault(f"it has no {key}, and its beam bends; give one", key)
+        high, wide = (np.sqrt(getattr(self, key) / self.area) for key in (needed[0], needed[-1]))
+        if dimensions == 2:
+            return Fibres(np.array([-high, high]), np.zeros(2), np.full(2, 0.5 * self.area), (law, law), ("", ""))
+        y, z = high * np.array([-1.0, -1.0, 1.0, 1.0]), wide * np.array([-1.0, 1.0, -1.0, 1.0])
+        return Fibres(y, z, np.full(4, 0.25 * self.area), (law,) * 4, ("",) * 4)
 
     def gauge(self, name: str, fibres: Fibres) -> int:
         """Number of the fibre at which a gauge is."""
@@ -109,8 +136,8 @@ class Part(Settings):
     """Name of a material: a stress over a strain."""
 
     @abstractmethod
-    def fibres(self) -> Iterator[tuple[float, float]]:
-        """y and area of each fibre."""
+    def fibres(self) -> Iterator[tuple[float, float, float]]:
+        """y, z and area of each fibre."""
         raise NotImplementedError
 
 
@@ -125,6 +152,10 @@ class Rectangle(Part):
     width: Annotated[float, Number("m", above=0)]
     fibres_across: Annotated[int, Field(ge=1, le=1000)] = 20
     """Into how many fibres its height is cut."""
+    middle: Annotated[float, Number("m")] = 0.0
+    """z of its middle, in space."""
+    fibres_along: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Into how many fibres its width is cut; in space take several."""
 
     @field_validator("top")
     @classmethod
@@ -134,8 +165,8 @@ class Rectangle(Part):
             raise fault(f"top is at {top:g} m, not above bottom at {bottom:g} m; the rectangle has no area")
         return top
 
-    def fibres(self) -> Iterator[tuple[float, float]]:
-        yield from _cut(self.bottom, self.top, self.width, self.fibres_across)
+    def fibres(self) -> Iterator[tuple[float, float, float]]:
+        yield from _cut(self.bottom, self.top, self.width, self.fibres_across, self.fibres_along, self.middle)
 
 
 class Bars(Part):
@@ -144,15 +175,17 @@ class Bars(Part):
     kind: Literal["bars"]
     y: Annotated[float, Number("m")]
     """Height of their centres."""
+    z: Annotated[float, Number("m")] = 0.0
+    """How far to the right their centre is, in space."""
     area: Annotated[float, Number("m^2", above=0)]
     """Of all of them together."""
 
-    def fibres(self) -> Iterator[tuple[float, float]]:
-        yield self.y, self.area
+    def fibres(self) -> Iterator[tuple[float, float, float]]:
+        yield self.y, self.z, self.area
 
 
 class WideFlange(Part):
-    """A doubly symmetric I-section that bends about its strong axis, its middle at y = 0."""
+    """A doubly symmetric I-section, its depth along y and its middle at y = 0; a plane frame bends its strong axis."""
 
     kind: Literal["wide flange"]
     depth: Annotated[float, Number("m", above=0)]
@@ -167,6 +200,8 @@ class WideFlange(Part):
     """Into how many fibres each flange is cut."""
     web_fibres: Annotated[int, Field(ge=1, le=1000)] = 14
     """Into how many fibres the web is cut."""
+    fibres_along: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Into how many fibres the width of a flange is cut; in space take several."""
 
     @field_validator("flange_thickness")
     @classmethod
@@ -176,12 +211,12 @@ class WideFlange(Part):
             raise fault(f"two flanges of {thickness:g} m do not fit into a depth of {depth:g} m; give thinner ones")
         return thickness
 
-    def fibres(self) -> Iterator[tuple[float, float]]:
+    def fibres(self) -> Iterator[tuple[float, float, float]]:
         edge = 0.5 * self.depth
         inside = edge - self.flange_thickness
-        yield from _cut(-edge, -inside, self.flange_width, self.flange_fibres)
+        yield from _cut(-edge, -inside, self.flange_width, self.flange_fibres, self.fibres_along)
         yield from _cut(-inside, inside, self.web_thickness, self.web_fibres)
-        yield from _cut(inside, edge, self.flange_width, self.flange_fibres)
+        yield from _cut(inside, edge, self.flange_width, self.flange_fibres, self.fibres_along)
 
 
 class Gauge(Settings):
@@ -189,6 +224,8 @@ class Gauge(Settings):
 
     y: Annotated[float, Number("m")]
     """The fibre nearest to this height is taken."""
+    z: Annotated[float, Number("m")] | None = None
+    """Of those the nearest to this place across, in space."""
     material: str | None = None
     """Only fibres of this material, where several are at one height."""
 
@@ -201,13 +238,15 @@ class FibreSection(Settings):
     """What it is made of."""
     mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
     """Put on the nodes as the frame's ``element_mass`` says."""
+    torsional_rigidity: Annotated[float, Number("N m^2", above=0)] | None = None
+    """G J of a beam in space, which twists elastically."""
     gauges: dict[Annotated[str, Field(min_length=1)], Gauge] = Field(default_factory=dict)
     """Fibres that responses name, besides "top" and "bottom"."""
 
     @field_validator("parts")
     @classmethod
     def _bends(cls, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-        heights = [y for part in parts for y, _ in part.fibres()]
+        heights = [y for part in parts for y, *_ in part.fibres()]
         if not heights:
             raise fault("the section has no fibres; give parts, such as { kind = 'rectangle', … }")
         if max(heights) - min(heights) <= FLAT * max(map(abs, heights)):
@@ -222,13 +261,18 @@ class FibreSection(Settings):
         """The section, if it is elastic by its area and modulus."""
         return None
 
+    @property
+    def rigidity(self) -> float | None:
+        """G J, if it is given."""
+        return self.torsional_rigidity
+
     def check(self, materials: Mapping[str, Any]) -> None:
         """Raise a fault if it does not fit the frame's materials."""
         found = self.fibres(materials)
         for name in self.gauges:
             self.gauge(name, found)
 
-    def fibres(self, materials: Mapping[str, Any]) -> Fibres:
+    def fibres(self, materials: Mapping[str, Any], dimensions: int = 2) -> Fibres:
         """The section as fibres."""
         laws = {}
         for i, part in enumerate(self.parts):
@@ -243,14 +287,14 @@ class FibreSection(Settings):
                     *("parts", i, "material"),
                 )
         found = [
-            (y, area, name)
+            (y, z, area, name)
             for name in laws
             for part in self.parts
             if part.material == name
-            for y, area in part.fibres()
+            for y, z, area in part.fibres()
         ]
-        y, area, names = zip(*found, strict=True)
-        return Fibres(np.array(y), np.array(area), tuple(laws[name] for name in names), names)
+        y, z, area, names = zip(*found, strict=True)
+        return Fibres(np.array(y), np.array(z), np.array(area), tuple(laws[name] for name in names), names)
 
     def gauge(self, name: str, fibres: Fibres) -> int:
         """Number of the fibre at which a gauge is."""
@@ -259,17 +303,21 @@ class FibreSection(Settings):
             some = [i for i, one in enumerate(fibres.materials) if wanted.material in (None, one)]
             if not some:
                 raise fault(unknown("material of this section", str(wanted.material), set(fibres.materials)), "gauge")
-            return min(some, key=lambda i: abs(float(fibres.y[i]) - wanted.y))
+            across = fibres.z if wanted.z is None else fibres.z - wanted.z
+            return min(some, key=lambda i: (abs(float(fibres.y[i]) - wanted.y), abs(float(across[i]))))
         return _extreme(name, fibres, (*self.gauges, *EXTREME))
 
 
 AnySection = Annotated[Section | FibreSection, Field(discriminator="kind"), default_kind("elastic")]
 
 
-def _cut(bottom: float, top: float, width: float, count: int) -> Iterator[tuple[float, float]]:
-    high = (top - bottom) / count
+def _cut(
+    bottom: float, top: float, width: float, count: int, along: int = 1, middle: float = 0.0
+) -> Iterator[tuple[float, float, float]]:
+    high, wide = (top - bottom) / count, width / along
     for i in range(count):
-        yield bottom + (i + 0.5) * high, width * high
+        for j in range(along):
+            yield bottom + (i + 0.5) * high, middle + (j + 0.5 - 0.5 * along) * wide, wide * high
 
 
 def _extreme(name: str, fibres: Fibres, known: tuple[str, ...]) -> int:

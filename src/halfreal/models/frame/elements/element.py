@@ -20,7 +20,7 @@ from ..numbering import Numbering
 from ..parts import OfElement
 from ..piece import Piece, Reading
 from ..sections import AnySection, Fibres, Section
-from .geometry import chord
+from .geometry import chord, local_axes
 
 Geometry = Literal["linear", "p-delta", "corotational"]
 
@@ -53,7 +53,7 @@ class Site:
         """A section as fibres."""
         found = self.section(name, *at)
         try:
-            return found.fibres(self.materials)
+            return found.fibres(self.materials, self.numbering.dimensions)
         except PydanticCustomError as error:
             raise fault("; ".join(f"section '{name}': {text}" for _, text in found_in(error)), *at) from error
 
@@ -126,3 +126,33 @@ def beam_mass(
     own[np.ix_([1, 2, 4, 5], [1, 2, 4, 5])] = element_mass(length, per_length)
     turn = np.kron(np.eye(2), np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]))
     return beam.dofs(site), turn.T @ own @ turn
+
+
+def oriented(kind: str, name: str, direction: np.ndarray, orientation: np.ndarray | None) -> np.ndarray:
+    """Local axes of a beam in space, rows x, y, z; a fault if its orientation does not say them."""
+    if orientation is not None and len(orientation) != 3:
+        raise fault(f"the orientation has {len(orientation)} numbers; give 3: x, y, z", "orientation")
+    axes = local_axes(direction, orientation)
+    if axes is None:
+        raise fault(
+            f"orientation of the {kind} '{name}' is along the beam itself, and tells nothing of where its local z is; "
+            "give a vector across it",
+            "orientation",
+        )
+    return axes
+
+
+def space_beam_mass(length: float, axes: np.ndarray, per_length: float, polar: float, consistent: bool) -> np.ndarray:
+    """Mass matrix of a beam in space, lumped or consistent; ``polar`` is the square of its radius of gyration."""
+    total = per_length * length
+    if not consistent:
+        return np.diag(np.tile([0.5 * total] * 3 + [0.0] * 3, 2))
+    own, share = np.zeros((12, 12)), np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+    own[np.ix_([0, 6], [0, 6])] = total * share
+    own[np.ix_([3, 9], [3, 9])] = total * polar * share
+    bending = element_mass(length, per_length)
+    sign = np.array([1.0, -1.0, 1.0, -1.0])  # a rotation about y lowers z
+    own[np.ix_([1, 5, 7, 11], [1, 5, 7, 11])] = bending
+    own[np.ix_([2, 4, 8, 10], [2, 4, 8, 10])] = bending * np.outer(sign, sign)
+    turn = np.kron(np.eye(4), axes)
+    return np.asarray(turn.T @ own @ turn)

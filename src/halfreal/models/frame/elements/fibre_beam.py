@@ -71,7 +71,7 @@ class FibreBeam(FrameElement):
 
     @abstractmethod
     def stiffness(self, length: float, x: np.ndarray, weights: np.ndarray, section: np.ndarray) -> np.ndarray:
-        """∂p/∂v without load, of a section's stiffness, (3, 3)."""
+        """∂p/∂v without load, of a section's stiffness; (3, 3) in a plane."""
         raise NotImplementedError
 
     @abstractmethod
@@ -106,25 +106,32 @@ class FibreBeam(FrameElement):
         )
 
     def reading(self, asked: OfElement, site: Site) -> Reading:
-        if asked.law != 1:
-            raise fault("it has no laws to count, but sections: give section, and gauge for one of its fibres", "law")
-        if asked.section > self.points:
-            raise fault(f"it has no section {asked.section}, but {self.points}, from its first end on", "section")
-        if asked.gauge is None:
-            if asked.quantity not in OF_SECTIONS:
-                raise fault(
-                    f"'{asked.quantity}' is none of a section; give one of {', '.join(OF_SECTIONS)}, or a gauge for "
-                    "strain and stress",
-                    "quantity",
-                )
-            which, force, unit = OF_SECTIONS[asked.quantity]
-            return Reading("section", 2 * (asked.section - 1) + which, bool(force), unit)
-        if asked.quantity not in OF_FIBRES:
-            raise fault(f"a gauge tells strain or stress, not '{asked.quantity}'; give one of them", "quantity")
-        fibres = site.fibres(self.section, "section")
-        fibre = site.section(self.section).gauge(asked.gauge, fibres)
-        force, unit = OF_FIBRES[asked.quantity]
-        return Reading("law", (asked.section - 1) * len(fibres.y) + fibre, bool(force), unit)
+        return fibre_reading(asked, site, self.section, self.points, OF_SECTIONS, 2)
 
     def mass(self, site: Site, consistent: bool) -> tuple[tuple[int, ...], np.ndarray] | None:
         return beam_mass(self, site.section(self.section).mass_per_length, site, consistent)
+
+
+def fibre_reading(
+    asked: OfElement, site: Site, section: str, points: int, quantities: dict[str, tuple[int, int, str]], recorded: int
+) -> Reading:
+    """What a response asks of a beam with so many sections, of which so many deformations are recorded each."""
+    if asked.law != 1:
+        raise fault("it has no laws to count, but sections: give section, and gauge for one of its fibres", "law")
+    if asked.section > points:
+        raise fault(f"it has no section {asked.section}, but {points}, from its first end on", "section")
+    if asked.gauge is None:
+        if asked.quantity not in quantities:
+            raise fault(
+                f"'{asked.quantity}' is none of a section; give one of {', '.join(quantities)}, or a gauge for "
+                "strain and stress",
+                "quantity",
+            )
+        which, force, unit = quantities[asked.quantity]
+        return Reading("section", recorded * (asked.section - 1) + which, bool(force), unit)
+    if asked.quantity not in OF_FIBRES:
+        raise fault(f"a gauge tells strain or stress, not '{asked.quantity}'; give one of them", "quantity")
+    fibres = site.fibres(section, "section")
+    fibre = site.section(section).gauge(asked.gauge, fibres)
+    force, unit = OF_FIBRES[asked.quantity]
+    return Reading("law", (asked.section - 1) * len(fibres.y) + fibre, bool(force), unit)

@@ -21,14 +21,13 @@ import numpy as np
 
 from ....settings import Vector, fault
 from ...materials.elastic import LinearLaw
-from ...structures.beam_elements import element_mass
 from ..law import rounding
 from ..piece import Piece
 from ..sections import Section
 from .beam import BEAM, INNER, joints, series
 from .corotational import LINEAR
-from .element import FrameElement, Site
-from .geometry import chord, local_axes, space_beam
+from .element import FrameElement, Site, oriented, space_beam_mass
+from .geometry import chord, space_beam
 from .spring import along_chord
 
 NEEDED = ("second_moment_y", "second_moment_z", "torsion_constant")
@@ -57,11 +56,10 @@ class SpaceBeam(FrameElement):
             raise fault("a space beam stands in a frame in space; in a plane take kind = 'beam'", "kind")
         section = self._section(name, site)
         length, direction = chord(*self.ends(site, name))
-        a = space_beam(length, self._axes(name, direction))
+        a = space_beam(length, oriented(self.kind, name, direction, self.orientation))
         axial = section.modulus * section.area / length
         leaning = self.geometry == "p-delta"
-        shear = section.shear_modulus or section.modulus / (2.0 * (1.0 + section.poisson))
-        first = {"y": (0, 0.0 if leaning else axial), "z": (1, shear * (section.torsion_constant or 0.0) / length)}
+        first = {"y": (0, 0.0 if leaning else axial), "z": (1, (section.rigidity or 0.0) / length)}
         for axis, rows in PLANES.items():
             bend = section.modulus * getattr(section, f"second_moment_{axis}") / length
             ends, laws, told = joints(name, self.nodes, site, getattr(self, f"hinges_{axis}"), f"hinges_{axis}", bend)
@@ -88,19 +86,9 @@ class SpaceBeam(FrameElement):
         if section.mass_per_length == 0.0:
             return None
         length, direction = chord(*(site.numbering.nodes[node] for node in self.nodes))
-        total = section.mass_per_length * length
-        if not consistent:
-            return self.dofs(site), np.diag(np.tile([0.5 * total] * 3 + [0.0] * 3, 2))
-        own, share = np.zeros((12, 12)), np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+        axes = oriented(self.kind, "", direction, self.orientation)
         polar = ((section.second_moment_y or 0.0) + (section.second_moment_z or 0.0)) / section.area
-        own[np.ix_([0, 6], [0, 6])] = total * share
-        own[np.ix_([3, 9], [3, 9])] = total * polar * share
-        bending = element_mass(length, section.mass_per_length)
-        sign = np.array([1.0, -1.0, 1.0, -1.0])  # a rotation about y lowers z
-        own[np.ix_([1, 5, 7, 11], [1, 5, 7, 11])] = bending
-        own[np.ix_([2, 4, 8, 10], [2, 4, 8, 10])] = bending * np.outer(sign, sign)
-        turn = np.kron(np.eye(4), self._axes("", direction))
-        return self.dofs(site), turn.T @ own @ turn
+        return self.dofs(site), space_beam_mass(length, axes, section.mass_per_length, polar, consistent)
 
     def _section(self, name: str, site: Site) -> Section:
         section = site.elastic_section(self.section, "section")
@@ -112,15 +100,3 @@ class SpaceBeam(FrameElement):
                 "section",
             )
         return section
-
-    def _axes(self, name: str, direction: np.ndarray) -> np.ndarray:
-        if self.orientation is not None and len(self.orientation) != 3:
-            raise fault(f"the orientation has {len(self.orientation)} numbers; give 3: x, y, z", "orientation")
-        axes = local_axes(direction, self.orientation)
-        if axes is None:
-            raise fault(
-                f"orientation of the space beam '{name}' is along the beam itself, and tells nothing of where its "
-                "local z is; give a vector across it",
-                "orientation",
-            )
-        return axes
