@@ -186,7 +186,7 @@ class ShapePlot extends Plot {
       pen.setLineDash([]);
     };
     const there = i => [nodes[i][0] + times * (this.moved[i][0] || 0), nodes[i][1] + times * (this.moved[i][1] || 0)];
-    lines(i => nodes[i], "--grid", 2); lines(there, "--plot1", 2.2);
+    lines(i => nodes[i], "--soft", 0.8); lines(there, "--plot1", 2.2);
     pen.fillStyle = style("--soft"); for (const i of supports) pen.fillRect(px(nodes[i][0]) - 4, py(nodes[i][1]) - 4, 8, 8);
     pen.fillStyle = style("--plot2"); for (const i of this.structure.interface) { const [x, y] = there(i); pen.beginPath(); pen.arc(px(x), py(y), 5, 0, 7); pen.fill(); }
     pen.restore();
