@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .coupling import Coupling as Coupling
     from .coupling import Predictor as Predictor
     from .device import Device as Device
+    from .driver import Driver as Driver
+    from .driver import DriverError as DriverError
+    from .driver import Opening as Opening
     from .excitation import Dwells as Dwells
     from .excitation import Excitation as Excitation
     from .finding import Finding as Finding
@@ -46,6 +49,7 @@ else:
             "context": "AT_REST OPEN_LOOP RUN Context Purpose",
             "coupling": "Coupling Predictor",
             "device": "Device",
+            "driver": "Driver DriverError Opening",
             "excitation": "Dwells Excitation",
             "finding": "Finding",
             "known": "Known",
