@@ -5,7 +5,7 @@ halfreal serve bench.toml --driver lab.py:Lab --try
 
 from collections.abc import Sequence
 
-from halfreal.contracts.driver import Driver, DriverError, Opening
+from halfreal.contracts import Driver, DriverError, Opening
 
 KNOWN_INPUTS = ("position", "force", "zero", "bit0")
 KNOWN_OUTPUTS = ("ao0", "do0", "do1")

@@ -17,7 +17,7 @@ DriverName = Annotated[
     typer.Option(
         "--driver",
         metavar="DRIVER",
-        help="In place of [driver] use: a name, 'lab.py:Lab', or 'lab.so'.",
+        help="In place of [driver], without its settings: a name, 'lab.py:Lab', or 'lab.so'.",
         show_default=False,
     ),
 ]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .coupling import Predictor as Predictor
     from .criteria import Criteria as Criteria
     from .device import Device as Device
+    from .driver import Driver as Driver
+    from .driver import DriverError as DriverError
+    from .driver import Opening as Opening
     from .excitation import Dwells as Dwells
     from .excitation import Excitation as Excitation
     from .finding import Finding as Finding
@@ -50,6 +53,7 @@ else:
             "coupling": "Coupling Predictor",
             "criteria": "Criteria",
             "device": "Device",
+            "driver": "Driver DriverError Opening",
             "excitation": "Dwells Excitation",
             "finding": "Finding",
             "known": "Known",

@@ -8,6 +8,7 @@ from ..lazy import lazy
 
 if TYPE_CHECKING:
     from .controller_end import ControllerEnd as ControllerEnd
+    from .driver import DriverLink as DriverLink
     from .rig_command import OwnLimits as OwnLimits
     from .rig_end import RigEnd as RigEnd
     from .rig_end import RigSession as RigSession
@@ -20,6 +21,7 @@ else:
         __name__,
         {
             "controller_end": "ControllerEnd",
+            "driver": "DriverLink",
             "rig_command": "OwnLimits",
             "rig_end": "RigEnd RigSession",
             "serial": "Serial",

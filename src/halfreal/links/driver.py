@@ -84,7 +84,8 @@ def opened(test: Definition, lease: float, use: str = "", **how: Any) -> Host:
     if test.driver is None and not use:
         raise DriverError("the definition has no [driver]; add one, or name it with --driver")
     inputs, outputs = wired(test).terminals
-    settings = {} if test.driver is None else test.driver.settings
+    # what another driver wants to know is not for this one
+    settings = {} if test.driver is None or use not in ("", test.driver.use) else test.driver.settings
     opening = Opening(inputs, outputs, test.period, dict(settings))
     return Host(use or test.driver.use, opening, lease, **how)  # type: ignore[union-attr]
 

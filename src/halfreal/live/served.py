@@ -43,6 +43,8 @@ class DriverRig(VirtualRig):
     def __init__(self, definition: Definition, use: str = "", say: Callable[[str], None] = print) -> None:
         if definition.link is None:
             raise HalfrealError('the definition has no [link] to serve; add one, such as kind = "udp"')
+        if definition.link.needs_driver:
+            definition.link.listen()  # says that it has no other end, before any hardware is opened
         self.definition, self.in_step, self._say = definition, False, say
         self._last = None
         self.axes = definition.virtual.axes
