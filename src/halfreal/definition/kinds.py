@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any, get_args
@@ -202,7 +202,7 @@ def _installed(family: str) -> tuple[dict[str, type[Settings]], tuple[Unusable, 
 
 
 @cache
-def _offered() -> EntryPoints:
+def _offered() -> Any:
     return entry_points()
 
 
