@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any, get_args
@@ -189,8 +189,8 @@ def _installed(family: str) -> tuple[dict[str, type[Settings]], tuple[Unusable, 
 
 
 @cache
-def _offered() -> EntryPoints:
-    return entry_points()
+def _offered() -> Any:
+    return entry_points()  # of Python 3.12 and of those before: both can be asked by ``select``
 
 
 def _against(part: Any, entry: EntryPoint, family: str, found: dict[str, type[Settings]]) -> str:
