@@ -169,8 +169,9 @@ Measured on:
 - **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced wing](../examples/strut_braced_wing) over
   a grid of devices in one table of results, from the definition to the score; and Latin hypercube samples of its
   shaker. `BENCH_CAMPAIGN` is the number of points along each side of the grid, 20 if it is not set.
-- **Commands**: wall times of fresh processes. *Cold* begins with an empty compiler cache, as the first rehearsal after
-  an installation does; *warm* finds what the first one left there.
+- **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
+  with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one left
+  there.
 
 In real time:
 
