@@ -27,6 +27,7 @@ TIERS = {
     "live": "live",
     "links": "live",
     "campaigns/test_dask.py": "live",
+    "drivers/test_ethercat.py": "live",
     "kernels/test_cache_between_processes.py": "live",
     "records/test_recorder.py": "live",
     "campaigns": "slow",

@@ -1,8 +1,8 @@
 """What a driver must do: the code between halfreal's rig end and the hardware of a laboratory.
 
 A driver reads raw values (volts, counts, bits) and writes raw commands, in every tick.  It knows nothing of the test:
-scales, limits, sessions, the lease, the watchdog and the states are halfreal's (``live/serve.py``,
-``rigs/instruments.py``).  Write it in Python as a subclass of ``Driver``, or in C as a shared library with the functions of
+scales, limits, sessions, the lease, the watchdog and the states are halfreal's (``live/served.py``,
+``drivers/``).  Write it in Python as a subclass of ``Driver``, or in C as a shared library with the functions of
 the shipped header ``halfreal_driver.h``.  ``halfreal serve TEST.toml --try`` puts any driver through its contract.
 
 Contract for implementers

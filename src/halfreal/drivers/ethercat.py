@@ -254,10 +254,9 @@ class EtherCatDriver(Driver):
     def _come_back(self) -> None:
         """To OP, while no command stands: this process was held up for longer than a slave's watchdog, at rest."""
         self._image = self._safe_image()
-        for slave in self._master.slaves:
-            if slave.state != self._soem.OP_STATE:
-                slave.state = self._soem.SAFEOP_STATE + self._soem.STATE_ACK
-                slave.write_state()
+        for slave in self._master.slaves:  # all of them: their states are then asked for at once
+            slave.state = self._soem.SAFEOP_STATE + self._soem.STATE_ACK
+            slave.write_state()
         self._go_to_op()
 
     def _where(self) -> str:
