@@ -29,6 +29,7 @@ TIERS = {
     "links": "live",
     "drivers/test_failures.py": "live",
     "campaigns/test_dask.py": "live",
+    "drivers/test_ethercat.py": "live",
     "kernels/test_cache_between_processes.py": "live",
     "records/test_recorder.py": "live",
     "campaigns": "slow",

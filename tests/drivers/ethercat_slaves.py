@@ -392,6 +392,7 @@ def serve(interface: str) -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     chain = Chain()
     print("ready", flush=True)
+    rest = ""
     while True:
         ready = select.select([wire, sys.stdin], [], [], 0.01)[0]
         if wire in ready:
@@ -402,10 +403,12 @@ def serve(interface: str) -> None:
         for slave in chain.slaves:
             slave.watch()
         if sys.stdin in ready:
-            line = sys.stdin.readline()
-            if not line:
+            came = os.read(sys.stdin.fileno(), 4096)  # not by lines: what a buffer holds, select does not see
+            if not came:
                 return
-            chain.heed(line)
+            *lines, rest = (rest + came.decode()).split("\n")
+            for line in lines:
+                chain.heed(line)
 
 
 if __name__ == "__main__":

@@ -163,6 +163,16 @@ def test_a_slave_that_leaves_op_fails_the_driver_which_names_it(
     with pytest.raises(DriverError, match=rf"not all slaves are in OP any more: .*slave {number} {name}: SAFEOP \("):
         while time.monotonic() < deadline:
             driver.read()
+            driver.write([0.0, 1000.0, 1.0])
+
+
+def test_a_slave_that_leaves_op_at_rest_is_brought_back_and_moves_nothing(cable: Cable, driver: EtherCatDriver) -> None:
+    cable.say("safeop 2")
+    assert cable.told()["states"] == [OP, SAFEOP]
+    deadline = time.monotonic() + BOUND
+    while cable.told()["states"] != [OP, OP]:
+        assert driver.read() == [0.0, 1000.0]
+        assert time.monotonic() < deadline
 
 
 def test_a_drive_that_reports_a_fault_fails_the_driver(cable: Cable, driver: EtherCatDriver) -> None:
@@ -189,15 +199,22 @@ def test_safe_stops_the_drive_and_lets_outputs_go_at_once_and_for_good(cable: Ca
     assert driver.read() == [0.0, 1234.0]
 
 
-def test_a_loop_that_stands_still_is_seen_by_the_slaves_and_one_at_rest_is_not(
+def test_the_bus_lives_while_the_process_does_and_commands_only_as_long_as_the_loop(
     cable: Cable, driver: EtherCatDriver
 ) -> None:
-    before = cable.told()["frames"]
-    deadline = time.monotonic() + BOUND
+    before, deadline = cable.told()["frames"], time.monotonic() + BOUND
     while cable.told()["frames"] < before + 15:  # longer than their watchdog, without a word from us
         assert time.monotonic() < deadline
     assert cable.told()["states"] == [OP, OP]
+    enabled(driver)
     driver.write([3000.0, 1000.0, 1.0])
+    cable.until("value", 0)  # the loop stands still
+    cable.until("status", QUICK_STOP_ACTIVE)
+    assert cable.told()["states"] == [OP, OP]
+    driver.read()
+    driver.write([2000.0, 1000.0, 0.0])
+    assert cable.told()["value"] == 2000
+    driver._ended.set()  # as if the process were gone
     cable.until("states", [SAFEOP, SAFEOP])
     assert cable.told()["value"] == 0
 

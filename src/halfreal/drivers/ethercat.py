@@ -19,9 +19,10 @@ does not, it is tried again until half a period has passed; then the driver fail
 state.  Every 50 ms it also asks all slaves for their states.  So the test trips on the loss of frames, of a cable and
 of the state OP.
 
-**If this process dies** slaves see no more process data, and their watchdog (100 ms as they come; a register of theirs)
-lets outputs go.  A thread of the driver's sees to the bus while no test runs, and no longer from the first command on:
-a loop that stands still is seen by the slaves.  A period must be shorter than their watchdog.
+**If this process dies**, or is held up, slaves see no more process data, and their watchdog (100 ms as they come; a
+register of theirs) lets outputs go.  While it lives, a thread of the driver's sees to the bus between two ticks and
+between tests.  If then neither a reading nor a command comes for 0.25 s, it stops drives and lets outputs go itself.
+Slaves that leave OP while commands stand end the test; at rest they are brought back.
 
 ``safe()``: drives get a quick stop, all other outputs become 0.
 
@@ -67,7 +68,9 @@ PROTOCOLS, COE = 0x1C, 0x04
 TO_OP = 3.0
 """Seconds in which slaves must reach OP."""
 IDLE = 0.02
-"""Seconds between two exchanges while no test runs: well within a slave's watchdog."""
+"""Seconds without an exchange after which the driver's thread makes one: well within a slave's watchdog."""
+STALLED = 0.25
+"""Seconds without a call after which commands no longer stand; at rest it is read some ten times a second."""
 LOOK = 0.05
 """Seconds between two looks at the states of the slaves, which takes a frame for each of them."""
 QUESTIONS = 3
@@ -109,7 +112,7 @@ class EtherCatDriver(Driver):
         self._soem = _library()
         self._is_safe.clear()
         self._ended.clear()
-        self._live, self._reads, self._looked = False, 0, 0.0
+        self._live, self._called, self._looked = False, time.monotonic(), 0.0
         self._master = self._soem.Master()
         self._master.always_release_gil = True
         try:
@@ -248,6 +251,14 @@ class EtherCatDriver(Driver):
             if time.monotonic() > deadline:
                 raise DriverError(f"not all slaves reach OP within {TO_OP:g} s: {self._where()}")
 
+    def _come_back(self) -> None:
+        """To OP, while no command stands: this process was held up for longer than a slave's watchdog, at rest."""
+        self._image = self._safe_image()
+        for slave in self._master.slaves:  # all of them: their states are then asked for at once
+            slave.state = self._soem.SAFEOP_STATE + self._soem.STATE_ACK
+            slave.write_state()
+        self._go_to_op()
+
     def _where(self) -> str:
         """In which state each slave is, and why."""
         self._master.read_state()
@@ -270,8 +281,9 @@ class EtherCatDriver(Driver):
     def _image_now(self) -> list[bytes]:
         if not hasattr(self, "_image"):
             return [bytes(len(slave.output)) for slave in self._master.slaves]
-        if not self._is_safe.is_set():
-            return self._image
+        return self._safe_image() if self._is_safe.is_set() else self._image
+
+    def _safe_image(self) -> list[bytes]:
         image = [bytes(len(data)) for data in self._image]
         for slave, (control, target, _, actual) in self._words.items():
             stands = actual.get(self._master.slaves[slave - 1].input)
@@ -300,7 +312,9 @@ class EtherCatDriver(Driver):
                 if self._master.read_state() == self._soem.OP_STATE:
                     break
                 if any(slave.state not in (0, self._soem.OP_STATE) for slave in self._master.slaves):
-                    raise DriverError(f"not all slaves are in OP any more: {self._where()}")
+                    if self._live:
+                        raise DriverError(f"not all slaves are in OP any more: {self._where()}")
+                    self._come_back()
             else:  # the question or its answer was lost each time
                 raise DriverError(f"slaves do not tell their states any more: {self._where()}")
         self._looked = time.monotonic()
@@ -316,12 +330,14 @@ class EtherCatDriver(Driver):
             self._image[slave - 1] = data if stage.follows else target.put(data, actual.get(sent))
 
     def _keep(self) -> None:
-        """See to the bus while no test runs, so that no watchdog of a slave's ends it; what fails, a reading tells."""
+        """See to the bus while nobody else does; what fails, a reading tells."""
         while not self._ended.wait(IDLE):
-            if self._live and not self._is_safe.is_set():
-                continue
-            if self._one_at_a_time.acquire(blocking=False):
+            if time.monotonic() - self._called > IDLE and self._one_at_a_time.acquire(blocking=False):
                 try:
+                    if self._live and time.monotonic() - self._called > STALLED:
+                        self._live, self._image = False, self._safe_image()
+                        for stage in self._stages.values():
+                            stage.want(False)
                     self._transfer(SHORTEST)
                 finally:
                     self._one_at_a_time.release()
@@ -329,9 +345,7 @@ class EtherCatDriver(Driver):
     # the contract
 
     def read(self) -> Sequence[float]:
-        self._reads += 1
-        if self._reads > 1:  # twice without a command between: no test runs
-            self._live = False
+        self._called = time.monotonic()
         self._exchange()
         if time.monotonic() - self._looked >= LOOK:
             self._look_at_states()
@@ -341,7 +355,7 @@ class EtherCatDriver(Driver):
     def write(self, commands: Sequence[float]) -> None:
         if self._is_safe.is_set():
             return
-        self._live, self._reads = True, 0
+        self._live, self._called = True, time.monotonic()
         image = list(self._image)
         for (terminal, place), value in zip(self._outputs, commands, strict=True):
             stage = self._stages.get(terminal.slave)
