@@ -12,15 +12,12 @@ from pathlib import Path
 import numpy as np
 from gallery import GALLERY, Claim, Numbers, stored, table
 
-from halfreal.benchmark import page
-from halfreal.benchmark.motions import read_motions
-from halfreal.benchmark.problem import Motion, Score, scorecard, with_motion
+from halfreal.benchmark import Motion, Score, page, read_motions, scorecard, with_motion
 from halfreal.marths import problem as marths
-from halfreal.marths.criteria import NAMES
-from halfreal.marths.published import RECOMPUTED, RODEAC, in_order
-from halfreal.runs.build import build
+from halfreal.marths import published
 
 RECORDS = GALLERY.parent.parent / "shared" / "data" / "ground_motions"
+NAMES, RECOMPUTED, RODEAC = marths.NAMES, published.RECOMPUTED, published.RODEAC
 KNOWN = tuple(RECOMPUTED)
 SHOWN = ("J2 a1", "J2 a2", "J3 a1", "J3 a2", "J5 x", "J5 rz", "J6 x", "J6 rz", "J7 x", "J7 rz", "J8 x 2", "J8 rz 2")
 WORST = ("J2 a1", "J2 a2", "J5 x", "J5 rz", "J7 x", "J7 rz")
@@ -128,7 +125,7 @@ def of_strokes(moved: dict[str, Motion]) -> dict[str, str]:
     largest = []
     for at in moved.values():
         test = marths.put(with_motion(marths.case(), at), marths.couplings()[marths.CHOSEN])
-        log = build(test).run(test.timing.ticks, record=("command.a1", "command.a2")).log
+        log = marths.build(test).run(test.timing.ticks, record=("command.a1", "command.a2")).log
         largest.append(float(np.abs(log[:, 1:]).max()))
     return {"strokes": f"{1e3 * max(largest):.1f} mm"}
 
@@ -144,7 +141,7 @@ def of_rodeac(moved: dict[str, Motion]) -> list[Claim]:
             timing = bare.timing.unchecked_copy({"seed": seed})
             draws.append(marths.scored(bare.unchecked_copy({"timing": timing}), whole)[1])
         mean, spread = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1)
-        known = np.array(in_order(RECOMPUTED[motion]))
+        known = np.array(published.in_order(RECOMPUTED[motion]))
         for key in ("J2", "J3", "J5", "J6", "J7", "J8"):
             of = [i for i, name in enumerate(NAMES) if name.split()[0] == key]
             # their one draw within three standard deviations of ours, and half a unit of their last digit

@@ -225,7 +225,7 @@ def test_the_open_loop_has_as_many_channels_as_actuators(folder):
         ({"kinematics": {**TWO, "actuators": ["a1", "a1"]}}, "names an actuator twice"),
         ({"kinematics": {**TWO, "matrix": [[1.0, 0.5], [2.0, 1.0]]}}, "move 1 of 2 axes independently"),
         ({"kinematics": {**TWO, "matrix": [[1.0], [1.0]]}}, r"1 column\(s\) for 2 commanded axis\(es\)"),
-        ({"kinematics": {"actuators": ["a1", "a2"]}}, "either a matrix, or both functions"),
+        ({"kinematics": {"actuators": ["a1", "a2"]}}, "either a matrix, or a coupler, or both functions"),
         ({"passive": ["y"]}, "'y' is none of the axes"),
         ({"passive": ["x", "rz"]}, "nothing is commanded"),
         (

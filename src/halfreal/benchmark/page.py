@@ -41,8 +41,8 @@ def render(problem: Problem, scores: Sequence[Score], seconds: float = float("na
     motions = list(dict.fromkeys(one.motion for one in scores))
     made = Pictures("couplings")
     caption = (
-        "A dot for every case and motion; the colours are the cases. Grey: what the best of all could have, by the "
-        "sensors' noise and the partition."
+        "A dot for every case and motion; the colours are the cases. Grey: what the sensors' noise alone makes, from "
+        "the least to the largest of all motions."
     )
     made.add("couplings", caption, partial(couplings, problem, scores))
     return fill(
@@ -101,7 +101,8 @@ def couplings(problem: Problem, scores: Sequence[Score]) -> Figure:
     figure = new_figure(9.0, 1.0 + 0.32 * len(names))
     panels = figure.subplots(1, len(problem.shown), sharey=True)
     for axes, which in zip(panels, problem.shown, strict=True):
-        floors = [one.criteria[which] for one in scores if one.bound] or [one.floor for one in nominal]
+        last = {(one.case, one.motion): one.criteria[which] for one in scores if one.bound}
+        floors = list(last.values()) or [one.floor for one in nominal]
         floors = [value for value in floors if np.isfinite(value)]
         if floors:
             axes.axvspan(min(floors), max(floors), color=QUIET, alpha=0.2, linewidth=0)

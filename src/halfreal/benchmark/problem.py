@@ -84,7 +84,7 @@ class Problem:
     worst: Callable[[int, str, str], Criteria | None]
     """What others found for the worst of 20 perturbed plants."""
     bounds: Callable[[Definition, np.ndarray], dict[str, np.ndarray]] = lambda definition, whole: {}
-    """Criteria that no coupling can do better than, by what they are."""
+    """Criteria of the best of all rigs, by what it is; the last is drawn."""
     plants_with_every_motion: bool = False
     """Whether perturbed plants are run with every motion, or with the first alone."""
 

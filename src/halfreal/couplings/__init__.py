@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
+    from .adaptive_fir import AdaptiveFir as AdaptiveFir
     from .adaptive_forward_prediction import AdaptiveForwardPrediction as AdaptiveForwardPrediction
     from .adaptive_model_based import AdaptiveModelBased as AdaptiveModelBased
     from .adaptive_time_series import AdaptiveTimeSeries as AdaptiveTimeSeries
     from .axis_filters import AxisFilters as AxisFilters
     from .broad_band_inverse import BroadBandInverse as BroadBandInverse
+    from .decoupling_inverse import DecouplingInverse as DecouplingInverse
     from .derivative_filter import DerivativeFilter as DerivativeFilter
     from .direct import Direct as Direct
     from .force_prediction import ForcePrediction as ForcePrediction
@@ -47,11 +49,13 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
+            "adaptive_fir": "AdaptiveFir",
             "adaptive_forward_prediction": "AdaptiveForwardPrediction",
             "adaptive_model_based": "AdaptiveModelBased",
             "adaptive_time_series": "AdaptiveTimeSeries",
             "axis_filters": "AxisFilters",
             "broad_band_inverse": "BroadBandInverse",
+            "decoupling_inverse": "DecouplingInverse",
             "derivative_filter": "DerivativeFilter",
             "direct": "Direct",
             "force_prediction": "ForcePrediction",

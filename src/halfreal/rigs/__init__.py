@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .actuator import SecondOrder as SecondOrder
     from .assembled import AssembledRig as AssembledRig
     from .camera import Camera as Camera
+    from .coupled_actuators import CoupledActuators as CoupledActuators
     from .electrodynamic import Electrodynamic as Electrodynamic
     from .flexible_specimen import FlexibleSpecimen as FlexibleSpecimen
     from .force_actuated import ForceActuated as ForceActuated
@@ -58,6 +59,7 @@ else:
             "actuator": "Delay FirstOrder SecondOrder",
             "assembled": "AssembledRig",
             "camera": "Camera",
+            "coupled_actuators": "CoupledActuators",
             "electrodynamic": "Electrodynamic",
             "flexible_specimen": "FlexibleSpecimen",
             "force_actuated": "ForceActuated",

@@ -304,6 +304,7 @@ class CoupledActuators(Rig):
             state={"q": start, "v": np.zeros(m), "started": 0.0},
             frozen=("started",),
             initial=(*start, *np.zeros(2 * m)),
+            references=("guyan1965",),
         )
         specimen = self.specimen.block(m, start, step)
         assert specimen.inputs == specimen_inputs(m)
