@@ -1,4 +1,4 @@
-"""A laboratory's own installed package adds a rig, a structure, a coupling, an excitation and a link.
+"""A laboratory's own installed package adds a rig, a structure, a coupling, an excitation, a link and criteria.
 
 Each of its kinds is one file and one line in its ``pyproject.toml``; halfreal knows none of them.
 """
@@ -43,9 +43,14 @@ stiffness = "300 N/m"
 [limits]
 command = {{ trip = "50 mm" }}
 
+[criteria]
+kind = "peak force"
+allowed = "1 kN"
+
 [acceptance]
 overruns = "none"  # a busy machine
 stale = "none"
+criteria = {{ "share of allowed" = "50 %" }}
 
 [link]
 kind = "loopback"
@@ -55,7 +60,7 @@ lease = "2 s"
 PLAN = """
 title = "two servos"
 kind = "grid"
-scores = ["peak measured.displacement", "growth rate"]
+scores = ["peak measured.displacement", "growth rate", "largest force"]
 
 [vary]
 "rig.time_constant" = ["6 ms", "10 ms"]
@@ -103,6 +108,9 @@ def used(laboratory):
 def test_its_test_is_checked_and_rehearsed(used):
     code, out, _ = used["check test.toml --json"]
     assert (code, json.loads(out)["verdict"]) == (0, "GO")
+    found = json.loads(out)["criteria"]
+    assert found["largest force"]["unit"] == "N" and found["largest force"]["value"] > 0.0
+    assert found["share of allowed"]["value"] == pytest.approx(0.1 * found["largest force"]["value"])
     assert used["rehearse test.toml"][0] == 0
 
 
@@ -110,6 +118,7 @@ def test_its_papers_stand_in_the_report(used, laboratory):
     assert used["report test.h5"][0] == 0
     page = (laboratory.folder / "test.html").read_text()
     assert all(name in page for name in PAPERS)
+    assert "largest force" in page and "at most 50 %" in page
 
 
 def test_it_is_swept_and_tuned(used, laboratory):
@@ -120,9 +129,9 @@ def test_it_is_swept_and_tuned(used, laboratory):
 
 def test_its_kinds_are_in_the_schema_and_on_the_reference_page(used):
     schema = json.loads(used["info --schema"][1])
-    assert {"Pendulum", "Ricker", "LinearLead", "RateLimitedServo", "Loopback"} <= set(schema["$defs"])
+    assert {"Pendulum", "Ricker", "LinearLead", "RateLimitedServo", "Loopback", "PeakForce"} <= set(schema["$defs"])
     listed = used["kinds"][1]
-    assert all(f"\n  {kind} " in listed for kind in ("pendulum", "ricker", "linear lead", "loopback"))
+    assert all(f"\n  {kind} " in listed for kind in ("pendulum", "ricker", "linear lead", "loopback", "peak force"))
     assert "rate-limited servo" in used["kinds rig"][1] and "(ourlab)" in used["kinds rig"][1]
     page = used["kinds rig 'rate-limited servo'"][1]
     assert "Hydraulic Control Systems" in page

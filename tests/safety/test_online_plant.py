@@ -1,13 +1,16 @@
 """The rig identified while the test runs: lag and gain against closed forms, what was checked, warnings and trips."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import halfreal
 from examples.wallace2005 import DELAY, definition
+from halfreal.contracts.axes import Axes
 from halfreal.live.accepted import accepted
 from halfreal.presentation.html import render
-from halfreal.runs.checked_plant import as_checked, checked_plant
+from halfreal.runs.checked_plant import as_checked, check_apart, checked_plant
 from halfreal.runs.lean import lean_rehearsal
 from halfreal.runs.loop_stability import margin_of
 from halfreal.studies.check.criteria.online_plant import online_plant
@@ -91,6 +94,13 @@ def test_a_rig_at_rest_or_lost_in_noise_is_told_as_it_was_checked():
     assert np.abs(run.signals["plant.lag"].values - DELAY).max() < 0.05 * DELAY
     assert run.signals["plant.outside"].values.max() < 1.0
     assert np.ptp(run.signals["measured.displacement"].values) > 1e-3
+
+
+def test_axes_that_answer_each_other_are_refused_and_others_are_not():
+    two = SimpleNamespace(interface=Axes(("x", "rz")))
+    check_apart(two, np.array([[1.0, 0.01], [0.0, 1.0]]), np.array([1.0, 2.0]), 0.05)
+    with pytest.raises(halfreal.HalfrealError, match="axis rz answers the command of axis x by 20 % of its own motion"):
+        check_apart(two, np.array([[1.0, 0.0], [0.1, 1.0]]), np.array([2.0, 1.0]), 0.05)
 
 
 def test_off_unless_asked_for_and_refused_where_it_has_no_meaning():

@@ -60,8 +60,9 @@ def checked_plant(definition: Definition) -> CheckedPlant:
     asked = definition.online_identification
     assert asked is not None
     test = definition.unchecked_copy({"online_identification": None})
-    band = motion_band(test, asked)
-    lags, gains, opened = followed_in(test, band)
+    band, sizes = motion_band(test, asked)
+    lags, gains, opened, answers = followed_in(test, band)
+    check_apart(test, answers, sizes, asked.tolerance)
     size = np.maximum(np.abs(lags).max(), 10.0 * test.timing.step)
     nominal = lags.mean(axis=0), gains.mean(axis=0)
     for variant in variants(test):
@@ -102,8 +103,24 @@ def variants(definition: Definition) -> list[Definition]:
     return found
 
 
-def followed_in(definition: Definition, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, StateSpace]:
-    """Lag [s] and gain of each commanded axis at frequencies in its band, (frequencies, axes), and the open loop."""
+def check_apart(definition: Definition, answers: np.ndarray, sizes: np.ndarray, tolerance: float) -> None:
+    """Raise an error where an axis answers the commands of others: a lag and a gain of its own say nothing then."""
+    names = definition.interface.commanded.names
+    for i, name in enumerate(names):
+        own = answers[i, i] * sizes[i]
+        for j, other in enumerate(names):
+            if j != i and answers[i, j] * sizes[j] > tolerance * own:
+                share = f"{100 * answers[i, j] * sizes[j] / own:.3g} %" if own > 0.0 else "more than all"
+                raise HalfrealError(
+                    f"online_identification: axis {name} answers the command of axis {other} by {share} of its own "
+                    f"motion, more than the tolerance of {100 * tolerance:g} %: a lag and a gain for each axis do not "
+                    "describe this rig; leave the section out, or let actuators that follow alike move the axes"
+                )
+
+
+def followed_in(definition: Definition, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, StateSpace, np.ndarray]:
+    """Lag [s] and gain of each commanded axis at frequencies in its band, (frequencies, axes), the open loop, and the
+    largest answer of each axis to the command of each, (axes, axes)."""
     from .loop_stability import cut_loop  # which builds loops, as this does for them
 
     names = followed(definition)
@@ -119,17 +136,19 @@ def followed_in(definition: Definition, band: np.ndarray) -> tuple[np.ndarray, n
     ahead = loop.dt if written > loop.row("guard") else 0.0
     top = 2.0 * np.pi * band.max()
     omega = top * np.arange(1, POINTS + 1) / POINTS
-    followed_by = np.diagonal(answer.response(omega) @ along_axes(definition), axis1=1, axis2=2)
+    whole = answer.response(omega) @ along_axes(definition)
+    followed_by = np.diagonal(whole, axis1=1, axis2=2)
     phase = np.unwrap(np.angle(followed_by), axis=0)
     phase -= 2.0 * np.pi * np.round(phase[0] / (2.0 * np.pi))
     lags, gains = ahead - phase / omega[:, None], np.abs(followed_by)
-    whole = opened if isinstance(opened, StateSpace) else opened.dense()
+    dense = opened if isinstance(opened, StateSpace) else opened.dense()
     at = [
         np.interp(2.0 * np.pi * np.linspace(float(ends[0]), float(ends[1]), 21), omega, np.arange(POINTS))
         for ends in band
     ]
     index = np.round(np.column_stack(at)).astype(int)
-    return np.take_along_axis(lags, index, axis=0), np.take_along_axis(gains, index, axis=0), whole
+    largest = np.abs(whole[index.min() : index.max() + 1]).max(axis=0)
+    return np.take_along_axis(lags, index, axis=0), np.take_along_axis(gains, index, axis=0), dense, largest
 
 
 def along_axes(definition: Definition) -> np.ndarray:
@@ -146,8 +165,8 @@ def along_axes(definition: Definition) -> np.ndarray:
     return np.column_stack([(up - down) / (2.0 * small) for up, down in both])
 
 
-def motion_band(definition: Definition, asked: OnlineIdentification) -> np.ndarray:
-    """The frequencies [Hz] between which the motion of each commanded axis has its power, (axes, 2)."""
+def motion_band(definition: Definition, asked: OnlineIdentification) -> tuple[np.ndarray, np.ndarray]:
+    """The frequencies [Hz] between which the motion of each commanded axis has its power, (axes, 2), and its rms."""
     low, high = asked.band(definition.timing.step)
     motion = interface_motion(definition)[:, list(definition.interface.commanded_at)]
     hz = np.fft.rfftfreq(len(motion), definition.timing.step)
@@ -158,7 +177,7 @@ def motion_band(definition: Definition, asked: OnlineIdentification) -> np.ndarr
         if total[-1, i] > 0.0:
             at = np.searchsorted(total[:, i], np.array([POWER, 1.0 - POWER]) * total[-1, i])
             found[i] = np.clip(hz[at], low, high)
-    return found
+    return found, motion.std(axis=0)
 
 
 def interface_motion(definition: Definition) -> np.ndarray:
