@@ -138,8 +138,7 @@ def of_rodeac(moved: dict[str, Motion]) -> list[Claim]:
         whole = marths.reference(bare)
         draws = []
         for seed in range(1, SEEDS + 1):
-            timing = bare.timing.unchecked_copy({"seed": seed})
-            draws.append(marths.scored(bare.unchecked_copy({"timing": timing}), whole)[1])
+            draws.append(marths.scored(marths.with_seed(bare, seed), whole)[1])
         mean, spread = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1)
         known = np.array(published.in_order(RECOMPUTED[motion]))
         for key in ("J2", "J3", "J5", "J6", "J7", "J8"):
