@@ -147,6 +147,7 @@ def of_rodeac(moved: dict[str, Motion]) -> list[Claim]:
             agrees = bool(np.all(np.abs(known[of] - mean[of]) <= 3.0 * spread[of] + 0.05))
             printed, here = (" / ".join(f"{one:.{digits}f}" for one in v[of]) for v, digits in ((known, 1), (mean, 2)))
             far = float(np.max(np.abs(known[of] - mean[of]) / spread[of]))
-            why = "" if agrees else f"up to {far:.1f} standard deviations of the noise from the mean of ours, and why is not known"
+            off = f"up to {far:.1f} standard deviations of the noise from the mean of ours, and why is not known"
+            why = "" if agrees else off
             claims.append(Claim("multi-axial", f"recomputed, {motion}", f"{key} [%]", printed, here, agrees, why))
     return claims
