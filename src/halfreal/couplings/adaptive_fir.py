@@ -113,6 +113,7 @@ class AdaptiveFir(Coupling):
 
     kind: Literal["adaptive fir"]
     taps: Annotated[int, Field(ge=1, le=32)] = 4
+    """Of a filter from one target."""
     spacing: Annotated[int, Field(ge=1, le=100)] = 1
     """Between taps, in steps."""
     cross: bool = False
@@ -129,6 +130,7 @@ class AdaptiveFir(Coupling):
     covariance_bounds: Annotated[np.ndarray, Vector("1", least=0)] = np.array([0.0, 10.0])
     """Least and most of it, as parts of that of the start."""
     cutoff: Annotated[float, Number("Hz", above=0)] = 20.0
+    """Of the filter of strokes and commands from which coefficients are found."""
     least_amplitude: Annotated[float, Number("m", least=0)] = 0.0
     """Of filtered strokes, below which nothing adapts; of a rotation in rad."""
     inverse: DecouplingInverse | None = None

@@ -110,6 +110,7 @@ class DecouplingInverse(Coupling):
     model: AnyActuators | None = None
     """Of the actuators, from commands to what the coupling's targets are; left out, what the rig says of itself."""
     form: Literal["fir", "state space"] = "fir"
+    """A filter of the last targets, or the model that runs along and looks ahead."""
     taps: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 40
     """Of a filter from one target to one command."""
     spacing: Annotated[int, Field(ge=1, le=100)] = 1

@@ -136,6 +136,11 @@ def perturbed(definition: Definition, number: int) -> Definition:
     return definition.unchecked_copy({"rig": rig.unchecked_copy({"actuators": changed})})
 
 
+def with_seed(definition: Definition, seed: int) -> Definition:
+    """The definition with another draw of the sensors' noise."""
+    return definition.unchecked_copy({"timing": definition.timing.unchecked_copy({"seed": seed})})
+
+
 def without_noise(definition: Definition) -> Definition:
     """The definition with ideal sensors."""
     rig = bench(definition)
