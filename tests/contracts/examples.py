@@ -66,6 +66,7 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
     ("rig", "user"): {"function": "functions.py:rig", "parameters": {"k": 2250.0}},
     ("criteria", "user"): {"function": "functions.py:score"},
     ("criteria", "vrths"): {},
+    ("criteria", "marths"): {},
     ("link", "udp"): {"rig": f"127.0.0.1:{free_port()}"},
     ("link", "serial"): {"port": f"{tempfile.gettempdir()}/halfreal-contract-test-{os.getpid()}", "rig": "pty"},
     ("link", "shared memory"): {"name": f"contract-test-{os.getpid()}"},

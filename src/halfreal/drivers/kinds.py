@@ -24,6 +24,9 @@ from ..settings import fault, folder, stored
 OWN = {
     "null": "contracts.driver:NullDriver",
     "simulated": "drivers.simulated:SimulatedDriver",
+    "ethercat": "drivers.ethercat:EtherCatDriver",
+    "ni-daqmx": "drivers.nidaqmx:NiDaqMxDriver",
+    "comedi": "drivers.comedi:ComediDriver",
 }
 """Halfreal's own drivers, by the names that definitions use."""
 GROUP = "halfreal.driver"
