@@ -96,6 +96,13 @@ def test_the_answer_in_words_and_numbers(uncompensated):
     assert numbers["couplings"][0]["error"] == uncompensated.rows[0].nominal.error
 
 
+def test_the_answer_as_a_table(uncompensated):
+    frame = uncompensated.to_dataframe()
+    assert list(frame.index) == [row.name for row in uncompensated.rows]
+    assert frame["error"].iloc[0] == uncompensated.rows[0].nominal.error
+    assert repr(uncompensated).startswith(f"<Tuning: best of {len(frame)} couplings: {frame.index[0]}")
+
+
 def test_what_has_nothing_to_tune_says_so():
     with pytest.raises(HalfrealError, match="gives forces"):
         bar = halfreal.load(GALLERY.parent / "force_controlled_bar" / "index_one.toml")

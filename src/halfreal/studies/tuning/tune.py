@@ -16,14 +16,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...contracts.coupling import Coupling
+from ...data_frames import data_frame
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.loop_stability import LoopStability, loop_stability
 from ...safety.limits import Commands
+from ...summaries import Summarised
 from ..check.criteria.reach import out_of_reach
 from .bench import LEARNT, LONGEST, Bench, Outcome
 from .journal import Journal, fingerprint
@@ -67,8 +70,8 @@ class TuningRow:
         return 0.0 if known is None else float(known.critical_delay)
 
 
-@dataclass(frozen=True)
-class Tuning:
+@dataclass(frozen=True, repr=False)
+class Tuning(Summarised):
     """The answer: rows from the best to the worst, the best definition, and what to know about it."""
 
     rows: tuple[TuningRow, ...]
@@ -86,6 +89,27 @@ class Tuning:
     unit: str = "1"
     axes: tuple[str, ...] = ()
     """Names of the axes that count."""
+
+    def summary(self) -> str:
+        """The best coupling, and how many were compared."""
+        if self.best is None:
+            return f"none of {len(self.rows)} couplings could be run"
+        return f"best of {len(self.rows)} couplings: {self.rows[0].name}, after {self.rehearsals} rehearsals"
+
+    def to_dataframe(self) -> Any:
+        """A row for each coupling, the best first, as a pandas data frame."""
+        unit = self.unit if self.criterion else "1"
+        columns = {
+            "coupling": [row.name for row in self.rows],
+            "error": [row.nominal.error for row in self.rows],
+            "worst": [row.worst for row in self.rows],
+            "predicted": [row.predicted for row in self.rows],
+            "delay margin": [row.delay_margin for row in self.rows],
+            "failed": [row.failed for row in self.rows],
+            "why not": [row.lost for row in self.rows],
+        }
+        units = {"error": unit, "worst": unit, "predicted": "1", "delay margin": "s", "failed": "1"}
+        return data_frame(columns, units, index="coupling")
 
 
 def tune(
