@@ -86,9 +86,17 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(rows: list[Row], of_frames: list[Row], of_fibres: list[Row], in_real_time: list[Row]) -> None:
+def write(
+    rows: list[Row], of_frames: list[Row], of_fibres: list[Row], of_site: list[Row], in_real_time: list[Row]
+) -> None:
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    parts = {"table": rows, "frames": of_frames, "fibres": of_fibres, "in_real_time": in_real_time}
+    parts = {
+        "table": rows,
+        "frames": of_frames,
+        "fibres": of_fibres,
+        "site": of_site,
+        "in_real_time": in_real_time,
+    }
     text = TEXT.format(**{name: markdown(part) for name, part in parts.items()}, machine=facts)
     README.write_text(text, encoding="utf-8")
 
@@ -120,6 +128,10 @@ shows the second table alone.
 ## Frames of fibres
 
 {fibres}
+
+## OpenSees through a site
+
+{site}
 
 ## In real time
 

@@ -209,7 +209,6 @@ def main() -> None:
             *fresh.submit(scale.rows).result(),
             *fresh.submit(stability.rows).result(),
             *fresh.submit(cycles.rows).result(),
-            *fresh.submit(site.rows).result(),
             *fresh.submit(fmus.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
@@ -217,10 +216,11 @@ def main() -> None:
             *command_line(definition, folder),
         ]
         of_frames, of_fibres = (fresh.submit(part).result() for part in (frames.yielding, frames.fibres))
+        of_site = fresh.submit(site.rows).result()
         in_real_time = realtime.rows(folder, fresh)
-    show(rows, of_frames, of_fibres, in_real_time)
+    show(rows, of_frames, of_fibres, of_site, in_real_time)
     if asked.write:
-        write(rows, of_frames, of_fibres, in_real_time)
+        write(rows, of_frames, of_fibres, of_site, in_real_time)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from report import Row, duration
+from report import Row, duration, show, write_part
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -180,5 +180,7 @@ if __name__ == "__main__":
         serve_site(given, timed) if sys.argv[1] == "site" else serve_echo(given, timed)
         print("ANSWER" + json.dumps(time.process_time() - began[0]))
     else:
-        for row in rows():
-            print(row)
+        measured = rows()
+        show(measured)
+        if "--write" in sys.argv:
+            write_part("OpenSees through a site", measured)
