@@ -89,7 +89,7 @@ def test_leakage_returns_to_the_start_and_bounds_hold_the_covariance():
     ],
 )
 def test_filters_that_cannot_be_are_told(given, message):
-    with pytest.raises(ValidationError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         AdaptiveFir(**{"kind": "adaptive fir", "covariance": 1.0, **given})
 
 

@@ -17,7 +17,6 @@ import pytest
 
 import halfreal
 from halfreal.links.secret import make_secret, read_secret
-from halfreal.live import session
 from halfreal.runs.run import Run
 from links.reference import BAD
 
@@ -84,7 +83,7 @@ def on_linux(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 def run_on(folder: Path, definition: str) -> Run:
     (folder / "test.toml").write_text(definition)
-    return session.run(halfreal.load(folder / "test.toml"), folder / "run.h5", without_go="the rig is simulated")
+    return halfreal.run(halfreal.load(folder / "test.toml"), folder / "run.h5", without_go="the rig is simulated")
 
 
 def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(on_linux: Ran) -> None:
