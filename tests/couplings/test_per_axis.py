@@ -125,7 +125,7 @@ def test_a_predictor_is_the_same_on_every_axis_or_none():
 
 def test_the_schema_knows_both_forms():
     prediction = json_schema(ForwardPrediction)["properties"]["prediction"]
-    assert prediction["description"] == "quantity in s, at least 0 s, or one for each axis"
+    assert prediction["description"].endswith("Quantity in s, at least 0 s, or one for each axis.")
     assert {form.get("type") for form in prediction["anyOf"]} == {"string", "array", "object"}
 
 

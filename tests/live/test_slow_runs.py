@@ -17,7 +17,7 @@ import halfreal
 from halfreal.definition.faults import DefinitionError
 from halfreal.kernels.modes import RAMP_DOWN
 from halfreal.kernels.spacing import SHORTEST
-from halfreal.live.console import run_test
+from halfreal.live.console import Operator, run_test
 from halfreal.live.slow_operator import RefusedError
 from halfreal.live.view import status, table
 from live.processes import armed, column, definition, ticks, wait_for
@@ -113,7 +113,7 @@ def test_the_operator_pauses_steps_resumes_and_the_test_is_the_rehearsal_all_the
 def unattended(session: halfreal.Session) -> Iterator[tuple[halfreal.Session, list[str]]]:
     """A test as ``halfreal run --start`` has it where there is no terminal, in a thread, and what it says."""
     said: list[str] = []
-    thread = threading.Thread(target=lambda: run_test(session, start=True, say=said.append))
+    thread = threading.Thread(target=lambda: run_test(session, start=True, say=said.append, operator=Operator(session)))
     try:
         session.check()
         thread.start()

@@ -382,9 +382,10 @@ class Session(SlowOperator, Remarks):
         except BaseException as error:
             self._failure = error
         finally:
-            recording.words[ENDED] = 1
-            ready.set()
-            self._end.stop(float(loop.vector[loop.index["link.sent"]]))
+            if not self._given_up:  # else the session has let go of all this before the loop came back
+                recording.words[ENDED] = 1
+                ready.set()
+                self._end.stop(float(loop.vector[loop.index["link.sent"]]))
 
     def tend(self) -> None:
         """Look after the recorder; to be called some ten times a second."""
