@@ -93,9 +93,11 @@ def quantities(sections: Mapping[str, Any]) -> dict[str, Quantity]:
             for key, item in value.items():
                 walk(item, under(place, str(key)), number)
         elif isinstance(value, list | tuple | np.ndarray):
-            flat = np.ravel(value) if isinstance(value, np.ndarray) else value
-            if len(flat) == 1 and isinstance(flat[0], int | float):  # a 1 × 1 matrix counts as a number
-                walk(flat[0], place, number)
+            only = value
+            while isinstance(only, list | tuple | np.ndarray) and len(only) == 1:
+                only = only[0]
+            if isinstance(only, int | float):  # a 1 × 1 matrix counts as a number
+                walk(only, place, number)
             else:
                 for i, item in enumerate(value):
                     walk(item, f"{place}[{i + 1}]", number)
