@@ -196,6 +196,11 @@ SHARED = {
     "Uncertain.high": "Highest value, in the unit of the number.",
     "Uncertain.deviation": "Standard deviation of a normal distribution about the value in the definition.",
     "Uncertain.relative": "Anywhere within ± this share of the value in the definition.",
+    "ChannelTable.inputs": "Raw channels that are read, by their names.",
+    "ChannelTable.outputs": "Raw channels that are written, by their names.",
+    "polarity": "1, or -1 where the raw value falls as the quantity rises.",
+    "CriterionLimit.least": "Lowest value that is accepted.",
+    "CriterionLimit.most": "Highest value that is accepted.",
     # limits
     "warn": "Beyond it is an event in the record.",
     "trip": "Beyond it the test is stopped within the tick.",

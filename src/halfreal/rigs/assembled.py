@@ -22,7 +22,7 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from ..contracts.axes import Axes
@@ -30,7 +30,7 @@ from ..contracts.context import Context
 from ..contracts.quantities import Commands
 from ..contracts.rig import Rig, RigBlocks
 from ..contracts.user_code import UserCode
-from ..errors import HalfrealError
+from ..errors import DefinitionError, HalfrealError
 from ..kernels.block import Block, Channel, channels, names
 from ..kernels.native import is_own
 from ..kernels.patience import TookTooLongError
@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 
 def plainly(error: BaseException, path: Path) -> str:
     """What went wrong in a user's function: faults of the library's settings in their own words, and the line."""
-    if isinstance(error, ValidationError):
-        items = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
-        words = "; ".join(f"{place}: {message}" if place else message for place, message in items)
+    if isinstance(error, DefinitionError):
+        words = "; ".join(map(str, error.faults))
     elif isinstance(error, PydanticCustomError | HalfrealError):
         words = str(error)
     else:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from halfreal.errors import DefinitionError
 from models.frame.frames import PLASTIC, two_storeys
 
 GIRDER = {"kind": "beam", "nodes": ["A1", "B1"], "section": "girder"}
@@ -176,28 +177,27 @@ def test_a_truss_of_stress_over_strain_needs_an_area():
     assert "is a stress over a strain" in told(**parts("elements", s=spring), materials=laws)
 
 
-def at_fault(**changes) -> tuple:
-    """Keys that lead to the fault."""
-    with pytest.raises(ValueError) as error:
+def at_fault(**changes) -> str:
+    """The key at fault."""
+    with pytest.raises(DefinitionError) as error:
         two_storeys(**changes)
-    [one] = error.value.errors()
-    [(place, _)] = one["ctx"]["items"]
-    return place
+    [one] = error.value.faults
+    return one.path
 
 
 def test_the_place_at_fault_is_where_it_stands():
-    assert at_fault(interface=[{"node": "A0", "direction": "x"}]) == ("interface", 0)
-    assert at_fault(interface=[{"node": "A2", "direction": "x"}, {"node": "Q", "direction": "x"}]) == ("interface", 1)
-    assert at_fault(**parts("nodes", C={"at": [9.0, 0.0]})) == ("nodes", "C")
-    assert at_fault(**parts("elements", g1={**GIRDER, "section": "gurder"})) == ("elements", "g1", "section")
-    assert at_fault(**parts("elements", g1={**GIRDER, "nodes": ["A1", "B7"]})) == ("elements", "g1", "nodes")
-    assert at_fault(loads=[{"node": "A9", "direction": "y", "force": -1.0}]) == ("loads", 0)
-    assert at_fault(responses={"roof": {"element": "none", "quantity": "force"}}) == ("responses", "roof")
+    assert at_fault(interface=[{"node": "A0", "direction": "x"}]) == "interface[1]"
+    assert at_fault(interface=[{"node": "A2", "direction": "x"}, {"node": "Q", "direction": "x"}]) == "interface[2]"
+    assert at_fault(**parts("nodes", C={"at": [9.0, 0.0]})) == "nodes.C"
+    assert at_fault(**parts("elements", g1={**GIRDER, "section": "gurder"})) == "elements.g1.section"
+    assert at_fault(**parts("elements", g1={**GIRDER, "nodes": ["A1", "B7"]})) == "elements.g1.nodes"
+    assert at_fault(loads=[{"node": "A9", "direction": "y", "force": -1.0}]) == "loads[1]"
+    assert at_fault(responses={"roof": {"element": "none", "quantity": "force"}}) == "responses.roof"
     pull = [{"node": "A2", "direction": "x", "force": 4e5}]
-    assert at_fault(material=PLASTIC, loads=pull)[0] == "elements"
+    assert at_fault(material=PLASTIC, loads=pull).startswith("elements.")
     two = parts("nodes", C={"at": [9.0, 0.0], "mass": 1.0}, D={"at": [9.0, 1.0]})
     alone = parts("elements", loose={"kind": "beam", "nodes": ["C", "D"], "section": "girder"})
-    assert at_fault(**two, **alone)[0] == "nodes"
+    assert at_fault(**two, **alone).startswith("nodes.")
 
 
 def test_a_hinge_that_yields_without_end_under_gravity_is_named():
