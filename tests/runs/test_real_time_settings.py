@@ -37,7 +37,7 @@ def test_a_session_runs_the_definition_it_was_given_and_says_what_it_cannot_do(t
     session = halfreal.Session(definition(), tmp_path / "run.h5")
     with pytest.raises(AttributeError):
         session.definition = definition(title="another")
-    for act in (session.start, session.stop, session.wait):
+    for act in (session.start, session.wait):  # a stop is heard before arming too: nothing is armed then
         with pytest.raises(RefusedError, match="arm it first"):
             act()
     with pytest.raises(RefusedError, match="a rig is armed on a GO only"):
