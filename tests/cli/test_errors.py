@@ -1,12 +1,15 @@
 """No command ends in a traceback, or says no where it means that something is wrong."""
 
 import datetime
+import os
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from halfreal.cli import app
 from halfreal.cli.crash import reported, text_of
+from halfreal.cli.options import free
 from halfreal.studies.check import check as study
 
 TEST = """
@@ -110,3 +113,12 @@ def test_a_report_that_cannot_be_written_leaves_the_line(monkeypatch, tmp_path):
     (tmp_path / "state").write_text("a file where a folder belongs")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert "itself failed" in reported(ValueError("why")) and "state" not in reported(ValueError("why"))
+
+
+def test_a_device_is_never_replaced_by_a_file(tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(typer.Exit) as ended:
+        free(pipe, force=True)
+    assert ended.value.exit_code == 2
+    assert "is not an ordinary file; choose another name with --output" in capsys.readouterr().err

@@ -93,6 +93,8 @@ def free(target: Path, force: bool, option: str = "--output") -> Path:
         stop(f"the folder '{target.parent}' does not exist; make it first")
     if target.exists() and not force:
         stop(f"'{target}' exists; choose another name with {option}, or --force to overwrite it")
+    if target.exists() and not target.is_file():  # a device or a folder, which a file would take the place of
+        stop(f"'{target}' is not an ordinary file; choose another name with {option}")
     return target
 
 
