@@ -7,13 +7,14 @@
 # make test-lowest, make test-newest     the suite with the oldest versions that pyproject.toml allows, and with the newest
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
-# make docs       the documentation as a site, build/docs/index.html; warnings are errors
+# make docs       the documentation as a site, build/docs/index.html, and an offline copy, build/halfreal-docs.zip; warnings are errors
+# make docs-links external links of the documentation (needs a network)
 # make gallery    every picture and number of the gallery, and examples/fidelity.md
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo docs test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
+.PHONY: demo docs docs-links test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -93,8 +94,9 @@ release-check:
 	@mkdir -p results
 	.venv-tools/bin/cyclonedx-py environment .venv-release/bin/python --pyproject pyproject.toml --output-format JSON --output-file results/sbom.json
 	.venv-release/bin/pip freeze --exclude halfreal > results/shipped.txt
-	.venv-tools/bin/pip-audit --strict --requirement results/shipped.txt --no-deps --disable-pip
-	.venv-tools/bin/pip-audit --strict --requirement requirements-dev.txt --no-deps --disable-pip
+	for list in results/shipped.txt requirements-dev.txt; do \
+	    .venv-tools/bin/pip-audit --strict --requirement $$list --no-deps --disable-pip \
+	    || { echo "release-check has not passed: in $$list a package has a known weakness, or could not be looked up"; exit 1; }; done
 
 bench: $(BIN)/.halfreal-test
 	$(BIN)/python benchmarks/run.py
@@ -105,7 +107,11 @@ gallery: $(BIN)/.halfreal-test
 docs: $(BIN)/.halfreal-test
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
-	@echo 'documentation: build/docs/index.html'
+	$(BIN)/python -c 'import shutil; shutil.make_archive("build/halfreal-docs", "zip", "build", "docs")'
+	@echo 'documentation: build/docs/index.html; offline copy: build/halfreal-docs.zip'
+
+docs-links: docs
+	$(BIN)/python -m sphinx --quiet --builder linkcheck -c docs . build/links
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-newest .venv-release .venv-tools build dist results

@@ -111,7 +111,7 @@ class Ours:
         self.loop, self.priority = with_clock(definition, waits=waits), definition.real_time.priority
         self.names = [channel.name for channel in self.loop.channels]
         self.told: dict[str, str] = {}
-        compiled_run()
+        compiled_run.ready()
 
     def drive(self, ticks: int, ring: Ring) -> None:
         """Run from rest into the ring; returns when done."""

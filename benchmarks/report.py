@@ -109,7 +109,7 @@ def write_part(title: str, rows: list[Row]) -> None:
 
 
 TEXT = """\
-# Speed
+# Benchmarks
 
 `make bench` measures, in one run and as ratios, how fast the rehearsal of
 [`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is, and how well real-time runs

@@ -1,7 +1,7 @@
 """The documentation as a site: `make docs`.
 
-The source is the repository itself, so that links between pages work in the files as on the site.  Pages on settings
-are made of the code, examples of the API are executed while the site is built.
+The source is the repository itself, so that links between pages work in the files and on the site.  Pages on settings
+are generated from the code, and notebooks are executed while the site is built.  Equations need no network.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]

@@ -123,7 +123,7 @@ def order(claim: Claim) -> tuple[object, ...]:
 def fidelity() -> str:
     """The page of all claims, from what is stored."""
     lines = [
-        "# What of the papers comes out here",
+        "# Comparison with the published papers",
         "",
         "Written by `make gallery`. One row for each figure, table and claim; *reproduced* is decided by the scripts.",
     ]

@@ -52,9 +52,8 @@ def main() -> int:
                 bad += 1
                 print(f"seed {seed}: exit code {answer.returncode}, {answer.stderr[-300:]}", flush=True)
             shutil.rmtree(copy)
-    return keep(
-        "compiler_cache", "damaged compiler caches under halfreal check", tries.done, bad, f"{told} told in one line"
-    )
+    what, text = "damaged compiler caches under halfreal check", f"{told} reported in one line"
+    return keep("compiler_cache", what, tries.done, bad, text)
 
 
 if __name__ == "__main__":

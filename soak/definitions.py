@@ -41,7 +41,7 @@ def main() -> int:
         for seed in tries:
             chance = random.Random(seed)
             original = chance.choice(found)
-            target = copied / original.parent.name / "mutant.toml"
+            target = (copied / original.relative_to(EXAMPLES)).with_name("mutant.toml")
             target.write_text(mutated(original.read_text("utf-8"), chance, asked.longest), "utf-8", errors="replace")
             options = ["--force"] if asked.command == "rehearse" else ["--json"]
             code, text = worker.ask([asked.command, str(target), *options], asked.seconds)

@@ -23,8 +23,11 @@ from outcome import keep
 
 import halfreal
 from halfreal.runs.run import Run
+from live import processes
 from live.long_runs import drift, growth, watched
 from live.processes import Process, Rig, written
+
+processes.PATIENCE = 600.0  # seconds: a busy machine has to compile first
 
 GROWTH = 8.0
 """MB by which a process may grow in the counted part: less than a minute of rows at 1 kHz."""

@@ -133,5 +133,5 @@ def _garbled(text: str, chance: random.Random) -> str:
 
 
 def definitions(examples: Path) -> list[Path]:
-    """All definitions of the gallery."""
-    return sorted(path for path in examples.glob("*/*.toml"))
+    """All definitions of the gallery, and its plans of sweeps."""
+    return sorted(examples.glob("*/**/*.toml"))

@@ -22,9 +22,12 @@ from outcome import keep
 
 import halfreal
 from halfreal.links.secret import make_secret
+from live import processes
 from live.listener import Listener, Traffic
 from live.processes import IN_STEP, Rig, assert_every_tick, assert_obeyed, assert_same, definition
 from live.proxy import Proxy
+
+processes.PATIENCE = 600.0  # seconds: a busy machine has to compile first
 
 
 def session(folder: Path, ticks: int, each: int, traffic: Traffic, chance: random.Random) -> None:

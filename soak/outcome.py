@@ -5,6 +5,7 @@ A part that is ended before (Ctrl-C, SIGTERM) keeps what it has tried so far.
 
 from __future__ import annotations
 
+import datetime
 import json
 import signal
 import time
@@ -38,7 +39,8 @@ def keep(name: str, what: str, tried: int, lost: int, text: str) -> int:
     """Print and keep what was tried, how often, and how often something was lost; the exit code."""
     minutes = (time.monotonic() - STARTED) / 60.0
     FOLDER.mkdir(parents=True, exist_ok=True)
-    found = {"what": what, "tried": tried, "lost": lost, "text": text, "minutes": round(minutes, 1)}
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    found = {"what": what, "day": day, "tried": tried, "lost": lost, "text": text, "minutes": round(minutes, 1)}
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
     print(f"{what}: {tried:,} tried, {lost} lost; {text} ({minutes:.1f} min)", flush=True)
     return 1 if lost else 0

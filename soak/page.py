@@ -5,7 +5,6 @@ python soak/page.py
 
 from __future__ import annotations
 
-import datetime
 import json
 from pathlib import Path
 
@@ -22,14 +21,14 @@ ORDER = (
     "run_files_unsealed",
     "compiler_cache",
 )
-BEGINS = """# What was tried, how often, and what was lost
+BEGINS = """# Reliability: soak tests
 
-Made on {date} from what the parts of `make soak` have kept; the counts are those that were really run, which may be
-fewer than its own. Each part is a program in [soak](../soak/page.py), which says at its top what it does and what
-counts as lost. The suite (`make test`) has smaller ones of the same kind.
+Written by `make soak` from the results of its parts, each with the day on which it was run. The counts are those that
+were run, which may be fewer than `make soak` asks for. Each part is a program in [soak](../soak/page.py); its first
+lines say what it does and what counts as lost. The suite (`make test`) has smaller tests of the same kind.
 
-| | tried | lost | |
-|---|---|---|---|
+| | run on | tried | lost | details |
+|---|---|---|---|---|
 """
 ENDS = """
 - **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who hears
@@ -56,11 +55,10 @@ def main() -> None:
             left_out.append(name.replace("_", " "))
         else:
             found = json.loads(path.read_text("utf-8"))
-            rows += f"| {found['what']} | {found['tried']:,} | {found['lost']} | {found['text']} |\n"
+            rows += f"| {found['what']} | {found['day']} | {found['tried']:,} | {found['lost']} | {found['text']} |\n"
     if left_out:
         rows += f"\nNot run this time: {', '.join(left_out)}.\n"
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    PAGE.write_text(BEGINS.format(date=today) + rows + ENDS, "utf-8")
+    PAGE.write_text(BEGINS + rows + ENDS, "utf-8")
     print(f"{PAGE} has what was tried", flush=True)
 
 

@@ -2,18 +2,21 @@
 
     python soak/rig_in_c.py [--seed 1] [--count 500000]
 
-``docs/link/rig.c`` is built with the address and undefined-behaviour sanitizers, which end it at the first access out
-of bounds, overflow or shift too far.  Two parts, each half of the count.  *With a key*: a listener who lacks the secret
-writes from the controller's own socket; the rig must stand still, and answer every true command.  *Without one*: tags
-are checksums, which all datagrams here have right but for the random ones, so that sizes, counts, sequences and numbers
-of any sort get as far into the program as they can; lost is the rig's end only, as it may move and make itself safe.
+``docs/link/rig.c`` and its library are built with the address and undefined-behaviour sanitizers, which end the program
+at the first access out of bounds, overflow or shift too far.  Two parts, each half of the count.  *With a key*: a
+listener who lacks the secret writes from the controller's own socket; the rig must stand still, and answer every true
+command.  *Without one*: tags are checksums, which all datagrams here have right but for the random ones, so that sizes,
+counts, sequences and numbers of any sort get as far into the program as they can; lost is the rig's end only, as it may
+move and make itself safe.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import random
+import select
 import shutil
 import subprocess
 import sys
@@ -32,7 +35,8 @@ from halfreal.links.secret import make_secret, read_secret
 from links.by_hand import ARM, ARMED, COMMAND, HELLO, MEASUREMENT, OFFER, OPEN, STOP, Controller, Datagram
 from links.reference import LONG, STEP, Process, running
 
-SOURCE = Path(__file__).parents[1] / "docs" / "link" / "rig.c"
+LINK = Path(__file__).parents[1] / "docs" / "link"
+SOURCES = [str(LINK / name) for name in ("rig.c", "halfreal_rig.c", "simulated.c")]
 SANITIZED = ["-O1", "-g", "-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 EACH = 50
 """Datagrams of the listener to each true command."""
@@ -127,6 +131,13 @@ def armed_again(controller: Controller) -> None:
         controller.send(replace(controller.next(ARM, controller.wanted(LONG)), answers=asked))
 
 
+def drain(rig: Process) -> None:
+    """Read what it has printed: it drops a line that would not fit into a full pipe, also its last one."""
+    assert rig.process.stdout is not None
+    while select.select([rig.process.stdout], [], [], 0.0)[0] and os.read(rig.process.stdout.fileno(), 65536):
+        pass
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
@@ -139,7 +150,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         program, key = Path(name) / "rig", Path(name) / "rig.key"
         make_secret(key)
-        subprocess.run([compiler, *SANITIZED, str(SOURCE), "-o", str(program), "-lm"], check=True)
+        subprocess.run([compiler, *SANITIZED, *SOURCES, "-o", str(program), "-lm"], check=True)
         with running(program) as start:
             for options, secret, made in (
                 (["--key", str(key)], read_secret(key), without_the_secret),
@@ -148,6 +159,7 @@ def main() -> int:
                 rig = start("--in-step", *options)
                 try:
                     said += attacked(rig, secret, made, asked.count // 2, chance)
+                    drain(rig)
                     rig.end()
                 except (AssertionError, OSError) as error:  # a rig that has ended refuses
                     lost += 1

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,3 +119,31 @@ def test_type_checkers_see_types() -> None:
     assert len(told) == len(TOLD), answer.stdout
     for line, pattern in zip(told, TOLD, strict=True):
         assert re.fullmatch(pattern, line), line
+
+
+PUBLIC = [getattr(halfreal, name) for name in halfreal.__all__]
+FUNCTIONS = [one for one in PUBLIC if inspect.isfunction(one)]
+CLASSES = [one for one in PUBLIC if inspect.isclass(one)]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
+def test_every_parameter_of_a_public_function_is_documented(function: Callable[..., Any]) -> None:
+    _, _, listed = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")
+    listed = re.split(r"\n\w+\n-{4,}", listed)[0]
+    documented = re.findall(r"^(\w+)(?: : .*)?$", listed, re.MULTILINE)
+    assert documented == list(inspect.signature(function).parameters)
+    assert len(re.findall(r"^    \S", listed, re.MULTILINE)) >= len(documented), "a parameter has no description"
+
+
+@pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.__name__)
+def test_every_public_member_of_a_public_class_is_documented(one: type) -> None:
+    assert inspect.getdoc(one)
+    own = {name: member for name, member in vars(one).items() if not name.startswith("_") and callable(member)}
+    assert not [name for name, member in own.items() if inspect.isfunction(member) and not inspect.getdoc(member)]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (REPOSITORY / "docs" / "python.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"auto(?:function|class|exception):: (\w+)", page))
+    modules = {name for name in halfreal.__all__ if inspect.ismodule(getattr(halfreal, name))}
+    assert listed == set(halfreal.__all__) - modules

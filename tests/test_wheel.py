@@ -21,7 +21,7 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", "results")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy: a build leaves files beside its sources."""
+    """A wheel built from a source distribution of a copy: a build leaves files next to its sources."""
     if int(version("setuptools").split(".")[0]) < 77:
         pytest.skip("needs setuptools 77")
     folder = tmp_path_factory.mktemp("wheel")
@@ -29,8 +29,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(REPOSITORY / name, folder / "source" / name, symlinks=True, ignore=LEFT_OUT)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, folder / "source")
+    build = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
+    command = [sys.executable, "-c", build]
+    done = subprocess.run(command, cwd=folder / "source", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (archive,) = folder.glob("*.tar.gz")
     options = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet")
-    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(folder / "source")]
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(archive)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = folder.glob("*.whl")

@@ -229,7 +229,7 @@ static void read_secret(void) {
         settings.secret[i] = (uint8_t)(16 * high + low);
         zero = zero && settings.secret[i] == 0;
     }
-    if (!good || zero) bad_key_file("must hold 32 hexadecimal digits, not all zero");
+    if (!good || zero) bad_key_file("must contain 32 hexadecimal digits, not all zero");
 }
 
 static void all_axes(double limit[], double value) {

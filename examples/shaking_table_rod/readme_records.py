@@ -145,9 +145,9 @@ def limit_table() -> list[str]:
     head = [
         "modes of the rod",
         "loop gain at high frequency",
-        "pure delay borne, continuous",
+        "pure delay tolerated, continuous",
         f"shortest unstable one, force held over steps of {told} ms",
-        "borne by the code that runs, same steps",
+        "tolerated by the code that runs, same steps",
     ]
     return table(head, rows)
 

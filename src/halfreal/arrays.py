@@ -60,14 +60,29 @@ def Matrix(unit: str, *, symmetric: bool = False, definite: Definite = None) -> 
     return Array(unit, dimensions=2, symmetric=symmetric, definite=definite)
 
 
-def PerAxis(unit: str, *, above: float | None = None, least: float | None = None, most: float | None = None) -> Array:
-    """Annotation of a quantity that is one number (a float) for all axes, or one for each (a vector)."""
-    return OneOrEach(unit, above, least, most, dimensions=0)
+def PerAxis(
+    unit: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    of_rotations: str = "",
+) -> Array:
+    """Annotation of a quantity that is one number (a float) for all axes, or one for each (a vector).
+
+    ``of_rotations`` is the unit in which one of a rotation may be written, where there is one for each axis.
+    """
+    return OneOrEach(unit, above, least, most, dimensions=0, of_rotations=of_rotations)
 
 
 def RowPerAxis(unit: str) -> Array:
     """Annotation of numbers in ``unit`` that are one vector for all axes, or one for each (the rows of a matrix)."""
     return OneOrEach(unit, dimensions=1)
+
+
+def WholePerAxis(*, least: int, most: int) -> Number:
+    """Annotation of a whole number for all axes, or one for each (a tuple)."""
+    return WholeOrEach("1", None, least, most)
 
 
 @dataclass(frozen=True)
@@ -195,7 +210,7 @@ class Array(Number):
                 if len(row) != len(numbers[0]):
                     wrong.append(((i,), f"row {i + 1} has {len(row)} entries where row 1 has {len(numbers[0])}"))
         if len(wrong) > MOST_TOLD:
-            wrong[MOST_TOLD:] = [((), f"{len(wrong) - MOST_TOLD} more entries are at fault")]
+            wrong[MOST_TOLD:] = [((), f"{len(wrong) - MOST_TOLD} more entries are invalid")]
         if wrong:
             raise faults(wrong)
         return np.array(numbers, dtype=np.float64)
@@ -251,7 +266,9 @@ class Array(Number):
         told = f"its smallest eigenvalue is {units.text(smallest * largest, self.unit)}"
         rounding = len(eigenvalues) * np.finfo(np.float64).eps * top
         if self.definite == "positive" and abs(smallest) <= rounding:
-            raise fault(f"{given} is singular: {told}; every degree of freedom needs a value: give one or leave it out")
+            raise fault(
+                f"{given} is singular: {told}; every degree of freedom needs a value: give one or omit the matrix"
+            )
         if smallest < -(SEMIDEFINITE if self.definite == "semi" else 0.0) * top:
             raise fault(
                 f"{given} is not positive {'semi' if self.definite == 'semi' else ''}definite: {told}; check the signs"
@@ -287,10 +304,14 @@ class Array(Number):
 class OneOrEach(Array):
     """What is one for all axes, or one for each; ``dimensions`` are those of one."""
 
+    of_rotations: str = ""
+
     def read(self, value: Any, info: ValidationInfo) -> Any:
         several = _depth(value) > self.dimensions
         if not several and self.dimensions == 0:
             return Number.read(self, value, info)
+        if several and self.of_rotations and isinstance(value, list | tuple):
+            value = [self._turned(one) for one in value]
         array = self._of(self.dimensions + several).read(value, info)
         return array if not several or len(array) > 1 else array[0] if self.dimensions else float(array[0])
 
@@ -306,6 +327,42 @@ class OneOrEach(Array):
 
     def _of(self, dimensions: int) -> Array:
         return Array(self.unit, self.above, self.least, self.most, dimensions)
+
+    def _turned(self, one: Any) -> Any:
+        """One of a rotation as text in the unit in which it is counted; any other as it is."""
+        try:
+            return f"{units.parse(one, self.of_rotations)!r} {self.unit}" if isinstance(one, str) else one
+        except units.UnitError:
+            return one
+
+
+@dataclass(frozen=True)
+class WholeOrEach(Number):
+    """A whole number for all axes, or one for each."""
+
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if not isinstance(value, list | tuple):
+            return self._whole(value)
+        if not value:
+            raise fault("[] is empty; give a whole number, or one for each axis")
+        found = tuple(self._whole(one) for one in value)
+        return found if len(found) > 1 else found[0]
+
+    def _whole(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise fault(f"{shown(value)} where a whole number (such as 3) is expected")
+        wrong = self.out_of_bounds(int(value), shown(value))
+        if wrong:
+            raise fault(wrong)
+        return int(value)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        one = {"type": "integer", "minimum": self.least, "maximum": self.most}
+        told = f"whole number, at least {self.least:g}, at most {self.most:g}, or one for each axis"
+        return {"description": told, "anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
 
 
 def _depth(value: Any) -> int:

@@ -33,7 +33,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError, SchemaValidator, core_schema
 
-from .arrays import Matrix, PerAxis, RowPerAxis, Vector
+from .arrays import Matrix, PerAxis, RowPerAxis, Vector, WholePerAxis
 from .errors import DefinitionError
 from .places import found
 from .values import ExistingFile, Number, fault, faults, folder, shown, stored
@@ -48,6 +48,7 @@ __all__ = [
     "RowPerAxis",
     "Settings",
     "Vector",
+    "WholePerAxis",
     "default_kind",
     "fault",
     "faults",
@@ -232,9 +233,9 @@ class Settings(BaseModel, metaclass=Worded):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in type(self).model_fields:
             raise AttributeError(
-                f"{name} cannot be assigned: a test and its parts stay as they are; make a changed test by "
-                f'test.with_values({{"{name}": …}}), for a key of a part with its place, as in "rig.actuator.delay", '
-                f'or a changed part by model_copy(update={{"{name}": …}})'
+                f"{name} cannot be assigned: a test and its parts are immutable; create a changed test with "
+                f'test.with_values({{"{name}": …}}), for a key of a part use its full key, e.g. "rig.actuator.delay", '
+                f'or a changed part with model_copy(update={{"{name}": …}})'
             )
         super().__setattr__(name, value)
 
@@ -248,7 +249,7 @@ class Settings(BaseModel, metaclass=Worded):
 def _comparable(value: Any) -> Any:
     """A hashable stand-in; pydantic's own comparison stumbles over arrays."""
     if isinstance(value, BaseModel):
-        return (type(value), *(_comparable(getattr(value, name)) for name in type(value).model_fields))
+        return (value.__class__, *(_comparable(getattr(value, name)) for name in value.__class__.model_fields))
     if isinstance(value, np.ndarray):
         return (value.shape, *value.ravel().tolist())
     if isinstance(value, list | tuple):

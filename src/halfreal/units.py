@@ -163,7 +163,7 @@ def scale(values: np.ndarray, given: str, unit: str) -> np.ndarray:
     except UnitError as error:
         raise UnitError(f"'{given}' {error}") from error
     except OverflowError:
-        raise UnitError(f"'{given}' is too far from {unit} for numbers of double precision") from None
+        raise UnitError(f"'{given}' is too far from {unit} for double precision") from None
 
 
 def example(unit: str) -> str:
@@ -204,7 +204,7 @@ def _wrong_dimension(given: str, unit: str, dimensions: dict[str, Fraction], exp
         return message + "g is the gram: write '0.3 g_0' for an acceleration of 0.3 g"
     for name, _ in _factors(given):
         if name in _TRAPS:
-            return message + f"if '{name}' stands for '{_TRAPS[name]}', write it so"
+            return message + f"if '{name}' means '{_TRAPS[name]}', write that"
     return message + f"give a quantity {'without a unit' if unit == '1' else f'in {unit}'}, such as {example(unit)}"
 
 

@@ -76,7 +76,7 @@ def test_a_worker_killed_in_a_campaign_loses_no_point_and_doubles_none(cluster, 
 
 def test_a_campaign_whose_scheduler_is_lost_goes_on_without_it(cluster, tmp_path):
     cluster.add_worker()
-    with pytest.raises(CampaignError, match=r"is gone .*; what is done is kept"):
+    with pytest.raises(CampaignError, match=r"is no longer available .*; finished points are kept"):
         sweep(
             TEST,
             PLAN,

@@ -98,7 +98,7 @@ def test_points_that_tripped_or_failed_are_told_once_for_each_reason_and_never_b
     outcome = np.array(["completed", "tripped", "tripped", "", "", ""], dtype=object)
     reason = np.array(
         ["", "gap was 6.1 mm, beyond its limit of 5 mm", "gap was 7 mm, beyond its limit of 5 mm",
-         "delay of 3000 steps, over 2000", "delay of 4000 steps, over 2000", "ValueError: odd"], dtype=object,
+         "delay of 3000 steps, more than 2000", "delay of 4000 steps, more than 2000", "ValueError: odd"], dtype=object,
     )  # fmt: skip
     gap = np.array([2.0, 1.0, 1.0, np.nan, np.nan, np.nan])
     found = results(DELAYS[:, None], points=8, status=status, outcome=outcome, reason=reason, peak_gap=gap)

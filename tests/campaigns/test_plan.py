@@ -79,7 +79,8 @@ def test_all_faults_of_a_plan_are_told_at_once_with_their_lines(tmp_path):
         read_plan(tmp_path / "plan.toml", definition(coupling=PREDICTED))
     told = str(error.value)
     for words in (
-        "plan.toml:4  vary.\"rig.actuator.dely\": is no number of this definition; did you mean 'rig.actuator.delay'",
+        'plan.toml:4  vary."rig.actuator.dely": is not a number of this definition; did you mean '
+        "'rig.actuator.delay'",
         "plan.toml:5  vary.\"rig.actuator.delay\"[2]: '-1 ms' must be at least 0 s",
         "0.009 has no unit where s is expected; write '0.009 s'",
         "'1 N' is in N where s is expected",
@@ -87,7 +88,7 @@ def test_all_faults_of_a_plan_are_told_at_once_with_their_lines(tmp_path):
         "'0 N s/m' must be greater than 0 on a logarithmic scale",
         "low and high given for a grid; write a list, or { low = …, high = …, count = … }",
         "12.5 where a whole number is expected",
-        'vary."coupling.order": 99',
+        'vary."coupling.order"[1]: 99',
         "'2 N/m' in a grid; write a list",
     ):
         assert words in told, told
@@ -98,7 +99,7 @@ def test_all_faults_of_a_plan_are_told_at_once_with_their_lines(tmp_path):
     ("plan", "words"),
     [
         ({"kind": "list", "vary": {"virtual.mass": [1, 2], "virtual.damping": [1]}}, "where 'virtual.mass' has 2"),
-        ({"kind": "latin hypercube", "vary": {"virtual.mass": {"low": 1, "high": 2}}}, "say how many points to draw"),
+        ({"kind": "latin hypercube", "vary": {"virtual.mass": {"low": 1, "high": 2}}}, "give the number of points"),
         ({"vary": {"virtual.mass": {"low": 1, "high": 2, "count": 2000}, "virtual.damping": [1] * 600}}, "1.2e+06 "),
         ({"vary": {"virtual.mass": {"low": 1, "high": 2, "count": 1}}}, "from 2 to 1,000,000"),
         ({"vary": {"virtual.mass": []}}, "the list is empty"),
@@ -116,9 +117,9 @@ def test_points_that_cannot_be_laid_out_are_refused(plan, words):
     ("text", "words"),
     [
         ("[vary]\n", "nothing varies"),
-        ("samples = 3\n[vary]\n'virtual.mass' = ['1 kg']", "a grid has as many points as its values make"),
+        ("samples = 3\n[vary]\n'virtual.mass' = ['1 kg']", "a grid has as many points as its values define"),
         ("minimise = 'rms gap'\nmaximise = 'rms gap'\n[vary]\n'virtual.mass' = ['1 kg']", "keep one"),
-        ("scores = ['rms gap', 'rms gap']\n[vary]\n'virtual.mass' = ['1 kg']", "'rms gap' stands twice"),
+        ("scores = ['rms gap', 'rms gap']\n[vary]\n'virtual.mass' = ['1 kg']", "'rms gap' is listed twice"),
         ("score = ['rms gap']\n[vary]\n'virtual.mass' = ['1 kg']", "did you mean 'scores'?"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_point_that_is_checked_has_the_verdict_of_the_check():
         (("verdict",), {"check": False}, "set check = true"),
         (("fidelity nrmse",), {}, "give the definition a section [reference]"),
         (("rms gap",), {"minimise": "peak gap"}, "'peak gap' is not among the scores"),
-        (("closest limit",), {}, "is a word and not a number"),
+        (("closest limit",), {}, "is a text, not a number"),
     ],
 )
 def test_scores_that_a_test_does_not_have_are_refused(scores, more, words):

@@ -47,7 +47,7 @@ def test_what_is_added_is_there_again(tmp_path):
 def test_a_point_is_never_there_twice_and_a_batch_never_in_part(tmp_path):
     store = opened(tmp_path / "r.sqlite")
     store.add([result(1)], {})
-    with pytest.raises(StoreError, match="another campaign writes into it"):
+    with pytest.raises(StoreError, match="another campaign writes to it"):
         store.add([result(2), result(1)], {})
     assert store.missing() == [2, 3, 4]
     store.close()
@@ -64,7 +64,7 @@ def test_a_store_is_taken_up_by_the_same_campaign_alone(tmp_path):
     assert load_results(path).about["title"] == "another look"
     assert load_results(path).goal == (SCORES[0], True)
     other = PLAN.model_copy(update={"vary": {"rig.actuator.delay": ["7 ms", "8 ms", "9 ms", "11 ms"]}})
-    with pytest.raises(StoreError, match=r"holds 1 points of another plan .* overwrite it"):
+    with pytest.raises(StoreError, match=r"contains 1 points of another plan.* overwrite it"):
         opened(path, other)
     with pytest.raises(StoreError, match="another definition"):
         opened(path, test=definition(step=2e-3))
@@ -77,10 +77,10 @@ def test_files_of_other_kinds_are_left_alone(tmp_path):
     connection.close()
     for name in ("text", "other"):
         before = (tmp_path / name).read_bytes()
-        with pytest.raises(StoreError, match="does not hold the results of a campaign"):
+        with pytest.raises(StoreError, match="does not contain the results of a campaign"):
             opened(tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
-    with pytest.raises(StoreError, match="does not exist; make it first"):
+    with pytest.raises(StoreError, match="does not exist; create it first"):
         opened(tmp_path / "nowhere" / "r.sqlite")
     with pytest.raises(StoreError, match="does not exist"):
         load_results(tmp_path / "nothing")

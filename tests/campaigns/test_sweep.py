@@ -81,7 +81,7 @@ def test_failing_points_are_recorded_with_their_reason_and_do_not_stop_the_rest(
     plan = Plan(vary={"rig.actuator.delay": ["2 ms", "3 s", "4 ms"]}, scores=("rms gap",), check=False)
     found = sweep(TEST, plan, tmp_path / "r.sqlite", workers=1)
     assert found["status"].tolist() == ["done", "failed", "done"]
-    assert "3000 steps, over 2000; shorten the delay" in found["reason"][1]
+    assert "3000 steps, more than 2000; shorten the delay" in found["reason"][1]
     assert np.isfinite(found["rms gap"]).tolist() == [True, False, True]
 
 
@@ -174,10 +174,10 @@ def test_wrong_input_to_the_command_is_told_with_exit_code_two(tmp_path, monkeyp
     for text, more, words in (
         (good.replace("delay", "dely"), (), "did you mean 'rig.actuator.delay'"),
         (good.replace("7 ms", "-7 ms"), (), "must be at least 0 s"),
-        (good, ("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers at 'tcp://127.0.0.1:1' within 0.2 s"),
-        (good, ("--scheduler", "nonsense"), "no Dask scheduler answers at 'nonsense'"),
-        (good, ("--output", plan), "would be written over"),
-        (good, ("--output", tmp_path / "mine.sqlite"), "exists and is not of this campaign"),
+        (good, ("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler responds at 'tcp://127.0.0.1:1' within 0.2 s"),
+        (good, ("--scheduler", "nonsense"), "no Dask scheduler responds at 'nonsense'"),
+        (good, ("--output", plan), "would be overwritten"),
+        (good, ("--output", tmp_path / "mine.sqlite"), "exists and does not belong to this campaign"),
     ):
         plan.write_text(text)
         answer = run("sweep", GALLERY / "forward_prediction.toml", plan, *more)
@@ -191,7 +191,7 @@ def test_a_running_campaign_keeps_its_store_whatever_another_is_asked_for(tmp_pa
     refused = []
 
     def another(done, total):
-        with pytest.raises(CampaignError, match="a campaign is running that writes to"):
+        with pytest.raises(CampaignError, match="a running campaign writes to"):
             sweep(TEST, plan, path, workers=1, overwrite=overwrite)
         refused.append(done)
 

@@ -31,7 +31,7 @@ def test_the_scorecard_with_a_record_of_the_users(tmp_path, short):
     (folder / "mine.txt").write_text("\n".join(map(repr, values.tolist())), encoding="utf-8")
     words = ("benchmark", "vrths", "--plants", 1, "--coupling", "model inverse", "-o", tmp_path / "card.html")
     asked = run(*words, "--motions", folder, "--time-step", "0.01 s")
-    assert asked.exit_code == 2 and "does not say its unit" in asked.output
+    assert asked.exit_code == 2 and "does not state its unit" in asked.output
     done = run(*words, "--motions", folder, "--time-step", "0.01 s", "--unit", "m/s^2")
     assert done.exit_code == 0, done.output
     assert "worst of 1, 0 unstable" in done.output and "all cases and motions" in done.output
@@ -48,7 +48,7 @@ def test_the_scorecard_with_a_record_of_the_users(tmp_path, short):
 
 
 def test_unknown_problems_and_couplings_are_told(tmp_path):
-    assert "there are vrths, marths" in run("benchmark", "other").output
+    assert "available: vrths, marths" in run("benchmark", "other").output
     wrong = run("benchmark", "vrths", "--coupling", "magic", "-o", tmp_path / "x.html")
     assert wrong.exit_code == 2 and "no coupling 'magic'" in wrong.output
 

@@ -138,7 +138,7 @@ def test_nothing_is_overwritten_unless_asked(folder):
     assert "rig: simulated (halfreal" in told
     assert json.loads(run("info", "run.h5", "--json").output)["about"]["operator"] == "A. Tester"
     odd = run("rehearse", GOOD, "-o", "odd.h5", "--operator", "A.\x1bTester")
-    assert odd.exit_code == 2 and "leave out control characters" in odd.output
+    assert odd.exit_code == 2 and "remove control characters" in odd.output
     Path("run.html").write_text("mine")
     assert run("report", "run.h5").exit_code == 2
     assert Path("run.html").read_text() == "mine"
@@ -172,8 +172,8 @@ def test_user_function_without_end_is_an_answer_with_the_time_it_took(folder):
     answer = run("check", "user.toml")
     assert answer.exit_code == 2
     said = " ".join(answer.output.split())
-    assert "rig does not come to an end at rest: it was stopped after 100,000,000 passes of its loops and" in said
-    assert "give every loop a largest number of passes" in said
+    assert "rig does not finish at rest: it was stopped after 100,000,000 passes of its loops and" in said
+    assert "limit the number of passes of every loop" in said
 
 
 def test_examples_are_listed_and_copied_and_every_definition_of_the_gallery_is_valid(folder):
@@ -215,8 +215,8 @@ def test_chart_is_drawn_and_bad_ranges_are_told(folder):
     for bad, told in (
         ("rig.actuator.dely = 1 ms .. 2 ms", "did you mean 'rig.actuator.delay'"),
         ("rig.actuator.delay = 1 mm .. 2 ms", "where s is expected"),
-        ("rig.actuator.delay = 5 ms", "no range"),
-        ("rig.actuator.delay = 5 ms .. 1 ms", "let it rise"),
+        ("rig.actuator.delay = 5 ms", "is not a range"),
+        ("rig.actuator.delay = 5 ms .. 1 ms", "it must increase"),
     ):
         answer = run("chart", path, "--x", bad, "--y", stiffness, "--points", 20, "-o", "other.png")
         assert answer.exit_code == 2

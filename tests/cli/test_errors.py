@@ -41,12 +41,12 @@ def told(tmp_path):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("import math", "it imports something inside; put the import at the top of the file (law.py, line 3)"),
-        ("global N\nN = 1", "it changes a global variable; keep what changes in the state s (law.py, line 4)"),
-        ("y = p.k * u", "it makes a new array, list or text; write entries of s and y one by one (law.py, line 3)"),
-        ("s.x = u", "it makes a new array, list or text"),
+        ("import math", "it imports inside the function; move the import to the top of the file (law.py, line 3)"),
+        ("global N\nN = 1", "it changes a global variable; store it in the state s (law.py, line 4)"),
+        ("y = p.k * u", "it creates a new array, list or text; write entries of s and y one by one (law.py, line 3)"),
+        ("s.x = u", "it creates a new array, list or text"),
         ("return law(p, s, t, u, y)", "it calls itself; write a loop (law.py, line 3)"),
-        ("print(t)", "'law' (law.py, line 2) prints; a tick cannot"),
+        ("print(t)", "'law' (law.py, line 2) prints, which a tick cannot"),
         ("return 7", "law returned 7 at rest, where all inputs are zero"),
         ("y[0] = p.stiffness * u[0]", "it uses a field 'stiffness' that it does not have; the parameters are dt, k"),
     ],
@@ -68,7 +68,7 @@ def test_a_users_file_that_ends_the_program_is_an_error_of_that_file(told):
     [
         (
             "if t > 0.01:\n    return 7",
-            "block 'specimen': 'law' (law.py, line 2) returned 7, a fault of its own",
+            "block 'specimen': 'law' (law.py, line 2) returned 7, a user-defined fault",
         ),
         (
             'if t > 0.01:\n    raise ValueError("late")',
@@ -92,7 +92,7 @@ def test_an_error_that_nobody_foresaw_is_one_line_a_report_and_no_answer(told, m
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     code, output = told("y[0] = 0.0")
     assert code == 3 and len(output.splitlines()) == 1
-    assert "halfreal itself failed, and gives no answer: ZeroDivisionError: by accident (check.py, line" in output
+    assert "halfreal failed with an internal error: ZeroDivisionError: by accident (check.py, line" in output
     (report,) = (tmp_path / "state/halfreal/crashes").iterdir()
     assert str(report) in output and report.stat().st_mode & 0o077 == 0
     text = report.read_text()
@@ -112,7 +112,7 @@ def test_a_report_names_options_and_no_values():
 def test_a_report_that_cannot_be_written_leaves_the_line(monkeypatch, tmp_path):
     (tmp_path / "state").write_text("a file where a folder belongs")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert "itself failed" in reported(ValueError("why")) and "state" not in reported(ValueError("why"))
+    assert "internal error" in reported(ValueError("why")) and "state" not in reported(ValueError("why"))
 
 
 def test_a_device_is_never_replaced_by_a_file(tmp_path, capsys):

@@ -46,15 +46,15 @@ def test_a_part_of_a_definition_becomes_an_fmu_and_wrong_words_are_told(folder):
     test = GALLERY / "forward_prediction.toml"
     if COMPILER is not None:
         answer = run("export", test, "--part", "coupling", "--to", "predictor.fmu")
-        assert answer.exit_code == 0 and "4 variables, a step of 0.001 s" in answer.output, answer.output
+        assert answer.exit_code == 0 and "4 variables, step 0.001 s" in answer.output, answer.output
         assert zipfile.is_zipfile("predictor.fmu")
     for words, told in (
         ((test, "--to", "x.fmu"), "give --part virtual, coupling, rig or loop"),
-        ((test, "--to", "x.fmu", "--part", "rigg"), "'rigg' is no part of a test"),
+        ((test, "--to", "x.fmu", "--part", "rigg"), "'rigg' is not a part of a test"),
         ((test, "--to", "x.csv", "--part", "rig"), "end in .fmu"),
-        (("run.h5", "--to", "x.fmu", "--part", "rig"), "an FMU is made of a definition"),
-        (("run.h5", "--to", "x.csv", "--part", "rig"), "leave it out"),
-        ((test, "--to", "x.fmu", "--part", "rig", "--channels", "target"), "leave it out"),
+        (("run.h5", "--to", "x.fmu", "--part", "rig"), "an FMU is exported from a definition"),
+        (("run.h5", "--to", "x.csv", "--part", "rig"), "omit it"),
+        ((test, "--to", "x.fmu", "--part", "rig", "--channels", "target"), "omit it"),
     ):
         answer = run("export", *words)
         assert answer.exit_code == 2 and told in answer.output, answer.output
@@ -68,16 +68,16 @@ def test_modes_are_told_drawn_and_written_for_others(folder):
     assert Path("run.modes.png").stat().st_size > 10_000
     assert Path("modes.csv").is_file() and Path("modes.responses.csv").is_file()
     again = run("modes", "run.h5", "--band", "2 Hz .. 18 Hz", "--to", "modes.mat")
-    assert again.exit_code == 0 and "run.modes.png is left as it was" in again.output
+    assert again.exit_code == 0 and "run.modes.png exists and was not changed" in again.output
     numbers = json.loads(run("modes", "run.h5", "--force", "--band", "2 Hz .. 18 Hz", "--json").output)
     assert [mode["frequency_hz"] for mode in numbers["modes"]] == pytest.approx(FREQUENCY, rel=1e-4)
     for words, told in (
         ((), "run.modes.png"),
-        (("--force", "--band", "2 Hz"), "no band"),
+        (("--force", "--band", "2 Hz"), "is not a frequency band"),
         (("--force", "--band", "2 Hz .. 2 kHz"), "from 1 to 20 Hz"),
         (("--force", "--band", "2 Hz .. 18 Hz", "--to", "modes.uff"), "--place"),
         (("--force", "--to", "modes.xls"), ".uff"),
-        (("--force", "--place", "13:z"), "is no place"),
+        (("--force", "--place", "13:z"), "is not a location"),
     ):
         answer = run("modes", "run.h5", *words)
         assert answer.exit_code == 2 and told in answer.output, answer.output

@@ -95,12 +95,12 @@ def test_two_axes_are_moved_one_after_the_other(folder):
 def test_what_cannot_be_identified_is_told_with_its_remedy(folder):
     for words, code, told in (
         ((), 2, "--run RUN.h5"),
-        (("--experiment", "--run", "a.h5"), 2, "one of the two"),
+        (("--experiment", "--run", "a.h5"), 2, "give either"),
         (("--run", "nothing.h5"), 2, "nothing.h5"),
         (("--with-rig", "--on-rig"), 2, "choose one"),
         (("--on-rig", "--start", "--amplitude", "1 mm"), 2, "has no [link]"),
         (("--experiment", "--amplitude", "1 N"), 2, "'1 N'"),
-        (("--experiment", "--band", "9 Hz"), 2, "is no band"),
+        (("--experiment", "--band", "9 Hz"), 2, "is not a frequency band"),
         (("--experiment", "--parameter", "rig.actuator.dely"), 2, "rig.actuator.delay"),
         (("--experiment", "--parameter", "rig.actuator.delay = 3 ms"), 2, "1 ms .. 20 ms"),
         (("--experiment", "--amplitude", "20 mm", "--duration", "6 s"), 1, "beyond its limit of 20 mm; give a smaller"),

@@ -39,7 +39,7 @@ def check(folder: Path, *options: str) -> Any:
 
 def test_without_a_terminal_it_is_refused_with_the_remedy_and_not_run(folder: Path) -> None:
     answer = check(folder)
-    assert answer.exit_code == 2 and "law.py' is a program that this definition names" in answer.output
+    assert answer.exit_code == 2 and "law.py' is a program that this definition runs" in answer.output
     assert "--trust" in answer.output and not (folder / "ran").exists()
 
 

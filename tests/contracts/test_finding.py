@@ -17,6 +17,6 @@ def test_warnings_say_that_they_are_and_remedies_are_told_once():
 
 def test_what_leaves_least_room_binds_and_of_equals_the_first():
     assert binding([note("fine")]) == "none"
-    assert binding([note("fine"), CLOSE]) == "limit of gap, 10 % of room left"
+    assert binding([note("fine"), CLOSE]) == "limit of gap, 10 % of margin left"
     other = Finding("no-go", "beyond", name="reach of the rig", room=0.0)
-    assert binding([CLOSE, UNSTABLE, other]) == "stability, 0 % of room left"
+    assert binding([CLOSE, UNSTABLE, other]) == "stability, 0 % of margin left"

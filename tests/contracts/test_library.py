@@ -88,7 +88,7 @@ def test_a_fault_of_a_function_trips_the_guard(folder):
     ("name", "words"),
     [
         ("crashes", "crashed when 'crashes' was called at rest, by signal 11"),
-        ("leaves", "ended the process in which 'leaves' was tried, with exit code 3"),
+        ("leaves", "'leaves' ended its test process with exit code 3"),
         ("beyond", "'beyond' writes beyond its state, of which there are 1"),
         ("nan_at_rest", "output 0 of 'nan_at_rest' is (-)?nan at rest"),
         ("refuses", "'refuses' returned 7 at rest"),

@@ -85,7 +85,7 @@ def test_closing_the_last_channel_after_the_others_closes_the_loop():
     [
         (([[np.nan]], [[1.0]], [[1.0]], [[0.0]]), "matrix A .* nan in row 1, column 1"),
         (([[-1.0]], [[1.0]], [[np.inf]], [[0.0]]), "matrix C .* inf in row 1, column 1"),
-        (([[-1.0]], [[1.0, 2.0]], [[1.0]], [[0.0]]), r"matrix D .* \(1, 1\) where \(1, 2\) belongs"),
+        (([[-1.0]], [[1.0, 2.0]], [[1.0]], [[0.0]]), r"matrix D .* \(1, 1\) but needs \(1, 2\)"),
         (([[-1.0]], [[1.0]], [[1.0]], [[0.0]], 0.0), "sampling step is 0.0 s"),
     ],
 )

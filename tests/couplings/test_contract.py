@@ -74,7 +74,7 @@ def test_prediction_of_the_force_is_given_and_taken_where_there_is_room_for_it()
         (
             AdaptiveForwardPrediction(kind="adaptive forward prediction", prediction=9e-3),
             weights(2, 12, 9.0),
-            "the coupling adapts: ρ = 9 ms and order 2, as it starts",
+            "the coupling adapts: ρ = 9 ms and order 2, its initial values",
         ),
     ],
     ids=lambda one: getattr(one, "kind", None),

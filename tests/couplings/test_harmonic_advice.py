@@ -57,7 +57,7 @@ def test_closed_gap_is_told_without_a_warning_and_events_in_words():
         "gap at the end of the rehearsal: less than 0.01 % of the target",
     )
     assert list(on_answer(test.coupling, examined)) == []
-    assert [event.text for event in examined.rehearsal.events] == ["adaption: the drive closes the gap"]
+    assert [event.text for event in examined.rehearsal.events] == ["adaptation: the drive closes the gap"]
     short = given("rls_simultaneous", **{"timing.duration": 2.0})
     (told,) = on_gap(short.coupling, Examined(short))
     assert "the test ends before the identification of 20 s" in told.text
@@ -76,4 +76,4 @@ def test_random_drive_that_is_lost_in_noise_is_told_before_the_test():
         assert at_rest(test.coupling, examined) == pytest.approx(noise, rel=0.02)
         found = list(on_answer(test.coupling, examined))
         assert bool(found) == lost
-        assert not lost or "raise coupling.amplitude from 1 N to 1 N if the rig bears it" in found[0].text
+        assert not lost or "raise coupling.amplitude from 1 N to 1 N if the rig permits it" in found[0].text

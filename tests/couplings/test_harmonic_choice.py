@@ -79,12 +79,12 @@ def test_harmonics_that_are_followed_begin_where_the_excitation_does():
 @pytest.mark.parametrize(
     ("coupling", "excitation", "told"),
     [
-        (HarmonicRls(), Pulse(force=1.0, duration=1.0), "kind 'pulse' does not tell the harmonics; give frequencies"),
+        (HarmonicRls(), Pulse(force=1.0, duration=1.0), "kind 'pulse' does not define the harmonics; give frequencies"),
         (HarmonicRls(), Chirp(force=1.0, frequency=8.0, to=9.0, duration=9.0), "give the bandwidth"),
         (HarmonicRls(following=1.0), Chirp(force=1.0, frequency=8.0, to=12.0, duration=9.0), "between 6 Hz and 10 Hz"),
-        (HarmonicRls(), None, "nothing excites the test"),
-        (HarmonicRls(following=1.0), MultiSine(force=1.0, frequencies=[8.0, 9.0]), "has 2 tones, and only one"),
-        (HarmonicRls(), MultiSine(force=1.0, frequencies=[8.0, 500.0]), "goes up to 500 Hz, not below half"),
+        (HarmonicRls(), None, "no excitation that defines the harmonics"),
+        (HarmonicRls(following=1.0), MultiSine(force=1.0, frequencies=[8.0, 9.0]), "has 2 tones, but only one"),
+        (HarmonicRls(), MultiSine(force=1.0, frequencies=[8.0, 500.0]), "reaches 500 Hz, not below half"),
     ],
 )
 def test_excitations_that_do_not_tell_harmonics_are_told(coupling, excitation, told):
@@ -200,7 +200,7 @@ def test_choices_are_told_with_their_reasons():
     test = definition(HarmonicLms(identification_time=1.0, amplitude=1.0))
     told = chosen(test).as_text(lambda: plant(test), 1e-3)
     assert told[0] == 'chosen: coupling.frequencies = ["8 Hz"], those of the excitation'
-    assert "coupling.memory" in told[1] and "by the model, as the rig is identified only in the test" in told[1]
+    assert "coupling.memory" in told[1] and "from the model, because the rig is identified only in the test" in told[1]
     assert "shorter than the model's slowest time constant, 4" in told[-1]
     shaky = HarmonicRls(frequencies=[8.0], transfer="model", memory=0.02, identification_memory=0.1)
     assert "and the gap will not close" in chosen(definition(shaky)).as_text(lambda: plant(test), 1e-3)[-1]
@@ -211,17 +211,17 @@ def test_bare_gain_that_does_not_tell_harmonics_apart_is_told():
 
     def told(gain: float, **identification: float) -> list[str]:
         test = definition(HarmonicLms(frequencies=[8.05, 8.0], transfer="model", gain=gain, **identification))
-        return [line for line in chosen(test).as_text(lambda: plant(test), 1e-3) if "told apart" in line]
+        return [line for line in chosen(test).as_text(lambda: plant(test), 1e-3) if "cannot be separated" in line]
 
     size = np.abs(lumped.seen(np.array([8.0, 8.05]))).max()
     limit = 2e-3 * 2 * np.pi * 0.05 / size**2
     assert told(0.99 * limit) == [] and len(told(1.01 * limit)) == 1
-    assert "8 Hz and 8.05 Hz cannot be told apart within 2.52 s, the memory that coupling.gain gives" in told(100.0)[0]
+    assert "8 Hz and 8.05 Hz cannot be separated within 2.52 s, the memory due to coupling.gain" in told(100.0)[0]
     identified = {"identification_time": 20.0, "amplitude": 2.0, "random_interval": 2.0}
     edge = 3e-3 * 2 * np.pi * 0.05 / 2.0**2
     assert told(1.0, identification_gain=0.99 * edge, **identified) == []
     found = told(1.0, identification_gain=1.01 * edge, **identified)
-    assert len(found) == 1 and "coupling.identification_gain gives; lower it below" in found[0]
+    assert len(found) == 1 and "coupling.identification_gain; lower it below" in found[0]
 
 
 def test_plant_that_is_not_stable_is_told():

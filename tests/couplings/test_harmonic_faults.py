@@ -29,7 +29,7 @@ def block(coupling: HarmonicLms | HarmonicRls, axes: int = 1, dt: float = 1e-3) 
         ({"frequencies": [8.0, 9.0, 8.0]}, "8 Hz is listed twice"),
         ({"frequencies": [8.0], "following": 1.0}, "only a base_frequency can follow"),
         ({"transfer": [{"real": [[1.0]], "imaginary": [[0.0]]}]}, "of harmonics that are not given"),
-        ({"frequencies": [8.0], "memory": 1.0, "forgetting": 0.99}, "memory is given beside forgetting; keep one"),
+        ({"frequencies": [8.0], "memory": 1.0, "forgetting": 0.99}, "both memory and forgetting are given; keep one"),
         ({"frequencies": [0.0]}, "greater than 0"),
         ({"frequencies": [8.0], "forgetting": 1.01}, "at most 1"),
     ],
@@ -42,7 +42,7 @@ def test_settings_that_do_not_fit_are_refused(settings, told):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"gain": 1.0, "memory": 1.0}, "give either gain, for each sample, or memory"),
+        ({"gain": 1.0, "memory": 1.0}, "give either gain (per sample) or memory"),
         ({"gain": 1.0, "identification_gain": 1.0, "identification_memory": 1.0}, "give either identification_gain or"),
     ],
 )
@@ -81,11 +81,11 @@ def test_frequency_above_half_the_sampling_rate_is_refused():
 def test_frequencies_that_the_memory_cannot_tell_apart_are_refused():
     """|Δω| T must reach 1: 0.1 Hz apart need 1.59 s."""
     common = {"frequencies": [16.0, 8.0, 8.1]}
-    with pytest.raises(ValueError, match=re.escape("8 Hz and 8.1 Hz cannot be told apart within a memory of 1 s; ")):
+    with pytest.raises(ValueError, match=re.escape("8 Hz and 8.1 Hz cannot be separated within a memory of 1 s; ")):
         HarmonicRls(**common, memory=1.0, identification_memory=10.0).check_step(1e-3)
     with pytest.raises(ValueError, match=r"identification_memory of 999.5 ms; lengthen it to more than 1.592 s"):
         HarmonicRls(**common, memory=10.0, identification_forgetting=0.999).check_step(1e-3)
-    with pytest.raises(ValueError, match="cannot be told apart within a memory of 1 s"):
+    with pytest.raises(ValueError, match="cannot be separated within a memory of 1 s"):
         HarmonicLms(**common, memory=1.0).check_step(1e-3)
     HarmonicRls(**common, memory=1.6, identification_memory=1.6).check_step(1e-3)
 
@@ -111,7 +111,7 @@ def test_identification_that_cannot_be_excited_is_refused():
         block(HarmonicRls(**common, identification_time=1.5), axes=2)
     with pytest.raises(ValueError, match="is forgotten before the last"):
         block(HarmonicRls(**common, identification_time=20.0, identification_memory=0.5), axes=2)
-    with pytest.raises(ValueError, match="5 ms are too short for 12 unknowns"):
+    with pytest.raises(ValueError, match="5 ms is too short for 12 unknowns"):
         block(
             HarmonicLms(
                 frequencies=[8.0, 108.0, 208.0],

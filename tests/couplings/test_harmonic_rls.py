@@ -260,7 +260,7 @@ def test_rig_that_does_not_answer_is_told(law, seed):
         test.run(2_002)
         fault = test.vector[test.index["loop.fault"]]
         assert (fault == 0.0) == answers
-        assert answers or ("did not answer" in test.describe(fault) and "coupling.amplitude" in test.describe(fault))
+        assert answers or ("did not respond" in test.describe(fault) and "coupling.amplitude" in test.describe(fault))
 
 
 def test_rig_that_stands_still_is_told_though_its_target_moves():
@@ -269,7 +269,7 @@ def test_rig_that_stands_still_is_told_though_its_target_moves():
     coupling = HarmonicRls(frequencies=HZ, identification_time=0.2, random_interval=0.05, amplitude=1.0)
     test = fed(coupling, values)
     test.run(TICKS)
-    assert "did not answer" in test.describe(test.vector[test.index["loop.fault"]])
+    assert "did not respond" in test.describe(test.vector[test.index["loop.fault"]])
 
 
 @pytest.mark.parametrize(("hz", "interval"), [(200.0, 0.2), (40.0, 0.02), (2.0, 0.05)])

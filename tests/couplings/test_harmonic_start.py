@@ -63,12 +63,12 @@ def test_rls_from_the_models_drive_rings_as_the_plant_alone():
 
 
 def test_first_drives_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="known at fixed frequencies only"):
+    with pytest.raises(ValueError, match="defined at fixed frequencies only"):
         HarmonicRls(base_frequency=8.0, following=1.0, first_drive="model")
     with pytest.raises(ValueError, match="for each of them"):
         HarmonicRls(frequencies=[8.0, 16.0]).with_first_drive(np.ones((1, 1)))
     two = HarmonicRls(frequencies=[8.0]).with_model(lumped.seen(8.0)).with_first_drive(np.ones((1, 2)))
-    with pytest.raises(ValueError, match=re.escape("has not the 1 axis(es)")):
+    with pytest.raises(ValueError, match=re.escape("does not have the 1 axis(es)")):
         two.block(DT, "N", ("a",), ("b",), ("c",))
     with pytest.raises(HalfrealError, match="is not known here"):
         HarmonicRls(frequencies=[8.0], first_drive="model").with_model(lumped.seen(8.0)).block(
@@ -134,5 +134,5 @@ def test_what_an_identified_gap_needs_is_told():
     once = HarmonicRls(frequencies=[8.0], excitation_gap="identified", **drives)
     with pytest.raises(ValueError, match="the first of 2 random drives, 2 s each, is forgotten"):
         once.block(DT, "N", ("a",), ("b",), ("c",))
-    with pytest.raises(ValueError, match="and tell the excitation from them; identify for at least 4 s"):
+    with pytest.raises(ValueError, match="and separate the excitation from them; identify for at least 4 s"):
         once.changed(identification_time=2.0).block(DT, "N", ("a",), ("b",), ("c",))

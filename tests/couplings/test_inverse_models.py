@@ -106,7 +106,7 @@ def test_coefficients_of_a_series_move_no_faster_than_their_rate():
         ({"kind": "model inverse", "coefficients": INVERSE, "order": 2}, "use order 3 or more"),
         ({"kind": "model inverse", "coefficients": INVERSE, "points": 3}, "use at least 5 points"),
         ({**MODEL, "coefficients": [1.0]}, "give 2 to 4"),
-        ({**SERIES, "coefficients": COLD, "order": 2}, "use 3 or more"),
+        ({**SERIES, "coefficients": COLD, "order": 2}, "use order 3 or more"),
     ],
 )
 def test_too_little_for_the_derivatives_is_refused(settings, told):

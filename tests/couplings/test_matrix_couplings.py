@@ -85,7 +85,7 @@ def test_leakage_returns_to_the_start_and_bounds_hold_the_covariance():
     ("given", "message"),
     [
         ({"taps": 2, "coefficients": [1.0, 0.0, 0.0]}, "3 coefficients for 2 taps"),
-        ({"covariance_bounds": [2.0, 1.0]}, "the least and then the most"),
+        ({"covariance_bounds": [2.0, 1.0]}, "the lower and the upper bound"),
     ],
 )
 def test_filters_that_cannot_be_are_told(given, message):
@@ -116,5 +116,5 @@ def test_couplings_that_do_not_fit_are_told(coupling, message):
 def test_axes_of_different_units_are_not_mixed():
     in_pose = {**definition().kinematics.model_dump(), "coupling_in": "pose"}
     crossed = {"kind": "adaptive fir", "covariance": 1e5, "cross": True}
-    with pytest.raises(HalfrealError, match=r"are in m, rad, which are not to be added"):
+    with pytest.raises(HalfrealError, match=r"are in m, rad, which cannot be added"):
         build(definition(coupling=crossed, kinematics=in_pose))

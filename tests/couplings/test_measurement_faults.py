@@ -13,5 +13,5 @@ KALMAN = {"coefficients": [1.0, 0.01], "command_noise": 1e-4, "measurement_noise
 def test_they_are_refused_where_the_virtual_part_asks_for_forces(part):
     sections = halfreal.load(BAR).model_dump()
     coupling = {"kind": "adaptive model based", "coefficients": [1.0, 0.01], **part}
-    with pytest.raises(ValueError, match="couples displacements, and a virtual substructure"):
+    with pytest.raises(ValueError, match="couples displacements, but a virtual substructure"):
         halfreal.Definition(**{**sections, "coupling": coupling})

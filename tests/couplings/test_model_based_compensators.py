@@ -140,12 +140,12 @@ def test_a_programme_of_frequencies_is_judged_at_its_worst():
     train = {"kind": "gust", "force": 20.0, "frequencies": [1.0, 15.0, 5.0], "dwell": 5.0}
     test = definition(coupling=NARROW, excitation={"specimen": train})
     worst, told = at_worst(test, lambda one: linearised(one).spectral_radius)
-    assert "judged at 15 Hz, where it bears the least delay, of 3 from 1 to 15 Hz" in told
+    assert "assessed at 15 Hz, where its delay margin is smallest, of 3 from 1 to 15 Hz" in told
     assert margin_of(tuned_to(test, 1.0)).critical_delay == math.inf
     assert 0.0 < margin_of(worst).critical_delay < math.inf
     # an unstable one is worse than any
     told = at_worst(test, lambda one: 1.1 if one.coupling.frequency == 5.0 else 0.9)[1]
-    assert "judged at 5 Hz, where it grows fastest" in told
+    assert "assessed at 5 Hz, where it grows fastest" in told
     single = definition(coupling=NARROW)
     assert at_worst(single, lambda one: 2.0) == (single, "")
 
@@ -155,10 +155,10 @@ def test_a_programme_of_frequencies_is_judged_at_its_worst():
     [
         ({**NARROW, **TABLE, "frequency": 12.0}, "12 Hz is outside the table of the compensator, 1 to 10 Hz"),
         ({**NARROW, **TABLE, "track": {"start": 0.5}}, "0.5 Hz is outside"),
-        ({**NARROW, "frequency": 2.0, "track": {"start": 2.0}}, "keep one of frequency and track"),
+        ({**NARROW, "frequency": 2.0, "track": {"start": 2.0}}, "both frequency and track are given"),
         ({**NARROW, "amplitudes": [1.0, 2.0]}, "amplitudes and leads"),
         ({**NARROW, **TABLE, "leads": [0.0, 1.0]}, "2 entries for 3 frequencies"),
-        ({**NARROW, "frequencies": [3.0, 2.0]}, "and rise"),
+        ({**NARROW, "frequencies": [3.0, 2.0]}, "increasing frequencies"),
         ({**NARROW, "track": {"start": 30.0}}, "30 Hz is outside the table of the compensator, 0.5 to 20 Hz"),
         ({**BROAD, "highest": 0.1}, "not above lowest"),
         ({**BROAD, "highest": 300.0}, "lower it below 250 Hz, or reduce coupling.spacing"),

@@ -82,20 +82,20 @@ def test_the_unit_of_the_limit_says_how_it_acts(limit, quantity, acts_as, gain):
 @pytest.mark.parametrize(
     ("parts", "told"),
     [
-        ((GENERATOR, FROM.replace('"generator"', '"genrator"')), "'genrator' is no .*did you mean 'generator'?"),
-        ((CELL, FROM), r"channel: 'generator' is no auxiliary channel; there is load_cell"),
-        ((FROM,), r"'generator' is no auxiliary channel; there is none"),
+        ((GENERATOR, FROM.replace('"generator"', '"genrator"')), "'genrator' is not an .*did you mean 'generator'?"),
+        ((CELL, FROM), r"channel: 'generator' is not an auxiliary channel; available: load_cell"),
+        ((FROM,), r"'generator' is not an auxiliary channel; available: none"),
         ((GENERATOR, FROM.replace("N/V", "N/m")), r"virtual.gain: '40 N/m' is in N/m where N/V is expected"),
         ((GENERATOR, FROM.replace("N/V", "m/V")), r"virtual.gain: '40 m/V' is in m/V where N/V is expected"),
         ((GENERATOR, FROM.replace('"40 N/V"', "40")), r"virtual.gain: 40 has no unit where N/V is expected"),
         ((GENERATOR, FROM.replace('limit = "25 N"', "")), r"virtual.limit: .*(missing|must be given|required)"),
-        ((GENERATOR, FROM.replace("25 N", "25 V")), r"virtual.limit: '25 V' is no displacement, force or accel"),
+        ((GENERATOR, FROM.replace("25 N", "25 V")), r"virtual.limit: '25 V' is not a displacement, force or accel"),
         ((GENERATOR, FROM.replace("25 N", "-25 N")), r"virtual.limit: '-25 N' must be greater than 0 N"),
-        ((GENERATOR, FROM.replace("25 N", "nan N")), r"virtual.limit: 'nan N' is no displacement"),
-        ((CELL, FROM.replace("generator", "load_cell")), "reads rig.force: what the rig does would excite the test"),
+        ((GENERATOR, FROM.replace("25 N", "nan N")), r"virtual.limit: 'nan N' is not a displacement"),
+        ((CELL, FROM.replace("generator", "load_cell")), "reads rig.force: the rig's motion would excite the test"),
         ((GENERATOR, CELL, GENERATOR), "twice|overwrite|already|Cannot declare"),
-        ((GENERATOR.replace("auxiliary.generator", "auxiliary.force"),), "measured.force is what every rig measures"),
-        ((GENERATOR.replace("auxiliary.generator", 'auxiliary."a b"'),), "'a b' is no name of a channel"),
+        ((GENERATOR.replace("auxiliary.generator", "auxiliary.force"),), "measured.force is a channel of every rig"),
+        ((GENERATOR.replace("auxiliary.generator", 'auxiliary."a b"'),), "'a b' is not a valid channel name"),
         ((GENERATOR.replace('"V"', '"Volt/"'),), r"generator.unit: 'Volt/' has the unfinished unit"),
         ((GENERATOR.replace('"V"', '"quux"'),), r"generator.unit: 'quux' has an unknown unit"),
         ((GENERATOR.replace("500 mV", "500 N"),), r"signal.value: '500 N' is in N where V is expected"),
@@ -103,7 +103,7 @@ def test_the_unit_of_the_limit_says_how_it_acts(limit, quantity, acts_as, gain):
             (GENERATOR.replace('value = "500 mV"', 'force = "1 N"'),),
             r"signal: .*without value .*give its amplitude as v",
         ),
-        ((GENERATOR + 'reads = "rig.force"\n',), "signal and reads given where one of them is expected"),
+        ((GENERATOR + 'reads = "rig.force"\n',), "both signal and reads are given"),
         ((GENERATOR, PULSE.replace('force = "20 N"', 'value = "2 V"')), "value is the amplitude of a signal"),
         ((GENERATOR, FROM.replace(".virtual", ".specimen")), "cannot excite its specimen"),
         ((GENERATOR, "[limits]\n", 'channels."measured.generator".trip = "1 N"\n'), r"'1 N' is in N where V is exp"),
@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy(tmp_path, parts, told):
     [
         ('{ channel = "generator", threshold = "0.2 N" }', r"threshold: '0.2 N' is in N where V is expected"),
         ('{ channel = "genertor", threshold = "0.2 V" }', "did you mean 'generator'?"),
-        ('{ channel = "load_cell", threshold = "1 kN" }', "a loop that no check sees"),
+        ('{ channel = "load_cell", threshold = "1 kN" }', "a feedback loop that the check does not include"),
     ],
 )
 def test_a_release_that_does_not_fit_is_refused(tmp_path, by, told):
@@ -136,11 +136,11 @@ def test_what_comes_from_outside_cannot_be_released(tmp_path):
 
 def test_a_slow_test_is_not_excited_from_outside(tmp_path):
     slow = '[slow]\nperiod = "10 ms"\nramp = "0.1 s"\n'
-    with pytest.raises(DefinitionError, match="no channel of the rig can excite it"):
+    with pytest.raises(DefinitionError, match="a channel of the rig cannot be the excitation"):
         read(tmp_path, GENERATOR, FROM, slow)
 
 
 def test_a_link_carries_so_many_and_no_more(tmp_path):
     many = "".join(f'[auxiliary.c{i}]\nunit = "V"\n' for i in range(65))
-    with pytest.raises(DefinitionError, match="65 auxiliary channels, and a link carries 64"):
+    with pytest.raises(DefinitionError, match="65 auxiliary channels; a link carries at most 64"):
         read(tmp_path, many)

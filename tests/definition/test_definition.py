@@ -40,7 +40,7 @@ def test_stored_definition_with_a_record_that_is_gone_can_still_be_read(tmp_path
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"virtual": {"mass": [[1.0, 0], [0, 1.0]], "stiffness": 5.0}}, "beside a 2 × 2 mass matrix"),
+        ({"virtual": {"mass": [[1.0, 0], [0, 1.0]], "stiffness": 5.0}}, "the mass matrix is 2 × 2"),
         ({"virtual": {"mass": [[1.0, 0], [0, 0.0]], "stiffness": [[1, 0], [0, 0]]}}, "neither mass nor a stiffness"),
         (
             {"virtual": {"mass": 1.0, "stiffness": 1e8, "scheme": "central difference", "force_dof": 1}},
@@ -49,7 +49,10 @@ def test_stored_definition_with_a_record_that_is_gone_can_still_be_read(tmp_path
         ({"virtual": {"mass": 1.0, "stiffness": 100.0}}, "virtual.support"),
         ({"rig": {"specimen": {"stiffness": [[1.0, 0.0], [0.0, 1.0]]}}}, "where the interface has 1"),
         ({"start_up": {"kind": "model", "stiffness": [[1.0, 0.0], [0.0, 1.0]]}}, "where the interface has 1"),
-        ({"excitation": {"specimen": {"kind": "step", "displacement": 1.0}}}, "only a force acts on the specimen"),
+        (
+            {"excitation": {"specimen": {"kind": "step", "displacement": 1.0}}},
+            "only be excited by a force",
+        ),
         ({"excitation": {"virtual": {"kind": "step", "displacement": 1.0, "force": 1.0}}}, "exactly one of"),
         ({"timing": {"step": 1e-3, "duration": 1e-4}}, "shorter than one step"),
         ({"timing": {"step": 1e-3, "duration": 1.0, "soft_start": 1e9}}, "must be at most 600 s"),

@@ -82,25 +82,25 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
             'transfer = "model"\n',
             'transfer = "model"\nfrequencies = ["600 Hz"]\n',
             "test.toml:17  coupling.frequencies: 600 Hz is not below half the sampling rate, 500 Hz; shorten "
-            "timing.step or leave the harmonic out",
+            "timing.step or remove the harmonic",
         ),
         (
             'frequency = "8 Hz"',
             'frequency = "600 Hz"',
-            "coupling: excitation.virtual goes up to 600 Hz, not below half the sampling rate, 500 Hz; lower it, or",
+            "coupling: excitation.virtual reaches 600 Hz, not below half the sampling rate, 500 Hz; lower it, or",
         ),
         (
             "[excitation.virtual]",
             "[excitation.specimen]",
-            "coupling.kind: by least squares the drive follows from the twin of the virtual substructure, "
-            "which does not feel excitation.specimen: its gap would not close, but open; use coupling.excitation_gap = "
+            "coupling.kind: with least squares the drive follows from the twin of the virtual substructure, "
+            "which does not include excitation.specimen: its gap would grow; use coupling.excitation_gap = "
             "\"identified\" or 'harmonic lms', or excite",
         ),
         (
             'transfer = "model"\n',
             'transfer = "model"\nfrequencies = ["8 Hz", "8.1 Hz"]\nmemory = "1 s"\n',
-            "test.toml:17  coupling.frequencies: 8 Hz and 8.1 Hz cannot be told apart within a memory of 1 s; "
-            "lengthen it to more than 1.592 s, or leave one of them out",
+            "test.toml:17  coupling.frequencies: 8 Hz and 8.1 Hz cannot be separated within a memory of 1 s; "
+            "lengthen it to more than 1.592 s, or remove one of them",
         ),
         (
             'transfer = "model"\n',
@@ -110,7 +110,7 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
         (
             'kind = "sine"\nforce = "1 N"\nfrequency = "8 Hz"',
             'kind = "pulse"\nforce = "1 N"\nduration = "1 s"',
-            "coupling.frequencies: an excitation of kind 'pulse' does not tell the harmonics; give frequencies",
+            "coupling.frequencies: an excitation of kind 'pulse' does not define the harmonics; give frequencies",
         ),
         (
             'transfer = "model"\n',
@@ -120,7 +120,7 @@ IDENTIFIED = 'kind = "harmonic rls"\nidentification_time = "3 s"\n'
         (
             'kind = "harmonic rls"\ntransfer = "model"\n',
             IDENTIFIED,
-            "coupling.amplitude, that of the random drive of the identification, can be chosen from limits only; "
+            "coupling.amplitude, that of the random drive of the identification, can only be derived from limits; "
             "give it, or limits.drive.trip, or limits.gap.trip",
         ),
     ],
@@ -133,7 +133,7 @@ def test_definitions_that_cannot_work_are_told(tmp_path, old, new, expected):
 def test_only_an_excitation_of_the_virtual_substructure_can_be_followed(tmp_path):
     text = TOML.replace("[excitation.virtual]", "[excitation.specimen]")
     found = told(tmp_path, text.replace('kind = "harmonic rls"', 'kind = "harmonic lms"\nfollowing = "0.5 Hz"'))
-    assert "test.toml:16  coupling.following: what is followed is the phase of excitation.virtual, and nothing" in found
+    assert "test.toml:16  coupling.following: following uses the phase of excitation.virtual, but nothing" in found
 
 
 def test_limits_that_do_not_bound_the_random_drive_are_told(tmp_path):
@@ -159,7 +159,7 @@ def test_fewer_actuators_than_axes_are_told(tmp_path):
     """One actuator moves both axes, and the second command nothing."""
     found = told(tmp_path, two_axes("1e-4"))
     assert (
-        "rig: its actuators move 1 of the 2 interface axes independently at 8 Hz; place an actuator for each" in found
+        "rig: its actuators move 1 of the 2 interface axes independently at 8 Hz; provide an actuator for each" in found
     )
 
 

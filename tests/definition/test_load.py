@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from halfreal.definition.faults import DefinitionError
 from halfreal.definition.load import from_json, read, to_toml
+from halfreal.kernels.user import UserFunctionError, check_function
 from halfreal.settings import Number, Settings
 
 from .stand_in import GOOD, UNHURRIED, Definition, Writer, complaints, definitions, load, toml_data
@@ -53,6 +54,14 @@ def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
         failure(tmp_path / "latin.toml") == f"{tmp_path / 'latin.toml'}:2  is not text in UTF-8; save the file as UTF-8"
     )
     assert "cannot be read" in failure(tmp_path / "a\0b")
+
+
+@pytest.mark.timeout(30)
+def test_a_device_without_an_end_is_no_definition_nor_a_users_file(tmp_path: Path) -> None:
+    assert failure(Path("/dev/zero")) == "/dev/zero  cannot be read (it has more than 20 MB, which no definition has)"
+    (tmp_path / "law.py").symlink_to("/dev/zero")
+    with pytest.raises(UserFunctionError, match=r"law\.py is not an ordinary file; name a Python file"):
+        check_function(tmp_path / "law.py", "law")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_values_are_given_with_units_as_in_a_file():
         ("coupling.order", 2.5, r"coupling\.order: 2\.5 where a whole number"),
         ("coupling", {"kind": "forward predicton"}, r"coupling\.kind: .*did you mean 'forward prediction'"),
         ("rig.specimen.elements[1].law.limit", "2 kg", r"rig\.specimen\.elements\[1\]\.law\.limit: .*kg"),
-        ("virtual.mass", [[1.0, 0.0], [0.0, 1.0]], r"virtual\.stiffness: .*beside a 2 × 2 mass"),
+        ("virtual.mass", [[1.0, 0.0], [0.0, 1.0]], r"virtual\.stiffness: .*the mass matrix is 2 × 2"),
     ],
 )
 def test_nonsense_is_told_as_from_a_file(place, value, told):
@@ -99,7 +99,7 @@ def test_parts_arrays_and_entries_of_tables_can_be_replaced():
         ("rig.specimen.elements[3].law", r"rig\.specimen\.elements is a list of 0"),
         ("link.lease", "link is not given; set it as a whole"),
         ("title.text", "title is a single value"),
-        ("", "no place"),
+        ("", "not a key"),
     ],
 )
 def test_places_that_lead_nowhere_are_told(place, told):
@@ -115,5 +115,5 @@ def test_a_file_that_is_not_there_is_told():
 
 @pytest.mark.parametrize("place", ["", "rig..actuator.delay", "rig.actuator.delay.", ".rig", "rig.actuator]delay"])
 def test_a_place_is_keys_joined_by_dots(place):
-    with pytest.raises(PlaceError, match="is no place; write keys joined by dots"):
+    with pytest.raises(PlaceError, match="is not a key; write keys joined by dots"):
         with_values(definition(), {place: 1.0})

@@ -62,20 +62,20 @@ def test_a_shunt_tells_the_scale_and_its_sign(bench, at_work):
     new, said = at_work.shunt("load_cell", 25.2, "relay")
     assert float(str(new["scale"]).split()[0]) == pytest.approx(25.2 / SHUNT, rel=1e-4)
     assert "+0.8" in said and "polarity" not in new
-    with pytest.raises(CalibrationError, match=r"tells a scale \+20.00 % from the table's.*give the reason"):
+    with pytest.raises(CalibrationError, match=r"gives a scale \+20.00 % from the table's.*give the reason"):
         at_work.shunt("load_cell", 30.0, "relay")
     turned, said = at_work.shunt("load_cell", -25.0, "relay", reason="the cell is mounted upside down")
     assert turned["polarity"] == -1 and "because the cell is mounted upside down" in said
 
 
 def test_what_cannot_be_calibrated_is_refused(bench, at_work):
-    with pytest.raises(CalibrationError, match=r"changed by .* only: no shunt was put in"):
+    with pytest.raises(CalibrationError, match=r"changed by .* only: the shunt was not connected"):
         at_work.shunt("load_cell", 25.0, "high_pressure")
-    with pytest.raises(CalibrationError, match="'valve' is no digital output"):
+    with pytest.raises(CalibrationError, match="'valve' is not a digital output"):
         at_work.shunt("load_cell", 25.0, "valve")
-    with pytest.raises(CalibrationError, match="'e_stop' is a bit"):
+    with pytest.raises(CalibrationError, match="'e_stop' is a digital input"):
         at_work.tare("e_stop")
-    with pytest.raises(CalibrationError, match=r"'load_sell' is no input of \[channels\]; it has lvdt"):
+    with pytest.raises(CalibrationError, match=r"'load_sell' is not an input of \[channels\]; inputs: lvdt"):
         at_work.tare("load_sell")
 
 
@@ -105,14 +105,14 @@ def test_steps_before_a_test_are_kept_and_none_is_skipped_without_a_reason(tmp_p
     procedure.keep("noise", [Found("one", "is loud", "BAD")])
     again = Procedure(path, "text", "a test")
     assert again.next() == "noise" and again.taken[0].operator == "M. T."
-    with pytest.raises(PretestError, match="'noise' is not skipped without a reason"):
+    with pytest.raises(PretestError, match="'noise' cannot be skipped without a reason"):
         again.skip("noise", " ")
     again.skip("noise", "a fan that is off in the test")
     assert Procedure(path, "text", "a test").next() == "polarity"
     changed_ = Procedure(path, "another text", "a test")
-    assert changed_.next() == "channels" and "begins anew" in changed_.begun_anew
+    assert changed_.next() == "channels" and "starts again" in changed_.begun_anew
     procedure.file.write_text("{}")
-    with pytest.raises(PretestError, match="move it away to begin anew"):
+    with pytest.raises(PretestError, match="move it away to start again"):
         Procedure(path, "text", "a test")
 
 
@@ -146,4 +146,4 @@ def test_findings_of_an_idle_rig(bench: Definition) -> None:
     by_hand: Idle = Recorded(bench, at_rest, *pushed)  # type: ignore[assignment]
     verdicts = [(one.verdict, one.found) for one in polarity(bench, by_hand, lambda question: True)]
     assert [verdict for verdict, _ in verdicts] == ["good", "BAD", "BAD"]
-    assert "the wrong way round" in verdicts[1][1] and "not seen" in verdicts[2][1]
+    assert "polarity is reversed" in verdicts[1][1] and "not detectable" in verdicts[2][1]

@@ -121,9 +121,9 @@ def test_comedi_keeps_the_contract_and_tells_what_fails(stand_in: Path) -> None:
     ctypes.CDLL(str(stand_in)).fail(0)
     driver.close()
     for names, settings, message in (
-        (("ai4",), {}, "the card has no channel 'ai4': of 'ai' it has 4"),
-        (("di0",), {}, "of 'di' it has 0"),
-        (("ao0",), {}, "'ao0' is no input of Comedi; write 'ai0'"),
+        (("ai4",), {}, "the card has no channel 'ai4'; it has 4 of 'ai'"),
+        (("di0",), {}, "it has 0 of 'di'"),
+        (("ao0",), {}, "'ao0' is not an input of Comedi; write 'ai0'"),
         (("ai0",), {"range": 3}, "'ai0' has no range 3"),
         (("ai0",), {"device": "/dev/comedi7"}, "'/dev/comedi7' cannot be opened: No such device"),
         (("ai0",), {"reference": "earth"}, "choose one of ground, common, differential"),

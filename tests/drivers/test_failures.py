@@ -84,7 +84,7 @@ def test_a_run_in_the_loop_ends_with_a_safe_driver_and_its_outputs_follow_the_st
     ("how", "why"),
     [
         ("raise", "read() raised ValueError: a cable is loose"),
-        ("nan", "channel lvdt (position) gave no number"),
+        ("nan", "channel lvdt (position) did not read a finite number"),
     ],
 )
 def test_a_driver_that_fails_is_made_safe_in_that_tick(tmp_path: Path, how: str, why: str) -> None:
@@ -104,7 +104,9 @@ def test_a_driver_that_blocks_is_made_safe_by_its_watchdog_and_the_record_says_s
     assert words(tmp_path) == ["open", "block", "safe"]
     kept = halfreal.load_run(tmp_path / "run.h5")
     assert (
-        kept.outcome == "tripped" and "did not answer for 40 % of the lease: its watchdog made it safe" in kept.reason
+        kept.outcome == "tripped"
+        and "the driver was silent for 40 % of the lease: the driver's read() had not returned for 2" in kept.reason
+        and "ms, and its watchdog made it safe" in kept.reason
     )
 
 
@@ -119,10 +121,32 @@ def test_the_second_process_makes_safe_what_the_first_cannot(tmp_path: Path) -> 
     for folder, process in started.items():
         out, complained = process.communicate()
         assert process.returncode == -9 and out == "armed\n"
-        assert "the driver was opened here, and made safe" in complained
+        why = "died by signal 9 (SIGKILL)" if folder.name == "die" else "the driver's read() had not returned for 1"
+        assert why in complained and "the driver was opened again and made safe" in complained
         assert words(folder) == ["open", folder.name, "open", "safe", "close"]
         first, second = {line[1] for line in told(folder)[:1]}, {line[1] for line in told(folder)[-3:]}
         assert first.isdisjoint(second) and len(second) == 1
+
+
+RUNS = """
+import sys, halfreal
+session = halfreal.Session(halfreal.load(sys.argv[1]), sys.argv[2], without_go="the driver moves nothing")
+session.check()
+session.arm()
+session.wait()
+"""
+
+
+def test_the_record_of_a_process_that_died_says_why(tmp_path: Path) -> None:
+    (tmp_path / "test.toml").write_text(to_toml(bench(tmp_path, "die", after=200)))
+    command = [sys.executable, "-c", RUNS, str(tmp_path / "test.toml"), str(tmp_path / "run.h5")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.communicate()  # until the recorder and the process that stands by have ended, too
+    kept = halfreal.load_run(tmp_path / "run.h5")
+    assert kept.outcome == "tripped"
+    assert kept.reason.startswith("the process with the driver died by signal 9 (SIGKILL); the driver was opened again")
+    assert "made safe" in kept.reason and "the record contains every row it wrote" in kept.reason
+    assert kept.time.size > 100
 
 
 def test_nothing_is_armed_with_an_open_interlock(tmp_path: Path) -> None:
@@ -138,7 +162,7 @@ def test_what_is_no_driver_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DriverError, match="has no class 'Nobody'"):
         callable_driver(f"{HERE / 'drivers.py'}:Nobody")
     settings = {"file": str(tmp_path / "told"), "how": "too few", "after": 1}
-    few = "it gave 1 values where 2 inputs are read; it was made safe"
+    few = "it returned 1 values; 2 inputs are read; it was made safe"
     opening = Opening(("a", "b"), ("x",), 1e-3, settings)
     with closing(Host(TELLING, opening, 1.0, warden=False)) as one, pytest.raises(DriverError, match=few):
         one.read()

@@ -64,9 +64,9 @@ def test_wallace2005_figure_9a_start_on_a_model_then_the_measured_force(gallery)
     assert run.outcome == "completed"
     texts = [event.text for event in run.events if event.channel == "start_up.mode"]
     assert texts == [
-        "feedback is the model's force",
-        "synchronised: feedback fades over to the measured force",
-        "feedback is the measured force",
+        "feedback: the model's force",
+        "synchronised: feedback is faded over to the measured force",
+        "feedback: measured force",
     ]
     # over-compensated by 0.5 ms: the rig leads by that much at the end
     assert last(run, "coupling.prediction")[-1] == pytest.approx(9.4e-3 + 0.5e-3, abs=0.05e-3)

@@ -96,7 +96,7 @@ def test_directional_derivatives_give_the_linearisation_at_rest_and_in_motion(fo
     pulsed = driven(folder / f"version_{version}.fmu", parameters={"k3": 1e9})
     assert linearised(both[1]).spectral_radius == pytest.approx(linearised(pulsed).spectral_radius, abs=1e-9)
     (block,) = [block for block in halfreal.build(both[1], AT_REST).blocks if block.name == "virtual"]
-    assert re.search(r"by its own directional derivatives, order 2, which meet .* to \de-\d+", block.held)
+    assert re.search(r"by its own directional derivatives, order 2, which match .* to \de-\d+", block.held)
     found = [examine(test, stable_at_rest=False) for test in both]
     assert found[1].opaque == () and found[1].time.size == found[0].time.size > 20
     ranges = [np.ptp(one.spectral_radius) for one in found]
@@ -161,7 +161,7 @@ def test_a_co_simulation_that_is_set_back_without_the_loop_knowing_is_a_fault(fo
     loop.run(100)
     loop.vector[:] = middle
     loop.run(10)
-    assert "stands at another time" in loop.describe(float(loop.vector[1]))
+    assert "is at another time" in loop.describe(float(loop.vector[1]))
 
 
 def test_a_specimen_and_a_coupling_may_be_fmus(folder, tmp_path):
@@ -170,7 +170,7 @@ def test_a_specimen_and_a_coupling_may_be_fmus(folder, tmp_path):
     run = halfreal.rehearse(changed(virtual=OURS, coupling=idle, limits={}))
     assert run.outcome == "completed"
     spring = {"inputs": {"displacement": "excitation"}, "outputs": {"force": "v"}}
-    with pytest.raises(FmuError, match=r"'excitation' of version_2.fmu is in 'N', where 'm' belongs"):
+    with pytest.raises(FmuError, match=r"'excitation' of version_2.fmu is in 'N', but 'm' is expected"):
         halfreal.build(changed(**{"virtual": OURS, "rig.specimen": {**fmu, **spring}}))
 
 
@@ -188,10 +188,10 @@ def test_a_failing_step_trips_the_guard_with_the_fmus_own_words(folder):
     ("settings", "words"),
     [
         ({"outputs": {"displacement": "xx"}}, "has no variable 'xx'; did you mean 'x'?"),
-        ({"outputs": {"displacement": "k"}}, "'k' of version_2.fmu is of causality 'parameter', and must be 'output'"),
+        ({"outputs": {"displacement": "k"}}, "'k' of version_2.fmu is of causality 'parameter', but must be 'output'"),
         ({"outputs": {}}, "outputs lacks 'displacement'"),
-        ({"inputs": {"forces": "force"}}, "inputs has 'forces', and this part has excitation, rate, force"),
-        ({"outputs": {"displacement": "v"}}, "'v' of version_2.fmu is in 'm/s', where 'm' belongs"),
+        ({"inputs": {"forces": "force"}}, "inputs has 'forces', but this part has excitation, rate, force"),
+        ({"outputs": {"displacement": "v"}}, "'v' of version_2.fmu is in 'm/s', but 'm' is expected"),
         ({"parameters": {"kk": 1.0}}, "has no variable 'kk'"),
     ],
 )
@@ -216,12 +216,12 @@ def test_files_that_are_no_fmu_for_this_machine(folder, tmp_path):
     with pytest.raises(FmuError, match='has no model exchange, only co-simulation; write type = "co-simulation"'):
         halfreal.build(driven(only, "model exchange"))
     wrong = oscillator(tmp_path, 2, "wrong", **{'guid="oscillator-1"': 'guid="other"'})
-    with pytest.raises(FmuError, match="gives no instance: wrong GUID"):
+    with pytest.raises(FmuError, match="cannot be instantiated: wrong GUID"):
         halfreal.build(driven(wrong))
 
 
 def test_check_tells_hash_time_and_how_it_judged(folder):
     found = halfreal.check(driven(folder / "version_2.fmu"), remedies=False)
     text = "\n".join(found.reasons)
-    assert "version_2.fmu is run in this test, SHA-256" in text
+    assert "this test runs version_2.fmu, SHA-256" in text
     assert "block 'virtual' takes" in text and "linearised by experiment" in text

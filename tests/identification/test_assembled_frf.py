@@ -127,7 +127,7 @@ def test_a_channel_of_noise_is_told_with_those_that_do_without_it():
     run = recorded(PULSE, 16.0)
     noise = np.random.default_rng(4).standard_normal(run.time.size)
     signals = run.signals | {"rig.nose": Signal("m", 1e-3 * noise)}
-    with pytest.raises(HalfrealError, match=r"'rig.nose' has noise of .* leave out .*: --channels 'virtual.tip'$"):
+    with pytest.raises(HalfrealError, match=r"'rig.nose' has noise of .* omit .*: --channels 'virtual.tip'$"):
         frf_of_run(recorded(PULSE, 16.0, signals=signals))
 
 
@@ -175,7 +175,7 @@ def test_without_named_responses_the_interface_is_told():
         (recorded(RANDOM, 16.0), {"outputs": ["virtual.top"]}, "virtual.top is not in the record"),
         (recorded(RANDOM, 16.0, definition={"excitation": {"virtual": {"kind": "sine"}}}), {}, "of the kind 'sine'"),
         (recorded(RANDOM, 16.0, definition={"excitation": {}}), {}, "of the kind 'none'"),
-        (recorded(PULSE, 1.0), {}, "'virtual.tip' still moves at .* 2 % count as rest"),
+        (recorded(PULSE, 1.0), {}, "'virtual.tip' still moves at .* 2 % are considered at rest"),
         (
             recorded(PULSE, 16.0, noise=0.02),
             {},

@@ -40,5 +40,5 @@ def test_quiet_and_unrelated_windows_tell_nothing():
 def test_a_record_that_is_too_short_is_refused():
     with pytest.raises(HalfrealError, match="100 samples do not hold a window of 1 s"):
         track_delay(T[:100], T[:100], DT, window=1.0, longest=0.05)
-    with pytest.raises(HalfrealError, match="sample 2 of the output is nan; cut gaps out"):
+    with pytest.raises(HalfrealError, match="sample 2 of the output is nan; remove gaps"):
         track_delay(T, np.where(T == DT, np.nan, T), DT, window=1.0, longest=0.05)

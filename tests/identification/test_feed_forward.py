@@ -69,5 +69,5 @@ def test_a_zero_in_the_right_half_plane_far_above_the_band_is_left_out():
 
 def test_a_fit_that_turns_the_motion_round_is_refused():
     fit = RationalFit(np.array([-200.0 + 0j]), np.array([-200.0 + 0j]), 0.0, 0.0, 0.0, 0.0)
-    with pytest.raises(HalfrealError, match="gain of -1 at rest"):
+    with pytest.raises(HalfrealError, match="gain of -1 at zero frequency"):
         inverse_filter(fit, 60.0, 100.0)

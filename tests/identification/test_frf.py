@@ -94,7 +94,7 @@ def frf(unit):
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        (lambda: combined([frf("m/N"), frf("m/s^2/N")]), "ambiguous|different things"),
+        (lambda: combined([frf("m/N"), frf("m/s^2/N")]), "ambiguous|different quantities"),
         (lambda: combined([frf("m/N"), frf("N/m")]), "response 2 is in N/m where m/N is expected"),
         (lambda: combined([frf("m/N"), frf("")]), "response 2 has no unit"),
         (lambda: estimate(np.ones(100), np.ones(100), DT, window=1.0), "0 time"),

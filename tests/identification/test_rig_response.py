@@ -72,7 +72,7 @@ def test_records_that_tell_nothing_are_refused_with_what_would_help():
             rig_record(dataclasses.replace(run, **changed), definition, "run.h5")
     with pytest.raises(NotIdentifiableError, match="at least 256 are needed"):
         rig_record(halfreal.rehearse(lagging(**{"timing.duration": "0.3 s"})), definition)
-    with pytest.raises(HalfrealError, match="keeps every 4th tick"):
+    with pytest.raises(HalfrealError, match="contains every 4th tick only"):
         rig_record(halfreal.rehearse(lagging(**{"record": {"every": 4}})), definition)
 
 

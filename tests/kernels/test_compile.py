@@ -62,7 +62,7 @@ def test_a_helper_is_compiled_once_for_fields_of_any_shape():
     record = np.zeros(1, dtype=[("two", float, 2), ("three", float, 3)])
     record["two"], record["three"] = [1.0, 2.0], [10.0, 20.0, 30.0]
     assert totals(record[0]) == 63.0
-    assert len(total.signatures) == 1
+    assert len(total.dispatcher.signatures) == 1
 
 
 def unknown_field_step(p, s, t, u, y):

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from numba import float64, njit
 
-from halfreal.kernels import disk_cache
+from halfreal.kernels import disk_cache, numba_cache
 
 
 @pytest.fixture
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(disk_cache.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv(disk_cache.TOLD, raising=False)
     monkeypatch.setattr(disk_cache, "folder", disk_cache.folder.__wrapped__)
     monkeypatch.setattr(disk_cache, "_make_room", disk_cache._make_room.__wrapped__)
@@ -27,7 +27,7 @@ def compiled(factor: float = 2.0) -> Any:
     def scaled(x: float) -> float:
         return factor * x
 
-    dispatcher = disk_cache.keep(njit(scaled), f"scaled by {factor}")
+    dispatcher = numba_cache.keep(njit(scaled), f"scaled by {factor}")
     dispatcher.compile(float64(float64))
     assert dispatcher(3.0) == 3.0 * factor
     return dispatcher
@@ -60,7 +60,7 @@ def test_a_damaged_entry_is_compiled_anew_and_told_once(there: Path, seed: int, 
     assert not found(compiled()) and found(compiled())  # repaired
     entry.write_bytes(data)
     compiled()
-    assert capfd.readouterr().err == "note: compiled code kept on disk was damaged, and is compiled anew\n"
+    assert capfd.readouterr().err == "note: the compiled code on disk was damaged and is compiled again\n"
 
 
 def test_an_entry_in_the_place_of_another_is_not_taken_for_it(there: Path, capfd: Any) -> None:
@@ -76,7 +76,7 @@ def test_without_a_place_everything_is_compiled_and_told_once(there: Path, capfd
     there.write_text("a file where a folder belongs")
     assert not found(compiled()) and not found(compiled())
     told = capfd.readouterr().err
-    assert told.count("\n") == 1 and "compiled code cannot be kept in" in told and str(there) in told
+    assert told.count("\n") == 1 and "compiled code cannot be stored in" in told and str(there) in told
 
 
 def test_a_disk_without_room_is_told(there: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch) -> None:

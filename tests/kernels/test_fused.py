@@ -119,3 +119,10 @@ def test_a_loop_is_fused_once_it_has_run_for_long(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
     halfreal.build(test).run(2000)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_held_tick_goes_on_from_the_block_that_the_loop_names():
+    held = [blocks.oscillator(), blocks.passing("early", "target", "early"), blocks.passing("mover", "early", "held")]
+    rig = blocks.passing("rig", "held", "force")
+    assert Loop(held, outer=[rig], dt=1e-3, hold="held")._arrangement.mover == 2
+    assert Loop(held, outer=[rig], dt=1e-3, hold="held", held_from="early")._arrangement.mover == 1

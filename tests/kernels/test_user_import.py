@@ -218,7 +218,7 @@ def block(step) -> Block:
 
 
 def test_a_function_that_does_not_end_is_refused_with_the_time_it_took():
-    words = r"block 'mine': endless_step does not come to an end at rest: it was stopped after 100,000,000 passes .* s;"
+    words = r"block 'mine': endless_step does not finish at rest: it was stopped after 100,000,000 passes .* s;"
     with pytest.raises(UserFunctionError, match=words):
         try_out(block(endless_step))
 
@@ -226,7 +226,7 @@ def test_a_function_that_does_not_end_is_refused_with_the_time_it_took():
 def test_a_slow_function_is_refused_with_the_time_it_took(monkeypatch):
     try_out(block(quick_step))
     monkeypatch.setattr("halfreal.kernels.user.LONGEST_CALL", 0.0)
-    with pytest.raises(UserFunctionError, match=r"quick_step took .* s for one call at rest, and may take 0 s"):
+    with pytest.raises(UserFunctionError, match=r"quick_step took .* s for one call at rest; the limit is 0 s"):
         try_out(block(quick_step))
 
 
@@ -234,6 +234,6 @@ def test_a_file_that_does_not_end_when_it_is_imported_is_refused_with_the_line(t
     monkeypatch.setattr("halfreal.kernels.patience.LONGEST", 0.1)
     text = "x = 0\nwhile True:\n    try:\n        x += 1\n    except Exception:\n        pass\n"
     (tmp_path / "mine.py").write_text(f"{text}def step(p, s, t, u, y):\n    return 0\n")
-    words = r"mine.py cannot be loaded: it did not come to an end within 0.1 s, and was stopped at mine.py, line [234]"
+    words = r"mine.py cannot be loaded: it did not finish within 0.1 s, and was stopped at mine.py, line [234]"
     with pytest.raises(UserFunctionError, match=words):
         load_function(tmp_path / "mine.py", "step")

@@ -111,7 +111,7 @@ def test_who_has_another_secret_or_none_gets_no_answer(rig_end: RigEnd, secret: 
             stranger.send(Datagram(ARM, 1, 1, stranger.wanted(LEASE), answers=5))
         assert controller.hello(LEASE).kind == OFFER  # heard after all that
     assert opened == [None]
-    assert said == ["a HELLO that was not tagged with this rig's key is not answered, nor are further ones"]
+    assert said == ["a HELLO without this rig's key was ignored, as are further ones"]
 
 
 def test_hellos_of_strangers_new_and_recorded_do_not_keep_the_controller_from_its_rig(rig_end: RigEnd) -> None:
@@ -158,7 +158,7 @@ def test_what_is_not_the_rigs_is_not_heard_by_its_controller(rig_end: RigEnd, ke
                     for said in (offer, replace(offer, kind=3, code=1, session=0), replace(offer, version=3)):
                         forger.sendto(said.packed(), who)
 
-            with in_background(forge), pytest.raises(LinkError, match=r"no answer .*speaks version 3"):
+            with in_background(forge), pytest.raises(LinkError, match=r"no response .*uses version 3"):
                 controller.hello(1, STEP, LEASE, 0.3)
 
 
@@ -240,7 +240,7 @@ def test_the_rig_in_c_refuses_key_files_of_others_and_addresses_that_others_reac
     assert "is a link" in complaint("--key", str(tmp_path / "link"))
     for text in ("", "0" * 32, SECRET.hex()[:-1], SECRET.hex() + "00", "x" + SECRET.hex()[1:]):
         path.write_text(text)
-        assert "must hold 32 hexadecimal digits" in complaint("--key", str(path))
+        assert "must contain 32 hexadecimal digits" in complaint("--key", str(path))
     assert "could move it" in complaint("--address", "0.0.0.0")
     assert "could move it" in complaint("--address", "0.0.0.0", "--unauthenticated", "")
 

@@ -46,11 +46,11 @@ def test_before_the_first_measurement_those_of_the_offer_stand(ends):
     ("state", "code", "words"),
     [
         (SAFE, NO_COMMAND, "within its lease"),
-        (SAFE, OWN_LIMIT, "its own limits"),
-        (SAFE, EMERGENCY_STOP, "its own emergency stop"),
+        (SAFE, OWN_LIMIT, "a rig-side limit"),
+        (SAFE, EMERGENCY_STOP, "its emergency stop"),
         (IDLE, 0, "the rig has"),
-        (0, 0, "does not count as armed"),
-        (7, 0, "does not count as armed"),
+        (0, 0, "is not considered armed"),
+        (7, 0, "is not considered armed"),
     ],
 )
 def test_a_rig_that_follows_no_more_is_a_fault_that_says_why(ends, state, code, words):

@@ -171,7 +171,7 @@ def test_a_rig_whose_own_limits_make_no_sense_is_not_armed(limits):
 
 
 def test_a_rig_of_another_version_is_told_so():
-    with pytest.raises(LinkError, match=r"speaks version 2 of the protocol and this program version 4"):
+    with pytest.raises(LinkError, match=r"uses version 2 of the protocol, this program version 4"):
         hello(lambda d: [replace(offered(d), version=2)], patience=0.01)
 
 
@@ -233,7 +233,7 @@ def test_a_rig_that_is_armed_no_more_is_not_begun_with(state, code):
 
 
 def test_a_rig_that_does_not_say_it_is_armed_is_not_begun_with():
-    with pytest.raises(LinkError, match=r"did not say within 0\.05 s that it is armed.*lease"):
+    with pytest.raises(LinkError, match=r"did not confirm within 0\.05 s that it is armed.*lease"):
         armed(lambda d: [], patience=0.05)
 
 

@@ -39,10 +39,10 @@ def test_a_new_key_file_is_of_its_user_alone_and_another_each_time(tmp_path):
 
 def test_a_key_file_that_is_there_is_left_alone(tmp_path):
     path = written(tmp_path / "key")
-    with pytest.raises(LinkError, match="exists and is left as it is"):
+    with pytest.raises(LinkError, match="exists and was not changed"):
         make_secret(path)
     assert path.read_text() == DIGITS
-    with pytest.raises(LinkError, match="cannot be made"):
+    with pytest.raises(LinkError, match="cannot be created"):
         make_secret(tmp_path / "no folder" / "key")
 
 
@@ -56,7 +56,9 @@ def test_the_secret_is_its_hexadecimal_digits(tmp_path, end):
     "text", ["", "0" * 32, DIGITS[:-1], DIGITS + "00", "x" + DIGITS[1:], " ".join(DIGITS), "é" * 16]
 )
 def test_what_is_no_secret_is_refused_and_not_shown(tmp_path, text):
-    with pytest.raises(LinkError, match="is no key file: it must hold 32 hexadecimal digits, not all zero") as error:
+    with pytest.raises(
+        LinkError, match="is not a key file: it must contain 32 hexadecimal digits, not all zero"
+    ) as error:
         read_secret(written(tmp_path / "key", text))
     assert DIGITS[:8] not in str(error.value)
 
@@ -78,7 +80,7 @@ def test_a_link_a_folder_a_pipe_and_nothing_are_no_key_files(tmp_path):
     (tmp_path / "link").symlink_to(written(tmp_path / "key"))
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "folder").mkdir(0o700)
-    for name, words in (("link", "symbolic link"), ("pipe", "no plain file"), ("folder", "no plain file")):
+    for name, words in (("link", "symbolic link"), ("pipe", "not a regular file"), ("folder", "not a regular file")):
         with pytest.raises(LinkError, match=words):
             read_secret(tmp_path / name)
     with pytest.raises(LinkError, match=r"there is no key file .*halfreal key"):
@@ -94,7 +96,7 @@ def test_a_key_is_reckoned_from_the_definition_and_shown_by_its_name_only(tmp_pa
         assert isinstance(link, Udp) and link.secret() == bytes(range(16))
         assert DIGITS not in repr(link) + link.model_dump_json() + link.guarded
         assert link.guarded == "authenticated by a shared secret"
-    with pytest.raises(ValueError, match="leave out one of key and unauthenticated"):
+    with pytest.raises(ValueError, match="omit one of key and unauthenticated"):
         read({"kind": "udp", "key": "rig.key", "unauthenticated": "because"})
 
 

@@ -108,11 +108,13 @@ def test_a_port_that_is_unplugged_trips_as_silence_does(line: tuple[SerialWire, 
     assert "limits.stale.trip" in fault(loop)
 
 
-@pytest.mark.parametrize(("said", "message"), [(b"", "No byte has come"), (b"\xe0\x1c\x80" * 9, "27 bytes have come")])
+@pytest.mark.parametrize(
+    ("said", "message"), [(b"", "No byte was received"), (b"\xe0\x1c\x80" * 9, "27 bytes were received")]
+)
 def test_silence_and_a_wrong_rate_are_told_apart(line: tuple[SerialWire, int], said: bytes, message: str) -> None:
     wire, far = line
     os.write(far, said)
-    with pytest.raises(LinkError, match=rf"no answer from a rig at serial port .*1000000 baud within 0.1 s.*{message}"):
+    with pytest.raises(LinkError, match=rf"no response from a rig at serial port .*1000000 baud within .*{message}"):
         ControllerEnd(wire).hello(1, STEP, LEASE, 0.1)
 
 
@@ -124,17 +126,17 @@ def test_what_cannot_be_opened_is_told_with_the_remedy(tmp_path: Path, line: tup
 
     assert "there is no serial port" in tried(tmp_path / "ttyUSB7") and "plugged in" in tried(tmp_path / "ttyUSB7")
     (tmp_path / "file").write_text("")
-    assert "is no serial port; name one, such as /dev/ttyUSB0" in tried(tmp_path / "file")
-    assert "is no serial port" in tried(Path(os.devnull))
+    assert "is not a serial port; give one, e.g. /dev/ttyUSB0" in tried(tmp_path / "file")
+    assert "is not a serial port" in tried(Path(os.devnull))
     taken = Path(line[0].address.split("'")[1])
-    assert "is in use; end what uses it" in tried(taken)
+    assert "is in use; close the other program" in tried(taken)
 
 
 def test_a_pseudo_terminal_leaves_the_name_of_others_alone_and_takes_away_its_own(tmp_path: Path) -> None:
     port = tmp_path / "line"
     rig = Serial(kind="serial", port=str(port), rig="pty")
     port.write_text("somebody's")
-    with pytest.raises(LinkError, match=r"there is a file; if no rig serves it, remove it"):
+    with pytest.raises(LinkError, match=r"a file of that name exists; if no rig uses it, remove it"):
         rig.listen()
     port.unlink()
     port.symlink_to(tmp_path / "gone")  # of a rig that was killed
@@ -146,7 +148,7 @@ def test_a_pseudo_terminal_leaves_the_name_of_others_alone_and_takes_away_its_ow
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"port": ""}, "'' is no serial port; name its file, such as '/dev/ttyUSB0'"),
+        ({"port": ""}, "'' is not a serial port; give its device file, e.g. '/dev/ttyUSB0'"),
         ({"port": "line", "baud": 123456}, "123456 baud cannot be set here; choose one of 9600, "),
         ({}, "port: is missing; write port = 'text'"),
     ],

@@ -141,7 +141,7 @@ def test_a_rig_that_has_made_itself_safe_says_so_in_its_offer(state, code):
 @MEDIA
 def test_where_no_one_answers_the_error_says_where_and_what_to_do(medium):
     with both_ends(medium) as (rig, controller):
-        with pytest.raises(LinkError, match=r"no answer .*within 0\.06 s.*halfreal rig") as error:
+        with pytest.raises(LinkError, match=r"no response .*within 0\.06 s.*halfreal rig") as error:
             controller.hello(1, STEP, 0.1, 0.06)
         assert rig.address in str(error.value)
 

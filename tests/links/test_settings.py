@@ -11,7 +11,7 @@ from halfreal.links.udp import Udp
 
 @pytest.mark.parametrize("rig", ["", "7411", "host:", "host:port", "host:-1", "host:65536", ":7411", "host:74.1"])
 def test_an_address_that_is_none_is_refused(rig):
-    with pytest.raises(ValueError, match=rf"'{rig}' is no address .*host:port, such as '127\.0\.0\.1:7411'"):
+    with pytest.raises(ValueError, match=rf"'{rig}' is not the address .*host:port, e.g. '127\.0\.0\.1:7411'"):
         Udp(kind="udp", rig=rig)
 
 
@@ -25,7 +25,7 @@ def test_an_address_is_host_and_port(rig, address):
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "ä", "x" * 65, "a\n"])
 def test_a_name_that_is_no_plain_one_is_refused(name):
-    with pytest.raises(ValueError, match="is no name for shared memory; use up to 64 letters, digits"):
+    with pytest.raises(ValueError, match="is not a valid name for shared memory; use up to 64 letters, digits"):
         SharedMemory(kind="shared memory", name=name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from halfreal.links.rig_end import RigSession
 from halfreal.links.shared_memory import FOLDER, MailboxWire
 from halfreal.links.udp import Udp, UdpListener, UdpWire
 from halfreal.links.wires import LinkError, NoWire
-from links import ends
+from links import ends, icmp
 from links.by_hand import ARMED, COMMAND, MEASUREMENT, Datagram
 from links.ends import KEY, LONG, SOON, STEP, controller_loop, link, offer_of, rig_end, rig_loop, value
 
@@ -134,7 +135,7 @@ def test_there_is_one_rig_and_one_controller_until_it_goes(mailboxes: Pair, rig:
     name = mailboxes[0].path.name.removeprefix("halfreal-")
     who = "rig" if rig else "controller"
     for _ in range(2):  # who was turned away did not take the place with it
-        with pytest.raises(LinkError, match=f"shared memory '{name}' has a {who} already; end that one, or choose"):
+        with pytest.raises(LinkError, match=f"shared memory '{name}' already has a {who}; stop that one, or choose"):
             MailboxWire(name, rig=rig)
     held = mailboxes[0 if rig else 1]
     held.close()
@@ -161,7 +162,7 @@ def test_the_place_is_taken_for_other_processes_too(mailboxes: Pair):
 
 def test_there_is_one_place_to_find_a_rig_and_it_goes_with_it():
     name = link("shared memory").name
-    with pytest.raises(LinkError, match=r"no rig at .*start it first, such as with halfreal rig"):
+    with pytest.raises(LinkError, match=r"no rig at .*start it first, e.g. with 'halfreal rig'"):
         MailboxWire(name, rig=False)
     rig = MailboxWire(name, rig=True)
     assert (FOLDER / f"halfreal-{name}").stat().st_size == 8192
@@ -207,21 +208,23 @@ def test_a_file_that_is_no_mailbox_is_no_rig(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "..", "x" * 64])
 def test_a_host_that_is_not_known_is_told(host: str):
-    with pytest.raises(LinkError, match=r"the rig's address '.*:7411' is not known: .*; check link\.rig"):
+    with pytest.raises(LinkError, match=r"the rig's address '.*:7411' cannot be resolved: .*; check link\.rig"):
         Udp(kind="udp", rig=f"{host}:7411").to_rig()
     with pytest.raises(LinkError, match=r"the rig cannot listen on .*:7411: .*; .*link\.rig"):
         UdpListener((host, 7411))
 
 
 def test_an_address_without_a_way_to_it_is_told():
-    with pytest.raises(LinkError, match=r"no way to the rig's address '255\.255\.255\.255:7411': .*; check link\.rig"):
+    with pytest.raises(
+        LinkError, match=r"no route to the rig's address '255\.255\.255\.255:7411': .*; check link\.rig"
+    ):
         Udp(kind="udp", rig="255.255.255.255:7411", unauthenticated="nothing is there").to_rig()
 
 
 def test_a_port_has_one_rig_and_only_on_an_address_of_this_machine():
     with closing(UdpListener(("127.0.0.1", 0))) as rig:
         host, _, port = rig.address.rpartition(":")
-        with pytest.raises(LinkError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*end what uses it"):
+        with pytest.raises(LinkError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*close the other program"):
             UdpListener((host, int(port)))
     with pytest.raises(LinkError, match=r"cannot listen on 192\.0\.2\.1:7411: .*another address in link\.rig"):
         UdpListener(("192.0.2.1", 7411))  # an address for documentation, nobody's
@@ -259,6 +262,24 @@ def test_a_message_that_the_port_is_closed_takes_nothing_from_a_test(waits: bool
             loop.run(1)
             assert again.recv(2000)[5] == COMMAND, "the command was not sent"
             assert (value(loop, "loop.fault"), value(loop, "measured.displacement")) == (0.0, 0.5)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="messages in another's name need root")
+def test_no_message_of_the_network_takes_a_datagram_from_a_test():
+    """Every sort that Linux reports to a socket, in the far end's name: port, host or network unreachable, …"""
+    with ends.sockets() as (wire, far):
+        loop = controller_loop(ControllerEnd(wire), OFFER, waits=False)
+        far.settimeout(10.0)
+        near = wire.socket.getsockname()
+        for count, (kind, code) in enumerate([*((3, code) for code in range(16)), (4, 0), (11, 0), (12, 0)], 1):
+            far.send(Datagram(MEASUREMENT, KEY, count, (0.5, 500.0), state=ARMED).packed())
+            icmp.send_in_the_name_of(far.getsockname(), near, kind, code)
+            loop.run(1)
+            assert far.recv(2000)[5] == COMMAND, f"a message {kind}/{code} has taken a command"
+            icmp.send_in_the_name_of(far.getsockname(), near, kind, code)
+            loop.run(1)
+            assert far.recv(2000)[5] == COMMAND
+            assert (value(loop, "loop.fault"), value(loop, "link.lost")) == (0.0, 0.0)
 
 
 def test_without_a_limit_of_its_own_a_silent_rig_counts_as_gone_after_the_lease():

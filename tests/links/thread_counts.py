@@ -64,9 +64,12 @@ def why_not() -> str:
 def counted(loop: Loop, ticks: int, record: tuple[str, ...]) -> Counts:
     """Of so many ticks, after a few that load what a loop needs."""
     log = np.zeros((ticks, 1 + len(record)))
-    run = compiled_run()
-    first = loop._given(20, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
-    given = loop._given(ticks, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
+    run = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_size_t] * 3)(compiled_run.native.address)
+    firsts = loop._given(20, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
+    givens = loop._given(ticks, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
+    first, given = (np.frombuffer(compiled_run.packed(*one), dtype=np.int64) for one in (firsts, givens))
+    answer = np.zeros(2, dtype=np.int64)
+    value, raised = answer.ctypes.data, answer.ctypes.data + 8
     before, after, listener = np.zeros(32, dtype=np.int64), np.zeros(32, dtype=np.int64), np.zeros(1, dtype=np.int64)
     instruction = np.frombuffer(struct.pack("<HBBI", RETURN, 0, 0, NOTIFY), dtype=np.uint8)
     program = np.array([1, instruction.ctypes.data], dtype=np.int64)
@@ -74,10 +77,10 @@ def counted(loop: Loop, ticks: int, record: tuple[str, ...]) -> Counts:
 
     @njit(**OPTIONS)
     def watched(first, given, listener):  # type: ignore[no-untyped-def]
-        run(first)
+        run(value, raised, first.ctypes.data)
         listener[0] = _syscall(SECCOMP, SET_FILTER, NEW_LISTENER, where)
         _getrusage(OF_THREAD, begins)
-        ended = run(given)
+        ended = run(value, raised, given.ctypes.data)
         _getrusage(OF_THREAD, ends)
         return ended
 

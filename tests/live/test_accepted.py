@@ -40,7 +40,7 @@ def test_a_run_as_it_should_be_says_what_was_looked_at():
     assert found.reasons == (
         "the test completed",
         "synchronisation error 1 %, at most 5 % (acceptance.synchronisation)",
-        "0 of 1500 ticks not done before the next was due: 0 %, at most 0.1 % (acceptance.overruns)",
+        "0 of 1500 ticks not finished before the next was due: 0 %, at most 0.1 % (acceptance.overruns)",
         "0 of 1500 ticks without a new measurement: 0 %, at most 1 % (acceptance.stale)",
     )
 
@@ -50,10 +50,10 @@ def test_a_run_as_it_should_be_says_what_was_looked_at():
     [
         (
             run(error=0.11),
-            "synchronisation error 11 %, more than the 5 % (acceptance.synchronisation) that are allowed",
+            "synchronisation error 11 %, more than the allowed 5 % (acceptance.synchronisation)",
         ),
-        (run(overruns=3), "3 of 1500 ticks not done before the next was due: 0.2 %, more than the 0.1 %"),
-        (run(late=30), "30 of 1500 ticks without a new measurement: 2 %, more than the 1 % (acceptance.stale)"),
+        (run(overruns=3), "3 of 1500 ticks not finished before the next was due: 0.2 %, more than the allowed 0.1 %"),
+        (run(late=30), "30 of 1500 ticks without a new measurement: 2 %, more than the allowed 1 % (acceptance.stale)"),
         (replace(run(), outcome="stopped", reason="by the operator"), "was not completed: stopped (by the operator)"),
         (replace(run(), signals={}), "the synchronisation error is not known"),
     ],
@@ -93,4 +93,4 @@ def test_a_run_in_which_nothing_was_asked_to_move_has_no_error_but_needs_measure
     signals = {"target": Signal("m", 0.0 * TIME), "measured.displacement": Signal("m", np.full(TIME.size, measured))}
     found = judged(replace(still, signals={**still.signals, **signals}))
     assert found.word == word
-    assert ("nothing was asked to move" in found.reasons) == (word == "ACCEPTED")
+    assert ("no motion was commanded" in found.reasons) == (word == "ACCEPTED")

@@ -80,8 +80,8 @@ def test_a_controller_without_the_secret_is_not_answered_and_the_rig_says_so(
         controller(tmp_path, rig.port, IN_STEP, changes) as process,
     ):
         assert process.ends() == 2
-        assert "no answer from a rig" in process.complained and "link.key" in process.complained
-        assert rig.said.count("a HELLO that was not tagged with this rig's key is not answered") == 1
+        assert "no response from a rig" in process.complained and "link.key" in process.complained
+        assert rig.said.count("a HELLO without this rig's key was ignored") == 1
         assert "armed" not in rig.said
 
 

@@ -48,7 +48,7 @@ def test_the_emergency_stop_works_while_nobody_reads_the_terminal(tmp_path: Path
     output = tmp_path / "run.h5"
     with Terminal(tmp_path, rig.port, LONG) as terminal:
         terminal.until(r"test \[/x\] of \[red")
-        terminal.until("Enter starts the test")
+        terminal.until("press Enter to start the test")
         terminal.press("\n")
         wait_for(lambda: terminal.said and begun(output), "the test to begin")
         terminal.fill()
@@ -82,7 +82,7 @@ def test_the_emergency_stop_works_while_nobody_reads_the_terminal(tmp_path: Path
 def test_ctrl_s_does_not_keep_the_emergency_stop_from_the_rig(tmp_path: Path, rig: Rig) -> None:
     output = tmp_path / "run.h5"
     with Terminal(tmp_path, rig.port, LONG) as terminal:
-        terminal.until("Enter starts the test")
+        terminal.until("press Enter to start the test")
         terminal.press("\n")
         wait_for(lambda: terminal.said and begun(output), "the test to begin")
         terminal.press("\x13")
@@ -100,7 +100,7 @@ def test_ctrl_s_does_not_keep_the_emergency_stop_from_the_rig(tmp_path: Path, ri
 def test_keys_pressed_before_the_operator_is_asked_start_nothing(tmp_path: Path, rig: Rig) -> None:
     with Terminal(tmp_path, rig.port, LONG) as terminal:
         terminal.press("\n\n")
-        terminal.until("Enter starts the test")
+        terminal.until("press Enter to start the test")
         rows = column(rig_live(rig), "command").size
         wait_for(lambda: column(rig_live(rig), "command").size > rows + FRAMES, "the rig to be held for a while")
         assert halfreal.load_run(tmp_path / "run.h5").time.size == 0, "it did not wait for its start"
@@ -137,5 +137,5 @@ def test_a_rig_whose_own_terminal_is_blocked_makes_itself_safe(tmp_path: Path) -
     finally:
         os.close(slave)
         os.close(master)
-    assert run.reason == "block 'link.receive': the rig has made itself safe: its own emergency stop"
+    assert run.reason == "block 'link.receive': the rig went to its safe state: its emergency stop"
     assert column(halfreal.load_run(rig.path), "rig.code")[-1] == OWN_STOP

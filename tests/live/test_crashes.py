@@ -135,7 +135,7 @@ def test_a_killed_recorder_is_followed_by_another_and_nothing_is_lost(tmp_path: 
     assert (run.outcome, run.reason) == ("completed", "")
     died = [event for event in run.events if event.channel == "recorder"]
     assert [event.text for event in died] == [
-        "the recorder died (exit code -9) and was started again; nothing was lost"
+        "the recorder process died (exit code -9) and was restarted; no data was lost"
     ]
     assert died[0].time == pytest.approx((WHEN - 2) * STEP, abs=2 * STEP)
     assert died[0].text in process.said
@@ -155,7 +155,7 @@ def test_when_both_are_killed_the_record_reaches_to_shortly_before_and_says_that
         record = rig.record()
     run = halfreal.load_run(output)
     assert run.outcome == "failed"
-    assert run.reason.startswith("the recording broke off at")
+    assert run.reason.startswith("the recording was interrupted at")
     assert "controller and recorder were both killed" in run.reason
     assert_every_tick(run)
     assert_obeyed(run, record, whole=False)
@@ -175,7 +175,7 @@ def test_a_recorder_that_is_silent_is_replaced_and_nothing_is_lost(
         run = halfreal.run(definition(tmp_path, proxy.port, {"timing.duration": "2.5 s"}), tmp_path / "run.h5")
         record = rig.record()
     assert (run.outcome, run.reason) == ("completed", "")
-    assert any(event.text.startswith("the recorder died") for event in run.events)
+    assert any(event.text.startswith("the recorder process died") for event in run.events)
     assert_every_tick(run)
     assert len(run.time) == 2501
     assert_obeyed(run, record)
@@ -229,7 +229,7 @@ def test_a_rig_that_is_told_to_end_makes_itself_safe_first_and_the_test_says_so(
         assert rig.ends() == 0
         assert "safe (its emergency stop)" in rig.said
     assert run.outcome == "tripped"
-    assert run.reason == "block 'link.receive': the rig has made itself safe: its own emergency stop"
+    assert run.reason == "block 'link.receive': the rig went to its safe state: its emergency stop"
     assert_held_after_trip(run)
     assert_obeyed(run, record)
     safe = np.flatnonzero(column(record, "rig.state") == SAFE)

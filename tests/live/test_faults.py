@@ -112,7 +112,7 @@ def test_beyond_the_lease_the_rig_returns_and_commands_that_come_after_all_do_no
         run = halfreal.run(definition(tmp_path, proxy.port, in_test), tmp_path / "run.h5")
         record = rig.record()
     assert run.outcome == "tripped"
-    assert run.reason.endswith("the rig has made itself safe: no valid command reached it within its lease")
+    assert run.reason.endswith("the rig went to its safe state: no valid command within its lease")
     assert (record.outcome, record.reason) == ("tripped", "no valid command within the lease")
     assert_obeyed(run, record)
     command, newest, age = (column(record, name) for name in ("command", "link.newest", "link.age"))

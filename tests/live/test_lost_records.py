@@ -143,7 +143,7 @@ def test_a_disk_that_is_full_when_the_record_is_packed_takes_nothing_from_it(
 
     monkeypatch.setattr(run_file, "_write_data", full)
     run = halfreal.run(definition(tmp_path, rig_in_step.port, IN_STEP), tmp_path / "run.h5")
-    assert run.outcome == "completed" and "the record was not packed" in run.events[-1].text
+    assert run.outcome == "completed" and "the record was not compressed" in run.events[-1].text
     saved = halfreal.load_run(tmp_path / "run.h5")
     assert (saved.outcome, saved.reason, saved.limits_used) == ("completed", "", run.limits_used)
     assert len(saved.time) == 401
@@ -212,7 +212,7 @@ def test_rows_that_the_rigs_own_record_lacks_are_counted(tmp_path: Path, monkeyp
         said = record.finish("completed", "")
     finally:
         rig.close()
-    assert "50 rows of the session are not in the record: No space left on device" in said
+    assert "50 rows of the session are missing from the record: No space left on device" in said
     assert said[-1] == f"record: {tmp_path / 'rig.h5'}"
     with Process(tmp_path, "info", "info", str(tmp_path / "rig.h5")) as info:  # HDF5 has it open in this process
         assert info.ends() == 0

@@ -54,7 +54,7 @@ def test_a_computer_made_for_real_time_needs_no_change(tmp_path):
     ("changes", "topic", "remedy"),
     [
         ({"proc/version": "Linux version 6.1 #1 SMP PREEMPT_DYNAMIC"}, "kernel", "linux-image-rt-amd64"),
-        ({"proc/cpuinfo": "flags : fpu hypervisor tsc"}, "machine", "computer of their own"),
+        ({"proc/cpuinfo": "flags : fpu hypervisor tsc"}, "machine", "dedicated computer"),
         (
             {"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"},
             "clock",
@@ -67,8 +67,8 @@ def test_a_computer_made_for_real_time_needs_no_change(tmp_path):
             "idle-set -D 50",
         ),
         ({f"{CPU}/isolated": "2-3"}, None, ""),
-        ({f"{CPU}/isolated": "1"}, "processor of its own", "real_time.cpu = 1"),
-        ({f"{CPU}/isolated": ""}, "processor of its own", "isolcpus=3"),
+        ({f"{CPU}/isolated": "1"}, "isolated processor", "real_time.cpu = 1"),
+        ({f"{CPU}/isolated": ""}, "isolated processor", "isolcpus=3"),
         ({f"{CPU}/cpu3/topology/thread_siblings_list": "1,3"}, "hyper-threading", "keep that one free"),
         ({"proc/irq/9/smp_affinity_list": "0-3"}, "interrupts", "9"),
     ],
@@ -118,7 +118,7 @@ def test_remarks_on_the_network(tmp_path):
     (here,) = network.examine("127.0.0.1", 1e-3, root)
     assert here.level == "good"
     (none,) = network.examine("192.168.2.7", 1e-3, tmp_path / "none")
-    assert "no way to 192.168.2.7" in none.found and none.level == "change"
+    assert "no route to 192.168.2.7" in none.found and none.level == "change"
     (root / "sys/class/net/rig0/wireless").mkdir(parents=True)
     (air,) = network.examine("192.168.2.7", 1e-3, root)
     assert "cable" in air.remedy
@@ -161,7 +161,7 @@ def test_the_thread_of_a_loop_has_no_page_fault_once_it_runs():
 def test_the_command_answers_in_words_and_in_json():
     run = CliRunner().invoke(app, ["doctor", "--step", "5 ms", "--duration", "0.1 s"])
     assert run.exit_code in (0, 1)  # as this computer is
-    assert "lateness of 20 ticks" in run.output
+    assert "latency of 20 ticks" in run.output
     run = CliRunner().invoke(app, ["doctor", "--step", "5 ms", "--duration", "0.1 s", "--json"])
     answer = json.loads(run.output)
     assert answer["wake_up"]["step"] == 5e-3 and answer["fits"] == (run.exit_code == 0)

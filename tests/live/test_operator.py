@@ -111,7 +111,7 @@ def test_an_answer_is_heard_as_soon_as_the_question_is_put(tmp_path: Path) -> No
         operator.press("\r")
 
     operator.ask("check", lambda: pytest.fail("it still waits"), answer)
-    assert put == ["Enter, or the page, checks the test; s ends"]
+    assert put == ["press Enter or use the page: checks the test; s ends"]
 
 
 @pytest.mark.parametrize(("key", "words"), [(" ", "emergency stop by the operator"), ("s", "ended by the operator")])
@@ -140,7 +140,7 @@ def test_an_excitation_is_released_by_the_operator_while_the_test_is_running(tmp
     with armed(halfreal.Session(given, tmp_path / "run.h5"), wait=True) as session:
         operator = Operator(session)
         operator.press("e")  # not yet
-        with pytest.raises(RefusedError, match="the test is armed; the excitation is released while it is running"):
+        with pytest.raises(RefusedError, match="the test is armed; the excitation can be released only"):
             session.release()
         session.start()
         wait_for(lambda: ticks(session) > 200, "the test to run without excitation")
@@ -177,7 +177,7 @@ def test_an_emergency_stop_from_python_trips_and_nothing_leads_out_of_it(tmp_pat
         session.wait()
         assert session.state == "tripped, at rest"
         run = session.finish()
-        with pytest.raises(RefusedError, match="a new one is a new session"):
+        with pytest.raises(RefusedError, match="start a new session"):
             session.arm()
     record = rig.record()
     assert_stopped_by_operator(run, record)
@@ -258,7 +258,8 @@ def test_where_no_rig_answers_the_message_says_where_and_what_to_do(tmp_path: Pa
         with controller(tmp_path, port) as process:
             assert process.ends() == 2
     assert re.search(
-        rf"no answer from a rig at 127\.0\.0\.1:{port} within .* is it on and connected\?", process.complained
+        rf"no response from a rig at 127\.0\.0\.1:{port} within .* is it switched on and connected\?",
+        process.complained,
     )
     assert "Traceback" not in process.complained
     assert not (tmp_path / "run.h5").exists()
@@ -287,12 +288,12 @@ def test_a_rig_that_cannot_be_armed_leaves_a_file_that_says_so(
 ) -> None:
     monkeypatch.setattr(live_session, "PATIENCE", 1.0)
     with Proxy(rig.port, commands=lambda one: [] if one.kind == ARM else [one.data]) as proxy:
-        with pytest.raises(LinkError, match="did not say within 1 s that it is armed"):
+        with pytest.raises(LinkError, match="did not confirm within 1 s that it is armed"):
             halfreal.run(definition(tmp_path, proxy.port), tmp_path / "run.h5")
         assert "armed" not in rig.said
     run = halfreal.load_run(tmp_path / "run.h5")
     assert (run.outcome, len(run.time)) == ("failed", 0)
-    assert "did not say within 1 s that it is armed" in run.reason
+    assert "did not confirm within 1 s that it is armed" in run.reason
 
 
 # --- at a terminal --------------------------------------------------------------------------------------------------
@@ -307,13 +308,13 @@ def test_at_a_terminal_enter_starts_the_test_and_a_key_ends_it(
     tmp_path: Path, rig: Rig, key: str, outcome: str, reason: str
 ) -> None:
     with Terminal(tmp_path, rig.port, LONG, SOFT) as terminal:
-        terminal.until("armed, and holding: Enter starts the test")
+        terminal.until("armed and holding: press Enter to start the test")
         terminal.until(r"limit of|state")
         assert halfreal.load_run(tmp_path / "run.h5").time.size == 0, "it did not wait for its start"
         terminal.press("\n")
         wait_for(lambda: terminal.said and begun(tmp_path / "run.h5"), "the test to begin")
         terminal.until("running")
-        for words in ("1000 Hz; a tick takes", "overruns", "s left", "rows on their way to the file"):
+        for words in ("1000 Hz; a tick takes", "overruns", "s left", "rows not yet written"):
             assert words in terminal.said
         terminal.press(key)
         assert terminal.ends() == 1
@@ -327,7 +328,7 @@ def test_at_a_terminal_enter_starts_the_test_and_a_key_ends_it(
 
 def test_a_terminal_that_is_closed_is_an_emergency_stop(tmp_path: Path, rig: Rig) -> None:
     with Terminal(tmp_path, rig.port, LONG) as terminal:
-        terminal.until("Enter starts the test")
+        terminal.until("press Enter to start the test")
         terminal.press("\n")
         wait_for(lambda: terminal.said and begun(tmp_path / "run.h5"), "the test to begin")
         terminal.hang_up()

@@ -115,7 +115,7 @@ def test_the_rig_of_a_killed_process_makes_itself_safe_and_writes_its_record(tmp
             session.wait()
             run = session.finish()
             assert ended(others[0])
-    assert run.reason == "block 'link.receive': the rig has made itself safe: its own emergency stop"
+    assert run.reason == "block 'link.receive': the rig went to its safe state: its emergency stop"
     record = halfreal.load_run(path)
     state, command = column(record, "rig.state"), column(record, "command")
     safe = np.flatnonzero(state == SAFE)

@@ -27,11 +27,11 @@ def limited(tmp_path_factory: pytest.TempPathFactory):
     [
         (
             {"limits.command.trip": "20 mm", "limits.command_rate.trip": "0.1 m/s"},
-            r"limits\.command\.trip is 20 mm on axis 1, and the rig's own limit is 10 mm.*tighten limits\.command",
+            r"limits\.command\.trip is 20 mm on axis 1, but the rig's own limit is 10 mm.*tighten limits\.command",
         ),
         (
             {"limits.command.trip": "10 mm", "limits.command_rate.trip": "0.2 m/s"},
-            r"limits\.command_rate\.trip is 200 mm/s on axis 1, and the rig's own limit is 100 mm/s",
+            r"limits\.command_rate\.trip is 200 mm/s on axis 1, but the rig's own limit is 100 mm/s",
         ),
         ({"link.lease": "0.6 s"}, r"does not grant a lease of 0\.6 s; shorten link\.lease"),
     ],
@@ -49,11 +49,11 @@ def test_without_a_limit_in_the_definition_the_rigs_own_holds(tmp_path: Path, li
     wide = {"excitation.virtual.displacement": "40 mm", "timing.duration": "1 s"}
     run = halfreal.run(definition(tmp_path, limited.port, wide), tmp_path / "run.h5")
     record = limited.record()
-    assert (run.outcome, run.reason.endswith("the rig has made itself safe: one of its own limits")) == (
+    assert (run.outcome, run.reason.endswith("the rig went to its safe state: a rig-side limit")) == (
         "tripped",
         True,
     )
-    assert (record.outcome, record.reason) == ("tripped", "one of its own limits")
+    assert (record.outcome, record.reason) == ("tripped", "a rig-side limit")
     command = column(record, "command")
     moved, apart = np.abs(np.diff(command)), np.diff(column(record, "rig.clock"))
     assert np.all(moved <= 0.1 * np.minimum(apart, STEP) * (1.0 + 1e-9))

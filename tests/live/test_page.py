@@ -59,7 +59,7 @@ def test_a_test_is_checked_armed_started_and_stopped_from_its_page(tmp_path: Pat
         assert not Browser(used).entered, "a token works once"
         browser.ran_for(0.1)
         watcher = Browser(address(process, "watch")).look()
-        assert "watches" in watcher.say("emergency stop")["refused"]
+        assert "view-only" in watcher.say("emergency stop")["refused"]
         assert browser.told["status"]["released"] == 0 and browser.say("release") == {"refused": ""}
         browser.until(lambda told: told["status"]["released"] == 1, "the release")
         assert browser.say("note", text="a bolt is loose") == {"refused": ""}
@@ -93,7 +93,7 @@ def test_a_page_that_is_killed_leaves_the_test_alone_and_comes_back_with_its_ope
         browser.ran_for(0.1)
         os.kill(page_of(process.pid), signal.SIGKILL)
         assert browser.gone()
-        process.until("the page's process ended .* and was started again; the test goes on")
+        process.until("the page's process ended .* and was restarted; the test continues")
         browser.look()
         status = browser.until(lambda told: told.get("status"), "the status")
         assert (status["role"], status["state"]) == ("operate", "running")
@@ -110,9 +110,9 @@ def test_a_page_that_is_killed_leaves_the_test_alone_and_comes_back_with_its_ope
 def test_the_terminal_works_with_a_page_and_when_that_is_killed(tmp_path: Path, rig: Rig) -> None:
     with Terminal(tmp_path, rig.port, LONG, options=PAGE) as process:
         for question in (
-            "Enter, or the page, checks the test",
-            "Enter, or the page, arms the rig",
-            "Enter starts the test",
+            "press Enter or use the page: checks the test",
+            "press Enter or use the page: arms the rig",
+            "press Enter to start the test",
         ):
             process.until(question)
             process.press("\r")
@@ -148,7 +148,7 @@ def test_a_test_that_nobody_operates_any_more_does_what_its_definition_says(tmp_
     run = halfreal.load_run(tmp_path / "run.h5")
     assert run.outcome == "stopped"
     (note,) = [event.text for event in run.events if event.channel == "operator"]
-    assert "no operator's view is left for 5 s; the test is stopped smoothly" in note
+    assert "no operator's view has been connected for 5 s; the test is stopped smoothly" in note
     assert column(run, "command")[-1] == 0.0
 
 
@@ -201,7 +201,7 @@ def test_a_run_file_is_shown_while_another_process_records_it_and_afterwards(tmp
         wait_for(lambda: (tmp_path / "run.h5").exists(), "the record")
         with Process(tmp_path, "page", "page", str(tmp_path / "run.h5")) as page:
             browser = Browser(address(page, "watch")).look()
-            assert "watches" in browser.say("emergency stop")["refused"]
+            assert "view-only" in browser.say("emergency stop")["refused"]
             browser.ran_for(0.2)
             assert browser.told["status"]["state"] == "running" and browser.told["rows"]["step"] == STEP
             process.signal(signal.SIGINT)
@@ -221,7 +221,7 @@ def test_a_run_file_is_shown_while_another_process_records_it_and_afterwards(tmp
     [
         (("--page-at", "0.0.0.0:0"), "without TLS"),
         (("--page-at", "nowhere"), "HOST:PORT"),
-        (("--page", "--page-key", "key.pem"), "given together"),
+        (("--page", "--page-key", "key.pem"), "give both"),
     ],
 )
 def test_a_page_that_is_not_safe_is_refused_before_anything_is_begun(

@@ -105,7 +105,7 @@ def test_an_operator_arms_starts_watches_and_stops(tmp_path: Path, rig: Rig, vie
     with controller(tmp_path, rig.port, LONG, {"title": SCRIPT}, options=PAGE) as process:
         url = address(process, "operate")
         refused = view.goto(re.sub("token=.*", "token=wrong", url))
-        assert refused.status == 403 and "has been used already, or is wrong" in view.content()
+        assert refused.status == 403 and "was already used, or is wrong" in view.content()
         started(view, process)
         assert view.locator("#name").text_content() == SCRIPT
         assert view.locator("body").get_attribute("data-broken") is None
@@ -178,7 +178,7 @@ def test_keys_stop_the_test_and_those_who_watch_have_none(tmp_path: Path, rig: R
         other.set_default_timeout(1e3 * PATIENCE)
         watching = other.new_page()
         opened(watching, address(process, "watch"))
-        shows(watching, "#role", "this browser watches")
+        shows(watching, "#role", "this browser is view-only")
         for place in ("#emergency", "#stop", "#steps", "#note", "#invite"):
             assert not watching.locator(place).is_visible()
         watching.keyboard.press("Escape")
@@ -186,7 +186,7 @@ def test_keys_stop_the_test_and_those_who_watch_have_none(tmp_path: Path, rig: R
         shows(view, "#hand-over", "Hand over to view 2")
         view.locator("#hand-over").click()
         shows(watching, "#role", "this browser operates")
-        shows(view, "#role", "this browser watches")
+        shows(view, "#role", "this browser is view-only")
         shows(watching, "#state-word", "^running$")
         watching.locator("#note-text").focus()
         watching.keyboard.press("s")  # a letter of a note

@@ -26,6 +26,6 @@ def test_a_user_without_rights_is_told_what_was_refused_and_how_to_get_it():
     told = json.loads(done.stdout)
     assert told["memory"].startswith("not locked: ")
     assert "ulimit -l" in told["memory"]
-    assert told["realtime scheduling"].startswith("ordinary: SCHED_FIFO refused (Operation not permitted)")
+    assert told["realtime scheduling"].startswith("normal: SCHED_FIFO refused (Operation not permitted)")
     assert "ulimit -r" in told["realtime scheduling"]
-    assert told["realtime processor"].startswith("any: number 4095 refused")
+    assert told["realtime processor"].startswith("any: processor 4095 refused")

@@ -58,7 +58,7 @@ def test_a_run_through_the_rig_end_of_a_driver(tmp_path: Path) -> None:
     assert np.abs(column(own, "command")).max() > 1e-3
 
 
-@pytest.mark.parametrize(("how", "why"), [("raise", "the driver failed"), ("nan", "gave no number")])
+@pytest.mark.parametrize(("how", "why"), [("raise", "the driver failed"), ("nan", "did not read a finite number")])
 def test_a_driver_that_fails_makes_the_rig_safe_and_both_records_say_why(tmp_path: Path, how: str, why: str) -> None:
     rig, port = served(tmp_path, fails_after=RESPONDS, fails_by=how)
     done = halfreal.run(bench(port), tmp_path / "run.h5")

@@ -95,18 +95,18 @@ def test_forces_are_those_of_the_specimen_and_the_end_is_the_clients(tmp_path: P
     np.testing.assert_array_equal(column(run, "target")[rows][: path.size], path)
     np.testing.assert_allclose(column(run, "client.time")[rows][: path.size], 0.01 * np.arange(7))
     assert column(run, "client.commits").max() == 7
-    assert "is served: 1 degree(s)" in said[0] and "has ended the test" in said[1]
+    assert "connected: 1 degree(s)" in said[0] and "has ended the test" in said[1]
     assert halfreal.load_run(tmp_path / "run.h5").outcome == "completed"
 
 
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("goes", "the client has gone without ending the test"),
+        ("goes", "the client disconnected without ending the test"),
         ("garbles", "does not follow the protocol"),
         ("nan", "not a number"),
         ("far", "mm, beyond its limit of 5 mm"),
-        ("silent", "the client has said nothing for 0.05 s"),
+        ("silent", "no message from the client for 0.05 s"),
     ],
 )
 def test_what_a_client_may_do_wrong_holds_the_rig_and_is_on_record(
@@ -156,8 +156,8 @@ def test_a_client_with_other_degrees_of_freedom_is_refused_and_the_next_one_serv
 
         run = served(session, client)
     assert run.outcome == "completed" and np.abs(column(run, "command")).max() == 1e-3
-    assert "has 2 degree(s) of freedom, and the site has 1 axis(es)" in said[0]
-    assert any("this test has or had its client" in line for line in said)
+    assert "has 2 degree(s) of freedom, but the site has 1 axis(es)" in said[0]
+    assert any("this test already had its client" in line for line in said)
     told = [event.text for event in run.events if event.channel == "client"]
     assert told == said, "all of it is on record"
 
@@ -173,7 +173,7 @@ def test_a_client_that_comes_back_is_refused(tmp_path: Path, rig: SlowRig) -> No
                 assert np.isnan(again.force(0.0)).all()
 
         run = served(session, client)
-    assert run.outcome == "tripped" and "gone without ending the test" in run.reason
+    assert run.outcome == "tripped" and "disconnected without ending the test" in run.reason
     assert any("refused" in line for line in said)
 
 

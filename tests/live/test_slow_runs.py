@@ -90,7 +90,7 @@ def test_the_operator_pauses_steps_resumes_and_the_test_is_the_rehearsal_all_the
         assert 0.9 * 0.3 * STEP < command < 0.3 * STEP, "where the second tick has brought it"
         goal = session.loop.state("motion")["goal"][0]
         assert f"{1e3 * goal:.4g} mm" in page
-        with pytest.raises(RefusedError, match=r"a speed of 1000 times what the definition says; give 0\.01"):
+        with pytest.raises(RefusedError, match=r"speed factor 1000 is out of range; use 0\.01"):
             session.set_speed(1000.0)
         session.set_speed(2.0)
         assert session.speed == 2.0 and "at 2 times the speed" in shown(session)
@@ -180,13 +180,13 @@ def test_in_a_rehearsal_nobody_is_asked_and_the_time_out_is_a_trip_that_says_wha
     run = halfreal.rehearse(slow_definition(tmp_path, None, SPRING, lagging))
     assert run.outcome == "tripped"
     assert run.reason == (
-        "block 'motion': the rig has not settled within 0.2 s (slow.settle); widen the tolerance, give it longer, or "
-        "tune the rig's controller"
+        "block 'motion': the rig has not settled within 0.2 s (slow.settle); widen the tolerance, increase the "
+        "timeout, or tune the rig's controller"
     )
 
 
 def test_a_slow_test_records_every_tick_and_what_is_needed_to_resume_it(tmp_path: Path, rig: SlowRig) -> None:
-    with pytest.raises(DefinitionError, match="every 2 ticks are recorded, and only from a record of every tick"):
+    with pytest.raises(DefinitionError, match="every 2 ticks are recorded, but a slow test can only be"):
         slow_definition(tmp_path, rig.port, SPRING, {"record.every": 2})
     given = slow_definition(tmp_path, rig.port, SPRING, {"record.channels": ["target"], "timing.duration": "0.05 s"})
     needed = {"target", "command.asked", "measured.displacement", "measured.force", "guard.mode", "motion.clock"}
@@ -271,7 +271,7 @@ def test_a_lagging_rig_that_settles_within_a_tolerance_is_off_by_what_that_toler
 
 def test_real_time_tests_have_no_words_of_a_slow_one(tmp_path: Path) -> None:
     session = halfreal.Session(definition(tmp_path, 1), tmp_path / "run.h5")
-    with pytest.raises(RefusedError, match="a test in real time cannot be paused; only one with a"):
+    with pytest.raises(RefusedError, match="a real-time test cannot be paused; only one with a"):
         session.pause()
 
 

@@ -98,7 +98,7 @@ def test_by_default_a_stall_of_more_than_a_tenth_of_a_second_trips(tmp_path: Pat
     [
         (
             {"real_time.overrun": "trip"},
-            r"block 'pace': a tick was not done before the next was due, 1 ms later \(real_time\.overrun\)",
+            r"block 'pace': a tick was not finished before the next was due, 1 ms later \(real_time\.overrun\)",
         ),
         (
             {"limits.lateness.trip": "40 ms"},
@@ -131,7 +131,7 @@ def test_a_stall_beyond_the_lease_leaves_a_rig_that_is_safe_and_does_not_revive(
     test = stalled(tmp_path, rig, changes, lease + 0.03)
     run, record = test.run, test.rig
     assert (test.code, run.outcome) == (1, "tripped")
-    assert run.reason.endswith("the rig has made itself safe: no valid command reached it within its lease")
+    assert run.reason.endswith("the rig went to its safe state: no valid command within its lease")
     assert run.reason in test.said
     assert_held_after_trip(run)
     assert (record.outcome, record.reason) == ("tripped", "no valid command within the lease")
@@ -165,7 +165,7 @@ def test_a_rig_that_is_held_up_beyond_its_lease_does_not_obey_what_has_come_mean
         changes = {"link.lease": f"{lease} s", "limits.stale.trip": "5 s", "timing.duration": "2 s"}
         run = halfreal.run(definition(tmp_path, proxy.port, changes), tmp_path / "run.h5")
     record = rig.record()
-    assert run.reason.endswith("the rig has made itself safe: no valid command reached it within its lease")
+    assert run.reason.endswith("the rig went to its safe state: no valid command within its lease")
     assert_obeyed(run, record)
     state, newest, command = (column(record, name) for name in ("rig.state", "link.newest", "command"))
     safe = np.flatnonzero(state == SAFE)

@@ -243,12 +243,12 @@ def test_block_is_wired_like_that_of_a_structure():
         ({"interface": [{"node": 1}]}, "interface", "held by a support"),
         ({"interface": [{"node": 3}, {"node": 3}]}, "interface", "not independent"),
         ({"interface": []}, "interface", "empty"),
-        ({"interface": [{"node": 3, "direction": "slope", "arm": 0.1}]}, "interface[1].arm", "leave the arm out"),
+        ({"interface": [{"node": 3, "direction": "slope", "arm": 0.1}]}, "interface[1].arm", "omit the arm"),
         ({"joints": [{"node": 3, "to": 3}]}, "joints[1].to", "to itself"),
         ({"joints": [{"node": 3, "to": 30}]}, "joints", "node 30"),
-        ({"modes": 40}, "modes", "40 fixed-interface modes asked of 39 interior"),
+        ({"modes": 40}, "modes", "40 fixed-interface modes requested of 39 interior"),
         ({"modes": 3, "supports": []}, "modes", "can move freely while the boundary is held"),
-        ({"modal_damping": 0.01, "rayleigh": {"mass": 1.0}}, "modal_damping", "keep one way of damping"),
+        ({"modal_damping": 0.01, "rayleigh": {"mass": 1.0}}, "modal_damping", "keep one kind of damping"),
     ],
 )
 def test_faulty_beams_are_told_what_to_change(change, where, message):

@@ -292,7 +292,7 @@ def test_estimate_lies_between_the_stiffness_and_twice_it_in_noise():
 def test_a_stiffness_that_cannot_be_told_is_a_fault_and_no_force(force, bar):
     driven = loop(structure({"kind": "index 1", "estimate": {"force": force}}), CAMERA, bar=bar)
     log = driven.run(9, record=("target", "loop.fault")).log
-    assert "do not tell the specimen's stiffness" in driven.describe(driven.vector[driven.index["loop.fault"]])
+    assert "do not determine the specimen's stiffness" in driven.describe(driven.vector[driven.index["loop.fault"]])
     assert log[-1, 1] == 0.0
     np.testing.assert_array_equal(log[:8, 2], 0.0)
 
@@ -329,14 +329,14 @@ LAGGED = {**PAPER, "loop": "lagged"}
         ({"method": {**INDEX_ONE, "tableau": {"a": [[0, 0], [1, 0]], "b": [1.0]}}}, r"1 weight\(s\) for 2 stage"),
         ({"method": {**LAGGED, "points": 1}}, "at least 2 points"),
         ({"method": {**LAGGED, "points": 3, "velocity_weight": 0.0}}, "at least 4 points"),
-        ({"method": {**LAGGED, "stiffness": EXACT}}, "makes no use of a stiffness"),
+        ({"method": {**LAGGED, "stiffness": EXACT}}, "does not use a stiffness"),
         ({"method": {**PAPER}}, "give exactly one of stiffness and estimate"),
-        ({"method": {**LAGGED, "exchange": "step", "slopes": "measured"}}, "take exchange = 'stage'"),
+        ({"method": {**LAGGED, "exchange": "step", "slopes": "measured"}}, "use exchange = 'stage'"),
         ({"method": {**LAGGED, "alpha": 0.0}}, "alpha"),
         ({"responses": {"gap": {"dof": 1, "quantity": "velocity"}}}, "choose another name"),
         (
             {"method": {"kind": "index 1", "estimate": {"force": 1.0}}, "initial_displacement": [0.0, 1e-3]},
-            "give method.stiffness, or begin at rest",
+            "give method.stiffness, or start at rest",
         ),
         ({"constraint": np.eye(2), "method": {"kind": "index 1", "estimate": {"force": 1.0}}}, "along one axis only"),
     ],

@@ -136,7 +136,7 @@ def test_modes_of_the_boundary_keep_the_lowest_natural_frequencies():
     [
         (([0, 0], 2), "each once"),
         (([40], 2), "positions from 0 to 39"),
-        (([0], 40), "40 fixed-interface modes asked of 39 interior"),
+        (([0], 40), "40 fixed-interface modes requested of 39 interior"),
         (([38, 39], 2, np.ones((2, 2))), "not independent"),
         (([38, 39], 2, np.ones((3, 1))), "give a row for each"),
     ],
@@ -150,6 +150,6 @@ def test_interior_that_is_free_to_move_is_refused():
     free = uniform_beam("b", LENGTH, 20, EI, RHO_A)
     with pytest.raises(ReductionError, match="hold it by supports or joints, or add degrees of freedom"):
         craig_bampton(free.mass, free.stiffness, free.index(["b.1.w"]), 2)
-    with pytest.raises(ReductionError, match="ask for 1 to 2"):
+    with pytest.raises(ReductionError, match="request 1 to 2"):
         boundary_modes(free.mass, free.stiffness, [0, 1], 3)
     assert isinstance(reduced(free, "b", node_dofs("b", 1), 2)[0], Substructure)

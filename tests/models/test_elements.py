@@ -74,16 +74,16 @@ def test_every_hinge_is_the_law_of_its_name_in_rotations():
     [
         ({"law": {"kind": "linear", "stiffness": "5 kN m/rad"}, "between": [1]}, r"N m/rad.*in N/m.*'linear hinge'"),
         ({"law": {"kind": "linear hinge", "stiffness": "5 kN/m"}, "between": [1]}, r"in N/m.*N m/rad.*'linear'"),
-        (hinge({"dof": 1, "lever": 0.3}), r"lever stands in elements of displacements.*'linear hinge' is one of rot"),
+        (hinge({"dof": 1, "lever": 0.3}), r"lever belongs to elements of displacements.*'linear hinge' is one of rot"),
         (
             {"law": {"kind": "linear", "stiffness": 1.0}, "along": [{"dof": 1, "per_length": 0.3}]},
-            "per_length stands in elements of rotations",
+            "per_length belongs to elements of rotations",
         ),
         (hinge({"dof": 1}, {"dof": 1}), "twice"),
-        (hinge({"dof": 1, "factor": 0}), "adds nothing"),
-        (hinge({"dof": 1, "factor": 2, "per_length": 0.1}), "factor is given beside per_length"),
-        ({"law": {"kind": "linear", "stiffness": 1.0}}, "does not say where it is"),
-        ({**hinge({"dof": 1}), "between": [1]}, "along is given beside between"),
+        (hinge({"dof": 1, "factor": 0}), "has no effect"),
+        (hinge({"dof": 1, "factor": 2, "per_length": 0.1}), "both factor and per_length are given"),
+        ({"law": {"kind": "linear", "stiffness": 1.0}}, "has no location"),
+        ({**hinge({"dof": 1}), "between": [1]}, "both along and between are given"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(element, told):

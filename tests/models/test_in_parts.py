@@ -86,7 +86,7 @@ SCHEMES = [
 def test_modes_give_what_the_plain_scheme_gives(scheme):
     virtual = structure("modal", scheme)
     found = compared(virtual.scheme, virtual.system("support"), 1e-12)
-    assert found.form == "20 degrees of freedom in 20 modes, each on its own"
+    assert found.form == "20 degrees of freedom in 20 modes, integrated separately"
     assert found.references == ()
 
 
@@ -172,7 +172,7 @@ def test_scheme_takes_the_parts_and_keeps_its_papers():
 
 
 def test_form_is_told_to_people():
-    assert structure("modal").form(STEP) == "20 degrees of freedom in 20 modes, each on its own"
+    assert structure("modal").form(STEP) == "20 degrees of freedom in 20 modes, integrated separately"
     assert structure("modal", elements=[], scheme="rk4").form(STEP)
 
 

@@ -71,7 +71,7 @@ def test_what_is_taken_out_is_taken_out_at_the_interface_alone():
 
 @pytest.mark.parametrize(
     ("removed", "told"),
-    [({"mass": [[2.5]]}, "more mass is taken out"), ({"stiffness": np.eye(2)}, "the interface has 1 axis")],
+    [({"mass": [[2.5]]}, "more mass is removed"), ({"stiffness": np.eye(2)}, "the interface has 1 axis")],
 )
 def test_what_cannot_be_taken_out_is_refused(removed, told):
     with pytest.raises(ValueError, match=told):

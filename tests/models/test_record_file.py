@@ -114,11 +114,11 @@ def test_columns_are_chosen_by_name_and_listed_where_any_may_be_meant(tmp_path):
         ("0.0 1\n0.1 x\n0.2 3\n", "line 2 of .* has 'x' in column 2"),
         ("0.0 1\n0.1 1 2\n0.2 3\n", r"line 2 of .* has 3 column\(s\), and others 2"),
         ("0,005\n0,007\n-0,010\n", "decimals with a comma, or two columns"),
-        ("time,acc\n", "holds 0 number"),
-        ("time,acc\n0.0,1\n", r"holds 1 number\(s\) where at least 2"),
-        ("time [s]\n0.0\n0.1\n0.2\n", r"a time and no history; .* 1 'time \[s\]' \(time\)"),
+        ("time,acc\n", "contains 0 number"),
+        ("time,acc\n0.0,1\n", r"contains 1 number\(s\); at least 2"),
+        ("time [s]\n0.0\n0.1\n0.2\n", r"a time column and no history; .* 1 'time \[s\]' \(time\)"),
         ("0.0 0\n0.1 2\n0.3 1\n0.7 0\n", "which column is meant"),
-        ("", "holds 0 number"),
+        ("", "contains 0 number"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(tmp_path, text, told):
@@ -136,10 +136,10 @@ def test_a_peer_record_tells_step_and_unit_and_contradictions_are_refused(tmp_pa
     assert (found.step, found.acceleration, found.quantity) == (STEP, pytest.approx(G), "acceleration")
     assert Record(file=path, time_step=STEP, acceleration=0.4 * G).amplitude == pytest.approx(0.4 * G)
     for more, told in (
-        ({"time_step": 0.01}, r"0\.01 s are given, and the samples of .* are 0\.005 s apart"),
-        ({"acceleration": 1.0}, r"said to be 1 m/s\^2 \(acceleration\), and its heading says .* in g_0"),
-        ({"force": 1.0}, r"said to be 1 N \(force\), and its heading says .* an acceleration in g_0"),
-        ({"column": 2}, "one history over all its columns; leave column out"),
+        ({"time_step": 0.01}, r"0\.01 s is given, but the samples of .* are 0\.005 s apart"),
+        ({"acceleration": 1.0}, r"defined as 1 m/s\^2 \(acceleration\), but its heading states .* in g_0"),
+        ({"force": 1.0}, r"defined as 1 N \(force\), but its heading states an acceleration in g_0"),
+        ({"column": 2}, "one history over all its columns; omit column"),
     ):
         with pytest.raises(ValueError, match=told):
             Record(file=path, **more)
@@ -147,7 +147,7 @@ def test_a_peer_record_tells_step_and_unit_and_contradictions_are_refused(tmp_pa
 
 def test_an_acceleration_is_neither_a_velocity_nor_without_a_unit(tmp_path):
     fast = written(tmp_path / "v.csv", "t,v [m/s]\n", (times(), VALUES))
-    with pytest.raises(ValueError, match="tells a velocity, in m/s"):
+    with pytest.raises(ValueError, match="states a velocity, in m/s"):
         Record(file=fast, acceleration=1.0)
     plain = written(tmp_path / "a.csv", "t,a\n", (times(), VALUES))
     with pytest.raises(ValueError, match="no amplitude given"):

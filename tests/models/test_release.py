@@ -97,7 +97,7 @@ def test_the_operator_releases_in_the_next_tick_and_not_before_the_first():
     ("settings", "told"),
     [
         ({"release_at": [1.0]}, "nothing to release"),
-        ({"virtual": EVERY[0], "release_at": [2.0, 1.0]}, "do not rise"),
+        ({"virtual": EVERY[0], "release_at": [2.0, 1.0]}, "do not increase"),
         ({"virtual": EVERY[0], "release_at": [-1.0]}, "at least 0"),
     ],
 )

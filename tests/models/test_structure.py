@@ -135,19 +135,19 @@ def test_all_faults_of_a_bad_structure_come_at_once():
         elements=[{"law": {"kind": "cubic", "stiffness": "1 N/m", "cubic": "2 N/m^3"}, "between": [4]}],
         responses={"tip": {"dof": 3, "quantity": "velocity"}},
     )
-    assert found["stiffness"].startswith("a 1 × 1 matrix beside a 2 × 2 mass matrix; give")
-    assert found["modal_damping"] == "modal_damping is given beside rayleigh; keep one way of damping"
+    assert found["stiffness"].startswith("a 1 × 1 matrix, but the mass matrix is 2 × 2; give")
+    assert found["modal_damping"] == "both modal_damping and rayleigh are given; keep one kind of damping"
     assert found["interface"] == "degree of freedom 3 where the mass matrix has 2; count from 1 to 2"
     assert "degree of freedom 7" in found["force_dof"]
     assert "degree of freedom 4" in found["elements"]
     assert "degree of freedom 3" in found["responses"]
     for field in ("support", "ground", "initial_velocity"):
-        assert "beside a 2 × 2 mass matrix" in found[field]
+        assert "the mass matrix is 2 × 2" in found[field]
 
 
 def test_exact_with_a_nonlinear_element_is_refused_even_where_it_is_the_default():
     law = {"kind": "cubic", "stiffness": 1.0, "cubic": 2.0}
-    with pytest.raises(ValueError, match="an element is cubic; take another scheme, such as 'newmark'"):
+    with pytest.raises(ValueError, match="an element is cubic; use another scheme, such as 'newmark'"):
         Structure(mass=1.0, stiffness=1.0, elements=[{"law": law, "between": [1]}])
     with pytest.raises(ValueError, match="names a degree of freedom twice"):
         Structure(mass=1.0, stiffness=1.0, interface=[1, 1])

@@ -90,7 +90,7 @@ def test_fields_are_plain_numbers_or_arrays(folder):
     for bad in ("2 N/m", [1, [2]], True, [], float("nan")):
         with pytest.raises(ValueError, match=r"expected|finite"):
             model(folder, parameters={"k": bad})
-    with pytest.raises(ValueError, match="'e' is no field of the state, which has d, force"):
+    with pytest.raises(ValueError, match="'e' is not a field of the state, which has d, force"):
         model(folder, frozen=["e"])
 
 
@@ -166,9 +166,9 @@ def wrong_at_second_call(p, s, t, u, y):
         (divided, r"raised (ZeroDivision|FloatingPoint)Error: .* at test_user.py, line \d+"),
         (unknown_field, "uses a field 'stifness' that it does not have; the parameters are gain, the state is count"),
         (wrong_at_second_call, "uses a field 'missing'"),
-        (no_status, "returns none; return 0 if all is well, or a whole number from 1 to 997"),
-        (float_status, "returns float64; return 0 if all is well"),
-        (large_status, "returned 998; return 0 if all is well"),
+        (no_status, "returns none; return 0 for success, or an integer from 1 to 997"),
+        (float_status, "returns float64; return 0 for success"),
+        (large_status, "returned 998; return 0 for success"),
         (infinite, "its output 'y' is inf at rest"),
     ],
 )

@@ -88,13 +88,13 @@ def test_a_device_has_the_response_of_its_model_and_the_delay_of_its_integration
 
 
 def test_what_a_part_does_not_know_is_told():
-    with pytest.raises(HalfrealError, match="has one axis, and the interface has 2"):
+    with pytest.raises(HalfrealError, match="has one axis, but the interface has 2"):
         Plain().device(0.01)
     with pytest.raises(HalfrealError, match="kind 'constrained' has no linear model"):
         constrained(stiffness=[[1e3]]).device(0.01)
     assert Plain().linear_model() is None
     assert Plain().system("none") is None
-    with pytest.raises(PydanticCustomError, match="kind 'plain' takes a measured force"):
+    with pytest.raises(PydanticCustomError, match="kind 'plain' uses the measured force"):
         Plain().check_slow()
     assert Plain().initial_target().tolist() == [0.0, 0.0]
     assert Plain().at_rest() == Plain()
@@ -116,7 +116,7 @@ def test_parts_fit_the_names_of_the_axes_and_the_step():
     timing = Timing(step=0.5, duration=10.0)
     for part in (Plain(), BEAM):
         part.fits(Known(named=("x", "rz")))
-        with pytest.raises(PydanticCustomError, match=r"interface of 2 axis\(es\) where axes names 1 \(x\)"):
+        with pytest.raises(PydanticCustomError, match=r"interface of 2 axis\(es\), but axes lists 1 \(x\)"):
             part.fits(Known(named=("x",)))
     explicit = OSCILLATOR.model_copy(update={"scheme": Structure(mass=1.0, stiffness=1.0, scheme="rk4").scheme})
     OSCILLATOR.fits(Known(timing=timing))
@@ -127,10 +127,10 @@ def test_parts_fit_the_names_of_the_axes_and_the_step():
 
 def test_only_parts_that_wait_for_the_answer_serve_a_slow_test():
     modes = Modes(**MODES)
-    for part, told in ((modes, "'exact' takes a measured force"), (FIRST_ORDER, "a state space takes")):
+    for part, told in ((modes, "'exact' uses the measured force"), (FIRST_ORDER, "a state space uses")):
         with pytest.raises(PydanticCustomError, match=f"{told}.*'explicit newmark' or 'operator splitting'"):
             part.check_slow()
-    with pytest.raises(PydanticCustomError, match="kind 'spring-damper' takes a measured force"):
+    with pytest.raises(PydanticCustomError, match="kind 'spring-damper' uses the measured force"):
         DAMPER.check_slow()
     Modes(**MODES, scheme="explicit newmark").check_slow()
     constrained(stiffness=[[1e3]]).check_slow()

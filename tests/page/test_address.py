@@ -24,18 +24,18 @@ def test_other_machines_are_served_with_tls_only(at: str) -> None:
 
 @pytest.mark.parametrize("at", ["", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", ":80", "a:-1"])
 def test_what_is_no_address_is_refused(at: str) -> None:
-    with pytest.raises(PageError, match="write it as HOST:PORT"):
+    with pytest.raises(PageError, match="write HOST:PORT"):
         Address.read(at, None, None)
 
 
 def test_a_certificate_is_looked_at_before_anything_is_begun(tmp_path: Path) -> None:
     wrong = tmp_path / "cert.pem"
     wrong.write_text("no certificate")
-    with pytest.raises(PageError, match="given together"):
+    with pytest.raises(PageError, match="give both"):
         Address.read("lab.example:0", wrong, None)
     with pytest.raises(PageError, match="cannot be used"):
         Address.read("lab.example:0", wrong, wrong)
-    with pytest.raises(PageError, match="the one name or address by which browsers find it"):
+    with pytest.raises(PageError, match="the name or address that browsers use"):
         Address.read("0.0.0.0:0", wrong, wrong)
 
 

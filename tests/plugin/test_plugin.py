@@ -67,9 +67,9 @@ scores = ["peak measured.displacement", "growth rate", "largest force"]
 """
 AT_WORK = {
     "raises": "at_work.py, line 18, in blocks: AttributeError: 'Context' object has no attribute 'no_such_thing'",
-    "gives one": "coupling of kind 'gives one': blocks() gave Block(",
+    "gives one": "coupling of kind 'gives one': blocks() returned Block(",
     "beyond": "beyond_step raised IndexError: index 1 is out of bounds for axis 0 with size 1 at at_work.py",
-    "says nothing": "no block writes command.asked; its channels must say what they are counted along",
+    "says nothing": "no block writes command.asked; its channels must state what they are counted along",
 }
 """Kinds that fail when they are used, and what is told."""
 
@@ -135,7 +135,7 @@ def test_its_kinds_are_in_the_schema_and_on_the_reference_page(used):
     assert "rate-limited servo" in used["kinds rig"][1] and "(ourlab)" in used["kinds rig"][1]
     page = used["kinds rig 'rate-limited servo'"][1]
     assert "Hydraulic Control Systems" in page
-    assert "| `time_constant` | quantity in s, above 0 s | must be given | Of the servos. |" in page
+    assert "| `time_constant` | quantity in s, above 0 s | required | Of the servos. |" in page
 
 
 def test_it_runs_in_real_time_with_its_rig(laboratory):
@@ -157,13 +157,13 @@ def test_what_is_broken_is_told_and_disables_nothing_else(used, laboratory):
     warnings = used["kinds"][2]
     for told in (
         "the virtual 'no contract' of the installed package 'brokenlab' cannot be used: "
-        "brokenlab.no_contract:Anything is no subclass of halfreal.contracts.virtual.Virtual",
+        "brokenlab.no_contract:Anything is not a subclass of halfreal.contracts.virtual.Virtual",
         "the excitation 'other name' of the installed package 'brokenlab' cannot be used: "
         "its field 'kind' must be Literal['other name']",
         "the coupling 'none' of the installed package 'brokenlab' cannot be used: "
-        "halfreal.couplings.direct.Direct is of that kind already; give it another name",
+        "halfreal.couplings.direct.Direct already has that kind; choose another name",
         "the coupling 'unfinished' of the installed package 'brokenlab' cannot be used: "
-        "brokenlab.unfinished:Unfinished does not define blocks, as its contract asks",
+        "brokenlab.unfinished:Unfinished does not define blocks, as its contract requires",
         "the rig 'needs another library' of the installed package 'brokenlab' cannot be used: "
         "ModuleNotFoundError: No module named 'a_library_that_nobody_has'",
         "the link 'not there' of the installed package 'brokenlab' cannot be used: "

@@ -27,7 +27,7 @@ def judged(real: Run) -> Run:
         verdict="GO",
         rig={"nature": "real", "name": "bench 3, v2.1", "address": "10.0.0.7:7411"},
         about={"notes": "after\nlunch", "operator": "A. <Tester>", "specimen": "spring 7"},
-        accepted=Accepted("NOT ACCEPTED", ("3 of 1500 ticks not done before the next was due",)),
+        accepted=Accepted("NOT ACCEPTED", ("3 of 1500 ticks not finished before the next was due",)),
         specimen_met=SpecimenMet((STIFFER,)),
         signals={**real.signals, "virtual.roof": roof},
         definition={**real.definition, "virtual": {"responses": {"roof": {"dof": 3}}}},
@@ -47,22 +47,22 @@ def test_the_page_says_which_rig_it_was_and_who_ran_the_test(page: str) -> None:
 def test_the_judgement_stands_beside_that_of_the_check(judged: Run, page: str) -> None:
     assert verdict(judged).word == "NOT ACCEPTED" and verdict(judged).tone == "no-go"
     assert "judged GO before it ran" in verdict(judged).stability
-    assert "Why it is not accepted" in page and "3 of 1500 ticks not done before the next was due." in page
+    assert "Why it is not accepted" in page and "3 of 1500 ticks not finished before the next was due." in page
     fine = replace(judged, accepted=Accepted("ACCEPTED", ("the test completed",)))
     assert (verdict(fine).word, verdict(fine).tone) == ("ACCEPTED", "go")
     assert verdict(replace(judged, accepted=None)).word == "COMPLETED"
 
 
 def test_the_specimen_that_was_met_comes_before_the_fidelity(judged: Run, page: str) -> None:
-    words = "The specimen met is 23 ± 1 % stiffer than the model: fidelity against the model says little."
+    words = "The tested specimen is 23 ± 1 % stiffer than the model: the fidelity error relative to the model"
     assert page.index(words) < page.index("Fidelity error")
     assert "2767 ± 11 N/m" in page and "2250 ± 9 N/m" in page
     names = [name for name, _ in key_figures(judged)]
-    assert names.index("Specimen met") < names.index("Fidelity error (model)")
+    assert names.index("Tested specimen") < names.index("Fidelity error (model)")
 
 
 def test_what_rests_on_a_model_is_marked_of_real_rigs_only(judged: Run, page: str) -> None:
-    assert "Stability with the model of the rig" in page and "fidelity is against the model of the specimen" in page
+    assert "Stability with the model of the rig" in page and "fidelity is relative to the model of the specimen" in page
     assert "Fidelity (model): NRMSE" in [row.name for row in figures(judged, judged)]
     assert "With the model of the rig: " in verdict(judged).stability
     simulated = replace(judged, rig={"nature": "simulated"})
@@ -73,14 +73,14 @@ def test_what_rests_on_a_model_is_marked_of_real_rigs_only(judged: Run, page: st
 
 
 def test_a_rig_that_did_not_say_is_not_known(judged: Run, steady: Run) -> None:
-    assert "it did not say" in rig(replace(judged, rig={"nature": "unknown", "name": "", "address": "x:1"}))
-    assert "from before rigs were asked" in rig(replace(judged, rig={}))
+    assert "the rig did not report it" in rig(replace(judged, rig={"nature": "unknown", "name": "", "address": "x:1"}))
+    assert "older than this information" in rig(replace(judged, rig={}))
     assert rig(replace(steady, kind="rehearsal", rig={})) == "simulated"
 
 
 def test_force_and_responses_that_were_asked_for_are_shown(page: str) -> None:
-    assert "Measured force in time." in page
-    assert "Responses of the virtual part that the definition asks for." in page
+    assert "Measured force over time." in page
+    assert "Requested responses of the virtual part." in page
 
 
 def test_two_runs_show_their_loops_side_by_side_on_the_same_scales(judged: Run, rehearsed: Run) -> None:
@@ -90,5 +90,5 @@ def test_two_runs_show_their_loops_side_by_side_on_the_same_scales(judged: Run, 
     assert first.get_ylim() == second.get_ylim() == both.get_ylim()
     assert [len([line for line in axes.lines if len(line.get_xdata())]) for axes in figure.axes] == [1, 1, 2]
     text = Page(compare_html.render(judged, rehearsed)).text
-    assert "side by side on the same scales" in text and "NOT ACCEPTED" in text and "bench 3, v2.1" in text
-    assert "The specimen met is 23 ± 1 % stiffer" in text
+    assert "side by side at the same scale" in text and "NOT ACCEPTED" in text and "bench 3, v2.1" in text
+    assert "The tested specimen is 23 ± 1 % stiffer" in text

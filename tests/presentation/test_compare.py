@@ -38,11 +38,11 @@ def pair_page(off: Run, rehearsed: Run) -> str:
 
 def test_the_page_says_which_is_which(pair_page: str) -> None:
     page = Page(pair_page).text
-    assert "halfreal report of a run beside a rehearsal" in page
+    assert "halfreal comparison of a run and a rehearsal" in page
     assert re.search(r"run: steady sine\s*2026-11-16 08:00:00 UTC", page)
     assert re.search(r"rehearsal: steady sine\s*2026-11-15 12:00:00 UTC", page)
     assert "COMPLETED" in page and "Real time" in page and "Phases of the run" in page
-    assert "limits.energy.trip[1]" in page and "The two had different definitions" in page
+    assert "limits.energy.trip[1]" in page and "The runs had different definitions" in page
 
 
 def test_two_of_a_kind_are_told_apart(steady: Run, tripped: Run) -> None:
@@ -52,8 +52,8 @@ def test_two_of_a_kind_are_told_apart(steady: Run, tripped: Run) -> None:
 def test_a_run_beside_itself_is_the_same(rehearsed: Run, real: Run) -> None:
     page = Page(compare_html.render(replace(real, definition=rehearsed.definition), rehearsed)).text
     assert "Both had the same definition" in page
-    assert "Sample for sample the same: 5000 samples of 4 signals" in page
-    assert about_definitions(rehearsed, rehearsed) == ["both had the same definition"]
+    assert "Identical sample by sample: 5000 samples of 4 signals" in page
+    assert about_definitions(rehearsed, rehearsed) == ["both runs had the same definition"]
 
 
 def test_figures_of_both_stand_beside_their_difference(off: Run, rehearsed: Run) -> None:
@@ -110,7 +110,7 @@ def test_samples_are_matched_by_their_times(rehearsed: Run, every: int, shift: f
     i, j = compare.common(thin, rehearsed)
     assert len(i) == count and np.array_equal(j, every * i)
     if not count:
-        assert "no signal at the same times" in Page(compare_html.render(thin, rehearsed)).text
+        assert "no samples at the same times" in Page(compare_html.render(thin, rehearsed)).text
 
 
 def test_steps_that_differ_share_the_times_of_the_longer_one(rehearsed: Run) -> None:
@@ -198,7 +198,7 @@ def test_the_page_of_two_stands_alone_and_lets_nothing_hostile_in(off: Run, rehe
 
 def test_runs_that_have_next_to_nothing_in_common_have_a_page(steady: Run, two_axes: Run, tripped: Run) -> None:
     bare = replace(steady, time=np.zeros(0), signals={}, events=(), stability=None, limits_used={}, definition={})
-    assert "no signal at the same times" in Page(compare_html.render(bare, bare)).text
+    assert "no samples at the same times" in Page(compare_html.render(bare, bare)).text
     assert "rehearsal" in Page(compare_html.render(steady, bare)).text
     Page(compare_html.render(two_axes, steady))
     assert "axis 2" in Page(compare_html.render(two_axes, two_axes)).text
@@ -215,7 +215,7 @@ def test_the_command_line_tells_what_differs_and_writes_the_page(
     assert answer.exit_code == 0, answer.output
     assert "limits.energy.trip[1]: 0.2 in the run, — in the rehearsal" in answer.output
     assert "+0.1 mm" in answer.output and str(tmp_path / "run.html") in answer.output
-    assert "beside a rehearsal" in Path("run.html").read_text(encoding="utf-8")
+    assert "comparison of a run and a rehearsal" in Path("run.html").read_text(encoding="utf-8")
     late = CliRunner().invoke(app, ["report", "run.h5", "--compare", "rehearsal.h5", "--from", "5.5 s", "-f"])
     assert late.exit_code == 2 and "not within the rehearsal, which goes from 0 s to 4.999 s" in late.output
     missing = CliRunner().invoke(app, ["report", "run.h5", "--compare", "none.h5", "-f"])

@@ -12,8 +12,15 @@ import halfreal
 from halfreal.cli.commands import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["getting_started", "tutorials/building_with_damper", "tutorials/slow_test", "tutorials/campaign", "theory"]
-FENCE = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = [
+    *("getting_started", "exit_codes", "run_files"),
+    *(f"tutorials/{path.stem}" for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))),
+    *(f"theory/{path.stem}" for path in sorted((ROOT / "docs" / "theory").glob("*.md"))),
+]
+"""Pages whose blocks of Python, console commands and named TOML files are run from top to bottom."""
+FENCE = re.compile(r"^```(python|console|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\w+\.(?:py|toml))\n")
+"""The first line of a block that is a file."""
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 
 
@@ -36,9 +43,11 @@ def test_the_programs_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
     blocks = FENCE.findall(text)
     assert blocks
     for language, block in blocks:
-        if language == "python":
+        if named := FILE.match(block):
+            Path(named[1]).write_text(block, encoding="utf-8")
+        elif language == "python":
             exec(compile(block, f"{page}.md", "exec"), names)
-        else:
+        elif language == "console":
             for line in block.splitlines():
                 command = shlex.split(line.removeprefix("$ "))
                 assert command[0] == "halfreal"

@@ -43,7 +43,7 @@ def test_verdict_is_the_runs_own_and_none_if_it_was_not_judged(steady: Run) -> N
     assert [verdict(replace(steady, verdict=word)).word for word in ("GO", "NO-GO")] == ["GO", "NO-GO"]
     unjudged = replace(steady, verdict="", reasons=(), remedies=())
     page = Page(html.render(unjudged)).text
-    assert "NOT JUDGED" in page and "Whether the test may go, halfreal check tells." in page
+    assert "NOT JUDGED" in page and "Run 'halfreal check' for a verdict." in page
     assert "Go or no-go" not in page
     assert run_json(unjudged, Path("run.h5"))["verdict"] is None
     of_rig = verdict(replace(unjudged, kind="rig"))
@@ -141,7 +141,7 @@ def test_a_report_is_whole_or_not_there(steady: Run, tmp_path: Path, monkeypatch
     html.report(steady, path)
     assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
     monkeypatch.setattr(html, "render", lambda *_: "another page")
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         html.report(steady, path)
     before = path.read_bytes()
 

@@ -15,7 +15,7 @@ from halfreal.presentation.key_help import explain
 def test_a_key_is_explained_with_its_unit_default_and_kinds():
     assert explain("rig.actuator.delay").splitlines() == [
         "rig.actuator.delay",
-        "  By which it is late.",
+        "  Pure delay of the command.",
         "  value:   quantity in s, at least 0 s",
         '  default: "0 s"',
         "  kinds:   simulated / delay, simulated / first order, simulated / second order",
@@ -32,7 +32,7 @@ def test_a_key_that_means_different_things_gives_each():
     [
         ("timing.stp", r"no 'stp' in \[timing\]; did you mean step"),
         ("timing.step.x", "'timing.step' is a value and has no keys"),
-        ("mytst", "is neither a file nor a key: no 'mytst' at the top of a definition"),
+        ("mytst", "is neither a file nor a key: no 'mytst' at the top level of a definition"),
         ("", "name a key"),
     ],
 )
@@ -61,4 +61,4 @@ def test_editors_are_given_the_meaning_of_every_key():
     ]
     assert not silent
     delay = schema["$defs"]["Delay"]["properties"]["delay"]["description"]
-    assert delay == "By which it is late. Quantity in s, at least 0 s."
+    assert delay == "Pure delay of the command. Quantity in s, at least 0 s."

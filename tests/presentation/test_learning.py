@@ -42,7 +42,7 @@ def test_gap_at_the_end_is_that_of_the_record(run):
 
 def test_page_shows_the_learning_curve_and_says_what_it_judges(run):
     page = render(run)
-    assert "How the coupling learnt" in page and "the last 10 periods" in page
+    assert "Adaptation of the coupling" in page and "the last 10 periods" in page
     assert f"from {learning.since(run):.4g} s on" in page
     drawn = learning.learning_curve(run)
     upper, lower = drawn.axes
@@ -54,5 +54,5 @@ def test_other_couplings_are_judged_as_a_whole():
     definition = halfreal.load(EXAMPLES / "spring_mass_damper" / "forward_prediction.toml")
     other = halfreal.rehearse(with_values(definition, {"timing.duration": 1.0}))
     assert learning.since(other) == 0.0 and learning.figures(other, 0.0) == []
-    with pytest.raises(NothingToPlotError, match="does not learn"):
+    with pytest.raises(NothingToPlotError, match="does not adapt"):
         learning.learning_curve(other)

@@ -95,7 +95,7 @@ def test_a_stopped_run_is_measured_up_to_its_stop(stopped: Run) -> None:
     assert row.samples == 2001 and row.largest_error < 0.03
     told = verdict(stopped)
     assert (told.word, told.tone) == ("STOPPED", "check")
-    assert told.outcome == "The run was stopped by the operator at 2 s, before its 5 s were over."
+    assert told.outcome == "The run was stopped by the operator at 2 s, before its end at 5 s."
     assert plots.time_history(stopped).axes[3].get_title(loc="left") == "Around the stop"
     assert "STOPPED" in Page(html.render(stopped)).text
 

@@ -54,7 +54,7 @@ def test_ticks_are_differences_of_the_clock_and_settling_is_as_recorded(slow: Ru
 
 def test_the_page_has_a_section_and_none_of_what_has_no_meaning_here(slow: Run, real: Run) -> None:
     page = Page(html.render(slow)).text
-    assert "Slow test" in page and "on the rig's clock, with pauses" in page
+    assert "Slow test" in page and "on the rig's clock, including pauses" in page
     assert "Times within a tick" not in page and "Remaining delay" not in page
     found = real_time(slow)
     assert found is not None and not found.spreads and found.counters

@@ -61,17 +61,17 @@ def test_a_new_file_holds_all_but_the_rows(tmp_path: Path) -> None:
 
 def test_an_existing_file_is_kept_unless_overwriting_is_asked_for(tmp_path: Path) -> None:
     create(tmp_path / "run.h5", 3)
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         create(tmp_path / "run.h5", 3)
     create(tmp_path / "run.h5", 3, overwrite=True)
 
 
 def test_an_unknown_channel_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        RunFileError, match=r"'gap' is to be recorded or watched and is no column .* channel 0, channel 1"
+        RunFileError, match=r"'gap' is to be recorded or watched but is not a column .* channel 0, channel 1"
     ):
         create(tmp_path / "run.h5", 2, watched=["gap"])
-    with pytest.raises(RunFileError, match="every 0 ticks"):
+    with pytest.raises(RunFileError, match=r"record\.every = 0"):
         create(tmp_path / "run.h5", 2, every=0)
 
 
@@ -94,7 +94,7 @@ def test_events_have_the_words_they_were_given(tmp_path: Path) -> None:
         Event(1e-4, "channel 1", "running"),
         Event(3e-4, "channel 1", "channel 1 is now 3.5"),
         Event(3e-4, "channel 0", "channel 0 is now nan"),
-        Event(DATA[9, 0], "recorder", "7 rows found no room in the ring and are not in the record"),
+        Event(DATA[9, 0], "recorder", "7 rows were lost because the ring was full"),
     )
 
 
@@ -103,16 +103,19 @@ def test_events_have_the_words_they_were_given(tmp_path: Path) -> None:
     [
         (
             {"ended": "recording"},
-            "broke off at 0.0999 s: controller and recorder were both killed, or the power was lost",
+            "was interrupted at 0.0999 s: controller and recorder were both killed, or the power failed",
         ),
         ({"ended": "controller lost"}, "the controller was lost at 0.0999 s"),
-        ({"ended": "loop ended"}, "the controller was lost after its loop had ended at 0.0999 s; the record is whole"),
+        (
+            {"ended": "loop ended"},
+            "the controller was lost after its loop had ended at 0.0999 s; the record is complete",
+        ),
         (
             {"ended": "disk full", "message": "No space"},
             r"the disk was full and the recording ended at 0.0999 s \(No sp",
         ),
         ({"ended": "write error", "message": "I/O"}, r"ended at 0.0999 s with a write error \(I/O\)"),
-        ({"ended": "something unheard of"}, "broke off at 0.0999 s"),
+        ({"ended": "something unheard of"}, "was interrupted at 0.0999 s"),
     ],
 )
 def test_the_file_says_how_it_ended(tmp_path: Path, ending: dict[str, str], said: str) -> None:
@@ -130,7 +133,7 @@ def test_an_ending_cut_off_in_the_middle_is_none(tmp_path: Path) -> None:
     written(tmp_path / "run.h5", 1000)
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         file["ending"][20:] = ord(" ")
-    assert "broke off" in load_run(tmp_path / "run.h5").reason
+    assert "was interrupted" in load_run(tmp_path / "run.h5").reason
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -145,7 +148,7 @@ def test_a_file_cut_off_between_any_two_writes_loads(tmp_path: Path, lengths: li
         file["live/written"][:] = [counted, counted, 0, 0]
     run = load_run(path)
     assert holds(run, DATA[: min(counted, *lengths)])
-    assert run.outcome == "failed" and "broke off" in run.reason
+    assert run.outcome == "failed" and "was interrupted" in run.reason
 
 
 @pytest.mark.parametrize("flagged", [False, True])
@@ -158,7 +161,7 @@ def test_a_copy_that_lost_its_end_is_noticed(tmp_path: Path, flagged: bool) -> N
         writer.close({"ended": layout.LOOP_ENDED})
     whole = path.read_bytes()
     copy.write_bytes(whole[: len(whole) - 2000])
-    with pytest.raises(RunFileError, match="cut short"):
+    with pytest.raises(RunFileError, match="truncated"):
         load_run(copy)
 
 
@@ -212,7 +215,7 @@ def test_a_damaged_superblock_is_not_touched(tmp_path: Path) -> None:
     damaged[30] ^= 1
     copy.write_bytes(damaged)
     fd = os.open(copy, os.O_RDWR)
-    with pytest.raises(OSError, match="checksum does not fit"):
+    with pytest.raises(OSError, match="checksum does not match"):
         superblock.release(fd)
     os.close(fd)
     assert copy.read_bytes() == damaged
@@ -297,7 +300,7 @@ def test_how_the_recording_ended_stays_beside_the_controllers_word(tmp_path: Pat
     live_file.finish(path, outcome="tripped", reason="the record fails")
     assert load_run(path).reason.startswith("the record fails; the disk was full and the recording ended at 0.0999 s")
     live_file.finish(copy, outcome="tripped", reason="the record fails")
-    assert "the recording broke off at 0.0999 s: the recorder was killed" in load_run(copy).reason
+    assert "the recording was interrupted at 0.0999 s: the recorder was killed" in load_run(copy).reason
     assert plain_lengths(copy) == {1000}, "its flags are cleared"
 
 
@@ -305,12 +308,12 @@ def test_an_ending_that_does_not_fit_is_refused_and_the_old_one_kept(tmp_path: P
     written(tmp_path / "run.h5", 1000)
     with pytest.raises(ValueError, match=r"more than 65536; shorten its reasons"):
         live_file.finish(tmp_path / "run.h5", outcome="tripped", reason="x" * 70000)
-    assert "the record is whole" in load_run(tmp_path / "run.h5").reason
+    assert "the record is complete" in load_run(tmp_path / "run.h5").reason
 
 
 def test_an_ordinary_file_has_no_ending_to_be_written(tmp_path: Path) -> None:
     save(replace(header([]), signals={}), tmp_path / "run.h5")
-    with pytest.raises(RunFileError, match="no file of a recording"):
+    with pytest.raises(RunFileError, match="not a recording"):
         live_file.finish(tmp_path / "run.h5", outcome="tripped")
 
 
@@ -355,14 +358,14 @@ def test_a_file_that_is_being_recorded_is_neither_finished_nor_packed(tmp_path: 
     """
     answer = subprocess.run([sys.executable, "-c", ask, path], capture_output=True, text=True, check=True)
     assert answer.stdout.count("still being recorded; wait for the recorder to end") == 2
-    assert answer.stdout.splitlines()[-1] == "still recording; this is as it was before its first row"
+    assert answer.stdout.splitlines()[-1] == "still recording; state before its first row"
     writer.close({"ended": layout.LOOP_ENDED})
 
 
 def test_room_is_asked_for_before_the_test(tmp_path: Path) -> None:
     assert room_for(tmp_path / "run.h5", 1e3) is None
     message = room_for(tmp_path / "run.h5", 1e18)
-    assert message is not None and "takes 1e+09 GB" in message and "record.every" in message
+    assert message is not None and "needs 1e+09 GB" in message and "record.every" in message
     with patch("resource.getrlimit", lambda which: (1000, 1000)):
         message = room_for(tmp_path / "run.h5", 2000)
     assert message is not None and "ulimit -f" in message

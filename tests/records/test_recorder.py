@@ -71,7 +71,7 @@ def test_a_file_can_be_read_while_it_is_recorded(tmp_path: Path) -> None:
         put(ring, DATA, 5000)
         wait_for(lambda: ring.words[ROWS_READ] == 5000)
         run = load_run(path)
-        assert holds(run, DATA[:5000]) and run.reason == "still recording; this is as it was at 0.4999 s"
+        assert holds(run, DATA[:5000]) and run.reason == "still recording; state at 0.4999 s"
         assert plain_lengths(path, swmr=True) == {5000}
 
 
@@ -154,7 +154,7 @@ def test_what_was_flushed_survives_when_both_are_killed(tmp_path: Path) -> None:
     run = load_run(path)
     assert len(run.time) >= safe >= 15_000 - FIFTH
     assert holds(run, DATA[: len(run.time)])
-    assert run.outcome == "failed" and f"broke off at {run.time[-1]:.10g} s: controller and recorder" in run.reason
+    assert run.outcome == "failed" and f"interrupted at {run.time[-1]:.10g} s: controller and recorder" in run.reason
     assert min(plain_lengths(path, swmr=True)) >= safe
     assert live_file.pack(path)
     assert holds(load_run(path), DATA[: len(run.time)]) and plain_lengths(path) == {len(run.time)}
@@ -279,7 +279,7 @@ def test_dropped_rows_are_told(tmp_path: Path) -> None:
     ring = Ring.create(10, 3)
     ring.words[ROWS_DROPPED], ring.words[ENDED] = 4, 1
     assert recorder.record(KeptFile.open(tmp_path / "run.h5"), ring, lambda: False) == recorder.DONE
-    assert load_run(tmp_path / "run.h5").events[0].text.startswith("4 rows found no room")
+    assert load_run(tmp_path / "run.h5").events[0].text.startswith("4 rows were lost")
     ring.close()
 
 
@@ -287,7 +287,7 @@ def test_a_ring_of_another_test_is_refused(tmp_path: Path, capsys: pytest.Captur
     create(tmp_path / "run.h5", 3)
     assert drained(tmp_path / "run.h5", rows(20, 3)) == recorder.DONE
     assert drained(tmp_path / "run.h5", rows(10, 3)) == recorder.FAILED
-    assert "20 rows and the ring 10: they are not of the same test" in capsys.readouterr().err
+    assert "20 rows, but the ring 10: they are not of the same test" in capsys.readouterr().err
     assert holds(load_run(tmp_path / "run.h5"), rows(20, 3))
 
 

@@ -30,7 +30,7 @@ def test_universal_files_are_motions_for_forces_in_the_order_of_the_forces(tmp_p
     assert found.unit == "m/s^2/N"
     np.testing.assert_allclose(found.response[:, 0, 1], values[1, 1], rtol=1e-9)  # of x to a force at z
     np.testing.assert_allclose(found.response[:, 1, 0], values[0, 0], rtol=1e-9)
-    with pytest.raises(HalfrealError, match="leave --unit out"):
+    with pytest.raises(HalfrealError, match="omit --unit"):
         read_response(tmp_path / "a.uff", "N/m")
     write_uff(tmp_path / "b.uff", Contents(Responses(HZ, values[:1], (z,), (x, z))))
     with pytest.raises(HalfrealError, match="at the same place"):
@@ -42,10 +42,10 @@ def test_universal_files_are_motions_for_forces_in_the_order_of_the_forces(tmp_p
     [
         ("a.csv", "", "empty"),
         ("a.csv", "frequency_hz,real,imag\n1,2,3\n", "at least 2 lines"),
-        ("a.csv", "frequency_hz,real,imag\n1,2\n", "not 3 numbers"),
+        ("a.csv", "frequency_hz,real,imag\n1,2\n", "without the 3 numbers"),
         ("a.csv", "hz,real,imag\n1,2,3\n2,3,4\n", "no frequency_hz"),
         ("a.npz", "junk", "cannot be read"),
-        ("a.h5", "", "no file of a frequency response"),
+        ("a.h5", "", "not a frequency response file"),
     ],
 )
 def test_files_that_are_none_are_told(tmp_path, name, text, told):

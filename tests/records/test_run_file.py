@@ -192,7 +192,7 @@ def test_an_existing_file_is_kept_unless_overwriting_is_asked_for(tmp_path: Path
     path = tmp_path / "run.h5"
     save(small_run(), path)
     before = path.read_bytes()
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         save(replace(small_run(), title="other"), path)
     assert path.read_bytes() == before
     save(replace(small_run(), title="other"), path, overwrite=True)
@@ -206,7 +206,7 @@ def test_a_failed_save_leaves_nothing_and_harms_nothing(tmp_path: Path, present:
     if present:
         save(small_run(), path)
     before = sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir())
-    with pytest.raises(RunFileError, match="no number, text, list or table"):
+    with pytest.raises(RunFileError, match="not a number, text, list or table"):
         save(replace(small_run(), definition={"callback": object()}), path, overwrite=True)
     with pytest.raises(RunFileError, match="zero character"):
         save(replace(small_run(), reason="a\0b"), path, overwrite=True)
@@ -220,7 +220,7 @@ def test_a_channel_of_another_length_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="make it first"):
+    with pytest.raises(FileNotFoundError, match="create it first"):
         save(small_run(), tmp_path / "none" / "run.h5")
 
 
@@ -239,7 +239,7 @@ def test_a_text_file_is_no_run(tmp_path: Path) -> None:
 def test_an_hdf5_file_of_something_else_is_no_run(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["data"] = np.arange(5)
-    with pytest.raises(RunFileError, match=r"HDF5 file of something else.*'halfreal run' is expected"):
+    with pytest.raises(RunFileError, match=r"HDF5 file, but not a run file.*'halfreal run' is expected"):
         load_run(tmp_path / "other.h5")
 
 
@@ -269,7 +269,7 @@ def test_a_file_cut_short_is_noticed(tmp_path: Path, part: float) -> None:
     save(small_run(), path)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(part * len(whole))])
-    with pytest.raises(RunFileError, match="cut short") as caught:
+    with pytest.raises(RunFileError, match="truncated") as caught:
         load_run(path)
     assert "Traceback" not in str(caught.value) and "errno" not in str(caught.value)
 
@@ -292,7 +292,7 @@ def test_a_file_without_one_of_its_parts_is_noticed(tmp_path: Path, lost: str) -
     save(small_run(), tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         del file[lost]
-    with pytest.raises(RunFileError, match="damaged or cut short"):
+    with pytest.raises(RunFileError, match="damaged or truncated"):
         load_run(tmp_path / "run.h5")
 
 

@@ -66,14 +66,14 @@ def test_a_reader_that_crashes_is_an_error_like_others(path: Path, monkeypatch: 
     path.write_bytes(path.read_bytes()[: -seal.SIZE])
     crash = subprocess.CompletedProcess([], -signal.SIGSEGV)
     monkeypatch.setattr(apart.subprocess, "run", lambda *args, **kwargs: crash)
-    with pytest.raises(RunFileError, match=r"damaged or cut short; reading it ended with SIGSEGV"):
+    with pytest.raises(RunFileError, match=r"damaged or truncated; reading it ended with SIGSEGV"):
         apart.load_apart(path)
 
 
 def test_what_is_wrong_with_a_file_read_apart_is_told_as_ever(path: Path) -> None:
     with h5py.File(path, "r+") as file:
         file.attrs["format"] = "other"
-    with pytest.raises(RunFileError, match="an HDF5 file of something else"):
+    with pytest.raises(RunFileError, match="an HDF5 file, but not a run file"):
         apart.load_apart(path)
     with pytest.raises(RunFileError, match="does not exist"):
         apart.load_apart(path.with_name("none.h5"))

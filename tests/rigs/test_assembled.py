@@ -124,18 +124,18 @@ def test_position_control_over_its_own_sensor_is_part_of_the_rig_alone(folder, g
     ("function", "told"),
     [
         ("forgets", "writes measured.displacement, measured.force"),
-        ("fails", "gave no rig: KeyError: 'missing' at mine.py, line 22"),
+        ("fails", "did not return a rig: KeyError: 'missing' at mine.py, line 22"),
         (
             "one_sided",
-            "one_sided of mine.py gave no rig: acceleration_sensors: the 2 acceleration sensors leave .* or leave out "
-            r"a motion; actuators: 1 actuators for 2 motions \(y, rz\); .* \(mine.py, line 26\)$",
+            "one_sided of mine.py did not return a rig: acceleration_sensors: the 2 acceleration sensors leave .* or "
+            r"remove a motion; actuators: 1 actuators for 2 motions \(y, rz\); .* \(mine.py, line 26\)$",
         ),
         (
             "too_fast",
-            "^too_fast of mine.py gave no rig: 600 Hz is not below half the sampling rate, 500 Hz; leave it out or "
-            r"shorten the step \(mine.py, line 29\)$",
+            "^too_fast of mine.py did not return a rig: 600 Hz is not below half the sampling rate, 500 Hz; remove "
+            r"it or shorten the step \(mine.py, line 29\)$",
         ),
-        ("nothing", "^nothing of mine.py gave None; it must answer with two lists of blocks$"),
+        ("nothing", "^nothing of mine.py returned None; it must return two lists of blocks$"),
     ],
 )
 def test_what_gives_no_rig_is_told(folder, function, told):

@@ -51,7 +51,7 @@ def test_a_rig_that_says_nothing_is_commanded_in_displacement_and_nothing_else_i
     with pytest.raises(HalfrealError, match="'silent' has no model here; give the coupling's table or weights itself"):
         rig.follower(1e-3)
     shaker = Shaker(mass=1.0, inductance=1e-3, resistance=1.0, motor_constant=1.0)
-    with pytest.raises(HalfrealError, match="stands for a shaker, and the rig is of kind 'silent'; leave it out"):
+    with pytest.raises(HalfrealError, match="describes a shaker, but the rig is of kind 'silent'; omit it"):
         rig.follower(1e-3, shaker)
 
 

@@ -126,7 +126,7 @@ def _pose(kinematics: Kinematics, strokes: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"coupler": {"joints": [[0.3, 0.1], [0.2, 0.1]]}}, "all joints lie in line with the actuators"),
+        ({"coupler": {"joints": [[0.3, 0.1], [0.2, 0.1]]}}, "all joints are in line with the actuators"),
         ({"coupler": {"joints": [[0.3, 0.02], [-0.3, -0.02]]}}, "the map is singular within largest_rotation"),
         ({"coupler": {"joints": [[0.3, 0.1]]}}, "two actuators or more"),
         ({"matrix": np.eye(2), "coupler": {"joints": JOINTS}}, "either a matrix, or a coupler"),

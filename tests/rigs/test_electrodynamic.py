@@ -152,7 +152,7 @@ def test_a_loop_with_a_sampled_drive_is_judged_as_it_is_sampled():
     drive = {**DRIVE, "position_rate": 500.0, "force_rate": 4000.0}
     slow, continuous = (loop_stability(definition(**soft, rig={"drive": one})) for one in (drive, DRIVE))
     assert slow.linearisation.period == 8
-    assert "judged as it is sampled" in slow.caveats[0] and not continuous.caveats
+    assert "assessed on the clock of the test" in slow.caveats[0] and not continuous.caveats
     # a quarter of the delay and 3 dB that a continuous drive would leave are not there
     assert slow.margin.critical_delay < 0.8 * continuous.margin.critical_delay
     assert slow.margin.gain_margin_db < continuous.margin.gain_margin_db - 2.0
@@ -211,10 +211,10 @@ def test_a_test_may_begin_away_from_rest(sampled):
     ("changes", "told"),
     [
         ({"rig": {"drive": {**DRIVE, "position_rate": 1000.0}}}, "both loops or in none"),
-        ({"rig": {"drive": SAMPLED}}, "no whole number of the rig's own steps"),
+        ({"rig": {"drive": SAMPLED}}, "not a whole number of the rig's steps"),
         (
             {"rig": {"drive": {**DRIVE, "position_rate": 1e6 / 250.25, "force_rate": 4e6}, "substeps": 1000}},
-            "act alike only every 1001 ticks",
+            "repeat only every 1001 ticks",
         ),
         ({"rig": {"specimen": {"mass": [[1.0, 0], [0, 0]], "stiffness": [[1.0, 0], [0, 1.0]]}}}, "has no mass"),
         ({"rig": {"specimen": {"mass": [[1.0]], "stiffness": [[1.0]], "interface": 2}}}, "count from 1"),

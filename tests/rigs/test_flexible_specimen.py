@@ -87,8 +87,8 @@ def test_modal_damping_leaves_rigid_motion_free():
         ({"interface": [2, 2]}, r"interface \[2, 2\] names a degree of freedom twice"),
         ({"interface": [3]}, "degree of freedom 3 where the mass matrix has 2"),
         ({"responses": {"tip": {"dof": 5, "quantity": "velocity"}}}, "degree of freedom 5"),
-        ({"rayleigh": {"stiffness": 1e-4}}, "keep one way of damping"),
-        ({"damping": [[1.0]]}, "1 × 1 matrix beside a 2 × 2"),
+        ({"rayleigh": {"stiffness": 1e-4}}, "keep one kind of damping"),
+        ({"damping": [[1.0]]}, "1 × 1 matrix, but the mass matrix is 2 × 2"),
         ({"damping": None, "modal_damping": [0.1, 0.1, 0.1]}, "3 damping ratios for 2 modes"),
     ],
 )

@@ -213,7 +213,7 @@ UP = [0, 0, 1]
     [
         (
             {"actuators": [placed([0, 0, 0], UP)]},
-            r"1 actuators for 2 motions \(z, ry\); use at least 2, or leave out 1",
+            r"1 actuators for 2 motions \(z, ry\); use at least 2, or remove 1",
         ),
         (
             {"acceleration_sensors": [placed([0.04, 0, 0], UP), placed([0.04, 0.1, 0], UP)]},
@@ -221,7 +221,7 @@ UP = [0, 0, 1]
         ),
         (
             {"acceleration_sensors": [placed([0.04, 0, 0], [0, 1, 0]), placed([-0.04, 0, 0], [0, 1, 0])]},
-            "undetermined .* add one, or leave out a motion",
+            "undetermined .* add one, or remove a motion",
         ),
         (
             {"displacement_sensors": [placed([0, 0, 0], UP), placed([0, 0.2, 0], UP)]},

@@ -146,7 +146,7 @@ def test_compiled_block_is_the_same_as_the_plain_function():
         (
             [60.0, 62.0],
             0.05,
-            r"60 Hz and 62 Hz cannot be told apart .* must be 6\.366 Hz apart; lengthen it to 159\.2 ms",
+            r"60 Hz and 62 Hz cannot be separated .* must be 6\.366 Hz apart; lengthen it to 159\.2 ms",
         ),
         ([2.0], 0.05, r"2 Hz is too low for a time constant of 50 ms; lengthen it to 79\.58 ms"),
         ([-3.0], 0.05, "must be greater than 0"),

@@ -111,7 +111,9 @@ def test_the_limit_cycle_of_the_rehearsal_is_that_of_the_describing_function_and
     assert np.sqrt(2) * np.std(last) == pytest.approx(amplitude, rel=5e-3)
     answer = halfreal.check(test)
     told = next(finding for finding in answer.findings if "at a reversal" in finding.text)
-    assert "use up the phase margin" in told.text and "poles and margins are those of the actuator without" in told.text
+    assert (
+        "consume the phase margin" in told.text and "poles and margins are those of the actuator without" in told.text
+    )
     about = half / ratio_of_lag(told.limit)  # of the lag alone: that |N| < 1 helps is left out
     assert amplitude < about < 1.2 * amplitude
 

@@ -233,8 +233,8 @@ def test_room_for_delay_is_of_the_loop_with_its_coupling():
 def test_controllers_that_are_unstable_on_their_own_are_told_as_such(key, gain):
     test = definition(rig=table(controller={**TUNED, key: gain}, delay=2e-3).model_dump())
     answer = halfreal.check(test)
-    assert answer.verdict == "NO-GO" and answer.binding.startswith("stability of the rig on its own")
-    assert "the rig is unstable on its own" in answer.reasons[1]
+    assert answer.verdict == "NO-GO" and answer.binding.startswith("stability of the rig alone")
+    assert "the rig alone is unstable" in answer.reasons[1]
     (remedy,) = answer.remedies
     assert f"rig.controller.{key}: it is {gain:g}" in remedy
     limit = float(remedy.split("stable below ")[1].split(";")[0].split()[0])

@@ -15,6 +15,8 @@ from halfreal.kernels.loop import WiringError
 from halfreal.presentation.measures import key_figures, measures
 from halfreal.records import run_file
 from halfreal.runs.build import build, check_written
+from halfreal.studies.check.criteria.kinematics import kinematics
+from halfreal.studies.check.examined import Examined
 
 ARM = 0.4
 CODE = f"""
@@ -226,11 +228,11 @@ def test_the_open_loop_has_as_many_channels_as_actuators(folder):
         ({"kinematics": {**TWO, "matrix": [[1.0, 0.5], [2.0, 1.0]]}}, "move 1 of 2 axes independently"),
         ({"kinematics": {**TWO, "matrix": [[1.0], [1.0]]}}, r"1 column\(s\) for 2 commanded axis\(es\)"),
         ({"kinematics": {"actuators": ["a1", "a2"]}}, "either a matrix, or a coupler, or both functions"),
-        ({"passive": ["y"]}, "'y' is none of the axes"),
+        ({"passive": ["y"]}, "'y' is not one of the axes"),
         ({"passive": ["x", "rz"]}, "nothing is commanded"),
         (
             {"passive": ["rz"], "rig": {"specimen": {"stiffness": np.eye(2)}}},
-            "moves every axis of its interface, and rz",
+            "moves every axis of its interface, but rz",
         ),
         ({"kinematics": TWO, "rig": {"specimen": {"stiffness": np.eye(2)}}}, "not in strokes of actuators"),
         ({"kinematics": TWO, "limits": {"command": {"trip": 1.0}}}, "give limits.actuator.stroke instead"),
@@ -240,7 +242,7 @@ def test_the_open_loop_has_as_many_channels_as_actuators(folder):
         ({"passive": ["rz"], "slow": {"period": 1e-3, "ramp": 0.1}}, "no passive axes yet"),
         (
             {"passive": ["rz"], "coupling": {"kind": "harmonic rls", "base_frequency": 3.0, "transfer": "model"}},
-            "works on the interface as the virtual substructure has it; no axis may be passive",
+            "works in the coordinates of the virtual substructure's interface; no axis may be passive",
         ),
     ],
 )
@@ -253,3 +255,20 @@ def test_a_part_that_does_not_say_what_its_channels_are_of_is_told_so():
     silent = Block("rig", lambda *_: 0, (), channels("measured.force", "N", 2))
     with pytest.raises(WiringError, match=r"no block writes target.x, target.rz; .* of=\"axis\"\)"):
         check_written(Axes(("x", "rz")), [silent])
+
+
+def test_check_refuses_strokes_and_poses_that_do_not_belong_together(folder):
+    """One arm in strokes, another in the pose; and actuators that turn nothing at 90 degrees."""
+    right = functions(folder)
+    wrong = {**right, "pose": {**right["pose"], "parameters": {"arm": 1.2 * ARM}}}
+    for given, said in ((right, None), (wrong, "do not belong together")):
+        test = definition(folder, "coupler", kinematics=given)
+        found = list(kinematics(Examined(test, None, None, False)))
+        assert [one.severity for one in found] == ([] if said is None else ["no-go"])
+        assert said is None or said in found[0].text
+    map_ = definition(folder, "coupler", kinematics=right).kinematics
+    assert map_.singular_at(np.array([[0.0, 0.0], [0.01, 1.0]])) is None
+    np.testing.assert_allclose(map_.singular_at(np.array([[0.0, 0.0], [0.01, 2.0]])), [0.005, 1.0])
+    np.testing.assert_allclose(map_.singular_at(np.array([[0.0, 0.0], [0.01, 0.5 * np.pi]])), [0.01, 0.5 * np.pi])
+    with pytest.raises(ValueError, match="move 1 of 2 axes independently"):
+        definition(folder, "coupler", kinematics={**TWO, "matrix": [[1.0, 0.2], [1.0, 0.2 + 1e-8]]})

@@ -110,17 +110,17 @@ def test_a_push_button_releases_what_is_prepared():
         peak = np.abs(channel(plain, name)).max()
         np.testing.assert_allclose(channel(run, name)[at:], channel(plain, name)[:-at], rtol=0, atol=1e-9 * peak)
     reasons = halfreal.check(given(auxiliary={"button": BUTTON}, excitation=pressed), remedies=False).reasons
-    assert any("released by auxiliary.button, and was rehearsed with releases when the sim" in one for one in reasons)
+    assert any("released by auxiliary.button; it was rehearsed with releases when the sim" in one for one in reasons)
 
 
 def test_a_channel_that_reads_what_the_rig_has_not_is_told_the_nearest():
     with pytest.raises(
-        HalfrealError, match=r"auxiliary.a.reads: 'rig.froce' is no channel .*did you mean 'rig.force'?"
+        HalfrealError, match=r"auxiliary.a.reads: 'rig.froce' is not a channel .*did you mean 'rig.force'?"
     ):
         build(given(auxiliary={**TEST["auxiliary"], "a": {"unit": "N", "reads": "rig.froce"}}))
     with pytest.raises(HalfrealError, match=r"auxiliary.a: rig.force is in N where V is expected"):
         build(given(auxiliary={**TEST["auxiliary"], "a": {"unit": "V", "reads": "rig.force"}}))
-    with pytest.raises(HalfrealError, match=r"limits.channels names 'measured.spar', .*did you mean 'measured.spare'?"):
+    with pytest.raises(HalfrealError, match=r"limits.channels has 'measured.spar', .*did you mean 'measured.spare'?"):
         build(given(limits={"channels": {"measured.spar": {"trip": 1.0}}}))
 
 

@@ -57,7 +57,7 @@ def test_criteria_get_the_test_itself_and_the_emulated_system_and_are_kept_with_
 def test_what_is_below_acceptance_makes_a_test_marginal(tmp_path):
     test = written(tmp_path, acceptance={"criteria": {"shown": 6.0, "due": {"least": "0 mm"}}})
     found = {one.severity: one for one in found_in_a_check(Examined(test))}
-    assert found["marginal"].text.startswith("the criterion shown is 7, where at most 6 is accepted")
+    assert found["marginal"].text.startswith("the criterion shown is 7, accepted: at most 6")
     assert (found["marginal"].value, found["marginal"].limit) == (7.0, 6.0)
     assert "first time 0 s" in found["note"].text
 
@@ -67,7 +67,7 @@ def test_what_is_below_acceptance_makes_a_test_marginal(tmp_path):
     [
         (("run.time[0]", "run.signals['none']"), "there is no 'none' here; the record has the signals"),
         (("run.time[0]", "'soon'"), "'first time' is 'soon' where a number is expected"),
-        (('"first time": run', '"second": run'), "they gave 'second', whose unit is not told"),
+        (('"first time": run', '"second": run'), "they returned 'second', whose unit is not stated"),
         (("run.time[0]", "1 / 0"), r"ZeroDivisionError: division by zero at mine\.py, line 9"),
         (("1 / WHAT", "1 / 0"), r"cannot be loaded: ZeroDivisionError"),
     ],
@@ -89,5 +89,5 @@ def test_a_definition_is_held_against_the_units_that_a_file_tells_without_runnin
         written(tmp_path, MINE).with_values({"acceptance.criteria": {"due": "3 N"}})
     assert "'3 N' is in N where mm is expected" in str(error.value)
     (tmp_path / "silent.py").write_text("def score(run, reference): return {}\n")
-    with pytest.raises(UserFunctionError, match="does not tell the units"):
+    with pytest.raises(UserFunctionError, match="does not state the units"):
         units_in(tmp_path / "silent.py")

@@ -40,7 +40,7 @@ def test_a_session_runs_the_definition_it_was_given_and_says_what_it_cannot_do(t
     for act in (session.start, session.wait):  # a stop is heard before arming too: nothing is armed then
         with pytest.raises(RefusedError, match="arm it first"):
             act()
-    with pytest.raises(RefusedError, match="a rig is armed on a GO only"):
+    with pytest.raises(RefusedError, match="a rig is armed only after a GO"):
         session.arm()
     with pytest.raises(RefusedError, match="wait for its end first"):
         session.finish()

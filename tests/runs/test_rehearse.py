@@ -93,7 +93,7 @@ def test_recorded_channels_and_decimation():
 
 def test_unknown_channel_is_a_fault_with_the_nearest_known_one():
     with pytest.raises(
-        halfreal.DefinitionError, match=r"'measured.forse' is no channel .* did you mean 'measured.force'"
+        halfreal.DefinitionError, match=r"'measured.forse' is not a channel .* did you mean 'measured.force'"
     ):
         halfreal.rehearse(definition(record={"channels": ["measured.forse"]}))
 
@@ -218,7 +218,7 @@ def test_users_function_with_an_index_out_of_range_is_found_before_it_is_compile
 def test_a_record_beyond_the_memory_that_is_left_is_refused_with_both_figures(monkeypatch):
     monkeypatch.setattr(rehearsal, "available_memory", lambda: 1e6)
     with pytest.raises(
-        DefinitionError, match=r"100,001 rows of 20 channels take 0.0 GB, and 1.3 times .* 0.001 GB to spare"
+        DefinitionError, match=r"100,001 rows of 20 channels need 0.0 GB, and 1.3 times .* 0.001 GB available"
     ):
         check_size(definition(timing={"step": 1e-5, "duration": 1.0}), 20)
     assert rehearsal.available_memory() == 1e6
@@ -228,13 +228,15 @@ def test_a_record_beyond_the_memory_that_is_left_is_refused_with_both_figures(mo
 
 def test_more_ticks_at_once_than_fit_into_memory_are_refused_with_both_figures():
     check_log(28_800_000, 3)  # 8 h at 1 kHz
-    with pytest.raises(halfreal.HalfrealError, match=r"1,000,000,000 ticks of 3 channels, .* take 32 GB, more than "):
+    with pytest.raises(halfreal.HalfrealError, match=r"1,000,000,000 ticks of 3 channels, .* need 32 GB, more than "):
         check_log(10**9, 3)
 
 
 def test_a_rehearsal_that_takes_too_long_is_refused_with_its_time(monkeypatch):
     check_time(28_800_000, 0.5, 50_000)  # 8 h at 1 kHz, at 10 µs a tick
-    with pytest.raises(DefinitionError, match=r"999,950,000 ticks takes about 27.8 h of work, at 100 µs a tick"):
+    with pytest.raises(
+        DefinitionError, match=r"999,950,000 ticks takes about 27.8 h of processor time, at 100 µs per tick"
+    ):
         check_time(999_950_000, 5.0, 50_000)
     monkeypatch.setattr(rehearsal, "CHUNK", 50)
     monkeypatch.setattr(rehearsal, "LONGEST", 0.0)
@@ -246,7 +248,7 @@ def test_a_rehearsal_that_takes_too_long_is_refused_with_its_time(monkeypatch):
 def test_soft_ends_count_in_the_size_of_a_record(end):
     timing = {"step": 1e-5, "duration": 1.0}
     check_size(definition(timing=timing), 20)
-    with pytest.raises(DefinitionError, match="GB, more than 4 GB; record every so many ticks"):
+    with pytest.raises(DefinitionError, match="GB, more than 4 GB; record every n-th tick"):
         check_size(definition(timing=timing | {end: 600.0}), 20)
 
 

@@ -99,6 +99,6 @@ def test_the_same_lag_of_two_kinds_of_rig_gets_the_same_words():
             ),
             remedies=False,
         )
-        texts.append(next(reason for reason in answer.reasons if "further delay" in reason))
+        texts.append(next(reason for reason in answer.reasons if "additional delay" in reason))
         assert "of the rig's lag of" in texts[-1]
     assert texts[0].split(" % of")[1][:18] == texts[1].split(" % of")[1][:18]

@@ -58,7 +58,7 @@ def mine(tmp_path):
         ),
         (
             "status",
-            "block 'coupling': 'status' (mine.py, line 22) returned -3; return 0 if all is well, or a whole number "
+            "block 'coupling': 'status' (mine.py, line 22) returned -3; return 0 for success, or an integer "
             "from 1 to 997 as a fault",
         ),
     ],

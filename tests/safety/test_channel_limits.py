@@ -48,7 +48,7 @@ def test_limits_of_channels_go_through_toml(tmp_path):
     [
         (
             {"rig.stroke.3": {"trip": "1 mm"}},
-            "'rig.stroke.3', and this loop has no such channel; it has .*rig.force",
+            "'rig.stroke.3', which is not a channel of this loop; available: .*rig.force",
         ),
         ({"rig.force": {"trip": "1 mm"}}, r'limits.channels."rig.force".trip: .1 mm. is in mm where N is expected'),
         ({"rig.force": {"trip": 5.0}}, "5 has no unit where N is expected; write '5 N'"),
@@ -63,7 +63,7 @@ def test_limits_that_do_not_fit_are_refused_when_the_loop_is_built(limits, told)
 
 def test_over_a_link_what_the_rig_writes_for_itself_is_not_known():
     limits = Limits(channels={"rig.stroke.2": {"trip": "1 mm"}, "coupling.nmse": {"trip": 0.5}})
-    with pytest.raises(HalfrealError, match="over a link only the rig itself knows"):
+    with pytest.raises(HalfrealError, match="over a link, channels inside the rig"):
         limits.check_channels(THERE, linked=True)
     watch = Limits(channels={"coupling.nmse": {"trip": 0.5}}).watched(Axes.numbered(1))
     assert watch.others == ()

@@ -398,9 +398,9 @@ def definition(**slow: object) -> Definition:
         ({"settle": {"displacement": [1e-6, 1e-6]}}, r"2 values for 1 axis\(es\); give one, or one for each"),
         (
             {"settle": {"time": 2.0, "time_out": 1.0}},
-            "1 s are not longer than the 2 s for which the rig must have settled",
+            "1 s is not longer than the 2 s for which the rig must have settled",
         ),
-        ({"period": 0.05}, "0.05 s are longer than the shortest phase of a tick, 0.02 s; shorten it"),
+        ({"period": 0.05}, "0.05 s is longer than the shortest phase of a tick, 0.02 s; shorten it"),
     ],
 )
 def test_motions_that_cannot_be_are_refused(slow, message):

@@ -72,7 +72,7 @@ def reply(talk: Conversation, data: bytes) -> np.ndarray | None:
 def test_a_step_of_newmark_explicit() -> None:
     site = Spring(K)
     talk, said = begun(site, header(2, 16))
-    assert said == ["client is served: 2 degree(s) of freedom, 16 numbers a message"]
+    assert said == ["client connected: 2 degree(s) of freedom, 16 numbers per message"]
     np.testing.assert_array_equal(reply(talk, message(INITIAL))[:4], [3.0, -2.0, -1.0, 5.0], "column by column")
     np.testing.assert_array_equal(reply(talk, message(TANGENT))[:4], K.ravel(order="F"))
     np.testing.assert_array_equal(reply(talk, message(MASS)), np.zeros(16))
@@ -90,13 +90,13 @@ def test_a_step_of_newmark_explicit() -> None:
 @pytest.mark.parametrize(
     ("first", "why"),
     [
-        (header(3, 16), r"has 3 degree\(s\) of freedom, and the site has 2 axis\(es\)"),
-        (header(2, 3), "the client's header is none of genericClient"),
-        (struct.pack(">11i", 2, 2, 2, 0, 1, 0, 0, 0, 2, 0, 16), "another byte order"),
-        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1:8090\r\n\r\nabcd"[:44], "none of genericClient|byte order"),
-        (header(2, 16)[:40], "has 40 bytes and not 44"),
+        (header(3, 16), r"has 3 degree\(s\) of freedom, but the site has 2 axis\(es\)"),
+        (header(2, 3), "the client's header is not one of genericClient"),
+        (struct.pack(">11i", 2, 2, 2, 0, 1, 0, 0, 0, 2, 0, 16), "a different byte order"),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1:8090\r\n\r\nabcd"[:44], "not one of genericClient|byte order"),
+        (header(2, 16)[:40], "has 40 bytes instead of 44"),
         (struct.pack("=11i", 2, 2, 2, 2, 1, 0, 0, 0, 2, 0, 16), "degree"),
-        (struct.pack("=11i", 2, 2, 2, 0, 1, 0, 0, 0, 1, 0, 16), "the client wants"),
+        (struct.pack("=11i", 2, 2, 2, 0, 1, 0, 0, 0, 1, 0, 16), "the client requests"),
     ],
 )
 def test_who_does_not_fit_is_refused_and_named(first: bytes, why: str) -> None:
@@ -115,7 +115,7 @@ def test_a_second_client_is_refused() -> None:
     site = Spring(K)
     begun(site, header(2, 16))
     talk, said = begun(site, header(2, 16))
-    assert "this test has or had its client" in said[0]
+    assert "this test already had its client" in said[0]
     reply(talk, message(TRIAL, (1.0, 2.0)))
     assert np.isnan(reply(talk, message(FORCE))).all() and site.asked == []
 
@@ -124,7 +124,7 @@ def test_a_displacement_that_is_no_number_ends_the_test_and_is_not_passed_on() -
     site = Spring(K)
     talk, said = begun(site, header(2, 16))
     reply(talk, message(TRIAL, (1.0, np.nan)))
-    assert site.asked == [] and site.ended == [box.NOT_FINITE] and "not a number" in said[-1]
+    assert site.asked == [] and site.ended == [box.NOT_FINITE] and "not finite" in said[-1]
     assert np.isnan(reply(talk, message(FORCE))).all()
 
 
@@ -189,5 +189,5 @@ def test_what_is_sent_is_what_is_read(displacement: list[float], time: float, nu
 
 @given(st.integers(0, 200).filter(lambda size: size != 128))
 def test_messages_of_another_size_are_refused(size: int) -> None:
-    with pytest.raises(ProtocolError, match=f"has {size} bytes and not 128"):
+    with pytest.raises(ProtocolError, match=f"has {size} bytes instead of 128"):
         Header.read(header(2, 16)).message(bytes(size))

@@ -120,6 +120,7 @@ def random_loop(rng: np.random.Generator, channels: int = 1, modes: int = 50) ->
         c=unit[-m:],
         j=np.zeros((m, m)),
         d=np.zeros((m, m)),
+        apart=np.zeros(0, dtype=complex),
     )
 
 

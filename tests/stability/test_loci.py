@@ -42,6 +42,14 @@ def test_one_channel_is_the_response_of_python_control():
     assert found.frequency_hz[-1] == pytest.approx(0.5 / STEP)
 
 
+@pytest.mark.parametrize("hz", [5.0, 5.033, 20.0])
+def test_an_undamped_loop_is_evaluated_next_to_its_pole(hz: float):
+    loop = oscillators(np.array([[0.8]]), hz, damping=0.0)
+    found = loci_of(loop, delay_margin(loop))
+    assert np.all(np.isfinite(found.values)) and np.abs(found.values).max() > 1e6
+    assert np.all(np.diff(found.frequency_hz) > 0.0)
+
+
 def test_margins_are_where_the_response_of_python_control_has_modulus_one_or_is_real():
     found, system = loci(np.array([[0.8]])), as_control(0.8)
     response = lambda hz: complex(system(np.exp(2j * np.pi * hz * STEP)))  # noqa: E731

@@ -165,7 +165,7 @@ def test_pole_that_stays_on_the_limit_is_told(dt):
     assert margin.stuck
     assert margin.critical_delay == 0.0
     assert margin.stable_intervals(1.0).size == 0
-    assert margin.summary() == "on the stability limit without delay, and a delay does not stabilise it"
+    assert margin.summary() == "on the stability limit without delay, and no delay stabilises it"
 
 
 def test_static_loops():

@@ -114,7 +114,7 @@ def test_what_drifts_or_is_driven_now_and_then_is_not_taken_for_memory(step, sta
 def test_a_block_that_one_tick_does_not_tell_all_of_is_named(step, state):
     found = linearised(step, state)
     assert found.changing == ("rig",)
-    assert "'rig' treats its state otherwise from tick to tick" in found.summary()
+    assert "'rig' treats its state differently from tick to tick" in found.summary()
 
 
 def test_an_integrator_that_is_fed_and_felt_keeps_its_pole():

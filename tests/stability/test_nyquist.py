@@ -164,8 +164,8 @@ def test_files_in_every_form_give_the_same_response(tmp_path):
     [
         ("hz,real,imag\n1,2,3\n", "no frequency_hz"),
         ("frequency_hz,real\n1,2\n2,3\n", "no imag"),
-        ("frequency_hz,real,imag\n1,2\n", "not 3 numbers"),
-        ("frequency_hz,real,imag\n1,2,x\n", "not 3 numbers"),
+        ("frequency_hz,real,imag\n1,2\n", "without the 3 numbers"),
+        ("frequency_hz,real,imag\n1,2,x\n", "without the 3 numbers"),
         ("frequency_hz,real,imag\n2,1,1\n1,1,1\n", r"line 1 has 2\.0 Hz, line 2 has 1\.0 Hz"),
         ("frequency_hz,real,imag\n1,1,1\n2,nan,1\n", "line 2 is not finite"),
         ("frequency_hz,real,imag\n1,1,1\n", "at least 2 lines"),

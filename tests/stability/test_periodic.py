@@ -174,5 +174,5 @@ def test_a_delay_of_whole_ticks_is_a_shift_register(seed, count, late, hz):
 
 
 def test_a_period_that_is_too_long_for_a_response_is_refused():
-    with pytest.raises(HalfrealError, match="acts alike only every 2000 ticks"):
+    with pytest.raises(HalfrealError, match="repeats only every 2000 ticks"):
         answer(cut_loop(2000, 0.1), ["held"])

@@ -65,6 +65,12 @@ def test_jacobian_of_a_scheme_is_that_of_the_code_that_runs(scheme: str, plain: 
     expected, found = perturbed(loop, indices, indices), pieces.together()
     size = np.abs(expected).max(axis=1, keepdims=True)
     assert np.abs((found - expected) / np.where(size > 0.0, size, 1.0)).max() < 1e-9
+    # without states of the large block only what passes through it counts
+    outside = indices[[loop.owner_of(int(i)) != loop.row("virtual") for i in indices]]
+    few = taken_apart(loop, outside, outside, perturbed)
+    kept = np.isin(indices, outside)
+    assert few is not None and few.large
+    np.testing.assert_allclose(few.together(), found[np.ix_(kept, kept)], rtol=1e-12, atol=1e-15)
 
 
 def test_open_loop_from_the_probe_to_other_channels():

@@ -50,10 +50,10 @@ def test_rod_with_mass_smallest_unstable_delay_of_the_sampled_loop(dt, first):
 def test_rod_with_mass_first_unstable_delay_is_found(tracks):
     assert tracks.first_unstable == 34
     assert tracks.summary() == (
-        "unstable from a delay of 34 ms (34 samples): a pole that the delay brings in, at 14.78 Hz, grows"
+        "unstable from a delay of 34 ms (34 samples): a pole added by the delay, at 14.78 Hz, grows"
     )
     assert track(rod_loop(1e-3), 33).first_unstable is None
-    assert "stable up to the longest delay looked at, 33 ms" in track(rod_loop(1e-3), 33).summary()
+    assert "stable up to the longest delay analysed, 33 ms" in track(rod_loop(1e-3), 33).summary()
 
 
 @pytest.mark.parametrize(

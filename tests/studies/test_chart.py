@@ -200,8 +200,8 @@ def test_plot_has_boundary_operating_point_and_engineers_units(which, request):
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (((DELAY, 0.0, 0.02), (DELAY, 0.0, 0.02)), "name two numbers"),
-        (((STIFFNESS, 2.0, 1.0), DELAY), "let it rise"),
+        (((DELAY, 0.0, 0.02), (DELAY, 0.0, 0.02)), "give two different keys"),
+        (((STIFFNESS, 2.0, 1.0), DELAY), "it must increase"),
         (("rig.actuator.dely", DELAY), "did you mean 'rig.actuator.delay'"),
         (("rig.sensors.force.noise", DELAY), r"give \('rig.sensors.force.noise', low, high\)"),
         ((("virtual.mass", -1.0, 3.0), DELAY), "virtual.mass"),

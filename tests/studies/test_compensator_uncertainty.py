@@ -59,5 +59,5 @@ def test_an_uncertain_rig_widens_the_band():
 
 
 def test_a_number_that_a_shaker_does_not_have_is_refused():
-    with pytest.raises(HalfrealError, match="weight is no number of a shaker"):
+    with pytest.raises(HalfrealError, match="weight is not a parameter of a shaker"):
         compensator_bands(Shaker(**SHAKER), Drive(**DRIVE), DEVICE, HZ, ranges={"weight": 0.1})

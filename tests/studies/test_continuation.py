@@ -110,11 +110,11 @@ def test_crossings_of_the_unit_circle_are_named(multiplier, kind):
 @pytest.mark.parametrize(
     ("test", "place", "ends", "words"),
     [
-        (definition(), DELAY, (None, None), "nothing in this loop is nonlinear.*halfreal chart"),
-        (nonlinear(CUBIC, 7e-3), "rig.actuator.dely", (None, None), "no number of this definition; did you mean"),
-        (nonlinear(CUBIC, 7e-3), DELAY, (8e-3, 6e-3), "let it rise"),
-        (nonlinear(CUBIC, 7e-3), DELAY, (-1e-3, 6e-3), "leaves what is valid.*narrower range"),
-        (nonlinear(CUBIC, 7e-3), "timing.seed", (0.0, 2.0), "whole number"),
+        (definition(), DELAY, (None, None), "this loop is linear.*halfreal chart"),
+        (nonlinear(CUBIC, 7e-3), "rig.actuator.dely", (None, None), "not a number of this definition; did you mean"),
+        (nonlinear(CUBIC, 7e-3), DELAY, (8e-3, 6e-3), "it must increase"),
+        (nonlinear(CUBIC, 7e-3), DELAY, (-1e-3, 6e-3), "contains invalid values.*narrower range"),
+        (nonlinear(CUBIC, 7e-3), "timing.seed", (0.0, 2.0), "an integer"),
     ],
 )
 def test_what_cannot_be_followed_is_told(test, place, ends, words):

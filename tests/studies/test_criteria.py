@@ -28,7 +28,7 @@ def test_a_rehearsal_that_was_not_judged_carries_no_verdict(tmp_path):
     answer = halfreal.check(test)
     assert answer.verdict == answer.rehearsal.verdict == "NO-GO"
     (finding,) = (one for one in answer.findings if one.severity == "no-go")
-    assert finding.text.startswith("not stable for all it may be") and finding.value > finding.limit == 0.0
+    assert finding.text.startswith("not stable over the stated uncertainty") and finding.value > finding.limit == 0.0
     assert answer.remedies == finding.remedies
     assert answer.binding.startswith("uncertainty, 0 %")
     run_file.save(run, tmp_path / "run.h5")

@@ -61,7 +61,7 @@ def test_a_rig_that_is_not_the_one_described_is_told(planned):
     run = completed(rehearse(planned.definition))
     pure = lagging(**{"rig.actuator": {"kind": "delay", "delay": "4.3 ms"}})
     found = identify(pure, [("run.h5", run)])
-    assert any("there is more in the rig than [rig] describes" in note for note in found.notes)
+    assert any("the rig has dynamics that [rig] does not describe" in note for note in found.notes)
 
 
 def test_forces_and_slow_tests_have_no_experiment():

@@ -37,7 +37,7 @@ def test_margins_of_half_a_degree_are_no_go_and_the_lag_is_that_of_the_actuator(
     assert code == 1
     assert text.startswith("MARGINAL")
     assert "the rig's lag of 12.4" in text
-    assert "rig.actuator.delay is 500 µs, and the loop has 976.6 µs" in text
+    assert "rig.actuator.delay is 500 µs, but the loop has 976.6 µs" in text
 
 
 def test_the_same_physics_gets_the_same_words(folder):

@@ -175,13 +175,13 @@ def test_what_has_no_response_is_told():
     with pytest.raises(halfreal.HalfrealError, match="no excitation"):
         halfreal.forced_response(definition(excitation={}))
     chirp = {"virtual": {"kind": "chirp", "displacement": 1e-3, "frequency": 1.0, "to": 5.0, "duration": 5.0}}
-    with pytest.raises(halfreal.HalfrealError, match="does not repeat at one frequency"):
+    with pytest.raises(halfreal.HalfrealError, match="is not periodic"):
         halfreal.forced_response(definition(excitation=chirp))
 
 
 def test_slow_tests_have_no_cycles():
     slow = halfreal.load(GALLERY / "pseudo_dynamic_frame" / "explicit_newmark.toml")
-    with pytest.raises(halfreal.HalfrealError, match="time stands still"):
+    with pytest.raises(halfreal.HalfrealError, match="time is paused"):
         halfreal.limit_cycles(slow, expected=1.0)
 
 
@@ -191,7 +191,7 @@ def test_loops_that_go_by_the_clock_have_no_cycles(tmp_path):
     )
     (tmp_path / "nod.py").write_text(source)
     clocked = nonlinear(CUBIC, 7e-3, coupling={"kind": "user", "function": f"{tmp_path / 'nod.py'}:nod"})
-    with pytest.raises(halfreal.HalfrealError, match="driven by its own clock"):
+    with pytest.raises(halfreal.HalfrealError, match="depends on time even without excitation"):
         halfreal.limit_cycles(clocked, expected=1e-3)
 
 

@@ -51,7 +51,7 @@ def test_what_noise_does_is_told_of_any_number_of_responses():
             assert abs(mode.frequency_hz - hz) < 3 * mode.frequency_interval_hz < 0.1
             assert abs(mode.damping - ratio) < 3 * mode.damping_interval < 0.02
         lines = as_text(found)
-        assert "±: 95 % interval of noise" in "".join(lines)
+        assert "±: 95 % interval due to noise" in "".join(lines)
         told = [one["damping_interval"] for one in as_numbers(found)["modes"]]
         np.testing.assert_array_equal(told, [one.damping_interval for one in found.modes])
 

@@ -123,13 +123,15 @@ def test_growth_below_the_defined_amplitude_is_no_go():
 
 
 def test_a_radius_beyond_one_on_the_way_is_not_told_as_an_instability_of_the_test():
-    radius = np.array([0.99, 1.04])
-    text = Nonlinear(np.array([0.1, 0.2]), radius, factor=None).summary()
-    assert "1.040000 at 0.2 s, where small deviations grow for the ticks that the loop spends there" in text
-    assert "; above 1 at 1 of the points" in text
-    kept = Nonlinear(np.array([0.1, 0.2]), radius, factor=3.0).summary()
-    assert "small deviations grow" in kept and "loses stability at 3 times" in kept
-    assert "small deviations" not in Nonlinear(np.array([0.1, 0.2]), radius, factor=0.8).summary()
+    def found(factor, softening=(False, False)):
+        return Nonlinear(np.array([0.1, 0.2]), np.array([0.99, 1.04]), np.array(softening), factor=factor).summary()
+
+    text = found(None)
+    assert "1.040000 at 0.2 s; above 1 at 1 of the points: small deviations grow while the loop stays there" in text
+    assert "the virtual part by itself is stable at all of them" in text
+    assert "small deviations grow" in found(3.0) and "loses stability at 3 times" in found(3.0)
+    assert "small deviations" not in found(0.8)
+    assert "at all of them the virtual part grows by itself" in found(None, (False, True))
 
 
 @pytest.mark.parametrize(("asked", "severity"), [("3 dB", "marginal"), ("1 dB", "note"), ("none", "note")])
@@ -145,5 +147,5 @@ def test_an_excitation_close_to_where_stability_is_lost_is_below_acceptance(aske
 
 def test_large_loops_are_linearised_at_fewer_points():
     assert points_for(20) == POINTS > points_for(800) > points_for(2900) > points_for(MOST_STATES + 1) == 0
-    none = Nonlinear(np.zeros(0), np.zeros(0), None, searched=False, states=MOST_STATES + 1)
+    none = Nonlinear(np.zeros(0), np.zeros(0), np.zeros(0), None, searched=False, states=MOST_STATES + 1)
     assert f"{MOST_STATES + 1} states" in none.summary()

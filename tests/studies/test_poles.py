@@ -88,7 +88,7 @@ def test_slow_tests_and_several_exchanges_have_poles_but_no_delay_equation():
     ("over", "told"),
     [
         ("rig.actuator.dely", "did you mean 'rig.actuator.delay'"),
-        ((DELAY, 5e-3, 1e-3), "from 5 ms to 1 ms; let it rise"),
+        ((DELAY, 5e-3, 1e-3), "from 5 ms to 1 ms; it must increase"),
         (("virtual.mass", -1.0, 1.0), "not positive"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 import halfreal
 from halfreal.definition.paths import with_values
 from halfreal.runs.loop_stability import linearised
-from halfreal.studies.check.criteria.borne_delay import borne_delay
+from halfreal.studies.check.criteria.tolerated_delay import tolerated_delay
 from halfreal.studies.check.criteria.truncation import truncation
 from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.remedies import step_remedy
@@ -61,7 +61,7 @@ def test_a_specimen_on_a_spring_weighs_nothing_at_high_frequency():
 
 
 def test_a_single_mode_that_is_too_light_has_no_modes_to_leave_out():
-    assert warned(rod(1, {"mass": [[60.0]]}))[0].endswith("give the virtual part mass at the interface")
+    assert warned(rod(1, {"mass": [[60.0]]}))[0].endswith("add virtual mass at the interface")
 
 
 def on_a_mass(specimen, step=1e-3, **more):
@@ -105,6 +105,9 @@ def test_no_shorter_step_is_proposed_where_a_still_shorter_one_is_unstable_again
 def test_a_loop_that_bears_its_rigs_delay_and_not_a_single_step_is_told_so():
     """A mass on the last of the commands, from which its acceleration comes, is felt more in fast motion."""
     ahead = {"kind": "forward prediction", "prediction": 2e-3, "order": 1, "points": 2}
-    (found,) = borne_delay(Examined(on_a_mass(8.0, coupling=ahead)))
-    assert "a pure delay like the rig's is borne, and one of a single step is not; the rig lags by 2 ms" in found.text
+    (found,) = tolerated_delay(Examined(on_a_mass(8.0, coupling=ahead)))
+    assert (
+        "the loop tolerates a pure delay equal to the rig's, but not one of a single step; the rig lags by 2 ms"
+        in found.text
+    )
     assert linearised(on_a_mass(8.0)).stable and not linearised(on_a_mass(8.0, step=2e-3)).stable

@@ -78,7 +78,7 @@ def test_an_unstable_test_gets_a_coupling_that_checks_go(uncompensated, tmp_path
     assert uncompensated.rows[0].nominal.error < 1e-3
     failed = next(row for row in uncompensated.rows if row.name == "none")
     assert failed is uncompensated.rows[-1] and "unstable" in failed.nominal.reason
-    assert any("nothing is said to be uncertain" in note for note in uncompensated.notes)
+    assert any("no uncertainty is stated" in note for note in uncompensated.notes)
     # the margin told is that of the definition written
     margin = loop_stability(best).margin
     assert uncompensated.rows[0].delay_margin == pytest.approx(margin.critical_delay)
@@ -89,7 +89,7 @@ def test_the_answer_in_words_and_numbers(uncompensated):
     assert lines[1].split()[:3] == ["1", "forward", "prediction"]
     assert any("fails: unstable" in line for line in lines)
     assert {line.index(" dB") + 3 for line in lines if " dB " in line} == {lines[0].index("gain") + 4}
-    assert any(line.startswith("Ranked by the first error. Those within 0.05 % of the least") for line in lines)
+    assert any(line.startswith("Ranked by the first error. Differences up to 0.05 % are ignored") for line in lines)
     assert any("integration" in line for line in about(uncompensated.rows[0].parts))
     numbers = as_numbers(uncompensated)
     assert numbers["couplings"][0]["settings"]["kind"] == "forward prediction"
@@ -136,7 +136,7 @@ def test_a_rig_that_says_nothing_is_tuned_by_what_its_loop_does(tmp_path):
     found = parts(bench, halfreal.Definition.model_fields["coupling"].default)
     assert found.tracking_delay > 0.05 and found.delay == pytest.approx(9.5e-3, abs=1e-3)
     assert found.feedback_delay is None and math.isnan(found.noise_gain)  # its sensors are not known
-    assert "delay of the measured force             not known" in about(found)
+    assert "delay of the measured force              not known" in about(found)
     assert bench.by_sensors and any("true displacement" in note for note in notes(mine, bench))
 
 
@@ -253,7 +253,7 @@ def test_a_motion_beyond_the_actuator_is_told_before_the_run():
     )
     told = out_of_reach(small.model_copy(update={"reference": halfreal.load(GALLERY / "uncompensated.toml").reference}))
     assert len(told) == 2
-    assert "the actuator's stroke is 1 mm, and the emulated system needs" in told[0].text
+    assert "the actuator's stroke is 1 mm, but the emulated system needs" in told[0].text
     assert "the actuator's speed is 10 mm/s" in told[1].text
     assert out_of_reach(definition()) == []
     weak = halfreal.load(GALLERY / "uncompensated.toml")

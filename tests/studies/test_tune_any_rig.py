@@ -8,16 +8,18 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import DELAY, definition
-from halfreal.contracts.tuning import Trial
-from halfreal.couplings import ForwardPrediction, ModelInverse
+from halfreal.contracts.tuning import Known, Trial
+from halfreal.couplings import AdaptiveFir, DecouplingInverse, ForwardPrediction, ModelInverse
 from halfreal.definition.kinds import reader
 from halfreal.errors import HalfrealError
+from halfreal.runs.build import build
 from halfreal.studies.tuning import plant, tune
 from halfreal.studies.tuning.bench import Bench, Outcome, counted_axes, distance
 from halfreal.studies.tuning.from_records import against
 from halfreal.studies.tuning.journal import Journal, fingerprint
 from halfreal.studies.tuning.predicted import predicted_error
 from halfreal.studies.tuning.search import Found, Search, applies, by_displacement, measured_rigs
+from rigs.test_coupled_actuators import definition as coupled_actuators
 
 COUPLER = """
 import numpy as np
@@ -145,7 +147,7 @@ def test_margins_that_acceptance_asks_for_bind_the_search():
     found = hunt.family("forward prediction", grid)
     # the first follows better, and bears 73 % of the rig's lag as a further delay; the second bears 88 %
     first, second = hunt.tried
-    assert first.error < second.error and "further delay" in first.reason and not second.reason
+    assert first.error < second.error and "additional delay" in first.reason and not second.reason
     assert found.coupling.points == 40 and not found.short
 
 
@@ -210,6 +212,25 @@ def test_a_record_is_held_against_what_the_identified_rig_predicts_of_it():
     found = against(late.rig, "run.h5", run)
     assert found.achieved == pytest.approx(found.predicted, rel=1e-12) and found.achieved > 0.01
     assert against(test.rig, "run.h5", run).predicted < 0.2 * found.achieved
+
+
+def test_matrix_couplings_are_tried_where_the_actuators_have_a_model(two):
+    """The decoupling inverse, and adaptive filters before its best; not where no model of the actuators is known."""
+    test, ticks = coupled_actuators(), np.arange(2000) * STEP
+    motion = np.column_stack([np.sin(2 * np.pi * 2.0 * ticks), 0.1 * np.sin(2 * np.pi * 3.0 * ticks)])
+    rigs = (SimpleNamespace(lag=0.01), SimpleNamespace(lag=0.02))
+    (trial,) = DecouplingInverse.trials(Known(test, rigs, motion, {}))
+    assert {one.get("form", "fir") for one in trial.grid} == {"fir", "state space"}
+    assert all(one["corner"] < 10.0 for one in trial.grid if "corner" in one)
+    assert not list(DecouplingInverse.trials(Known(two, rigs, motion, {})))
+    assert not list(DecouplingInverse.trials(Known(test, rigs[:1], motion[:, :1], {})))
+    assert not list(AdaptiveFir.trials(Known(test, rigs, motion, {})))
+    (adaptive,) = AdaptiveFir.trials(Known(test, rigs, motion, {"decoupling inverse": trial.grid[0]}))
+    made = [coupling(**one) for one in (*trial.grid, *adaptive.grid)]
+    for one in (made[0], made[-1]):
+        build(test.unchecked_copy({"coupling": one}))
+    # each axis by its own motion
+    assert adaptive.grid[0]["covariance"][1] == pytest.approx(100.0 * adaptive.grid[0]["covariance"][0], rel=1e-3)
 
 
 def test_couplings_of_other_kinds_say_what_to_try_of_them(monkeypatch):

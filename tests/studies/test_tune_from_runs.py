@@ -93,7 +93,7 @@ def test_a_rig_without_a_model_takes_r_over_p_and_says_so():
     found = tune_from_runs(silent, [record])
     for row in found.rows:
         assert row.slope == pytest.approx(row.ratio / row.before) and row.slope_from == "r/P" and math.isnan(row.left)
-    assert any("does not push the rig back" in line for line in as_text(found))
+    assert any("does not load the rig" in line for line in as_text(found))
 
 
 def test_large_steps_are_cut_and_told():
@@ -101,7 +101,7 @@ def test_large_steps_are_cut_and_told():
     found = tune_from_runs(made_of(), [bare])
     for row in found.rows:
         assert row.before == pytest.approx(1.0, abs=1e-9)
-        assert abs(row.after - row.before) == pytest.approx(LARGEST) and "step cut to 50 %" in row.note
+        assert abs(row.after - row.before) == pytest.approx(LARGEST) and "step limited to 50 %" in row.note
 
 
 def test_what_is_not_excited_cut_short_or_lost_in_noise_is_left_as_it_is():
@@ -141,9 +141,9 @@ def test_wrong_records_are_refused():
     definition, record = wrong(0.9, 1e-3)
     with pytest.raises(HalfrealError, match=r"another \[virtual\]"):
         tune_from_runs(definition.with_values({"virtual.damping": 400.0}), [record])
-    with pytest.raises(HalfrealError, match="has no table that could be corrected"):
+    with pytest.raises(HalfrealError, match="has no table to correct"):
         tune_from_runs(made_of("stepped_broad"), [record])
-    with pytest.raises(HalfrealError, match="one or two records, and these are 3"):
+    with pytest.raises(HalfrealError, match="one or two records, but 3 are given"):
         tune_from_runs(definition, [record] * 3)
     with pytest.raises(HalfrealError, match="ends before its first frequency"):
         tune_from_runs(definition, [replace(record, outcome="stopped", events=(Event(3.0, "guard.cause", "x"),))])

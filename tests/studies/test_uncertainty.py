@@ -1,5 +1,6 @@
 """Uncertain numbers: as they stand in a definition, and what they do to its stability."""
 
+import itertools
 import tomllib
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def test_all_faults_come_at_once_with_their_lines():
         (4, '."virtual.damping".relative', "-0.2 must be greater than 0"),
         (5, '."virtual.mass".low', "2 has no unit where kg is expected"),
         (6, '."virtual.stiffness".high', "'1 kN/m' is not above low, 2 kN/m"),
-        (8, '."start_up.ramp"', "is no number of this definition"),
+        (8, '."start_up.ramp"', "is not a number of this definition"),
     ]
     assert [(place, path) for place, path, _ in told[1:]] == [
         (f"test.toml:{first + line}", f"uncertainty{path}") for line, path, _ in expected
@@ -161,6 +162,29 @@ def test_worst_case_inside_the_ranges_is_found():
     worst, rate, _ = _worst_case(Hill(), ranges, samples, rates)
     np.testing.assert_allclose(worst, [1.3, 2.2], atol=2e-3)
     assert rate == pytest.approx(1.5, abs=1e-5)
+
+
+class Saddle:
+    """Ten numbers whose worst corner takes knowing that two of them act together."""
+
+    places = tuple("abcdefghij")
+    sign = np.array([1, -1, 1, 1, -1, 1, -1, -1, 1, -1.0])
+
+    def growth(self, values):
+        v = np.asarray(values)
+        return float(self.sign @ v + 3.0 * v[0] * v[1] - 0.2 * np.sum(v**2))
+
+
+def test_worst_corner_of_many_numbers_takes_few_loops():
+    ranges = tuple(Parameter(name, "1", 0.0, -1.0, 1.0) for name in Saddle.places)
+    samples = np.random.default_rng(1).uniform(-1, 1, (64, 10))
+    rates = np.array([Saddle().growth(row) for row in samples])
+    worst, rate, count = _worst_case(Saddle(), ranges, samples, rates)
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=10)))
+    most = max(corners, key=lambda row: Saddle().growth(row))
+    assert rate == pytest.approx(Saddle().growth(most)) and rate > rates.max()
+    np.testing.assert_allclose(worst, most, atol=1e-6)
+    assert count < 300 < len(corners)
 
 
 def test_samples_that_are_no_valid_definitions_are_counted_apart():

@@ -43,7 +43,7 @@ def test_peers_format_with_its_header_and_five_numbers_a_line(tmp_path):
     motion = read_ground_motion(text(tmp_path / "RSN1.AT2", header + "NPTS=     41, DT=   .0200 SEC,\n", rows))
     assert motion.step == pytest.approx(STEP)
     np.testing.assert_allclose(motion.acceleration, G * VALUES, rtol=1e-6)
-    with pytest.raises(GroundMotionError, match="40 samples where its header tells 41"):
+    with pytest.raises(GroundMotionError, match="40 samples, but its header states 41"):
         read_ground_motion(text(tmp_path / "cut.at2", header + "NPTS= 41, DT= .02 SEC\n", words[:-1]))
 
 
@@ -52,7 +52,7 @@ def test_matlabs_format_with_rows_of_time_and_acceleration(tmp_path):
     motion = read_ground_motion(tmp_path / "quake.mat", unit="m/s^2")
     np.testing.assert_allclose(motion.acceleration, VALUES)
     scipy.io.savemat(tmp_path / "two.mat", {"a": np.zeros((2, 9)), "b": np.zeros((2, 9))})
-    with pytest.raises(GroundMotionError, match="holds a, b; one array"):
+    with pytest.raises(GroundMotionError, match="contains a, b; one array"):
         read_ground_motion(tmp_path / "two.mat", unit="m/s^2")
 
 
@@ -73,7 +73,7 @@ def test_a_unit_that_no_earthquake_reaches_is_refused(tmp_path):
 def test_a_unit_that_the_size_makes_doubtful_is_asked_about(tmp_path, heading, factor):
     """0.3 m/s² are more likely 0.3 g, and 3.6 g more likely 3.6 m/s²; who says the unit himself is believed."""
     path = text(tmp_path / "quake.csv", heading, columns(factor * VALUES))
-    with pytest.raises(UnknownUnitError, match="as records mostly are; give the unit"):
+    with pytest.raises(UnknownUnitError, match="as usual for records; give the unit"):
         read_ground_motion(path)
     for unit, size in (("m/s^2", 1.0), ("g_0", G)):
         np.testing.assert_allclose(read_ground_motion(path, unit=unit).acceleration, size * factor * VALUES)
@@ -82,7 +82,7 @@ def test_a_unit_that_the_size_makes_doubtful_is_asked_about(tmp_path, heading, f
 def test_a_unit_that_contradicts_the_record_is_refused(tmp_path):
     path = text(tmp_path / "quake.csv", "t_s,a_m_per_s2\n", columns())
     np.testing.assert_allclose(read_ground_motion(path, unit="m/s^2").acceleration, VALUES)
-    with pytest.raises(GroundMotionError, match=r"says that it is in m/s\^2, and the unit given is g_0; leave"):
+    with pytest.raises(GroundMotionError, match=r"states m/s\^2, but the given unit is g_0; omit"):
         read_ground_motion(path, unit="g_0")
     with pytest.raises(GroundMotionError, match=r"the unit 'banana' of ground motions has an unknown unit"):
         read_ground_motion(path, unit="banana")
@@ -92,7 +92,7 @@ def test_a_unit_that_contradicts_the_record_is_refused(tmp_path):
 def test_a_velocity_is_not_taken_for_an_acceleration(tmp_path, heading):
     path = text(tmp_path / "quake.csv", heading, columns())
     for unit in (None, "m/s^2"):
-        with pytest.raises(GroundMotionError, match="tells a velocity"):
+        with pytest.raises(GroundMotionError, match="states a velocity"):
             read_ground_motion(path, unit=unit)
 
 

@@ -74,16 +74,16 @@ def test_records_of_a_folder_are_read_recognised_and_asked_about(tmp_path):
     for name, heading, values in (("mine.csv", "t_s,a_m_per_s2", quake), ("other.txt", "", quake[:2000] / 9.81)):
         rows = [f"{0.01 * i:.2f},{value!r}" for i, value in enumerate(values.tolist())]
         (records / name).write_text("\n".join([heading, *rows]), encoding="utf-8")
-    with pytest.raises(GroundMotionError, match=r"other.txt does not say its unit.*0.319 m/s² or 3.13"):
+    with pytest.raises(GroundMotionError, match=r"other.txt does not state its unit.*0.319 m/s² or 3.13"):
         read_motions(records, kept)
     asked = []
     found = read_motions(records, kept, ask=lambda text: asked.append(text) or "g_0")
     # of El Centro's peak and length, whatever its file is called
     assert list(found) == ["El Centro", "other"] and len(asked) == 1
     assert found["other"].duration == pytest.approx(19.99)
-    with pytest.raises(GroundMotionError, match="holds no record"):
+    with pytest.raises(GroundMotionError, match="contains no record"):
         read_motions(kept / "..", kept)
-    with pytest.raises(GroundMotionError, match="is no folder"):
+    with pytest.raises(GroundMotionError, match="is not a folder"):
         read_motions(tmp_path / "nowhere", kept)
 
 

@@ -34,14 +34,16 @@ def carry_out(
     """Run the scorecard, write its page and the CSV beside it; return the scores and the CSV's path."""
     data = page.with_suffix(".csv")
     if page.suffix == ".csv":
-        raise HalfrealError(f"'{page}' is the page's name, and the table beside it ends in .csv; name it like 'x.html'")
+        raise HalfrealError(
+            f"'{page}' is the name of the page; the table next to it ends in .csv; use a name like 'x.html'"
+        )
     for path in (page, data):
         if path.exists() and not force:
             raise HalfrealError(f"'{path}' exists; choose another name with --output, or --force to overwrite it")
     known = problem.couplings()
     for name in only:
         if name not in known:
-            raise HalfrealError(f"no coupling '{name}' here; there are {', '.join(map(repr, known))}")
+            raise HalfrealError(f"no coupling '{name}' here; available: {', '.join(map(repr, known))}")
     used = {name: known[name] for name in known if not only or name in only}
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as kept:

@@ -65,7 +65,7 @@ def read_ground_motion(path: Path | str, *, unit: str | None = None, step: float
         raise GroundMotionError(f"{path}: {error.strerror or error}") from error
     if history.velocity and history.unit is None:
         raise GroundMotionError(
-            f"{path}: its heading {history.heading.strip()[:60]!r} tells a velocity, in {history.velocity}; give a "
+            f"{path}: its heading {history.heading.strip()[:60]!r} states a velocity, in {history.velocity}; give a "
             "record of time and acceleration, or correct the heading"
         )
     told = history.unit or ("g_0" if path.suffix.lower() == ".at2" and unit is None else None)
@@ -81,7 +81,7 @@ def _factor(path: Path, largest: float, unit: str | None, told: str | None) -> f
     """m/s² for 1 in the file, in the unit that it tells or else the caller; who must decide where its size is odd."""
     if unit is None and told is None:
         raise UnknownUnitError(
-            f"{path} does not say its unit: its largest value, {largest:.3g}, is {largest:.3g} m/s² or "
+            f"{path} does not state its unit: its largest value, {largest:.3g}, is {largest:.3g} m/s² or "
             f"{largest * G:.3g} m/s² if it is in g; give the unit, 'm/s^2' or 'g_0'"
         )
     given = None if unit is None else _parsed(unit)
@@ -97,13 +97,11 @@ def _factor(path: Path, largest: float, unit: str | None, told: str | None) -> f
     odd = other is not None and not low <= largest * said <= high and low <= largest * other <= high
     if given is None and other is not None and odd:
         raise UnknownUnitError(
-            f"{path} says that it is in {told}, and its largest value would be {largest * said:.3g} m/s²; in the "
-            f"other unit, m/s^2 or g_0, it would be {largest * other:.3g} m/s², as records mostly are; give the unit"
+            f"{path} states {told}, but its largest value would be {largest * said:.3g} m/s²; in the "
+            f"other unit, m/s^2 or g_0, it would be {largest * other:.3g} m/s², as usual for records; give the unit"
         )
     if given is not None and abs(given - said) > 1e-9 * said and not odd and largest * said <= STRONGEST:
-        raise GroundMotionError(
-            f"{path} says that it is in {told}, and the unit given is {unit}; leave it out, or correct the heading"
-        )
+        raise GroundMotionError(f"{path} states {told}, but the given unit is {unit}; omit it, or correct the heading")
     return said if given is None else given
 
 

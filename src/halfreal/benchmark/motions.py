@@ -27,10 +27,12 @@ def read_motions(
     that its size makes doubtful.
     """
     if not folder.is_dir():
-        raise GroundMotionError(f"'{folder}' is no folder; name one that holds the records")
+        raise GroundMotionError(f"'{folder}' is not a folder; give the folder of the records")
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
     if not paths:
-        raise GroundMotionError(f"'{folder}' holds no record; files that end in {', '.join(SUFFIXES)} are read")
+        raise GroundMotionError(
+            f"'{folder}' contains no record; files with the extensions {', '.join(SUFFIXES)} are read"
+        )
     found: dict[str, Motion] = {}
     for path in paths:
         try:
@@ -41,7 +43,7 @@ def read_motions(
             motion = read_ground_motion(path, unit=ask(str(error)), step=step)
         name = recognised(motion) or motion.name
         if name in found:
-            raise GroundMotionError(f"'{folder}' holds two records of the name '{name}'; rename or remove one")
+            raise GroundMotionError(f"'{folder}' contains two records named '{name}'; rename or remove one")
         found[name] = Motion(motion.excitation(kept, SCALE), motion.duration)
     return found
 

@@ -40,10 +40,9 @@ def render(problem: Problem, scores: Sequence[Score], seconds: float = float("na
     found = lines(problem, scores)
     motions = list(dict.fromkeys(one.motion for one in scores))
     made = Pictures("couplings")
-    caption = (
-        "A dot for every case and motion; the colours are the cases. Grey: what the sensors' noise alone makes, from "
-        "the least to the largest of all motions."
-    )
+    cases = len({one.case for one in runs})
+    dots = "A dot for every case and motion; each case has its colour." if cases > 1 else "A dot for every motion."
+    caption = f"{dots} Grey: what the sensors' noise alone gives, over all motions."
     made.add("couplings", caption, partial(couplings, problem, scores))
     return fill(
         Path(__file__).with_name("benchmark.html.j2"),
@@ -54,10 +53,16 @@ def render(problem: Problem, scores: Sequence[Score], seconds: float = float("na
         figures=[
             ("Runs", str(len(runs)), f"{len(nominal)} nominal, {len(runs) - len(nominal)} with perturbed plants"),
             ("Unstable", str(sum(not one.stable for one in runs)), "of all runs"),
-            ("Couplings", str(len({one.coupling for one in runs})), f"{len({one.case for one in runs})} case(s)"),
+            (
+                "Couplings",
+                str(len({one.coupling for one in runs})),
+                f"{cases} cases" if cases > 1 else "",
+            ),
             ("Motions", str(len(motions)), ", ".join(motions)),
-            ("Took", f"{seconds:.0f} s" if np.isfinite(seconds) else NONE, "all of it"),
+            ("Took", f"{seconds:.0f} s" if np.isfinite(seconds) else NONE, "in all"),
         ],
+        several_cases=cases > 1,
+        has_floor=any(one.floor is not None for one in found),
         summary=[
             (name, count, unstable, perturbed, [span(least, most, i) for i in problem.summed])
             for name, count, unstable, perturbed, least, most in summary(scores)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..contracts.excitation import Excitation
 from ..definition.definition import Definition
+from ..runs.alike import alike, alike_from_now
 
 Criteria = tuple[float, ...]
 """Values of all criteria of a problem, in their order; NaN where one is not known."""
@@ -83,8 +84,8 @@ class Problem:
     """What others found for a nominal run, by its source: of a case, a motion and a coupling."""
     worst: Callable[[int, str, str], Criteria | None]
     """What others found for the worst of 20 perturbed plants."""
-    bounds: Callable[[Definition, np.ndarray], dict[str, np.ndarray]] = lambda definition, whole: {}
-    """Criteria of the best of all rigs, by what it is; the last is drawn."""
+    bounds: Callable[[Definition, np.ndarray], dict[str, tuple[np.ndarray, float]]] = lambda definition, whole: {}
+    """Criteria and largest force [N] of the best of all rigs, by what it is; the last is drawn."""
     plants_with_every_motion: bool = False
     """Whether perturbed plants are run with every motion, or with the first alone."""
 
@@ -117,14 +118,14 @@ def scorecard(
     done = 0
 
     # a compiled loop leaves the interpreter to others while it runs
-    with ThreadPoolExecutor(workers) as pool:
+    with alike(), ThreadPoolExecutor(workers, initializer=alike_from_now) as pool:
         for number in tried:
             for more, (motion_name, motion) in zip(perturbed, moved.items(), strict=True):
                 bare = with_motion(problem.case(number), motion)
                 whole = problem.reference(bare)
                 floor = problem.floor(bare, whole)
-                for name, values in problem.bounds(bare, whole).items():
-                    scores.append(Score(number, motion_name, name, 0, True, values, np.nan, np.nan, bound=True))
+                for name, (values, force) in problem.bounds(bare, whole).items():
+                    scores.append(Score(number, motion_name, name, 0, True, values, force, np.nan, bound=True))
                 tasks = [
                     (problem.put(problem.perturbed(bare, plant), coupling), plant, name)
                     for plant in range(1 + more)

@@ -45,7 +45,9 @@ def lines(problem: Problem, scores: Sequence[Score]) -> list[Line]:
     for nominal in (one for one in scores if one.plant == 0):
         key = (nominal.case, nominal.motion, nominal.coupling)
         if nominal.bound:
-            found.append(Line(*key, nominal.coupling, nominal.criteria))
+            force = nominal.largest_force if np.isfinite(nominal.largest_force) else None
+            over = nominal.largest_force > problem.force_limit
+            found.append(Line(*key, nominal.coupling, nominal.criteria, None, force, over))
             continue
         criteria = nominal.criteria if nominal.stable else None
         floor = nominal.floor if np.isfinite(nominal.floor) else None
@@ -94,8 +96,9 @@ def table(problem: Problem, scores: Sequence[Score]) -> str:
     names = [problem.names[i] for i in problem.told]
     wide = [max(6, len(name)) for name in names]
     head = f"{'case':>4} {'coupling':<{width}} " + " ".join(f"{name:>{w}}" for name, w in zip(names, wide, strict=True))
-    head += "  floor   force"
     told, before, found = list[str](), "", lines(problem, scores)
+    floors = any(line.floor is not None for line in found)
+    head += (" floor [%]" if floors else "") + "  force [N]"
     for line in found:
         if line.motion != before:
             told += ["", line.motion, head]
@@ -106,9 +109,9 @@ def table(problem: Problem, scores: Sequence[Score]) -> str:
         if line.criteria is not None:
             values = [number(line.criteria[i], 2) for i in problem.told]
             numbers = " ".join(f"{value:>{w}}" for value, w in zip(values, wide, strict=True))
-        floor = f"{line.floor:6.2f}" if line.floor is not None else " " * 6
-        force = f" {line.force:6.0f}{'!' if line.over else ''}" if line.force is not None else ""
-        told.append(f"{name} {numbers} {floor} {force}".rstrip())
+        floor = "" if not floors else " " * 10 if line.floor is None else f"{line.floor:10.2f}"
+        force = f"  {line.force:9.0f}{'!' if line.over else ''}" if line.force is not None else ""
+        told.append(f"{name} {numbers}{floor}{force}".rstrip())
     if any(line.over for line in found):
         told += ["", f"! beyond an actuator's {problem.force_limit:g} N"]
     return "\n".join(told[1:])

@@ -31,10 +31,12 @@ def carry_out(
 ) -> tuple[Results, Path]:
     """Run the campaign, or what is missing of it, and write its page beside the table; return both."""
     if store.suffix in (".toml", ".html"):
-        raise CampaignError(f"'{store}' would be written over by the campaign; name it like 'results.sqlite'")
+        raise CampaignError(f"'{store}' would be overwritten by the campaign; use a name like 'results.sqlite'")
     page = store.with_suffix(".html")
     if page.exists() and not store.exists() and not force:
-        raise CampaignError(f"'{page}' exists and is not of this campaign; choose another --output, or --force")
+        raise CampaignError(
+            f"'{page}' exists and does not belong to this campaign; choose another --output, or --force"
+        )
     plan, design = read_plan(plan_file, definition)
     results = sweep(
         definition,
@@ -65,10 +67,10 @@ def as_text(results: Results) -> list[str]:
         lines[2:2] = [f"  best by the {'largest' if more else 'least'} {goal.name}:"]
     found = reasons(results)
     for one in found[:REASONS_TOLD]:
-        words = one.text or "no reason was kept"
+        words = one.text or "no reason was recorded"
         lines.append(f"  {one.count} {one.status}, first point {one.first} ({one.values}): {words}")
     if len(found) > REASONS_TOLD:
-        lines.append(f"  {len(found) - REASONS_TOLD} further reason(s) are on the page")
+        lines.append(f"  {len(found) - REASONS_TOLD} further reason(s) are listed on the page")
     return lines
 
 

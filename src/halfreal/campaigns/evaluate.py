@@ -15,11 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from ..definition.definition import Definition
 from ..definition.load import from_json
 from ..definition.user_code import user_code, user_files
 from ..errors import HalfrealError
 from ..records import run_file
+from ..runs.alike import alike
 from ..runs.lean import lean_rehearsal
 from ..runs.loop_stability import linearised, loop_stability
 from ..runs.rehearse import rehearse
@@ -47,10 +50,18 @@ class Job:
     check: bool
     keep_runs: bool
     user_files: tuple[str, ...]
+    ranges: tuple[tuple[float, float], ...] = ()
+    """Least and largest value at each place, if they are known."""
 
 
-def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores: Sequence[Column]) -> Job:
-    """The job of a campaign; what no score needs is left out of its definition."""
+def job_for(
+    definition: Definition,
+    plan: Plan,
+    places: tuple[str, ...],
+    scores: Sequence[Column],
+    values: np.ndarray | None = None,
+) -> Job:
+    """The job of a campaign, at most with these values; what no score needs is left out of its definition."""
     names = tuple(score.name for score in scores)
     needed = channels_for(names, definition)
     if not plan.keep_runs:
@@ -66,7 +77,9 @@ def job_for(definition: Definition, plan: Plan, places: tuple[str, ...], scores:
         kept = tuple(dict.fromkeys((*definition.record.channels, *needed)))
         definition = definition.unchecked_copy({"record": definition.record.unchecked_copy({"channels": kept})})
     files = user_files(definition)
-    return Job(definition.model_dump_json(), places, names, needed, plan.from_time, plan.check, plan.keep_runs, files)
+    ranges = () if values is None or files else tuple(zip(values.min(axis=0), values.max(axis=0), strict=True))
+    text = definition.model_dump_json()
+    return Job(text, places, names, needed, plan.from_time, plan.check, plan.keep_runs, files, ranges)
 
 
 class _Points:
@@ -75,6 +88,8 @@ class _Points:
     def __init__(self, job: Job) -> None:
         self.definition = from_json(Definition, job.definition)
         self._variation = Variation(self.definition, job.places)
+        if job.ranges:
+            self._variation.expect(*np.transpose(job.ranges))
         self._lock = threading.Lock()  # a worker may have several threads
 
     def at(self, values: Sequence[float]) -> Definition:
@@ -89,7 +104,8 @@ _points = lru_cache(maxsize=4)(_Points)
 
 def evaluate(job: Job, points: Sequence[Point]) -> list[PointResult]:
     """What came of some points."""
-    return [replace(_evaluate(job, number, values), code=_code(job)) for number, values in points]
+    with alike():
+        return [replace(_evaluate(job, number, values), code=_code(job)) for number, values in points]
 
 
 def _code(job: Job) -> dict[str, str]:

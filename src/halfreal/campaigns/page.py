@@ -104,14 +104,18 @@ def figures(results: Results) -> list[tuple[str, str, str]]:
         )
         found.append(
             (
-                "Range of it",
+                "Its range",
                 f"{as_text(results, goal, low)} … {as_text(results, goal, high)}",
                 "of all completed points",
             )
         )
     found.append(("Time of a point", in_time(spent / max(len(results), 1)), "on one worker, on average"))
     found.append(
-        ("Work in all", f"{number(spent / 60, 3)} min" if spent > 120 else f"{number(spent, 3)} s", "of all workers")
+        (
+            "Total processor time",
+            f"{number(spent / 60, 3)} min" if spent > 120 else f"{number(spent, 3)} s",
+            "of all workers",
+        )
     )
     return found
 
@@ -189,6 +193,6 @@ def pictures(results: Results) -> Pictures:
         white = " White: not completed or no GO." if varied == 2 else ""
         made.add("surfaces", MEANINGS[varied] + white, partial(plots.surfaces, results))
     else:
-        caption = f"Main effects on {results.goal[0].name}: every dot a point, line: median, star: best point."
+        caption = f"Main effects on {results.goal[0].name}: dots: points, line: median, star: best point."
         made.add("effects", caption, partial(plots.effects, results))
     return made

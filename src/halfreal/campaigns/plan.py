@@ -76,14 +76,14 @@ class Plan(Settings):
     @classmethod
     def _something_varies(cls, vary: dict[str, Any]) -> dict[str, Any]:
         if not vary:
-            raise fault('nothing varies; name a number, as in "rig.actuator.delay" = ["8 ms", "9 ms"]')
+            raise fault('nothing varies; name a number, e.g. "rig.actuator.delay" = ["8 ms", "9 ms"]')
         return {place: entry.tolist() if isinstance(entry, np.ndarray) else entry for place, entry in vary.items()}
 
     @field_validator("samples")
     @classmethod
     def _only_sampled(cls, samples: int | None, info: ValidationInfo) -> int | None:
         if samples is not None and info.data.get("kind", "latin hypercube") != "latin hypercube":
-            raise fault(f"a {info.data['kind']} has as many points as its values make; leave it out")
+            raise fault(f"a {info.data['kind']} has as many points as its values define; omit it")
         return samples
 
     @field_validator("scores")
@@ -91,14 +91,14 @@ class Plan(Settings):
     def _each_once(cls, scores: tuple[str, ...]) -> tuple[str, ...]:
         twice = [name for i, name in enumerate(scores) if name in scores[:i]]
         if twice:
-            raise fault(f"'{twice[0]}' stands twice; name each score once")
+            raise fault(f"'{twice[0]}' is listed twice; list each score once")
         return scores
 
     @field_validator("maximise")
     @classmethod
     def _one_goal(cls, maximise: str | None, info: ValidationInfo) -> str | None:
         if maximise is not None and info.data.get("minimise") is not None:
-            raise fault("both minimise and maximise are given; keep one, the others can be seen in the report")
+            raise fault("both minimise and maximise are given; keep one")
         return maximise
 
     @property
@@ -171,7 +171,7 @@ def lay_out(
             near = difflib.get_close_matches(place, there, n=3, cutoff=0.6)
             meant = " or ".join(f"'{name}'" for name in near)
             hint = f"did you mean {meant}?" if near else "write keys joined by dots, as in 'rig.actuator.delay'"
-            wrong.append((("vary", place), f"is no number of this definition; {hint}"))
+            wrong.append((("vary", place), f"is not a number of this definition; {hint}"))
             continue
         holder, key = slot(definition, data, place)
         axis, faulty = _axis(plan.kind, entry, there[place], isinstance(holder[key], int), need_units)
@@ -225,7 +225,7 @@ def _axis(kind: str, entry: Any, there: Quantity, whole: bool, need_units: bool)
         wrong.append((("count",), f"{shown(count)} where a whole number from 2 to {MOST_POINTS:,} is expected"))
     if not wrong and not low < high:
         told = f"{shown(entry['high'])} is not above low, {units.text(low, there.number.unit)}"
-        wrong.append((("high",), f"{told}; a range goes from low to high"))
+        wrong.append((("high",), f"{told}; high must be above low"))
     if not wrong and log and low <= 0.0:
         wrong.append((("low",), f"{shown(entry['low'])} must be greater than 0 on a logarithmic scale"))
     if wrong:
@@ -281,18 +281,18 @@ def _whole_bounds(definition: Definition, place: str, axis: _Axis) -> Wrong:
 
 def _together(plan: Plan, axes: dict[str, _Axis]) -> Wrong:
     if plan.kind == "latin hypercube":
-        return [] if plan.samples else [(("samples",), "is missing; say how many points to draw, as in samples = 1000")]
+        return [] if plan.samples else [(("samples",), "is missing; give the number of points, e.g. samples = 1000")]
     lengths = {place: len(axis.values) for place, axis in axes.items()}
     if plan.kind == "list":
         (first, length), *others = lengths.items()
         return [
-            (("vary", place), f"{count} values where '{first}' has {length}; lists are read side by side")
+            (("vary", place), f"{count} values where '{first}' has {length}; lists must have equal lengths")
             for place, count in others
             if count != length
         ]
     points = float(np.prod([float(count) for count in lengths.values()]))
     if points > MOST_POINTS:
-        return [(("vary",), f"{points:.3g} points, more than {MOST_POINTS:,}; take fewer values or a Latin hypercube")]
+        return [(("vary",), f"{points:.3g} points, more than {MOST_POINTS:,}; use fewer values or a Latin hypercube")]
     return []
 
 

@@ -84,7 +84,7 @@ def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:
     if not faults and goal not in names:
         faults.append(Fault("", "minimise or maximise", f"'{goal}' is not among the scores; add it there"))
     if not faults and not (own.get(goal) or _unit(goal, known)):
-        faults.append(Fault("", "minimise or maximise", f"'{goal}' is a word and not a number; name another score"))
+        faults.append(Fault("", "minimise or maximise", f"'{goal}' is a text, not a number; use another score"))
     if faults:
         raise DefinitionError(faults)
     return tuple(Column(name, own.get(name) or _unit(name, known)) for name in names)
@@ -141,12 +141,12 @@ def _refused(name: str, known: dict[str, str], plan: Plan, definition: Definitio
         if axes:
             return f"'{name}': axes of '{signal}' have different units; name one, such as '{how} {axes[-1]}'"
         near = difflib.get_close_matches(signal, known, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
+        hint = f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(known)}"
         return f"'{name}': this test has no signal '{signal}'; {hint}"
     there = [*NAMED, *criteria_of(definition)]
     near = difflib.get_close_matches(name, there, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"write 'peak SIGNAL', 'rms SIGNAL', or one of {', '.join(there)}"
-    return f"'{name}' is no score; {hint}"
+    return f"'{name}' is not a score; {hint}"
 
 
 def channels_for(names: Sequence[str], definition: Definition) -> tuple[str, ...]:

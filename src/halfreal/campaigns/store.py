@@ -209,12 +209,12 @@ class Store:
         for what in ("definition", "plan"):
             if there[f"{what}_fingerprint"] != about[f"{what}_fingerprint"]:
                 raise StoreError(
-                    f"'{self.path}' holds {_count(self.path)} points of another {what} than the one given; give that "
-                    "one to go on with it, or another file, or overwrite it (--force)"
+                    f"'{self.path}' contains {_count(self.path)} points of another {what}; give that "
+                    "one to resume it, or another file, or overwrite it (--force)"
                 )
         if self._code and USER_CODE not in there:
             raise StoreError(
-                f"'{self.path}' does not say with which user's code its {_count(self.path)} points were made; give "
+                f"'{self.path}' does not state with which user code its {_count(self.path)} points were computed; give "
                 "another file, or overwrite it (--force)"
             )
         self._check_code(json.loads(there.get(USER_CODE, "{}")), self._code)
@@ -227,8 +227,9 @@ class Store:
         what = changed(known, found)
         if what:
             raise StoreError(
-                f"{what} since this campaign began: '{self.path}' keeps its {_count(self.path)} points, and no others "
-                "are added; restore the code to go on with them, or give another file, or overwrite it (--force)"
+                f"{what} since this campaign started: '{self.path}' keeps its {_count(self.path)} "
+                "points, and no others "
+                "are added; restore the code to resume, or give another file, or overwrite it (--force)"
             )
         self._code = {**known, **found}
 
@@ -255,8 +256,8 @@ class Store:
                     connection.execute("UPDATE campaign SET value = ? WHERE name = ?", known)
         except sqlite3.IntegrityError as error:
             raise StoreError(
-                f"'{self.path}' has a point already that was still to be done: another campaign writes into it; "
-                "let it end, then start this one again"
+                f"'{self.path}' already has a point that was still to be computed: another campaign writes to it; "
+                "wait for it, then rerun this one"
             ) from error
 
     @property
@@ -268,7 +269,18 @@ class Store:
 
 
 def load_results(path: Path | str) -> Results:
-    """All that a store holds, also while its campaign runs."""
+    """Read the results of a campaign, also while it is running.
+
+    Parameters
+    ----------
+    path
+        The SQLite file written by ``sweep``.
+
+    Returns
+    -------
+    Results
+        One row per point; ``to_dataframe()`` for pandas.
+    """
     path = Path(path)
     about = _about(path)
     parameters = tuple(Varied(*one) for one in json.loads(about["parameters"]))
@@ -294,7 +306,9 @@ def load_results(path: Path | str) -> Results:
 
 def _about(path: Path) -> dict[str, str]:
     if not path.is_file():
-        raise StoreError(f"'{path}' {'is a folder' if path.is_dir() else 'does not exist'}; name a campaign's results")
+        raise StoreError(
+            f"'{path}' {'is a folder' if path.is_dir() else 'does not exist'}; give the results of a campaign"
+        )
     try:
         with closing(_connect(path)) as connection:
             found = dict(connection.execute("SELECT name, value FROM campaign"))
@@ -306,7 +320,8 @@ def _about(path: Path) -> dict[str, str]:
         found = {}
     if found.get("format") != FORMAT or found.get("format_version") != VERSION:
         raise StoreError(
-            f"'{path}' does not hold the results of a campaign (format {VERSION}); give another file, or overwrite it "
+            f"'{path}' does not contain the results of a campaign (format {VERSION}); give another "
+            "file, or overwrite it "
             "(--force)"
         )
     return found
@@ -319,7 +334,7 @@ def _count(path: Path) -> int:
 
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.parent.is_dir():
-        raise StoreError(f"the folder '{path.parent}' does not exist; make it first")
+        raise StoreError(f"the folder '{path.parent}' does not exist; create it first")
     with _told(path):
         return sqlite3.connect(path)
 

@@ -47,31 +47,42 @@ def sweep(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Check, rehearse and score the definition at every point of the plan, and return what the store holds.
+    """Check, rehearse and score a definition at every point of a plan.
 
     Parameters
     ----------
+    definition
+        The test.
+    plan
+        What varies, and the scores.
     store
-        SQLite file of the results.  If it holds some of this campaign already, the others are done; if it holds another
-        campaign, that is an error unless ``overwrite``.
+        SQLite file of the results. Points of this campaign that it already contains are not repeated; another campaign
+        in it is an error unless ``overwrite``.
     design
-        The plan's points, if they were laid out already.
+        The points of the plan, if already computed.
     text
         The definition as its file has it, for the report.
     workers
-        Processes on this machine; one for each processor if left out.
+        Number of processes; default: one per processor.
     scheduler
-        Address of a Dask scheduler, such as "tcp://127.0.0.1:8786", whose workers do the work instead.
+        Address of a Dask scheduler such as ``tcp://127.0.0.1:8786``, whose workers are used instead.
+    overwrite
+        Whether existing results are replaced.
     progress
-        Called with (points done, points in all).
+        Callback with (points done, total).
+
+    Returns
+    -------
+    Results
+        One row per point; ``to_dataframe()`` for pandas.
     """
     design = lay_out(plan, definition) if design is None else design
     if scheduler is not None and workers is not None:
-        raise CampaignError("both workers and a scheduler are given; a cluster has its own workers, leave one out")
+        raise CampaignError("both workers and a scheduler are given; a cluster has its own workers; omit one")
     if workers is not None and workers < 1:
-        raise CampaignError(f"{workers} workers do no work; give at least 1")
+        raise CampaignError(f"{workers} workers; at least 1 is needed")
     scores = wanted(plan, definition)
-    job = job_for(definition, plan, design.places, scores)
+    job = job_for(definition, plan, design.places, scores, design.values)
     path = Path(store)
     facts = {
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -101,8 +112,7 @@ def alone(path: Path, overwrite: bool) -> Iterator[None]:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CampaignError(
-                f"a campaign is running that writes to '{path}', and is left alone; wait for it or end it, or choose "
-                "another --output"
+                f"a running campaign writes to '{path}'; wait for it or stop it, or choose another --output"
             ) from None
         except OSError:  # a file system without locks cannot tell
             pass

@@ -62,7 +62,7 @@ class LocalWorkers:
 
     def __init__(self, count: int) -> None:
         if count < 1:
-            raise CampaignError(f"{count} workers do no work; give at least 1")
+            raise CampaignError(f"{count} workers; at least 1 is needed")
         self._count = count
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="campaign")
         self._own = threading.local()
@@ -166,7 +166,8 @@ class DaskWorkers:
             self._client: Any = ClosingClient(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:
             raise CampaignError(
-                f"no Dask scheduler answers at '{address}' within {PATIENCE:g} s; start one with 'dask scheduler', and "
+                f"no Dask scheduler responds at '{address}' within {PATIENCE:g} s; start one with "
+                "'dask scheduler', and "
                 f"give its address, such as tcp://127.0.0.1:8786 ({type(error).__name__})"
             ) from error
         self._address = address
@@ -216,14 +217,15 @@ class DaskWorkers:
         try:
             answer.set_result(done.result())
         except KilledWorker:
-            answer.set_exception(WorkerDiedError("it cost one Dask worker after another its life"))
+            answer.set_exception(WorkerDiedError("it crashed several Dask workers in a row"))
         except BaseException as error:
             answer.set_exception(self._gone(error))
 
     def _gone(self, error: BaseException) -> CampaignError:
         return CampaignError(
-            f"the Dask scheduler at '{self._address}' is gone ({type(error).__name__}); what is done is kept, and "
-            "the same campaign goes on with it"
+            f"the Dask scheduler at '{self._address}' is no longer available "
+            f"({type(error).__name__}); finished points are kept; "
+            "rerun the command to resume"
         )
 
     def close(self) -> None:

@@ -18,25 +18,27 @@ PROBLEMS = ("vrths", "marths")
 
 def benchmark(
     problem: Annotated[
-        str, typer.Argument(metavar="PROBLEM", help="vrths, of one actuator, or marths, of two.")
+        str, typer.Argument(metavar="PROBLEM", help="vrths (one actuator) or marths (two actuators).")
     ] = "vrths",
     motions: Annotated[
-        Path | None, typer.Option("--motions", metavar="FOLDER", help="Records of yours: AT2, CSV, TXT, MAT.")
+        Path | None, typer.Option("--motions", metavar="FOLDER", help="Your own ground motions: AT2, CSV, TXT, MAT.")
     ] = None,
-    unit: Annotated[str, typer.Option(help="Unit of these records where they do not tell it: 'm/s^2' or 'g_0'.")] = "",
-    time_step: Annotated[str, typer.Option(help="Time step of records without times, such as '0.02 s'.")] = "",
-    plants: Annotated[int, typer.Option(min=0, help="Perturbed plants of each case.")] = 20,
-    coupling: Annotated[list[str] | None, typer.Option(help="Only this coupling; may be given several times.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one for each processor.")] = None,
+    unit: Annotated[
+        str, typer.Option(help="Unit of these records if the files do not state it: 'm/s^2' or 'g_0'.")
+    ] = "",
+    time_step: Annotated[str, typer.Option(help="Time step of records without time stamps, e.g. '0.02 s'.")] = "",
+    plants: Annotated[int, typer.Option(min=0, help="Number of perturbed plants per case.")] = 20,
+    coupling: Annotated[list[str] | None, typer.Option(help="Only this coupling; repeatable.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Parallel runs; default: one per processor.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="PAGE.html", help="Page; the table as CSV stands next to it."),
+        typer.Option("--output", "-o", metavar="PAGE.html", help="HTML page; the table is saved as CSV next to it."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Score couplings on a benchmark problem of the field, next to published values."""
+    """Score couplings on a published benchmark problem and compare with published values."""
     if problem not in PROBLEMS:
-        stop(f"no benchmark problem '{problem}'; there are {', '.join(PROBLEMS)}")
+        stop(f"no benchmark problem '{problem}'; available: {', '.join(PROBLEMS)}")
     from ..benchmark.command import as_text, carry_out
     from ..units import parse
 

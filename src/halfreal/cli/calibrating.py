@@ -16,50 +16,50 @@ def calibrate(
     path: DefinitionFile,
     tare: Annotated[
         list[str] | None,
-        typer.Option("--tare", metavar="CHANNEL", help="Make this input read zero as it is now; repeatable."),
+        typer.Option("--tare", metavar="CHANNEL", help="Zero this input at its present reading; repeatable."),
     ] = None,
     shunt: Annotated[
         str,
-        typer.Option("--shunt", metavar="CHANNEL=VALUE", help="Scale of an input by its shunt, as 'load_cell=25 N'."),
+        typer.Option("--shunt", metavar="CHANNEL=VALUE", help="Scale an input by its shunt, e.g. 'load_cell=25 N'."),
     ] = "",
     switch: Annotated[
         str,
-        typer.Option("--switch", metavar="OUTPUT", help="Digital output that puts the shunt in; by hand if left out."),
+        typer.Option("--switch", metavar="OUTPUT", help="Digital output that switches the shunt; default: by hand."),
     ] = "",
     because: Annotated[
         str,
-        typer.Option("--because", metavar="REASON", help="Why a scale or polarity that is far off is right; is kept."),
+        typer.Option("--because", metavar="REASON", help="Reason to accept an unusual scale or polarity; recorded."),
     ] = "",
-    start: Annotated[bool, typer.Option("--start", help="Begin at once, without asking the operator.")] = False,
+    start: Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")] = False,
     driver: DriverName = "",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="NEW.toml", help="Definition; TEST.calibrated.toml if left out."),
+        typer.Option("--output", "-o", metavar="NEW.toml", help="Definition; default: TEST.calibrated.toml."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Tare channels, or scale one by its shunt, and write what was found into the definition with its origin."""
+    """Tare channels or shunt-calibrate one, and write the result with its provenance into the definition."""
     definition, text = read(path)
     from ..drivers.kinds import located
     from ..live.calibration import Calibration, changed
     from ..units import parse
 
     if bool(tare) == bool(shunt):
-        stop("say what to do: --tare CHANNEL, or --shunt CHANNEL=VALUE; one of the two")
+        stop("give either --tare CHANNEL or --shunt CHANNEL=VALUE")
     target = free(output or path.with_suffix(".calibrated.toml"), force)
     terminal = sys.stdin is not None and sys.stdin.isatty()
     if not (start or terminal) or (shunt and not switch and not terminal):
-        stop("nobody is there to ask: no terminal; give --start, and --switch for a shunt")
+        stop("no terminal to ask the operator; give --start, and --switch for a shunt")
     use = located(driver, Path.cwd()) if driver else ""
     new = definition
     with Calibration(definition, use, writes=bool(switch)) as at_work:
-        outputs = "commands hold where the rig stands" if switch else "nothing is written"
+        outputs = "commands hold the present position" if switch else "no outputs are written"
         typer.echo(f"driver: {at_work.host.name} ({at_work.host.nature}); {outputs}")
         if tare:
             for name in tare:
                 at_work.input(name)
             if not start:
-                typer.confirm(f"Is nothing loading {', '.join(tare)}?", abort=True)
+                typer.confirm(f"Is {', '.join(tare)} unloaded?", abort=True)
             for name in tare:
                 values, said = at_work.tare(name)
                 new = changed(new, name, dict(values))

@@ -14,7 +14,7 @@ from .options import DefinitionFile, Force, free, read, write_picture
 if TYPE_CHECKING:
     from ..definition.definition import Definition
 
-Range = "a number of the definition by its place, and its range: 'rig.actuator.delay = 1 ms .. 15 ms'"
+Range = "a key of the definition and its range: 'rig.actuator.delay = 1 ms .. 15 ms'"
 
 
 def chart(
@@ -22,15 +22,15 @@ def chart(
     x: Annotated[str, typer.Option("--x", metavar="PLACE[=LOW..HIGH]", help=f"Across: {Range}.")],
     y: Annotated[str, typer.Option("--y", metavar="PLACE[=LOW..HIGH]", help="Upwards, likewise.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="CHART.png", help="Picture; TEST.png if left out.")
+        Path | None, typer.Option("--output", "-o", metavar="CHART.png", help="Picture; default: TEST.png.")
     ] = None,
     points: Annotated[int, typer.Option(min=2, help="Points along each axis.")] = 100,
     continuous: Annotated[
-        bool, typer.Option("--continuous", help="Of the continuous limit instead of the sampled loop that runs.")
+        bool, typer.Option("--continuous", help="Use the continuous-time limit instead of the sampled loop.")
     ] = False,
     force: Force = False,
 ) -> None:
-    """Draw where the loop is stable, in any two numbers of the definition."""
+    """Draw a stability chart over any two numbers of the definition."""
     definition, _ = read(path)
     from ..studies.charts.chart import chart as draw
 
@@ -57,7 +57,7 @@ def _range(definition: Definition, text: str) -> Any:
         return place
     low, dots, high = (part.strip() for part in limits.partition(".."))
     if not dots:
-        raise HalfrealError(f"'{limits}' is no range; write '{place} = LOW .. HIGH' with units")
+        raise HalfrealError(f"'{limits}' is not a range; write '{place} = LOW .. HIGH' with units")
     quantity = quantity_at(definition, place)
     unit = "1" if quantity is None else quantity.number.unit
     return place, parse(low, unit), parse(high, unit)

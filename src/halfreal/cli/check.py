@@ -19,25 +19,25 @@ def check(
     path: DefinitionFile,
     as_json: AsJson = False,
     worst: Annotated[
-        Path | None, typer.Option("--worst", metavar="WORST.toml", help="Write the worst case of what is uncertain.")
+        Path | None, typer.Option("--worst", metavar="WORST.toml", help="Write the worst case within the uncertainty.")
     ] = None,
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--picture", metavar="MODEL.png", help="Draw the virtual structure and its modes, if it has a shape."
+            "--picture", metavar="MODEL.png", help="Draw the virtual structure and its modes, if it has a geometry."
         ),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Validate a definition and judge its test: GO, MARGINAL or NO-GO, why, and what would make it pass.
+    """Validate a definition and assess its test: GO, MARGINAL or NO-GO, why, and what would make it pass.
 
-    MARGINAL is stable, but below what the section [acceptance] asks for; like NO-GO it ends with exit code 1.
+    MARGINAL: stable, but below the requirements of [acceptance]. MARGINAL and NO-GO end with exit code 1.
     """
     definition, text = read(path)
     if worst is not None:
         free(worst, force, "--worst")
         if not definition.uncertainty:
-            stop(f"nothing in '{path}' is uncertain; give it a section [uncertainty], as in halfreal new")
+            stop(f"'{path}' states no uncertainty; add a section [uncertainty], see 'halfreal new'")
     if picture is not None:
         free(picture, force, "--picture")
         _draw(definition, picture, force, quiet=as_json)
@@ -58,10 +58,7 @@ def _draw(definition: Definition, picture: Path, force: bool, quiet: bool) -> No
     """The structure as it was understood, before anything is judged."""
     inside = definition.virtual.inside("none")
     if inside is None:
-        stop(
-            f"--picture: a virtual substructure of kind '{definition.virtual.kind}' does not say where its parts are; "
-            "leave the option out"
-        )
+        stop(f"--picture: a virtual substructure of kind '{definition.virtual.kind}' has no geometry; omit the option")
     from ..presentation.sketch import overview
 
     write_picture(overview(inside), picture, force)

@@ -1,4 +1,4 @@
-"""All commands, in the order in which ``halfreal --help`` tells them."""
+"""All commands, in the order in which ``halfreal --help`` lists them."""
 
 from __future__ import annotations
 
@@ -128,12 +128,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich takes as long to be loaded as all else that --help needs
     context_settings=HELP,
-    epilog="Exit codes: 0 all is well, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 the input is wrong, "
-    "3 halfreal itself failed.",
+    epilog="Exit codes: 0 success, 1 the answer is no (NO-GO, MARGINAL or a trip), 2 wrong input, 3 internal error.",
 )
 
 
-def _tell_version(asked: bool) -> None:
+def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"halfreal {__version__}")
         raise typer.Exit
@@ -142,10 +141,10 @@ def _tell_version(asked: bool) -> None:
 @app.callback()
 def halfreal(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version and end.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     with_traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error came up that nobody foresaw.")
+        bool, typer.Option("--traceback", help="Show the traceback of an unexpected error.")
     ] = False,
 ) -> None:
     """Options that come before a command."""
@@ -153,7 +152,7 @@ def halfreal(
 
 
 def main() -> None:
-    """Run the command line; errors the user can mend come without a traceback."""
+    """Run the command line; errors that the user can fix are shown without a traceback."""
     # Matrices here are small: threads of a linear-algebra library would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     raise_when_ended()

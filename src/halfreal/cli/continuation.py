@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 def continue_(
     path: DefinitionFile,
     parameter: Annotated[
-        str, typer.Option("--parameter", "-p", metavar="PLACE", help="A number of the definition by its place.")
+        str, typer.Option("--parameter", "-p", metavar="PLACE", help="Key of a number in the definition.")
     ],
     low: Annotated[
-        str | None, typer.Option("--from", metavar="VALUE", help="Lower end of its range, such as '3 ms'.")
+        str | None, typer.Option("--from", metavar="VALUE", help="Lower end of its range, e.g. '3 ms'.")
     ] = None,
     high: Annotated[str | None, typer.Option("--to", metavar="VALUE", help="Upper end of its range.")] = None,
     largest: Annotated[
-        str | None, typer.Option("--largest", metavar="VALUE", help="Amplitude up to which cycles are followed.")
+        str | None, typer.Option("--largest", metavar="VALUE", help="Largest amplitude to follow.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIAGRAM.png", help="Picture; TEST.cycles.png if left out."),
+        typer.Option("--output", "-o", metavar="DIAGRAM.png", help="Picture; default: TEST.cycles.png."),
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Follow the limit cycles of a nonlinear loop over a number of its definition: a bifurcation diagram."""
+    """Follow the limit cycles of a nonlinear loop over one parameter: a bifurcation diagram."""
     definition, _ = read(path)
     from ..studies.cycles.as_json import continuation_json
     from ..studies.cycles.continuation import continuation

@@ -22,19 +22,19 @@ KEPT = 20
 
 
 def reported(error: BaseException) -> str:
-    """An error that nobody foresaw, in one line: what it is, where it came up, and the file that tells more."""
+    """An unexpected error in one line: what it is, where it occurred, and the report file."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if halfreals(frame.filename)] or list(frames)
     where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    first = (str(error).strip().splitlines() or ["no reason given"])[0][:300]
+    first = (str(error).strip().splitlines() or ["no message"])[0][:300]
     return (
-        f"halfreal itself failed, and gives no answer: {type(error).__name__}: {first}{where}; please report this line "
-        f"with {_kept(error)}and the definition that led to it; 'halfreal --traceback …' shows the whole way there"
+        f"halfreal failed with an internal error: {type(error).__name__}: {first}{where}; please report this line, "
+        f"{_kept(error)}and the definition; 'halfreal --traceback …' shows the full traceback"
     )
 
 
 def _kept(error: BaseException) -> str:
-    """Write the report; empty if it cannot be written: the failure itself must still be told."""
+    """Write the report; empty if it cannot be written: the failure itself must still be reported."""
     try:
         folder = made_private(state() / "crashes")
         for old in sorted(folder.glob("*.txt"))[: -KEPT + 1]:
@@ -45,7 +45,7 @@ def _kept(error: BaseException) -> str:
         path.write_text(text_of(error, sys.argv, now), encoding="utf-8")
     except OSError:
         return ""
-    return f"the file '{path}' "
+    return f"the file '{path}', "
 
 
 def text_of(error: BaseException, arguments: list[str], now: datetime.datetime) -> str:

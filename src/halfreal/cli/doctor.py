@@ -22,16 +22,16 @@ def doctor(
     path: Annotated[
         Path | None,
         typer.Argument(
-            metavar="TEST.toml", help="A test definition, for its step, processor and rig.", show_default=False
+            metavar="TEST.toml", help="A test definition; its step, processor and rig are used.", show_default=False
         ),
     ] = None,
     step: Annotated[
-        str, typer.Option(metavar="TIME", help="Step of the loop, as in '0.2 ms'; that of the test, or 1 ms.")
+        str, typer.Option(metavar="TIME", help="Step of the loop, e.g. '0.2 ms'; default: the test's, or 1 ms.")
     ] = "",
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long to measure.")] = "5 s",
     as_json: AsJson = False,
 ) -> None:
-    """Examine this computer, and measure how late it wakes a loop; exit code 1 if it is too late for the step."""
+    """Examine this computer and measure its wake-up latency; exit code 1 if it is too late for the step."""
     from .. import units
     from ..definition.sections import RealTime
     from ..live import machine, network
@@ -42,9 +42,12 @@ def doctor(
     period = _time(step, "--step") if step else USUAL_STEP if test is None else test.timing.step
     seconds = _time(duration, "--duration")
     if seconds > LONGEST:
-        stop(f"--duration: {units.text(seconds, 's')} are too long; measure for {units.text(LONGEST, 's')} at most")
+        stop(f"--duration: {units.text(seconds, 's')} is too long; use {units.text(LONGEST, 's')} at most")
     if period > 0.1 * seconds:
-        stop(f"--duration: {units.text(seconds, 's')} is shorter than ten steps of {units.text(period, 's')}; use more")
+        stop(
+            f"--duration: {units.text(seconds, 's')} is shorter than ten steps of "
+            f"{units.text(period, 's')}; use a longer one"
+        )
     remarks = machine.examine(period, real_time.cpu)
     host = None if test is None or test.link is None else test.link.host
     remarks += [] if host is None else list(network.examine(host, period))
@@ -83,19 +86,20 @@ def measured(found: WakeUp) -> list[str]:
     half, most, nearly_all = (units.text(one, "s", 3) for one in found.lateness)
     lines = [f"  {topic}: {text}" for topic, text in found.rights.items()]
     lines.append(
-        f"  lateness of {found.ticks} ticks: half below {half}, 99 % below {most}, 99.9 % below {nearly_all}, "
-        f"latest {units.text(found.latest, 's', 3)}"
+        f"  latency of {found.ticks} ticks: 50 % below {half}, 99 % below {most}, 99.9 % below {nearly_all}, "
+        f"largest {units.text(found.latest, 's', 3)}"
     )
     lines.append(
-        f"  {found.overruns} tick(s) missed; the thread had {found.page_faults} page fault(s) and was made to give way "
+        f"  {found.overruns} tick(s) missed; the thread had {found.page_faults} page fault(s) and was preempted "
         f"{found.switched_away} time(s)"
     )
     step = units.text(found.step, "s")
     if found.fits:
-        lines.append(f"This computer wakes a loop of {step} in time.")
+        lines.append(f"This computer wakes a loop with a step of {step} in time.")
     else:
         lines.append(
-            f"This computer does not wake a loop of {step} in time: no tick may be missed, and 99.9 % should be woken "
+            f"This computer does not wake a loop with a step of {step} in time: no tick may be "
+            "missed, and 99.9 % must wake "
             f"within a tenth of the step, {units.text(0.1 * found.step, 's', 3)}. Make the changes above, close other "
             "programs, or lengthen timing.step."
         )

@@ -17,24 +17,24 @@ def export(
         Path, typer.Argument(metavar="RUN.h5|TEST.toml", help="A run file, or a definition.", show_default=False)
     ],
     to: Annotated[
-        Path, typer.Option("--to", metavar="OUT.{csv,mat,tdms,uff,fmu}", help="File; its ending is the format.")
+        Path, typer.Option("--to", metavar="OUT.{csv,mat,tdms,uff,fmu}", help="File; its extension sets the format.")
     ],
     channels: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this channel, or those of a pattern as in 'measured.*'; repeatable."),
+        typer.Option(metavar="NAME", help="Only this channel or pattern, e.g. 'measured.*'; repeatable."),
     ] = None,
     part: Annotated[
-        str, typer.Option(metavar="PART", help="Of a definition: virtual, coupling, rig, or the whole loop.")
+        str, typer.Option(metavar="PART", help="Part of a definition: virtual, coupling, rig or loop (all).")
     ] = "",
     force: Force = False,
 ) -> None:
-    """Write the recorded channels of a run file as CSV, MAT, TDMS or universal file, or a part of a test as an FMU."""
+    """Export the recorded channels of a run file as CSV, MAT, TDMS or UFF, or part of a test as an FMU."""
     free(to, force, "--to")
     if to.suffix.lower() == ".fmu" or path.suffix.lower() == TOML:
         _fmu(path, to, part, channels or [], force)
         return
     if part:
-        stop(f"--part chooses what of a definition becomes an FMU; '{path}' is a run file: leave it out")
+        stop(f"--part selects the part of a definition to export as an FMU; '{path}' is a run file: omit it")
     run = open_run(path)
     from ..records.export import export as write
 
@@ -47,14 +47,14 @@ def _fmu(path: Path, to: Path, part: str, channels: list[str], force: bool) -> N
     from ..runs.parts import PARTS
 
     if path.suffix.lower() != TOML:
-        stop(f"an FMU is made of a definition (TEST.toml), and '{path}' is none")
+        stop(f"an FMU is exported from a definition (TEST.toml); '{path}' is not a definition")
     if to.suffix.lower() != ".fmu":
-        stop(f"a definition is exported as an FMU: let '{to}' end in .fmu; records are in run files (.h5)")
+        stop(f"a definition is exported as an FMU: '{to}' must end in .fmu; recorded channels are in run files (.h5)")
     if channels:
-        stop("--channels chooses recorded channels; an FMU has all of its part: leave it out")
+        stop("--channels selects recorded channels; an FMU has all variables of its part: omit it")
     chosen = next((one for one in PARTS if one == part), None)
     if chosen is None:
-        what = f"'{part}' is no part of a test" if part else "which part of the test is not said"
+        what = f"'{part}' is not a part of a test" if part else "the part of the test is missing"
         stop(f"{what}; give --part {', '.join(PARTS[:-1])} or {PARTS[-1]}")
     definition, _ = read(path)
     from ..presentation.answers import with_progress
@@ -66,4 +66,4 @@ def _fmu(path: Path, to: Path, part: str, channels: list[str], force: bool) -> N
         doing="compiling",
     )
     step = definition.timing.step
-    typer.echo(f"{chosen} of '{definition.title}', {len(names)} variables, a step of {step:g} s: {to}")
+    typer.echo(f"{chosen} of '{definition.title}', {len(names)} variables, step {step:g} s: {to}")

@@ -46,49 +46,49 @@ def identify(
         list[Path] | None, typer.Option("--run", metavar="RUN.h5", help="Identify from this run or rehearsal.")
     ] = None,
     experiment: Annotated[
-        bool, typer.Option("--experiment", help="Do an experiment first, on the simulated rig if nothing else is said.")
+        bool, typer.Option("--experiment", help="Run an experiment first; default: on the simulated rig.")
     ] = False,
     with_rig: Annotated[
-        bool, typer.Option("--with-rig", help="Experiment on the simulated rig as a process of its own, in real time.")
+        bool, typer.Option("--with-rig", help="Experiment on the simulated rig as a separate process, in real time.")
     ] = False,
     on_rig: Annotated[
-        bool, typer.Option("--on-rig", help="Experiment on the rig behind [link]. IT MOVES; asks before.")
+        bool, typer.Option("--on-rig", help="Experiment on the rig behind [link]. IT MOVES; asks first.")
     ] = False,
-    signal: Annotated[
-        Literal["multisine", "chirp"], typer.Option(help="Of the experiment: random phases, or a running sine.")
-    ] = "multisine",
+    signal: Annotated[Literal["multisine", "chirp"], typer.Option(help="Signal of the experiment.")] = "multisine",
     amplitude: Annotated[
         str,
-        typer.Option(metavar="LENGTH", help="Rms of a multisine, peak of a chirp, as '0.5 mm'; else from the limits."),
+        typer.Option(
+            metavar="LENGTH", help="RMS of a multisine, peak of a chirp, e.g. '0.5 mm'; default: from the limits."
+        ),
     ] = "",
     band: Annotated[
-        str, typer.Option(metavar="LOW..HIGH", help="As in '0.5 Hz .. 30 Hz'; 0.25 Hz to 50 Hz or less if left out.")
+        str, typer.Option(metavar="LOW..HIGH", help="E.g. '0.5 Hz .. 30 Hz'; default: 0.25 Hz to at most 50 Hz.")
     ] = "",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="As in '60 s'; 40 s if left out.")] = "",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="E.g. '60 s'; default: 40 s.")] = "",
     axis: Annotated[
-        list[str] | None, typer.Option("--axis", metavar="NAME", help="Experiment on this one only; repeatable.")
+        list[str] | None, typer.Option("--axis", metavar="NAME", help="Experiment on this axis only; repeatable.")
     ] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option(
             "--parameter",
             metavar="PLACE[=LOW..HIGH]",
-            help="Fit this, as in 'rig.actuator.delay = 1 ms .. 20 ms'; repeatable. Those of actuator and specimen "
-            "if left out.",
+            help="Fit this parameter, e.g. 'rig.actuator.delay = 1 ms .. 20 ms'; repeatable. Default: those of "
+            "actuator and specimen.",
         ),
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="NEW.toml", help="Definition; TEST.identified.toml if left out."),
+        typer.Option("--output", "-o", metavar="NEW.toml", help="Definition; default: TEST.identified.toml."),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", metavar="PICTURE.png", help="Or .svg; beside the definition if left out."),
+        typer.Option("--picture", metavar="PICTURE.png", help="Picture, also .svg; default: next to the definition."),
     ] = None,
     without_go: Annotated[
         str,
-        typer.Option("--without-go", metavar="REASON", help="Move the rig in spite of NO-GO; the reason is recorded."),
+        typer.Option("--without-go", metavar="REASON", help="Move the rig despite NO-GO; the reason is recorded."),
     ] = "",
     operator: OperatorName = "",
     specimen: SpecimenName = "",
@@ -97,18 +97,18 @@ def identify(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Tell how the rig follows and what it is made of, and write a definition with it and its uncertainty.
+    """Identify delay, dynamics and specimen of the rig, and write a definition with them and their uncertainty.
 
-    From records (--run), or by a small experiment through the guarded loop (--experiment): on the simulated rig, or on
-    the rig behind [link] with --on-rig, which is checked, armed and guarded as in halfreal run.
+    From records (--run), or by a low-level experiment through the guarded loop (--experiment): on the simulated rig,
+    or on the rig behind [link] with --on-rig, which is checked, armed and guarded as in halfreal run.
     """
     definition, text = read(path)
     records = [*(record or ()), *(more or ())]
     experiment = experiment or with_rig or on_rig
     if bool(records) == experiment:
-        stop("give records with --run RUN.h5, or let an experiment be done with --experiment: one of the two")
+        stop("give either records (--run RUN.h5) or --experiment")
     if with_rig and on_rig:
-        stop("--with-rig is the simulated rig, --on-rig the one behind [link]; choose one")
+        stop("--with-rig uses the simulated rig, --on-rig the one behind [link]; choose one")
     if with_rig or on_rig:
         from ..live.console import check_operator
 
@@ -124,7 +124,7 @@ def identify(
         length = parse(duration, "s") if duration else None
         low, high = read_band(band)
         wished = None if low is None or high is None else (low, high)
-        with console(error=True).status("choosing the experiment"), refused():
+        with console(error=True).status("designing the experiment"), refused():
             plans = [
                 plan(definition, one, signal=signal, amplitude=size, band=wished, duration=length)
                 for one in _axes(definition, axis)
@@ -139,7 +139,7 @@ def identify(
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """A record or an experiment that tells nothing ends with the exit code for no."""
+    """A record or an experiment without information ends with exit code 1."""
     from ..identification.rig_record import NotIdentifiableError
 
     try:
@@ -168,7 +168,7 @@ def _axes(definition: Definition, named: list[str] | None) -> list[int]:
     names = definition.interface.names
     for one in named or ():
         if one not in names:
-            stop(f"'{one}' is no axis of this test; it has {', '.join(names)}")
+            stop(f"'{one}' is not an axis of this test; its axes are {', '.join(names)}")
     return [i for i, name in enumerate(names) if named is None or not named or name in named]
 
 
@@ -204,7 +204,7 @@ def _simulated(plan: Plan, file: Path, about: dict[str, str], force: bool) -> Ru
     from ..records.run_file import save
     from ..runs.rehearse import rehearse
 
-    with console(error=True).status("the experiment, on the simulated rig"):
+    with console(error=True).status("experiment on the simulated rig"):
         run = rehearse(plan.definition)
     run = dataclasses.replace(run, about=also_said(run.about, about))
     save(run, file, overwrite=force)
@@ -237,7 +237,7 @@ def _tell(
     from ..studies.identifying.identify import identify as identified
 
     with console(error=True).status("") as status, refused():
-        found = identified(definition, runs, wanted=wanted, said=status.update)
+        found = identified(definition, runs, wanted=wanted, on_progress=status.update)
     if found.axes:
         write_picture(figure(found, definition.title), picture, force)
     if found.definition is not None:
@@ -255,6 +255,6 @@ def _tell(
         if found.definition is not None:
             typer.echo(f"definition: {target}; next: halfreal check {target}")
         else:
-            typer.echo("no definition is written: no parameter of the rig was told")
+            typer.echo("no definition is written: no parameter of the rig was identified")
     sought = found.fit is not None
     raise typer.Exit(OK if found.axes and (found.definition is not None or not sought) else NO)

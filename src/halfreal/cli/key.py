@@ -11,9 +11,9 @@ import typer
 def key(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The new key file.", show_default=False)],
 ) -> None:
-    """Make a key file, with which rig and controller know each other's datagrams."""
+    """Create a key file with which rig and controller authenticate each other's datagrams."""
     from ..links.secret import make_secret
 
     make_secret(path)
-    typer.echo(f"{path}: a new secret, which only you can read (mode 600)")
-    typer.echo('copy it to the other end by a safe way, such as scp -p; name it there and here: [link] key = "…"')
+    typer.echo(f"{path}: a new secret, readable by you only (mode 600)")
+    typer.echo('copy it to the other end securely, e.g. with scp -p; set [link] key = "…" at both ends')

@@ -1,4 +1,4 @@
-"""``halfreal kinds``: what can stand in a definition, of halfreal's own and of installed packages."""
+"""``halfreal kinds``: the kinds of parts of a definition, built in and from installed packages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .options import stop
 
 def kinds(
     family: Annotated[
-        str | None, typer.Argument(help="virtual, excitation, coupling, rig, link or criteria; all if left out.")
+        str | None, typer.Argument(help="virtual, excitation, coupling, rig, link or criteria; default: all.")
     ] = None,
     kind: Annotated[str | None, typer.Argument(help="One kind, to see its settings.")] = None,
 ) -> None:
-    """List the kinds of parts, or tell everything of one: what it is, its settings, units and bounds."""
+    """List the kinds of parts, or describe one: its purpose, settings, units and bounds."""
     import difflib
 
     from ..definition.kinds import CONTRACTS, unusable

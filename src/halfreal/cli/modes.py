@@ -15,30 +15,30 @@ from .options import AsJson, Force, RunFile, free, open_run, read_band, write_pi
 def modes(
     path: RunFile,
     band: Annotated[
-        str, typer.Option(metavar="LOW..HIGH", help="Of the modes, as in '2 Hz .. 26 Hz'; all lines if left out.")
+        str, typer.Option(metavar="LOW..HIGH", help="Frequency band, e.g. '2 Hz .. 26 Hz'; default: all lines.")
     ] = "",
     channels: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this response, or those of a pattern as in 'virtual.*'; repeatable."),
+        typer.Option(metavar="NAME", help="Only this response or pattern, e.g. 'virtual.*'; repeatable."),
     ] = None,
-    order: Annotated[int | None, typer.Option(min=5, help="Highest order of the models; 30 if left out.")] = None,
+    order: Annotated[int | None, typer.Option(min=5, help="Highest model order; default: 30.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PICTURE.png", help="Picture; RUN.modes.png if left out.")
+        Path | None, typer.Option("--output", "-o", metavar="PICTURE.png", help="Picture; default: RUN.modes.png.")
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="OUT.{uff,mat,csv}", help="Write frequency responses and modes for others."),
+        typer.Option("--to", metavar="OUT.{uff,mat,csv}", help="Export frequency responses and modes."),
     ] = None,
     place: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=NODE:DIRECTION", help="Where a response is, as in 'virtual.tip = 13:z'; repeatable."
+            metavar="NAME=NODE:DIRECTION", help="Location of a response, e.g. 'virtual.tip = 13:z'; repeatable."
         ),
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Tell frequencies, damping and shapes of the assembled structure from a test with a virtual excitation."""
+    """Identify the modes of the assembled structure from a test with a virtual excitation."""
     run = open_run(path)
     from ..presentation.modal_text import as_numbers, as_text, figure
     from ..records.export import chosen
@@ -62,6 +62,8 @@ def modes(
         typer.echo(json.dumps(finite(as_numbers(found)), indent=2))
         return
     typer.echo("\n".join([run.title, *as_text(found)]))
-    typer.echo(f"picture: {picture}" if drawn else f"picture: {picture} is left as it was; --force draws it anew")
+    typer.echo(
+        f"picture: {picture}" if drawn else f"picture: {picture} exists and was not changed; --force overwrites it"
+    )
     for one in written:
-        typer.echo(f"for other programs: {one}")
+        typer.echo(f"exported: {one}")

@@ -12,11 +12,11 @@ from .options import Force, stop, write_text
 
 TEMPLATES = {
     "rths": ("new.toml", "real-time test: spring, mass and damper, forward prediction"),
-    "pseudo-dynamic": ("examples/pseudo_dynamic_frame/operator_splitting.toml", "slow test of a storey that yields"),
-    "force-control": ("examples/force_controlled_bar/index_one.toml", "slow test of a stiff bar, commanded in force"),
-    "shaking-table": ("examples/shaking_table_rod/rod.toml", "a mass on a shaking table, on a virtual rod"),
+    "pseudo-dynamic": ("examples/pseudo_dynamic_frame/operator_splitting.toml", "slow test of a yielding storey"),
+    "force-control": ("examples/force_controlled_bar/index_one.toml", "slow test of a stiff bar in force control"),
+    "shaking-table": ("examples/shaking_table_rod/rod.toml", "a mass on a shaking table, carried by a virtual rod"),
     "vrths": ("examples/vrths_benchmark/case_4.toml", "servo-hydraulic rig of the benchmark problem"),
-    "frame": ("new_frame.toml", "a frame that yields, with a brace in the laboratory"),
+    "frame": ("new_frame.toml", "a yielding frame, with a brace in the laboratory"),
 }
 """Files of the package, and what each is."""
 LISTED = re.compile(r"(kind = \"[^\"]*\")( *)# all of (\w+)$", re.MULTILINE)
@@ -27,7 +27,7 @@ WIDTH = 120
 def new(
     path: Annotated[Path, typer.Argument(metavar="TEST.toml", help="File to write.")] = Path("test.toml"),
     template: Annotated[
-        str, typer.Option("--template", "-t", metavar="NAME", help=f"What to start from: {', '.join(TEMPLATES)}.")
+        str, typer.Option("--template", "-t", metavar="NAME", help=f"Template: {', '.join(TEMPLATES)}.")
     ] = "rths",
     force: Force = False,
 ) -> None:
@@ -36,7 +36,7 @@ def new(
 
     if template not in TEMPLATES:
         lines = [f"  {name:<16}{text}" for name, (_, text) in TEMPLATES.items()]
-        stop("\n".join([f"no template '{template}'; there are", *lines]))
+        stop("\n".join([f"no template '{template}'; available:", *lines]))
     source = Path(str(resources.files("halfreal"))) / TEMPLATES[template][0]
     text = source.read_text(encoding="utf-8")
     named = [source.parent / name for name in re.findall(r'^file = "([^"/]+)"', text, re.MULTILINE)]
@@ -44,7 +44,7 @@ def new(
         if target.exists() and not force:
             stop(f"'{target}' exists; choose another name, or --force to overwrite it")
     if not path.parent.is_dir():
-        stop(f"the folder '{path.parent}' does not exist; make it first")
+        stop(f"the folder '{path.parent}' does not exist; create it first")
     write_text(path, LISTED.sub(_all_kinds, text), force)
     for one in named:
         write_text(path.parent / one.name, one.read_text(encoding="utf-8"), force)
@@ -66,7 +66,7 @@ def _all_kinds(found: re.Match[str]) -> str:
 
 
 def examples(
-    name: Annotated[str | None, typer.Argument(help="Example to copy; all are listed if left out.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Example to copy; default: list all.")] = None,
     to: Annotated[Path, typer.Option("--to", help="Folder to copy it into.")] = Path(),
 ) -> None:
     """List the gallery, or copy one of its examples to work on."""

@@ -28,22 +28,26 @@ class Part(StrEnum):
 
 Test = Annotated[
     Path | None,
-    typer.Argument(metavar="[TEST.toml]", help="The definition; none of a measured loop.", show_default=False),
+    typer.Argument(
+        metavar="[TEST.toml]", help="The definition; not needed for a measured open loop.", show_default=False
+    ),
 ]
 Response = Annotated[
     Path | None,
-    typer.Option("--frf", metavar="FILE.{csv,npz,uff}", help="A measured frequency response, laid over the model's."),
+    typer.Option(
+        "--frf", metavar="FILE.{csv,npz,uff}", help="A measured frequency response, plotted over the model's."
+    ),
 ]
 Of = Annotated[
     Part,
     typer.Option(
         "--frf-of",
-        help="What it is of: the rig (force for command), the specimen (force for displacement, or motion for force), "
-        "the actuator (displacement for command), or the whole open loop; the others are those of the definition.",
+        help="What was measured: rig (force/command), specimen (force/displacement or motion/force), "
+        "actuator (displacement/command), or the whole open loop; the rest is taken from the definition.",
     ),
 ]
 Unit = Annotated[
-    str, typer.Option(metavar="UNIT", help="Of the measured response, as in N/m, where its file has none.")
+    str, typer.Option(metavar="UNIT", help="Unit of the measured response, e.g. N/m, if its file has none.")
 ]
 Picture = Annotated[
     Path | None,
@@ -62,9 +66,9 @@ def bode(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Draw magnitude and phase of the open loop that runs, with its margins, or of measured frequency responses.
+    """Draw the Bode plot of the open loop as it runs, with its margins, or of measured frequency responses.
 
-    It is cut at the command. With --json a picture is only drawn where --output names it.
+    The loop is opened at the command. With --json a picture is drawn only if --output is given.
     """
     from ..studies.open_loop.open_loop import bode as find
 
@@ -80,9 +84,9 @@ def nyquist(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Draw the open loop that runs in the plane, with its margins, or measured frequency responses.
+    """Draw the Nyquist plot of the open loop as it runs, with its margins, or of measured frequency responses.
 
-    It is cut at the command. With --json a picture is only drawn where --output names it.
+    The loop is opened at the command. With --json a picture is drawn only if --output is given.
     """
     from ..studies.open_loop.open_loop import nyquist as find
 

@@ -1,4 +1,4 @@
-"""What commands share: arguments and options, errors that are told, and files that are read and written."""
+"""What commands share: arguments and options, error reporting, and files that are read and written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..runs.run import Run
 
 OK, NO, WRONG, CRASHED = 0, 1, 2, 3
-"""Exit codes: all is well; the answer is no; the input is wrong; halfreal itself failed."""
+"""Exit codes: success; the answer is no; wrong input; internal error."""
 ENDS = (typer.Exit, typer.Abort, typer.BadParameter)
 """How a command says to the command line that it ends."""
 P = ParamSpec("P")
@@ -25,21 +25,22 @@ P = ParamSpec("P")
 DefinitionFile = Annotated[Path, typer.Argument(metavar="TEST.toml", help="The test definition.", show_default=False)]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.h5", help="A run file.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
-SAID = "Kept in the run file; in place of the definition's record."
-OperatorName = Annotated[str, typer.Option("--operator", metavar="NAME", help=f"Who runs the test. {SAID}operator.")]
-SpecimenName = Annotated[str, typer.Option("--specimen", metavar="TEXT", help=f"Which specimen. {SAID}specimen.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
+SAID = "Kept in the run file; overrides the definition's record."
+OperatorName = Annotated[str, typer.Option("--operator", metavar="NAME", help=f"Operator of the test. {SAID}operator.")]
+SpecimenName = Annotated[str, typer.Option("--specimen", metavar="TEXT", help=f"Specimen. {SAID}specimen.")]
 Calibration = Annotated[
-    str, typer.Option("--calibration", metavar="TEXT", help=f"Of the sensors: date, certificate. {SAID}calibration.")
+    str,
+    typer.Option("--calibration", metavar="TEXT", help=f"Sensor calibration: date, certificate. {SAID}calibration."),
 ]
 Notes = Annotated[
     list[str] | None,
-    typer.Option("--note", metavar="TEXT", help="Kept in the run file; may be repeated.", show_default=False),
+    typer.Option("--note", metavar="TEXT", help="Kept in the run file; repeatable.", show_default=False),
 ]
 
 
 shows_tracebacks = False
-"""Whether an error that nobody foresaw is raised with its traceback, for those who mend it."""
+"""Whether an unexpected error is raised with its traceback, for developers."""
 
 
 def show_tracebacks(asked: bool) -> None:
@@ -62,7 +63,7 @@ def crashed(error: BaseException) -> NoReturn:
 
 
 def told(command: Callable[P, None]) -> Callable[P, None]:
-    """Let errors be told without a traceback: those that the user can mend, and in one line all others."""
+    """Show errors without a traceback: those that the user can fix, and all others in one line."""
 
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -90,7 +91,7 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
 def free(target: Path, force: bool, option: str = "--output") -> Path:
     """A file that can be written, as found before any long work; ``option`` is how its name is given."""
     if not target.parent.is_dir():
-        stop(f"the folder '{target.parent}' does not exist; make it first")
+        stop(f"the folder '{target.parent}' does not exist; create it first")
     if target.exists() and not force:
         stop(f"'{target}' exists; choose another name with {option}, or --force to overwrite it")
     if target.exists() and not target.is_file():  # a device or a folder, which a file would take the place of
@@ -135,7 +136,7 @@ def write_changed(target: Path, text: str, before: Definition, after: Definition
     found, kept = edited(text, before, after, source.parent, target.parent)
     write_text(target, found, force)
     if not kept:
-        typer.echo(f"note: '{target}' is written anew as a whole; comments of '{source}' are not in it", err=True)
+        typer.echo(f"note: '{target}' is rewritten as a whole; the comments of '{source}' are not kept", err=True)
 
 
 def read(path: Path, *, runs: bool = True) -> tuple[Definition, str]:
@@ -168,5 +169,5 @@ def read_band(text: str) -> tuple[float | None, float | None]:
         return None, None
     low, dots, high = (part.strip() for part in text.partition(".."))
     if not dots:
-        stop(f"'{text}' is no band; write it as '2 Hz .. 26 Hz'")
+        stop(f"'{text}' is not a frequency band; write it as '2 Hz .. 26 Hz'")
     return parse(low, "Hz"), parse(high, "Hz")

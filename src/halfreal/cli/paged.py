@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from ..page.desk import PageDesk
 
 ANY_PORT = "127.0.0.1:0"
-WithPage = Annotated[bool, typer.Option("--page", help="Operate the test from a page in the browser, too.")]
+WithPage = Annotated[bool, typer.Option("--page", help="Also operate the test from a page in the browser.")]
 PageAt = Annotated[
-    str, typer.Option("--page-at", metavar="HOST:PORT", help="Where the page is served; port 0 is any that is free.")
+    str, typer.Option("--page-at", metavar="HOST:PORT", help="Address of the page; port 0 picks a free one.")
 ]
 PageCertificate = Annotated[
-    Path | None, typer.Option("--page-certificate", metavar="CERT.pem", help="TLS, needed on other hosts than this.")
+    Path | None,
+    typer.Option("--page-certificate", metavar="CERT.pem", help="TLS certificate, required for other hosts."),
 ]
-PageKey = Annotated[Path | None, typer.Option("--page-key", metavar="KEY.pem", help="Of the certificate.")]
+PageKey = Annotated[Path | None, typer.Option("--page-key", metavar="KEY.pem", help="Private key of the certificate.")]
 
 
 def page_address(wanted: bool, at: str, certificate: Path | None, key: Path | None) -> Address | None:
@@ -66,7 +67,7 @@ def _page_of(session: Session, operator: Operator, address: Address, start: bool
 
 def _linger(desk: PageDesk, as_json: bool) -> None:
     if desk.looked_at:
-        typer.echo("  the page stays until its last browser is closed; Ctrl-C ends it now", err=as_json)
+        typer.echo("  the page stays open until the last browser is closed; press Ctrl-C to end it now", err=as_json)
     desk.linger()
 
 
@@ -76,7 +77,7 @@ def page(
     certificate: PageCertificate = None,
     key: PageKey = None,
 ) -> None:
-    """Show a run file in the browser, finished or still being recorded, for looking only; Ctrl-C ends it."""
+    """Show a run file in the browser, finished or still being recorded (view only); Ctrl-C ends it."""
     from ..page.address import Address
 
     address = Address.read(at, certificate, key)

@@ -18,30 +18,34 @@ if TYPE_CHECKING:
 def poles(
     path: DefinitionFile,
     over: Annotated[
-        str, typer.Option(metavar="PLACE", help="A number of the definition to sweep, as in rig.actuator.delay.")
+        str, typer.Option(metavar="PLACE", help="Key of the number to sweep, e.g. rig.actuator.delay.")
     ] = "",
-    low: Annotated[str, typer.Option("--from", metavar="LOW", help="Where it begins, with its unit.")] = "",
-    high: Annotated[str, typer.Option("--to", metavar="HIGH", help="Where it ends; twice its value if left out.")] = "",
-    points: Annotated[int, typer.Option(min=2, help="Values of it.")] = 60,
+    low: Annotated[str, typer.Option("--from", metavar="LOW", help="Start of its range, with unit.")] = "",
+    high: Annotated[str, typer.Option("--to", metavar="HIGH", help="End of its range; default: twice its value.")] = "",
+    points: Annotated[int, typer.Option(min=2, help="Number of values.")] = 60,
     delay_equation: Annotated[
-        bool, typer.Option("--delay-equation", help="Lay over the roots of the loop in continuous time.")
+        bool, typer.Option("--delay-equation", help="Overlay the roots of the continuous-time loop (DDE).")
     ] = False,
     runs: Annotated[
         list[Path] | None,
-        typer.Option("--run", metavar="RUN.h5", help="Lay over poles identified from this record; repeatable."),
+        typer.Option("--run", metavar="RUN.h5", help="Overlay poles identified from this record; repeatable."),
     ] = None,
-    below: Annotated[str, typer.Option(metavar="FREQUENCY", help="Highest frequency drawn and identified.")] = "",
-    modes: Annotated[int, typer.Option(min=1, help="Most poles to identify in a record.")] = 4,
+    below: Annotated[
+        str, typer.Option(metavar="FREQUENCY", help="Highest frequency drawn and identified, e.g. '50 Hz'.")
+    ] = "",
+    modes: Annotated[int, typer.Option(min=1, help="Largest number of poles to identify in a record.")] = 4,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="PICTURE.png", help="Picture, also .svg; of a sweep TEST.poles.png."),
+        typer.Option(
+            "--output", "-o", metavar="PICTURE.png", help="Picture, also .svg; default for a sweep: TEST.poles.png."
+        ),
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Tell frequency and damping of every pole of the loop that runs, or draw them over a number of the definition.
+    """Show frequency and damping of every pole of the loop as it runs, or draw them over one parameter.
 
-    With --json a picture is only drawn where --output names it.
+    With --json a picture is drawn only if --output is given.
     """
     definition, _ = read(path)
     from ..presentation.poles_text import as_numbers, as_text
@@ -84,7 +88,7 @@ def _wanted(definition: Definition, over: str, low: str, high: str) -> Any:
 
     if not over:
         if low or high:
-            stop("--from and --to are the range of a number; name it with --over")
+            stop("--from and --to give the range of a number; name it with --over")
         return None
     value = value_at(definition, over)
     quantity = quantity_at(definition, over)

@@ -23,25 +23,25 @@ def pretest(
     path: DefinitionFile,
     skip: Annotated[
         list[str] | None,
-        typer.Option("--skip", metavar="STEP=REASON", help="Leave a step out; the reason is kept. Repeatable."),
+        typer.Option("--skip", metavar="STEP=REASON", help="Skip a step; the reason is recorded. Repeatable."),
     ] = None,
-    until: Annotated[str, typer.Option("--until", metavar="STEP", help="End after this step.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="STEP", help="Stop after this step.")] = "",
     amplitude: Annotated[
         str,
         typer.Option(
-            metavar="LENGTH", help="R.m.s. of the low-level identification; 1 % of the command's limit if left out."
+            metavar="LENGTH", help="RMS of the low-level identification; default: 1 % of the command's limit."
         ),
     ] = "",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="Of the identification; 40 s if left out.")] = "",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of the identification; default: 40 s.")] = "",
     start: Annotated[bool, typer.Option("--start", help="Start motions at once, without asking the operator.")] = False,
     without_go: Annotated[
-        str, typer.Option("--without-go", metavar="REASON", help="Go on in spite of NO-GO or MARGINAL; is recorded.")
+        str, typer.Option("--without-go", metavar="REASON", help="Continue despite NO-GO or MARGINAL; recorded.")
     ] = "",
     operator: OperatorName = "",
 ) -> None:
-    """Walk through what comes before a test: channels, noise, polarity, identification, verification, check, then run.
+    """Pre-test procedure: channels, noise, polarity, identification, verification, check, then run.
 
-    Each step is kept in TEST.pretest.json; a later call goes on where the last one ended.
+    Each step is recorded in TEST.pretest.json; rerun the command to resume.
     """
     definition, text = read(path)
     from ..live.pretest import STEPS, Procedure
@@ -51,7 +51,7 @@ def pretest(
         typer.echo(procedure.begun_anew)
     reasons = dict(_reason(one, STEPS) for one in skip or ())
     if until and until not in STEPS:
-        stop(f"'{until}' is no step; they are {', '.join(STEPS)}")
+        stop(f"'{until}' is not a step; the steps are {', '.join(STEPS)}")
     terminal = sys.stdin is not None and sys.stdin.isatty()
     walk = Walk(definition, path, text, procedure, start, terminal, amplitude, duration, without_go, operator)
     while (step := procedure.next()) is not None:
@@ -63,7 +63,7 @@ def pretest(
             _told(taken)
             if taken.outcome == "failed":
                 typer.echo(
-                    f"'{step}' has not passed; see to it and call this again, or --skip '{step}=REASON'. Kept in "
+                    f"'{step}' has not passed; fix it and rerun the command, or --skip '{step}=REASON'. Recorded in "
                     f"{procedure.file}",
                     err=True,
                 )
@@ -77,9 +77,9 @@ def pretest(
 def _reason(text: str, steps: tuple[str, ...]) -> tuple[str, str]:
     step, _, reason = (part.strip() for part in text.partition("="))
     if step not in steps:
-        stop(f"'{step}' is no step; they are {', '.join(steps)}")
+        stop(f"'{step}' is not a step; the steps are {', '.join(steps)}")
     if not reason:
-        stop(f"'{step}' is not skipped without a reason; write --skip '{step}=the reason'")
+        stop(f"'{step}' cannot be skipped without a reason; write --skip '{step}=the reason'")
     return step, reason
 
 
@@ -136,10 +136,12 @@ class Walk:
         from ..live.pretest import Idle, PretestError, polarity
 
         if not self.terminal:
-            raise PretestError("somebody has to load the sensors by hand, and there is no terminal; do it at one")
+            raise PretestError(
+                "the sensors must be loaded by hand, and there is no terminal; run this step in a terminal"
+            )
 
         def ask(question: str) -> bool:
-            answer = typer.prompt(f"  {question}; Enter, or 'n' if it cannot be", default="", show_default=False)
+            answer = typer.prompt(f"  {question}; press Enter, or 'n' if not possible", default="", show_default=False)
             return str(answer).strip().lower() != "n"
 
         with closing(Idle(self.definition)) as idle:
@@ -176,10 +178,10 @@ class Walk:
 
         before = self.procedure.state("identification")
         if before is None or not before.files:
-            raise PretestError("there is no record of the identification to verify the model with")
+            raise PretestError("there is no identification record to verify the model with")
         runs = [(file, load_run(Path(file))) for file in before.files]
         with console(error=True).status("") as status:
-            of_parameters = verified(identify(self.definition, runs, said=status.update))
+            of_parameters = verified(identify(self.definition, runs, on_progress=status.update))
         return [*predicted(self.definition, runs), *of_parameters], []
 
     def _check(self) -> tuple[list[Found], list[str]]:
@@ -189,7 +191,7 @@ class Walk:
         answer = with_progress(lambda progress: check(self.definition, text=self.text, progress=progress), quiet=False)
         tell(answer, self.definition.title)
         good = answer.verdict == "GO" or self.without_go
-        why = f"; goes on because {self.without_go}" if answer.verdict != "GO" and self.without_go else ""
+        why = f"; continued because: {self.without_go}" if answer.verdict != "GO" and self.without_go else ""
         return [Found("verdict", f"{answer.verdict}{why}", "good" if good else "BAD")], []
 
     def _run(self) -> tuple[list[Found], list[str]]:

@@ -14,29 +14,33 @@ from .options import AsJson, DefinitionFile, Force, free, read, stop, write_pict
 def pushover(
     path: DefinitionFile,
     pattern: Annotated[
-        str, typer.Option(metavar="mode|uniform|triangle", help="How the force is spread over the nodes with mass.")
+        str, typer.Option(metavar="mode|uniform|triangle", help="Distribution of the force over the nodes with mass.")
     ] = "mode",
     forces: Annotated[
         list[str] | None,
-        typer.Option("--force-at", metavar="NODE=SHARE", help="In place of a pattern: a node's share; repeatable."),
+        typer.Option("--force-at", metavar="NODE=SHARE", help="Instead of a pattern: a node's share; repeatable."),
     ] = None,
-    node: Annotated[str, typer.Option(metavar="NODE", help="Whose displacement is prescribed; the highest one.")] = "",
-    direction: Annotated[str, typer.Option(metavar="x|y", help="Of the push; that of the interface.")] = "",
+    node: Annotated[str, typer.Option(metavar="NODE", help="Control node; default: the highest one.")] = "",
+    direction: Annotated[
+        str, typer.Option(metavar="x|y", help="Direction of the push; default: that of the interface.")
+    ] = "",
     target: Annotated[
-        str, typer.Option("--to", metavar="DISPLACEMENT", help="Such as '300 mm'; 2 % of the height if left out.")
+        str, typer.Option("--to", metavar="DISPLACEMENT", help="E.g. '300 mm'; default: 2 % of the height.")
     ] = "",
     steps: Annotated[int, typer.Option(min=1, max=100_000)] = 200,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="CURVE.csv", help="Table, picture beside it; TEST.pushover.csv."),
+        typer.Option(
+            "--output", "-o", metavar="CURVE.csv", help="Table, with a picture next to it; default: TEST.pushover.csv."
+        ),
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Push the virtual structure sideways: base shear over displacement, and the order in which hinges yield.
+    """Pushover analysis of the virtual structure: base shear over displacement, and the order of yielding.
 
-    It starts under its gravity loads, without the specimen. With --json files are only written where --output names
-    them.
+    It starts from the gravity loads, without the specimen. With --json files are written only if --output is
+    given.
     """
     from ..contracts.pushed import Push
     from ..units import parse
@@ -55,7 +59,7 @@ def pushover(
     )
     pushed = definition.virtual.pushover(push)
     if pushed is None:
-        stop(f"a virtual substructure of kind '{definition.virtual.kind}' cannot be pushed; only a frame can")
+        stop(f"a virtual substructure of kind '{definition.virtual.kind}' has no pushover analysis; only a frame has")
     from ..presentation.pushover import as_csv, as_numbers, as_text, curve
 
     if table is not None:
@@ -76,5 +80,5 @@ def _shares(given: list[str]) -> dict[str, float]:
         try:
             found[name] = float(share)
         except ValueError:
-            stop(f"--force-at '{one}' is no node with its share; write it as A1=2")
+            stop(f"--force-at '{one}' is not NODE=SHARE; write e.g. A1=2")
     return found

@@ -30,7 +30,7 @@ from .options import (
 def rehearse(
     path: DefinitionFile,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.h5 if left out.")
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; default: TEST.h5.")
     ] = None,
     operator: OperatorName = "",
     specimen: SpecimenName = "",
@@ -39,7 +39,7 @@ def rehearse(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Simulate the whole loop against its simulated rig, judge it as check does, and write a run file."""
+    """Simulate the whole loop with the simulated rig, assess it as check does, and write a run file."""
     definition, text = read(path)
     from ..definition.sections import also_said
     from ..records.run_file import save

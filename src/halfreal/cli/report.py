@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 def report(
     path: RunFile,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="REPORT.html", help="Page; RUN.html if left out.")
+        Path | None, typer.Option("--output", "-o", metavar="REPORT.html", help="Page; default: RUN.html.")
     ] = None,
     since: Annotated[
-        str, typer.Option("--from", metavar="TIME", help="Measure errors from here on, such as '2 s'.")
+        str, typer.Option("--from", metavar="TIME", help="Start of the error measures, e.g. '2 s'.")
     ] = "0 s",
     compare: Annotated[
-        Path | None, typer.Option("--compare", metavar="OTHER.h5", help="Lay it side by side with this, its rehearsal.")
+        Path | None, typer.Option("--compare", metavar="OTHER.h5", help="Compare with another run, e.g. the rehearsal.")
     ] = None,
     animation: Annotated[
         bool,
-        typer.Option("--animate", help="Also write RUN.gif: the virtual structure as it moved, if it has a shape."),
+        typer.Option(
+            "--animate", help="Also write RUN.gif, an animation of the virtual structure, if it has a geometry."
+        ),
     ] = False,
     force: Force = False,
 ) -> None:
-    """Make one self-contained HTML page of a run file, or of two side by side."""
+    """Write one self-contained HTML page about a run file, or compare two."""
     from ..units import parse
 
     from_time = parse(since, "s")
@@ -63,15 +65,15 @@ def _animate(run: Run, film: Path, force: bool) -> None:
 
     played = replay(run)
     if played is None:
-        stop("--animate: the virtual part of this test does not say where its parts are; only a frame does")
+        stop("--animate: the virtual part of this test has no geometry; only a frame has")
     told = animate(played, film, overwrite=force)
-    typer.echo(f"film: {film.resolve()} ({told})")
+    typer.echo(f"animation: {film.resolve()} ({told})")
 
 
 def info(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN.h5|TEST.toml|KEY]", help="A file, or a key as rig.actuator.delay."),
+        typer.Argument(metavar="[RUN.h5|TEST.toml|KEY]", help="A file, or a key, e.g. rig.actuator.delay."),
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of definitions.")] = False,
     as_json: AsJson = False,

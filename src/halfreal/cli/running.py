@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; TEST.run.h5 if left out.")
+    Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; default: TEST.run.h5.")
 ]
 Start = Annotated[bool, typer.Option("--start", help="Start at once, without asking the operator.")]
 WithRig = Annotated[
-    bool, typer.Option("--with-rig", help="Start the definition's simulated rig too, as a process of its own.")
+    bool, typer.Option("--with-rig", help="Also start the simulated rig of the definition, as a separate process.")
 ]
 WithoutGo = Annotated[
     str,
-    typer.Option("--without-go", metavar="REASON", help="Run in spite of NO-GO or MARGINAL; the reason is recorded."),
+    typer.Option("--without-go", metavar="REASON", help="Run despite NO-GO or MARGINAL; the reason is recorded."),
 ]
 
 
@@ -73,7 +73,7 @@ def run(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Run the test on the rig behind its link: in real time, or slowly."""
+    """Run the test on the rig behind its link, in real time or as a slow test."""
     address = page_address(page, page_at, page_certificate, page_key)
     definition, text = read(path)
     from ..live.console import Operator, check_operator, rig_beside
@@ -94,19 +94,19 @@ def run(
 def resume(
     path: Annotated[
         Path,
-        typer.Argument(metavar="RUN.h5", help="The record of a slow test that was interrupted.", show_default=False),
+        typer.Argument(metavar="RUN.h5", help="Record of an interrupted slow test.", show_default=False),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; RUN.resumed.h5 if left out.")
+        Path | None, typer.Option("--output", "-o", metavar="RUN.h5", help="Run file; default: RUN.resumed.h5.")
     ] = None,
-    start: Annotated[bool, typer.Option("--start", help="Go on at once, without asking the operator.")] = False,
+    start: Annotated[bool, typer.Option("--start", help="Resume at once, without asking the operator.")] = False,
     without_go: WithoutGo = "",
     stands_elsewhere: Annotated[
         str,
         typer.Option(
             "--stands-elsewhere",
             metavar="REASON",
-            help="Go on although the rig is not where the record ends; the reason is recorded.",
+            help="Resume although the rig is not where the record ends; the reason is recorded.",
         ),
     ] = "",
     operator: OperatorName = "",
@@ -120,7 +120,7 @@ def resume(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Go on with a slow test where its record ends; the rig is not moved before the operator says so."""
+    """Resume a slow test where its record ends; the rig does not move before the operator confirms."""
     address = page_address(page, page_at, page_certificate, page_key)
     before = open_run(path)
     from ..definition.definition import Definition
@@ -142,7 +142,7 @@ def resume(
     )
     assert session.resumption is not None
     ticks, step = session.resumption.ticks, before.step
-    typer.echo(f"  {ticks} completed ticks in the record; goes on at {ticks * step:g} s", err=as_json)
+    typer.echo(f"  {ticks} completed ticks in the record; resuming at {ticks * step:g} s", err=as_json)
     here = Operator(session)
     with page_of(session, here, address, start, as_json) as desk:
         done = run_session(session, start, as_json, here, desk)
@@ -184,7 +184,7 @@ def run_session(
             typer.echo(json.dumps(finite(check_json(error.answer, session.definition)), indent=2))
         else:
             tell(error.answer, title)
-        typer.echo("the rig is not armed; --without-go REASON runs it all the same, and is recorded", err=True)
+        typer.echo("the rig is not armed; --without-go REASON runs the test anyway and is recorded", err=True)
         raise typer.Exit(NO) from None
     finally:
         session.close()
@@ -208,18 +208,18 @@ def tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
 def rig(
     path: DefinitionFile,
     in_step: Annotated[
-        bool, typer.Option("--in-step", help="One step for each command of the loop, instead of a clock of its own.")
+        bool, typer.Option("--in-step", help="One step per received command, instead of its own clock.")
     ] = False,
     at: Annotated[
-        str, typer.Option(metavar="DISPLACEMENT", help="Where it stands at first, such as '3 mm', or '1 mm, 2 deg'.")
+        str, typer.Option(metavar="DISPLACEMENT", help="Initial position, e.g. '3 mm' or '1 mm, 2 deg'.")
     ] = "",
-    once: Annotated[bool, typer.Option("--once", help="End after one session.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Exit after one session.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="RIG.h5", help="The rig's own record of the last session.")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Be the rig: simulate actuator, specimen and sensors behind the definition's link."""
+    """Run the simulated rig as a server: actuator, specimen and sensors behind the definition's link."""
     definition, _ = read(path)
     from ..live.rig import serve
     from ..live.terminal import Terminal

@@ -17,7 +17,7 @@ DriverName = Annotated[
     typer.Option(
         "--driver",
         metavar="DRIVER",
-        help="In place of [driver], without its settings: a name, 'lab.py:Lab', or 'lab.so'.",
+        help="Replaces [driver] and its settings: a name, 'lab.py:Lab' or 'lab.so'.",
         show_default=False,
     ),
 ]
@@ -27,15 +27,15 @@ def serve(
     path: DefinitionFile,
     driver: DriverName = "",
     try_: Annotated[
-        bool, typer.Option("--try", help="Put the driver through its contract instead, and tell what was found.")
+        bool, typer.Option("--try", help="Test the driver against its contract instead, and report the findings.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="End after one session.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Exit after one session.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="RIG.h5", help="The rig's own record of the last session.")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Be the end of a real rig: session, lease, watchdog and limits around a driver for its hardware."""
+    """Run the rig end for real hardware: session, lease, watchdog and limits around a driver."""
     definition, _ = read(path)
     from ..drivers.kinds import located
     from ..live.served import serve_driver
@@ -54,7 +54,7 @@ def tell_trial(definition: Definition, path: Path, use: str) -> NoReturn:
     """Try a driver, and end."""
     from ..live.driver_trial import trial
 
-    typer.echo("The outputs hold where the rig stands: nothing should move. Keep the emergency stop within reach.")
+    typer.echo("The outputs hold the present position: nothing should move. Keep the emergency stop within reach.")
     found = trial(definition, path, use, told=lambda one: typer.echo(f"  {one.verdict:4}  {one.what}: {one.found}"))
     bad = sum(one.verdict == "BAD" for one in found)
     typer.echo(f"{bad} of {len(found)} findings are bad" if bad else f"{len(found)} findings, none is bad")

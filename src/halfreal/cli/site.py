@@ -1,4 +1,4 @@
-"""``halfreal site``: be the laboratory of a client such as OpenSees."""
+"""``halfreal site``: serve the laboratory to a client such as OpenSees."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def site(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Be the laboratory: move the rig as OpenSees (element genericClient) asks, and answer with measured forces."""
+    """Serve the rig to OpenSees (element genericClient): apply its displacements, return measured forces."""
     definition, text = read(path)
     from ..live.console import check_operator, rig_beside
     from ..live.site import SiteSession

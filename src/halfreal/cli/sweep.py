@@ -15,22 +15,23 @@ from .options import NO, OK, AsJson, DefinitionFile, Force, read
 def sweep(
     path: DefinitionFile,
     plan: Annotated[
-        Path, typer.Argument(metavar="PLAN.toml", help="What varies, and what is kept.", show_default=False)
+        Path,
+        typer.Argument(metavar="PLAN.toml", help="The plan: what varies, and what is recorded.", show_default=False),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="RESULTS.sqlite", help="Table of results; PLAN.sqlite if left out."),
+        typer.Option("--output", "-o", metavar="RESULTS.sqlite", help="Table of results; default: PLAN.sqlite."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes on this machine; one for each processor if left out.")
+        int | None, typer.Option(min=1, help="Processes on this machine; default: one per processor.")
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers do it, as in tcp://host:8786.")
+        str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler, e.g. tcp://host:8786.")
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Check, rehearse and score a definition at many points; once interrupted, the same command goes on."""
+    """Check, rehearse and score a definition at many points; rerun the command to resume."""
     definition, text = read(path)
     from ..campaigns.command import as_text, carry_out, summary
 
@@ -41,7 +42,7 @@ def sweep(
             quiet=as_json,
         )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; '{target}' keeps what is done, and the same command goes on", err=True)
+        typer.echo(f"interrupted; '{target}' keeps the finished points; rerun the command to resume", err=True)
         raise typer.Exit(NO) from None
     if as_json:
         typer.echo(json.dumps(finite({**summary(results), "file": str(target), "report": str(page)}), indent=2))

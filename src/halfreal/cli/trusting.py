@@ -40,5 +40,7 @@ def ask(path: Path) -> bool:
     """Ask at the terminal whether a file may be run; no without one."""
     if sys.stdin is None or not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
-    typer.echo(f"'{path}' is a program that the definition wants to run as you; this is asked once for it.", err=True)
-    return typer.confirm("Run it, and what it imports?", default=False, err=True)
+    typer.echo(
+        f"'{path}' is a program that the definition runs with your permissions; you are asked once per file.", err=True
+    )
+    return typer.confirm("Run it and what it imports?", default=False, err=True)

@@ -1,4 +1,4 @@
-"""``halfreal tune``: the couplings that apply to a test, tuned and ranked; or a shaking table made ready for it."""
+"""``halfreal tune``: the couplings that apply to a test, tuned and ranked; or a shaking table prepared for it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ def tune(
     path: DefinitionFile,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="BEST.toml", help="Definition; TEST.tuned.toml if left out."),
+        typer.Option("--output", "-o", metavar="BEST.toml", help="Definition; default: TEST.tuned.toml."),
     ] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Samples of what is uncertain.")] = 20,
-    workers: Annotated[int | None, typer.Option(min=1, help="Rehearsals at a time; one for each processor.")] = None,
+    samples: Annotated[int, typer.Option(min=0, help="Number of samples of the uncertainty.")] = 20,
+    workers: Annotated[int | None, typer.Option(min=1, help="Parallel rehearsals; default: one per processor.")] = None,
     bandwidth: Annotated[
-        str, typer.Option(metavar="FREQUENCY", help="Shaking table: tune its controllers for this, such as '25 Hz'.")
+        str, typer.Option(metavar="FREQUENCY", help="Shaking table: bandwidth of its controllers, e.g. '25 Hz'.")
     ] = "",
     amplitude: Annotated[
         str,
         typer.Option(
-            metavar="RMS", help="Shaking table: of the target that measures an axis, and as many mrad; 0.2 mm."
+            metavar="RMS",
+            help="Shaking table: RMS of the signal that measures an axis (rotations: as many mrad); default: 0.2 mm.",
         ),
     ] = "",
     from_run: Annotated[
@@ -38,8 +39,8 @@ def tune(
         typer.Option(
             "--from-run",
             metavar="RUN.h5",
-            help="Correct the coupling's table from this stepped test, recorded or rehearsed; give it twice for two "
-            "tests with different tables, the newest last.",
+            help="Correct the coupling's table from this stepped test, recorded or rehearsed; repeat it for two "
+            "tests with different tables, newest last.",
             show_default=False,
         ),
     ] = None,
@@ -48,33 +49,33 @@ def tune(
         typer.Option(
             "--record",
             metavar="RUN.h5",
-            help="Identify the rig from this record first, and tune for it; repeatable.",
+            help="First identify the rig from this record, then tune for it; repeatable.",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Try the couplings that apply to a test, tune and rank them, and write the best definition.
+    """Tune and rank the couplings that apply to a test, and write the best definition.
 
-    For a shaking table: measure, invert and predict each axis, and draw them beside it. With --from-run: correct the
-    table of a narrow-band compensation by what a stepped test has recorded, without a model of the specimen. With
-    --record: identify the rig from records, tune for it, and tell how well it predicts them. Interrupted, the same
-    command goes on where it was.
+    For a shaking table: measure, invert and predict each axis, with a picture. With --from-run: correct the
+    table of a narrow-band compensation from the record of a stepped test, without a model of the specimen. With
+    --record: identify the rig from records, tune for it, and show how well it predicts them. If interrupted, rerun
+    the command to resume.
     """
     definition, text = read(path)
     target = free(output or path.with_suffix(".tuned.toml"), force)
     if record and (from_run or definition.rig.as_table is not None):
-        stop("--record is for rigs whose coupling is searched; leave it out with --from-run, and on shaking tables")
+        stop("--record applies where couplings are tuned; omit it with --from-run and for shaking tables")
     if from_run:
         if bandwidth or amplitude:
-            stop("--bandwidth and --amplitude are for shaking tables, and --from-run for stepped tests; leave one out")
+            stop("--bandwidth and --amplitude are for shaking tables, --from-run for stepped tests; omit one")
         _from_runs(path, text, definition, target, from_run, as_json, force)
     if definition.rig.as_table is not None:
         _table(path, text, definition, target, bandwidth, amplitude, as_json, force)
     if bandwidth or amplitude:
         kind = definition.rig.kind
-        stop(f"--bandwidth and --amplitude are for shaking tables, and this rig is of kind '{kind}'; leave them out")
+        stop(f"--bandwidth and --amplitude are for shaking tables, this rig is of kind '{kind}'; omit them")
     from ..presentation.tune_text import as_numbers, as_text, records_as_numbers, records_as_text
     from ..studies.tuning.from_records import TunedFromRecords, tune_from_records
     from ..studies.tuning.tune import tune as search
@@ -89,17 +90,17 @@ def tune(
                 "samples": samples,
                 "workers": workers or len(os.sched_getaffinity(0)),
                 "journal": journal,
-                "said": status.update,
+                "on_progress": status.update,
             }
             if runs:
                 whole = tune_from_records(definition, runs, **given)
             found = search(definition, **given) if whole is None else whole.tuning
     except KeyboardInterrupt:
-        stop(f"interrupted; the same command goes on from what it has found out ('{journal}')")
+        stop(f"interrupted; rerun the command to resume ('{journal}' keeps the results so far)")
     except OSError as error:
         stop(f"'{journal}' cannot be written: {error.strerror}")
     if goes_on:
-        typer.echo(f"went on from '{journal}'", err=True)
+        typer.echo(f"resumed from '{journal}'", err=True)
     if found.best is not None:
         write_changed(target, text, definition, found.best, path, force)
     if as_json:
@@ -131,7 +132,7 @@ def _from_runs(
         if found.best is not None:
             typer.echo(f"picture: {picture}\ncorrected definition: {target}; next: halfreal check {target}")
         else:
-            typer.echo("nothing is corrected, and nothing is written")
+            typer.echo("no correction needed; no file is written")
     raise typer.Exit(OK if found.best is not None or found.right else NO)
 
 
@@ -154,7 +155,7 @@ def _table(
     band = parse(bandwidth, "Hz") if bandwidth else None
     rms = parse(amplitude, "m") if amplitude else RMS
     with console(error=True).status("") as status:
-        found = tune_table(definition, bandwidth_hz=band, rms=rms, said=status.update)
+        found = tune_table(definition, bandwidth_hz=band, rms=rms, on_progress=status.update)
     if found.stable:
         write_changed(target, text, definition, found.best, path, force)
         write_picture(figure(found), picture, force)
@@ -165,5 +166,5 @@ def _table(
         if found.stable:
             typer.echo(f"picture: {picture}\nbest definition: {target}; next: halfreal check {target}")
         else:
-            typer.echo(f"nothing is written; next: halfreal check {path}")
+            typer.echo(f"no file is written; next: halfreal check {path}")
     raise typer.Exit(OK if found.stable else NO)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -54,18 +55,21 @@ class Axes:
     moved_by: tuple[str, ...] | None = None
 
     @classmethod
+    @lru_cache(maxsize=64)
     def numbered(cls, count: int, drives: bool = False, turning: tuple[bool, ...] | None = None) -> Axes:
         return cls(tuple(str(i + 1) for i in range(count)), drives, turning)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    @property
+    @cached_property
     def rotations(self) -> np.ndarray:
         """Which of the axes are rotations."""
-        return np.array([is_rotation(name) for name in self.names] if self.turning is None else self.turning)
+        found = np.array([is_rotation(name) for name in self.names] if self.turning is None else self.turning)
+        found.flags.writeable = False
+        return found
 
-    @property
+    @cached_property
     def commanded(self) -> Axes:
         """The axes that are commanded."""
         if not self.passive:
@@ -73,12 +77,12 @@ class Axes:
         at = self.commanded_at
         return Axes(tuple(self.names[i] for i in at), self.drives, tuple(bool(self.rotations[i]) for i in at))
 
-    @property
+    @cached_property
     def commanded_at(self) -> tuple[int, ...]:
         """Where among the axes those stand that are commanded."""
         return tuple(i for i, name in enumerate(self.names) if name not in self.passive)
 
-    @property
+    @cached_property
     def actuators(self) -> Axes:
         """What is commanded: the axes themselves, actuators with names of their own, or with numbers."""
         if self.moved_by is not None:
@@ -88,7 +92,9 @@ class Axes:
 
     def of(self, owner: Owner) -> Axes:
         """What channels are counted along."""
-        return {"axis": self, "commanded": self.commanded, "actuator": self.actuators}[owner]
+        if owner == "axis":
+            return self
+        return self.commanded if owner == "commanded" else self.actuators
 
     def channels(self, signal: str) -> tuple[str, ...]:
         """Names of the channels of a signal that has one for each axis."""
@@ -113,24 +119,31 @@ class Axes:
         whole = given if len(given) == len(self) else given * len(self)
         return np.array([units.parse(one, of) for one, of in zip(whole, self.units(unit), strict=True)])
 
+    def named_channel(self, one: Channel) -> Channel:
+        """A channel with the name and unit of its axis or actuator."""
+        found = None if one.of is None else self.of(one.of)
+        if found is None or one.number > len(found):
+            return one
+        unit = OF_ROTATIONS.get(one.unit, one.unit) if found.rotations[one.number - 1] else one.unit
+        name = found.channels(one.signal)[one.number - 1]
+        return one if (name, unit) == (one.name, one.unit) else replace(one, name=name, unit=unit)
+
     def named(self, *groups: Sequence[Block]) -> tuple[list[Block], ...]:
         """Groups of blocks of one loop with the names and units of axes and actuators in place of numbers, m and N."""
-        names: dict[str, str] = {}
-
-        def channel(one: Channel) -> Channel:
-            found = None if one.of is None else self.of(one.of)
-            if found is None or one.number > len(found):
-                return one
-            turns = bool(found.rotations[one.number - 1])
-            unit = OF_ROTATIONS.get(one.unit, one.unit) if turns else one.unit
-            names[one.name] = found.channels(one.signal)[one.number - 1]
-            return replace(one, name=names[one.name], unit=unit)
-
-        written = [[tuple(channel(one) for one in block.outputs) for block in group] for group in groups]
+        written = [[tuple(self.named_channel(one) for one in block.outputs) for block in group] for group in groups]
+        names = {
+            before.name: after.name
+            for group, of_group in zip(groups, written, strict=True)
+            for block, outputs in zip(group, of_group, strict=True)
+            for before, after in zip(block.outputs, outputs, strict=True)
+            if before.name != after.name
+        }
 
         def wired(block: Block, outputs: tuple[Channel, ...]) -> Block:
             inputs, watched = (tuple(names.get(name, name) for name in some) for some in (block.inputs, block.watched))
             texts = {names.get(name, name): words for name, words in block.texts.items()}
+            if (inputs, outputs, watched) == (block.inputs, block.outputs, block.watched):
+                return block
             return replace(block, inputs=inputs, outputs=outputs, watched=watched, texts=texts)
 
         return tuple(

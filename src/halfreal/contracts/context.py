@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _no_plant() -> StateSpace:
-    raise NotImplementedError("this loop was built without a way to ask for its plant")
+    raise NotImplementedError("this loop was built without access to its plant")
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Context:
         """Period of the rig's clock [s]."""
         return self.test.period
 
-    @property
+    @cached_property
     def axes(self) -> Axes:
         """The axes of the interface, or what a coupling works on in their place."""
         return self.test.interface if self.along is None else self.along

@@ -30,7 +30,7 @@ class Criteria(Settings):
 
     kind: str
     minimise: str | None = None
-    """The criterion by which ``halfreal tune`` chooses, where it is not the error of the motion."""
+    """Criterion that ``halfreal tune`` minimises, instead of the error of the motion."""
 
     @property
     @abstractmethod
@@ -49,7 +49,7 @@ class Criteria(Settings):
         if there and name not in there:
             near = difflib.get_close_matches(name, there, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(there)}"
-            raise fault(f"'{name}' is none of the criteria of kind '{self.kind}'; {hint}", *at)
+            raise fault(f"'{name}' is not a criterion of kind '{self.kind}'; {hint}", *at)
 
     def check(self) -> None:
         """Raise a fault where its own settings do not go together."""

@@ -26,10 +26,13 @@ Contract for implementers
    text.  Nothing is tried again.
 7. Order of calls: open, then read and write in turn, once a tick each, from one thread; between sessions ``read`` only,
    some ten times a second.  Hardware that wants to be served more often serves itself, in a thread of the driver's.
-8. **The process may die.**  No software answers for that: the hardware needs a watchdog of its own that makes it safe
-   when ``write`` stops, no later than the lease.  Besides, a second process of halfreal's stands by: if the first one
-   ends or is silent for the lease, it is ended, and the second calls ``open`` and ``safe`` of a new driver.  Let
-   ``open`` succeed although an earlier process did not ``close``.
+8. **The process may die.**  A second process of halfreal's stands by: if the first one ends or is silent for 0.6 of
+   the lease, it is killed, and the second calls ``open`` and ``safe`` of a new driver.  Let ``open`` succeed although
+   an earlier process did not ``close``, and while the system has not yet taken its files from it; where it cannot, it
+   is called again until it does.  Let it return within 0.3 of the lease, or the rig is not safe in time; ``--try``
+   measures that.  Libraries are loaded in ``prepare``, which the second process calls long before.  The hardware needs
+   a watchdog of its own all the same, which makes it safe when ``write`` stops, no later than the lease: no software
+   answers for a computer that stops.
 9. A Python driver runs under the interpreter's lock, in a thread that waits for it: microseconds as a rule, and
    milliseconds where other Python code holds it.  ``--try`` and ``docs/drivers.md`` tell what was measured.  Where that
    is too much, write it in C: it is called from the compiled loop, with no interpreter between.
@@ -89,7 +92,7 @@ class Opening:
         for name in self.settings:
             if name not in names:
                 raise DriverError(
-                    f"driver.settings.{name} is no setting of this driver; it has {', '.join(names) or 'none'}"
+                    f"driver.settings.{name} is not a setting of this driver; settings: {', '.join(names) or 'none'}"
                 )
 
 
@@ -102,6 +105,9 @@ class Driver(ABC):
     @abstractmethod
     def open(self, opening: Opening) -> None:
         """Take hold of the hardware; move nothing."""
+
+    def prepare(self, opening: Opening) -> None:  # noqa: B027
+        """Load what ``open`` will need, without touching the hardware; it may be left out."""
 
     @abstractmethod
     def read(self) -> Sequence[float]:

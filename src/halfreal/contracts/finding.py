@@ -73,4 +73,4 @@ def binding(findings: Sequence[Finding]) -> str:
     if not rooms:
         return "none"
     _, left, name = min(rooms, key=lambda one: one[:2])
-    return f"{name}, {100 * max(left, 0.0):.0f} % of room left"
+    return f"{name}, {100 * max(left, 0.0):.0f} % of margin left"

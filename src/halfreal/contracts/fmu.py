@@ -44,18 +44,19 @@ class FmuPart(Programmed):
 
     foreign = "an FMU"
     fmu: str
-    """File, from the definition's folder."""
+    """File, relative to the definition's folder."""
     type: Literal["co-simulation", "model exchange"] = "co-simulation"
-    """Whether the FMU integrates by itself, or gives derivatives that are integrated here; only the latter are
-    linearised exactly."""
+    """Co-simulation (the FMU integrates) or model exchange (derivatives are integrated here); only the latter is
+    linearised exactly.
+    """
     inputs: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
-    """Names of the FMU's inputs: of each quantity that it reads one, or one for each axis."""
+    """Names of the FMU's inputs: one per quantity that it reads, or one per axis."""
     outputs: dict[str, str | tuple[str, ...]]
-    """Likewise of its outputs."""
+    """Names of the FMU's outputs: one per quantity that it writes, or one per axis."""
     parameters: dict[str, float] = Field(default_factory=dict)
-    """Values of the FMU's parameters by name, each in the FMU's own unit."""
+    """Values of the FMU's parameters by name, in the FMU's units."""
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Model exchange: integration steps in one tick."""
+    """Model exchange: integration steps per tick."""
 
     @field_validator("fmu")
     @classmethod
@@ -82,7 +83,7 @@ class FmuPart(Programmed):
         unknown = [key for key in given if key not in [name for name, *_ in ports]]
         if unknown:
             named = ", ".join(name for name, *_ in ports)
-            raise FmuError(f"{causality}s has '{unknown[0]}', and this part has {named}")
+            raise FmuError(f"{causality}s has '{unknown[0]}', but this part has {named}")
         first = 0
         for name, count, unit in ports:
             names = given.get(name, ())
@@ -110,7 +111,7 @@ class FmuPart(Programmed):
         )
         missing = [name for name, *_ in writes if name not in self.outputs and name not in (also or {})]
         if missing:
-            raise FmuError(f"outputs lacks '{missing[0]}'; name the variable of {self.file.name} that it is")
+            raise FmuError(f"outputs lacks '{missing[0]}'; give the corresponding variable of {self.file.name}")
         self.check_alone(fmu, dt)
         instance = Instance(fmu, self.parameters)
         shared = Shared(instance, references(ins.variables), references(outs.variables), np.zeros(8))
@@ -168,7 +169,7 @@ class FmuPart(Programmed):
         step = fmu.fixed_step
         if step is not None and abs(dt / step - round(dt / step)) > 1e-6 * dt / step:
             raise FmuError(
-                f"{self.file.name} makes steps of {step:g} s of its own, and is called every {dt:g} s; take a step "
+                f"{self.file.name} has an internal step of {step:g} s, but is called every {dt:g} s; use a step "
                 "that is a whole multiple"
             )
         if (fmu.file, dt) in _tried:  # not again for every value of a parameter
@@ -220,15 +221,15 @@ class FmuPart(Programmed):
             pulses[:, :, i] = answers[0]
             scale = np.abs(answers[0]).max()
             off = max(off, float(np.abs(answers[0] - answers[1]).max() / scale) if scale > 0 else 0.0)
-        linear = f"; its answer differs by {off:.1g} for half the pulse" if off > LINEAR else ""
-        why = f"{self.file.name} keeps its state to itself: linearised "
+        linear = f"; its response differs by {off:.1g} for half the pulse" if off > LINEAR else ""
+        why = f"{self.file.name} does not expose its state: linearised "
         if block.keeps.instance.fmu.derivatives:
             self._played(block, np.zeros((1, n)))  # it stands at rest again
             try:
                 own = self._slopes(block)[0]
                 missed = self._missed(own, pulses)
                 told = f"{why}by its own directional derivatives, order {own.states}, "
-                told += f"which meet its pulse responses of {SAMPLES} ticks to {missed:.1g}{linear}"
+                told += f"which match its pulse responses over {SAMPLES} ticks to {missed:.1g}{linear}"
                 if missed < MEETS:
                     return linear_block(block, own, rest[0], told)
                 linear += f"; its directional derivatives differ by {missed:.1g} and are not used"
@@ -237,7 +238,7 @@ class FmuPart(Programmed):
             _unmet.add((block.keeps.instance.fmu.file, float(p_of(block, "dt"))))
         model = realised(pulses, float(p_of(block, "dt")))
         missed = self._missed(model, pulses)
-        told = f"by experiment, order {model.states} from pulse responses of {SAMPLES} ticks, met to {missed:.1g}"
+        told = f"by experiment, order {model.states} from pulse responses of {SAMPLES} ticks, matched to {missed:.1g}"
         return linear_block(block, model, rest[0], f"{why}{told}{linear}")
 
     def _slopes(self, block: Block) -> tuple[StateSpace, np.ndarray, Slopes]:
@@ -282,13 +283,13 @@ def tried_out(given: str) -> str:
     try:
         done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=LONGEST_TRIAL, check=False)
     except subprocess.TimeoutExpired:
-        return f"did not come to an end: {fmu_trial.STEPS} steps at rest took more than {LONGEST_TRIAL:g} s"
+        return f"did not finish: {fmu_trial.STEPS} steps at rest took more than {LONGEST_TRIAL:g} s"
     if done.returncode < 0:
         return f"crashed when it was stepped at rest, by signal {-done.returncode}"
     try:
         return str(json.loads(done.stdout.splitlines()[-1])["error"])
     except (ValueError, IndexError, KeyError):
-        return f"ended the process in which it was tried, with exit code {done.returncode}"
+        return f"ended its test process with exit code {done.returncode}"
 
 
 LONGEST_TRIAL = 10.0
@@ -377,7 +378,7 @@ def conversion(fmu: Fmu, variable: Variable, unit: str) -> float:
         return float(units.factor(ours, unit))
     except units.UnitError as error:
         raise FmuError(
-            f"'{variable.name}' of {fmu.path.name} is in '{variable.unit}', where '{unit}' belongs: it {error}"
+            f"'{variable.name}' of {fmu.path.name} is in '{variable.unit}', but '{unit}' is expected: it {error}"
         ) from error
 
 

@@ -31,9 +31,9 @@ from .state_space import StateSpace
 FAULTS = {
     1: "the FMU refused an input, an output or its restart",
     2: "the FMU could not make its step",
-    3: "the FMU stands at another time than the loop: its state cannot be set back",
+    3: "the FMU is at another time than the loop: its state cannot be reset",
     4: "the FMU could not handle an event",
-    5: "the FMU asked to end the simulation",
+    5: "the FMU requested the end of the simulation",
 }
 
 

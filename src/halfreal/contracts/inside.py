@@ -91,7 +91,7 @@ class Sketch:
     pins: tuple[np.ndarray, ...] = ()
     """Where members are pinned."""
     links: tuple[tuple[str, str], ...] = ()
-    """Nodes that follow others."""
+    """Constraints: nodes that follow other nodes."""
 
     @property
     def dimensions(self) -> int:

@@ -74,5 +74,5 @@ def interface(
     kinematics: Kinematics | None = None,
 ) -> Axes:
     """The axes of an interface, with those that are not commanded, and what moves the others."""
-    moved_by = None if kinematics is None else kinematics.actuators
-    return replace(rig.interface(virtual, named), passive=passive, moved_by=moved_by)
+    moved_by, axes = None if kinematics is None else kinematics.actuators, rig.interface(virtual, named)
+    return axes if (passive, moved_by) == ((), None) else replace(axes, passive=passive, moved_by=moved_by)

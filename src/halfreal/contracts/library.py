@@ -50,7 +50,7 @@ def opened(path: Path, digest: str) -> ctypes.CDLL:
     """A library, opened once: a process that has opened it keeps it as it was."""
     earlier = _digests.setdefault(path, digest)
     if earlier != digest:
-        raise LibraryError(f"{path} has changed since this process opened it; start Python anew")
+        raise LibraryError(f"{path} has changed since this process opened it; restart Python")
     return ctypes.CDLL(str(path))
 
 
@@ -62,11 +62,11 @@ class LibraryFunction(Programmed):
 
     foreign = "a compiled library"
     function: str
-    """File, from the definition's folder, and function: ``"compensator.so:step"``."""
+    """File, relative to the definition's folder, and function: ``"compensator.so:step"``."""
     parameters: dict[FieldName, FieldValue] = Field(default_factory=dict)
     state: dict[FieldName, FieldValue] = Field(default_factory=dict)
     frozen: tuple[str, ...] = ()
-    """Fields of the state that are held when the loop is linearised: counters, statistics, adapted coefficients."""
+    """State fields that are frozen when the loop is linearised: counters, statistics, adapted coefficients."""
 
     @field_validator("function")
     @classmethod
@@ -120,11 +120,11 @@ def tried_out(file: str, digest: str, name: str, dt: float, given: str) -> str:
     try:
         done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=LONGEST_TRIAL, check=False)
     except subprocess.TimeoutExpired:
-        return f"'{name}' did not come to an end: {CALLS} calls at rest took more than {LONGEST_TRIAL:g} s"
+        return f"'{name}' did not finish: {CALLS} calls at rest took more than {LONGEST_TRIAL:g} s"
     if done.returncode < 0:
         return f"crashed when '{name}' was called at rest, by signal {-done.returncode}"
     try:
         found: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
-        return f"ended the process in which '{name}' was tried, with exit code {done.returncode}"
+        return f"'{name}' ended its test process with exit code {done.returncode}"
     return str(found.get("error", ""))

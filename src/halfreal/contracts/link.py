@@ -60,7 +60,7 @@ class Link(Settings):
     @property
     def guarded(self) -> str:
         """How datagrams are kept from being forged, for the record."""
-        return "of this user alone"
+        return "accessible to this user only"
 
     def fits_test(self, test: Definition) -> None:
         """Raise a fault if the link cannot carry the whole definition's test."""

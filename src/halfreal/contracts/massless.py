@@ -92,8 +92,8 @@ def condensed(system: System, scheme: str) -> System:
         why = "damping" if found.damped else "a nonlinear element"
         other = "'exact' or 'newmark'" if system.linear else "'newmark'"
         raise MasslessError(
-            f"degree of freedom {_bare_dof(system)} has no mass, and {why} acts on it, which '{scheme}' cannot "
-            f"integrate; take the scheme {other}, or give it mass"
+            f"degree of freedom {_bare_dof(system)} has no mass, but {why} acts on it, which '{scheme}' cannot "
+            f"integrate; use the scheme {other}, or give it mass"
         )
     return found.system
 
@@ -252,8 +252,8 @@ def _by_rates(by_rate: np.ndarray, what: str) -> np.ndarray:
 
 def _not_known(what: str) -> str:
     return (
-        f"{what} of a degree of freedom without mass is asked for, on which a load acts: it follows the load at once, "
-        "and how fast the load changes is not known; ask for its displacement, or give it mass"
+        f"{what} of a degree of freedom without mass is requested, on which a load acts: it responds instantly, "
+        "and the rate of the load is not known; request its displacement, or give it mass"
     )
 
 

@@ -110,13 +110,13 @@ class Rig(Settings):
         must measure without a command for them, or actuators, whose strokes are its commands."""
         if axes.passive:
             raise fault(
-                f"a rig of kind '{self.kind}' moves every axis of its interface, and {', '.join(axes.passive)} "
+                f"a rig of kind '{self.kind}' moves every axis of its interface, but {', '.join(axes.passive)} "
                 'are passive; use one that measures them without a command, such as one of kind "assembled"',
             )
         if axes.moved_by is not None:
             raise fault(
-                f"a rig of kind '{self.kind}' is commanded along the axes of its interface, and not in strokes of "
-                'actuators; leave [kinematics] out, or use a rig of kind "assembled"'
+                f"a rig of kind '{self.kind}' is commanded along the axes of its interface, not in strokes of "
+                'actuators; omit [kinematics], or use a rig of kind "assembled"'
             )
 
     def fits(self, known: Known) -> None:
@@ -177,9 +177,7 @@ class Rig(Settings):
     def check_shaker(self, shaker: Shaker | None) -> None:
         """Refuse a coupling's shaker: for rigs that have none."""
         if shaker is not None:
-            raise HalfrealError(
-                f"coupling.shaker stands for a shaker, and the rig is of kind '{self.kind}'; leave it out"
-            )
+            raise HalfrealError(f"coupling.shaker describes a shaker, but the rig is of kind '{self.kind}'; omit it")
 
     def linear_model(self, axes: int) -> StateSpace | None:
         """From the command, after any pure delay, to the displacement, continuous; None if it is not known."""
@@ -215,7 +213,7 @@ class Rig(Settings):
 
     def stability_remedy(self, test: Definition) -> str:
         """What would mend a rig that is unstable on its own."""
-        return "a rig that stands still under a held command: look at its controller's gains and specimen"
+        return "a rig that stays at rest under a held command: check its controller gains and its specimen"
 
     @property
     def as_table(self) -> ShakingTable | None:

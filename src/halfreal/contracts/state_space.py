@@ -43,7 +43,7 @@ class StateSpace:
             matrix = np.asarray(getattr(self, name), dtype=np.float64)
             if matrix.shape != shape:
                 raise HalfrealError(
-                    f"matrix {name.upper()} of a state-space model has the shape {matrix.shape} where {shape} belongs: "
+                    f"matrix {name.upper()} of a state-space model has the shape {matrix.shape} but needs {shape}: "
                     f"A is states × states, B states × inputs, C outputs × states, D outputs × inputs"
                 )
             wrong = np.argwhere(~np.isfinite(matrix))
@@ -95,7 +95,7 @@ class StateSpace:
         for i in range(self.states - 1, -1, -1):
             pivot = point - form[i, i]
             if np.any(pivot == 0):
-                raise np.linalg.LinAlgError("the response was asked for at a pole")
+                raise np.linalg.LinAlgError("the response was requested at a pole")
             x[i] = (b[i] + np.tensordot(form[i, i + 1 :], x[i + 1 :], axes=1)) / pivot[:, None]
         return np.asarray(np.tensordot(c, x, axes=1).transpose(1, 0, 2) + self.d)
 
@@ -119,7 +119,7 @@ class StateSpace:
     def after(self, first: StateSpace) -> StateSpace:
         """The product self · first: ``first`` acts first."""
         if self.dt != first.dt:
-            raise HalfrealError(f"models with the sampling steps {self.dt} and {first.dt} s have no product")
+            raise HalfrealError(f"models with the sampling steps {self.dt} and {first.dt} s cannot be multiplied")
         return StateSpace(
             a=np.block([[self.a, self.b @ first.c], [np.zeros((first.states, self.states)), first.a]]),
             b=np.vstack([self.b @ first.d, first.b]),

@@ -43,7 +43,7 @@ def fields_of_the_state(frozen: tuple[str, ...], info: ValidationInfo) -> tuple[
     """Fields that are frozen, if the state has them all."""
     for name in frozen:
         if "state" in info.data and name not in info.data["state"]:
-            raise fault(f"'{name}' is no field of the state, which has {', '.join(info.data['state']) or 'none'}")
+            raise fault(f"'{name}' is not a field of the state, which has {', '.join(info.data['state']) or 'none'}")
     return frozen
 
 
@@ -81,7 +81,7 @@ class UserCode(ForeignCode):
 
     arguments: ClassVar[tuple[str, ...]]
     function: str
-    """File, from the definition's folder, and function: ``"model.py:step"``."""
+    """File, relative to the definition's folder, and function: ``"model.py:step"``."""
     parameters: dict[FieldName, FieldValue] = Field(default_factory=dict)
 
     @field_validator("function")
@@ -119,7 +119,7 @@ class UserFunction(UserCode, Programmed):
     arguments = ARGUMENTS
     state: dict[FieldName, FieldValue] = Field(default_factory=dict)
     frozen: tuple[str, ...] = ()
-    """Fields of the state that are held when the loop is linearised: counters, statistics, adapted coefficients."""
+    """State fields that are frozen when the loop is linearised: counters, statistics, adapted coefficients."""
 
     @field_validator("frozen")
     @classmethod

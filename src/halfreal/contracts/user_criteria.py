@@ -67,13 +67,13 @@ class UserCriteria(UserCode, Criteria):
         found = function(run, reference, **given)
         if not isinstance(found, Mapping):
             name = split(self.function)[1]
-            raise UserFunctionError(f"'{name}' gave {type(found).__name__}; it must give a table, {{name: value}}")
+            raise UserFunctionError(f"'{name}' returned {type(found).__name__}; it must return a dict {{name: value}}")
         return found
 
 
 def units_in(path: Path) -> dict[str, str]:
     """The table of units that a file has written out, without running the file."""
-    how = f'write {TABLE} = {{"overshoot": "%"}} in it, a name and a unit for each criterion ("1" where it has none)'
+    how = f'write {TABLE} = {{"overshoot": "%"}} in it, a name and a unit per criterion ("1" if dimensionless)'
     for node in ast.parse(path.read_bytes(), filename=str(path)).body:
         if isinstance(node, ast.Assign) and [ast.unparse(one) for one in node.targets] == [TABLE]:
             try:
@@ -87,6 +87,6 @@ def units_in(path: Path) -> dict[str, str]:
             ):
                 return found
             raise UserFunctionError(
-                f"{TABLE} in {path.name}, line {node.lineno}, is no table of names and units; {how}"
+                f"{TABLE} in {path.name}, line {node.lineno}, is not a table of names and units; {how}"
             )
-    raise UserFunctionError(f"{path.name} does not tell the units of its criteria; {how}")
+    raise UserFunctionError(f"{path.name} does not state the units of its criteria; {how}")

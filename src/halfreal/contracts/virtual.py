@@ -69,8 +69,8 @@ class Virtual(Settings):
         """Raise a fault unless it suits the sections before it: the names of the axes, and the step."""
         if known.named is not None and self.axes != len(known.named):
             raise fault(
-                f"an interface of {self.axes} axis(es) where axes names {len(known.named)} ({', '.join(known.named)}); "
-                "name as many as there are"
+                f"an interface of {self.axes} axis(es), but axes lists {len(known.named)} ({', '.join(known.named)}); "
+                "list as many as there are"
             )
 
     def check_excitation(self, excitation: ActsAs) -> None:
@@ -116,8 +116,8 @@ class Virtual(Settings):
     def check_slow(self) -> None:
         """Raise a fault if it cannot serve a slow test."""
         raise fault(
-            f"a virtual substructure of kind '{self.kind}' takes a measured force for that of the tick in which it "
-            "comes, and in a slow test it is the answer to the target before; use another kind"
+            f"a virtual substructure of kind '{self.kind}' uses the measured force as that of the same tick, but "
+            "in a slow test it is the response to the previous target; use another kind"
         )
 
     def system(self, excitation: ActsAs) -> System | None:
@@ -137,7 +137,7 @@ class Virtual(Settings):
         """From the force that acts on it to its displacement, as it is integrated: what compensators reckon with."""
         if self.axes != 1:
             raise HalfrealError(
-                f"a device that is compensated has one axis, and the interface has {self.axes}; use another coupling"
+                f"a compensated device has one axis, but the interface has {self.axes}; use another coupling"
             )
         model = self.linear_model()
         if model is None:
@@ -190,7 +190,7 @@ class Virtual(Settings):
         """Raise a fault unless the emulated system is known."""
         if self.system("none") is None:
             raise fault(
-                f"the emulated system of a virtual substructure of kind '{self.kind}' is not known; leave it out"
+                f"the emulated system of a virtual substructure of kind '{self.kind}' is not known; omit the reference"
             )
 
     @property

@@ -23,6 +23,7 @@ bounds   ``covariance_bounds``, of the trace of P, as parts of that of P_0
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -32,6 +33,8 @@ from ..contracts.axes import Axes
 from ..contracts.context import Context
 from ..contracts.coupling import Coupling
 from ..contracts.known import Known
+from ..contracts.tuning import Known as KnownRig
+from ..contracts.tuning import Trial
 from ..errors import HalfrealError
 from ..kernels.block import Block, Value, channels, names
 from ..kernels.history import fill, push
@@ -39,6 +42,8 @@ from ..kernels.linear import dot, multiply_add, set_to
 from ..settings import Matrix, Number, RowPerAxis, Vector, fault
 from .decoupling_inverse import DecouplingInverse, Sampled
 
+TRIED_SPACING = 8e-3
+"""Time between the taps of filters that are tried [s]."""
 SHAPED = "coupling.shaped"
 """What is handed to the inverse."""
 
@@ -115,32 +120,33 @@ class AdaptiveFir(Coupling):
     taps: Annotated[int, Field(ge=1, le=32)] = 4
     """Of a filter from one target."""
     spacing: Annotated[int, Field(ge=1, le=100)] = 1
-    """Between taps, in steps."""
+    """Spacing of the taps, in steps."""
     cross: bool = False
-    """Whether the filter of an actuator has taps of all of them."""
+    """Whether the filter of an actuator also uses the targets of all others."""
     coefficients: Annotated[np.ndarray, RowPerAxis("1")] | None = None
-    """At the start, one row for all actuators or one for each; with ``cross`` those of the first actuator come first.
-    Left out, 1 and zeros."""
+    """Initial coefficients, one row for all actuators or one per actuator; with ``cross`` those of the first
+    actuator come first. Default: 1 and zeros.
+    """
     covariance: Annotated[tuple[Annotated[np.ndarray, Matrix("1")], ...], BeforeValidator(_each)]
-    """At the start: one number for all coefficients, or a matrix; one for all actuators, or one for each."""
+    """Initial covariance: one number for all coefficients, or a matrix; one for all actuators, or one per actuator."""
     memory: Annotated[float, Number("s", above=0)] | None = None
-    """Time in which the past is forgotten; left out, it is not."""
+    """Time constant of forgetting; default: infinite."""
     leakage: Annotated[float, Number("1/s", least=0)] = 0.0
-    """Rate at which coefficients return to those of the start."""
+    """Leakage: rate at which coefficients return to their initial values."""
     covariance_bounds: Annotated[np.ndarray, Vector("1", least=0)] = np.array([0.0, 10.0])
-    """Least and most of it, as parts of that of the start."""
+    """Lower and upper bound of the covariance, relative to the initial one."""
     cutoff: Annotated[float, Number("Hz", above=0)] = 20.0
-    """Of the filter of strokes and commands from which coefficients are found."""
+    """Cut-off frequency of the filter of strokes and commands used for the regression."""
     least_amplitude: Annotated[float, Number("m", least=0)] = 0.0
-    """Of filtered strokes, below which nothing adapts; of a rotation in rad."""
+    """RMS of the filtered strokes below which adaptation stops; rotations in rad."""
     inverse: DecouplingInverse | None = None
-    """What stands behind the filters."""
+    """Fixed decoupling inverse in series with the filters."""
 
     @field_validator("covariance_bounds")
     @classmethod
     def _in_order(cls, bounds: np.ndarray) -> np.ndarray:
         if len(bounds) != 2 or bounds[0] >= bounds[1]:
-            raise fault(f"{bounds.tolist()}; give two numbers, the least and then the most")
+            raise fault(f"{bounds.tolist()}; give two numbers, the lower and the upper bound")
         return bounds
 
     @field_validator("coefficients")
@@ -170,7 +176,7 @@ class AdaptiveFir(Coupling):
             whole = one[0, 0] * np.eye(size) if one.shape == (1, 1) else one
             if np.linalg.eigvalsh(0.5 * (whole + whole.T)).min() < 0.0:
                 raise fault(
-                    "a covariance with a negative eigenvalue lets coefficients run away; give none", "covariance"
+                    "a covariance with a negative eigenvalue lets coefficients diverge; give none", "covariance"
                 )
             found.append(whole)
         return start, np.array(found)
@@ -179,13 +185,34 @@ class AdaptiveFir(Coupling):
         if known.coupled is not None:
             self._sized(known.coupled)
         if known.step is not None and self.cutoff >= 0.5 / known.step:
-            raise fault(f"{self.cutoff:g} Hz, where half the sampling rate is {0.5 / known.step:g} Hz", "cutoff")
+            raise fault(
+                f"{self.cutoff:g} Hz; it must be below half the sampling rate, {0.5 / known.step:g} Hz", "cutoff"
+            )
         if self.inverse is not None:
             self.inverse.fits(known)
 
     @property
     def predicts(self) -> bool:
         return True
+
+    @classmethod
+    def trials(cls, known: KnownRig) -> Iterable[Trial]:
+        """Behind it the best decoupling inverse, if that could be run: how far may coefficients move, and how soon."""
+        inverse = known.best.get("decoupling inverse")
+        if inverse is None:
+            return
+        step = known.test.timing.step
+        rms = np.sqrt(np.mean(known.motion**2, axis=0))
+        rms[rms == 0.0] = np.inf  # one that stands still does not adapt
+        settings = {"kind": "adaptive fir", "inverse": inverse, "spacing": max(round(TRIED_SPACING / step), 1)}
+        yield Trial(
+            [
+                {**settings, "taps": taps, "covariance": (times / rms**2).tolist(), "leakage": leakage}
+                for taps in (2, 3)
+                for times in (10.0, 1000.0)
+                for leakage in (0.0, 0.1)
+            ]
+        )
 
     def blocks(self, context: Context) -> list[Block]:
         axes, dt = context.axes, context.step
@@ -202,8 +229,8 @@ class AdaptiveFir(Coupling):
     def _check_units(self, axes: Axes) -> None:
         if self.cross and len(set(axes.units("m"))) > 1:
             raise HalfrealError(
-                f"coupling.cross: the axes {', '.join(axes.names)} are in {', '.join(axes.units('m'))}, which are not "
-                'to be added; set kinematics.coupling_in = "actuators"'
+                f"coupling.cross: the axes {', '.join(axes.names)} are in {', '.join(axes.units('m'))}, which cannot "
+                'be added; set kinematics.coupling_in = "actuators"'
             )
 
     def _block(
@@ -252,6 +279,6 @@ class AdaptiveFir(Coupling):
             },
             state={"targets": np.zeros((rows, n)), **adapted},
             frozen=tuple(adapted),
-            held="the coupling adapts: judged with the coefficients it starts with",
+            held="the coupling adapts: assessed with its initial coefficients",
             references=("quiroz2024",),
         )

@@ -40,20 +40,19 @@ T, T_ρ   ``window``, ``adaption_time``; μ ``amplitude_gain``
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from ..contracts.coupling import Predictor
-from ..contracts.known import Known
 from ..contracts.quantities import UNLIMITED
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.history import fill, push
-from ..settings import Number, PerAxis, fault
-from .forward_prediction import MOST_POINTS, coefficient_map, weights
-from .per_axis import OneOrEach, check_axes, common, in_ms, on_axes
+from ..settings import PerAxis, WholePerAxis, fault
+from .forward_prediction import MOST_POINTS, coefficient_map, enough_points, weights
+from .per_axis import OneOrEach, WholeOrEachAxis, common, in_ms, on_axes, on_both, single, whole
 from .plain import PlainCoupling
 
 
@@ -156,62 +155,58 @@ class AdaptiveForwardPrediction(PlainCoupling):
     kind: Literal["adaptive forward prediction"]
     prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
     """ρ at the start; an over-estimate is safer than an under-estimate."""
-    order: Annotated[int, Field(ge=0, le=10)] = 2
-    highest_order: Annotated[int, Field(ge=0, le=10)] = 3
-    points: Annotated[int, Field(ge=3, le=MOST_POINTS)] = 12
-    longest_prediction: Annotated[float, Number("s", above=0)] = 0.05
-    over_compensation: Annotated[float, Number("s", least=0)] = 0.0
-    window: Annotated[float, Number("s", above=0)] = 0.5
-    adaption_time: Annotated[float, Number("s", above=0)] = 0.5
-    amplitude_gain: Annotated[float, Number("1", least=0, most=1)] = 0.1
-    amplitude_range: Annotated[float, Number("1", least=0, most=0.9)] = 0.2
-    least_velocity: Annotated[float, Number("m/s", above=0)] = 1e-4
-    converged: Annotated[float, Number("s", above=0)] = 2e-4
-    hold: Annotated[float, Number("s", above=0)] = 1.0
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 2
+    highest_order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 3
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=3, most=MOST_POINTS)] = 12
+    longest_prediction: Annotated[OneOrEach, PerAxis("s", above=0)] = 0.05
+    over_compensation: Annotated[OneOrEach, PerAxis("s", least=0)] = 0.0
+    window: Annotated[OneOrEach, PerAxis("s", above=0)] = 0.5
+    adaption_time: Annotated[OneOrEach, PerAxis("s", above=0)] = 0.5
+    amplitude_gain: Annotated[OneOrEach, PerAxis("1", least=0, most=1)] = 0.1
+    amplitude_range: Annotated[OneOrEach, PerAxis("1", least=0, most=0.9)] = 0.2
+    least_velocity: Annotated[OneOrEach, PerAxis("m/s", above=0, of_rotations="rad/s")] = 1e-4
+    converged: Annotated[OneOrEach, PerAxis("s", above=0)] = 2e-4
+    hold: Annotated[OneOrEach, PerAxis("s", above=0)] = 1.0
+    apart: ClassVar[bool] = True
 
     @field_validator("highest_order")
     @classmethod
-    def _not_below(cls, highest: int, info: ValidationInfo) -> int:
-        if highest < info.data.get("order", 0):
-            raise fault(f"{highest} is below the starting order {info.data['order']}; raise it or lower order")
+    def _not_below(cls, highest: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        for one, order in on_both(highest, info.data.get("order", 0)):
+            if one < order:
+                raise fault(f"{one} is below the starting order {order}; raise it or lower order")
         return highest
 
     @field_validator("points")
     @classmethod
-    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
-        highest = info.data.get("highest_order", 0)
-        if points < highest + 1:
-            raise fault(f"{points} points cannot carry order {highest}; use at least {highest + 1} points")
-        return points
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("highest_order", 0))
 
     @field_validator("longest_prediction")
     @classmethod
-    def _not_shorter(cls, longest: float, info: ValidationInfo) -> float:
-        starting = float(np.max(info.data.get("prediction", 0.0)))
-        if longest < starting:
-            raise fault(f"{longest:g} s is shorter than the starting prediction {starting:g} s")
+    def _not_shorter(cls, longest: OneOrEach, info: ValidationInfo) -> OneOrEach:
+        for one, starting in on_both(longest, info.data.get("prediction", 0.0)):
+            if one < starting:
+                raise fault(f"{one:g} s is shorter than the starting prediction {starting:g} s")
         return longest
-
-    def fits(self, known: Known) -> None:
-        check_axes(known, np.size(self.prediction), "prediction")
 
     @property
     def predicts(self) -> bool:
         return bool(np.any(self.prediction))
 
     def predictor(self, step: float) -> Predictor | None:
-        ahead = common(self.prediction)
-        if ahead is None:
+        order, points, ahead = common(self.order), common(self.points), common(self.prediction)
+        if order is None or points is None or ahead is None:
             return None
-        told = f"the coupling adapts: ρ = {in_ms(ahead)} and order {self.order}, as it starts"
-        return Predictor(weights(self.order, self.points, ahead / step), told)
+        told = f"the coupling adapts: ρ = {in_ms(ahead)} and order {int(order)}, its initial values"
+        return Predictor(weights(int(order), int(points), ahead / step), told)
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
-        n = len(target)
-        orders = range(self.order, self.highest_order + 1)
-        maps = np.zeros((len(orders), self.highest_order + 1, self.points))
+        n, points, lowest, highest = len(target), whole(self.points), whole(self.order), whole(self.highest_order)
+        orders = range(lowest, highest + 1)
+        maps = np.zeros((len(orders), highest + 1, points))
         for row, order in enumerate(orders):
-            maps[row, : order + 1] = coefficient_map(order, self.points)
+            maps[row, : order + 1] = coefficient_map(order, points)
         zeros = np.zeros(n)
         adapted: dict[str, Value] = {
             "rho": on_axes(self.prediction, n),
@@ -248,26 +243,26 @@ class AdaptiveForwardPrediction(PlainCoupling):
             parameters={
                 "maps": maps,
                 "dt": dt,
-                "lowest_order": float(self.order),
-                "longest": self.longest_prediction,
-                "lead": self.over_compensation,
-                "fade": math.exp(-dt / self.window),
-                "window": self.window,
-                "adaption_time": self.adaption_time,
-                "amplitude_gain": self.amplitude_gain,
-                "amplitude_range": self.amplitude_range,
-                "least_velocity": self.least_velocity,
-                "converged": self.converged,
-                "hold": self.hold,
+                "lowest_order": float(lowest),
+                "longest": single(self.longest_prediction),
+                "lead": single(self.over_compensation),
+                "fade": math.exp(-dt / single(self.window)),
+                "window": single(self.window),
+                "adaption_time": single(self.adaption_time),
+                "amplitude_gain": single(self.amplitude_gain),
+                "amplitude_range": single(self.amplitude_range),
+                "least_velocity": single(self.least_velocity),
+                "converged": single(self.converged),
+                "hold": single(self.hold),
                 "grown": GROWN,
                 "sooner": SOONER,
                 "shorter": SHORTER,
             },
-            state={"history": np.zeros((self.points, n)), **adapted},
+            state={"history": np.zeros((points, n)), **adapted},
             frozen=tuple(adapted),
             held=(
-                f"the coupling adapts: judged at its starting values, ρ = {in_ms(self.prediction)} and "
-                f"order {self.order}"
+                "the coupling adapts: assessed with its initial values, ρ = "
+                f"{in_ms(self.prediction)} and order {lowest}"
             ),
             watched=("coupling.order",),
             texts={"coupling.order": {float(order): f"prediction order {order}" for order in range(10)}},

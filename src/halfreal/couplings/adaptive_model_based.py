@@ -31,19 +31,20 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from ..contracts.context import Context
 from ..kernels.block import Block, Value, channels
 from ..kernels.givens import forget, rotate_in, solve
 from ..kernels.history import fill, push
 from ..kernels.linear import copy_to, multiply_add, set_to
-from ..settings import Number, Vector, fault
+from ..settings import PerAxis, RowPerAxis, WholePerAxis, fault
 from .derivative_filter import derivative_filter
 from .force_prediction import ForcePredicting, ForcePrediction
-from .forward_prediction import MOST_POINTS
+from .forward_prediction import MOST_POINTS, enough_points
 from .kalman_filter import KalmanFilter, filtered
-from .model_inverse import derivative_weights
+from .model_inverse import derivative_weights, enough_derivatives
+from .per_axis import OneOrEach, WholeOrEachAxis, single, whole
 
 
 def adaptive_model_based_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -99,46 +100,49 @@ class AdaptiveModelBased(ForcePredicting):
     """A model inverse whose coefficients follow the rig by recursive least squares."""
 
     kind: Literal["adaptive model based"]
-    coefficients: Annotated[np.ndarray, Vector("1")]
-    """a_i [s^i] at the start, up to a_3."""
-    cutoff: Annotated[float, Number("Hz", above=0)] = 20.0
-    memory: Annotated[float, Number("s", above=0)] = 5.0
-    prior: Annotated[float, Number("m", above=0)] = 1e-6
-    least_amplitude: Annotated[float, Number("m", least=0)] = 1e-5
-    range: Annotated[float, Number("1", least=0)] = 0.5
-    order: Annotated[int, Field(ge=1, le=10)] = 4
-    points: Annotated[int, Field(ge=2, le=MOST_POINTS)] = 12
-    lead: Annotated[float, Number("s", least=0)] = 0.0
+    coefficients: Annotated[np.ndarray, RowPerAxis("1")]
+    """a_i [s^i] at the start, up to a_3; one row for all axes, or one for each."""
+    cutoff: Annotated[OneOrEach, PerAxis("Hz", above=0)] = 20.0
+    memory: Annotated[OneOrEach, PerAxis("s", above=0)] = 5.0
+    prior: Annotated[OneOrEach, PerAxis("m", above=0, of_rotations="rad")] = 1e-6
+    least_amplitude: Annotated[OneOrEach, PerAxis("m", least=0, of_rotations="rad")] = 1e-5
+    range: Annotated[OneOrEach, PerAxis("1", least=0)] = 0.5
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=10)] = 4
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=2, most=MOST_POINTS)] = 12
+    lead: Annotated[OneOrEach, PerAxis("s", least=0)] = 0.0
     filter: KalmanFilter | None = None
     force_prediction: ForcePrediction | None = None
 
     @field_validator("coefficients")
     @classmethod
     def _few(cls, coefficients: np.ndarray) -> np.ndarray:
-        if not 2 <= len(coefficients) <= 4:
-            raise fault(f"{len(coefficients)} coefficients; give 2 to 4, a₀ to a₃")
+        if not 2 <= coefficients.shape[-1] <= 4:
+            raise fault(f"{coefficients.shape[-1]} coefficients; give 2 to 4, a₀ to a₃")
         return coefficients
 
-    @field_validator("order", "points")
+    @field_validator("order")
     @classmethod
-    def _enough(cls, value: int, info: ValidationInfo) -> int:
-        derivatives = len(info.data.get("coefficients", ())) - 1
-        least = derivatives if info.field_name == "order" else info.data.get("order", 0) + 1
-        if value < least:
-            raise fault(f"{value} is too few for the derivatives needed; use {least} or more")
-        return value
+    def _enough_derivatives(cls, order: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_derivatives(order, info.data.get("coefficients"))
 
-    def blocks(self, context: Context) -> list[Block]:
-        return filtered(super().blocks(context), self.filter, context)
+    @field_validator("points")
+    @classmethod
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("order", 1))
+
+    def blocks_together(self, context: Context) -> list[Block]:
+        return filtered(super().blocks_together(context), self.filter, context)
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
-        n, size = len(target), len(self.coefficients)
-        omega = 2.0 * math.pi * self.cutoff
+        n, size, points = len(target), len(self.coefficients), whole(self.points)
+        omega = 2.0 * math.pi * single(self.cutoff)
         scale = omega ** np.arange(size)
         start = self.coefficients * scale
         used = derivative_filter(4, omega, dt)
-        fade = math.exp(-dt / self.memory)
-        weight = self.prior * math.sqrt(self.memory / dt)
+        derivatives = derivative_weights(size - 1, whole(self.order), points, single(self.lead), dt)
+        memory = single(self.memory)
+        fade = math.exp(-dt / memory)
+        weight = single(self.prior) * math.sqrt(memory / dt)
         adapted: dict[str, Value] = {
             "r": np.tile(weight * np.eye(size), (n, 1, 1)),
             "z": np.tile(weight * start, (n, 1, 1)),
@@ -167,7 +171,7 @@ class AdaptiveModelBased(ForcePredicting):
                 ),
             ),
             parameters={
-                "derivatives": derivative_weights(size - 1, self.order, self.points, self.lead, dt) / scale[:, None],
+                "derivatives": derivatives / scale[:, None],
                 "transition": used.transition,
                 "earlier": used.earlier,
                 "later": used.later,
@@ -177,11 +181,11 @@ class AdaptiveModelBased(ForcePredicting):
                 "fade": fade,
                 "root": math.sqrt(fade),
                 "refresh": weight * math.sqrt((1.0 - fade) * size),
-                "least": self.least_amplitude,
-                "range": self.range,
+                "least": single(self.least_amplitude),
+                "range": single(self.range),
             },
-            state={"history": np.zeros((self.points, n)), **adapted},
+            state={"history": np.zeros((points, n)), **adapted},
             frozen=tuple(adapted),
-            held="the coupling adapts: judged with the coefficients it starts with",
+            held="the coupling adapts: assessed with its initial coefficients",
             references=("chen2015",),
         )

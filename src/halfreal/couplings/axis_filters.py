@@ -18,15 +18,16 @@ W_c      ``filters``: one for all axes, or one for each
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from ..contracts.known import Known
 from ..kernels.block import Block, channels
-from ..settings import Vector, fault, faults
-from .forward_prediction import MOST_POINTS, weights
+from ..settings import Vector, WholePerAxis, fault, faults
+from .forward_prediction import MOST_POINTS, enough_points, weights
+from .per_axis import WholeOrEachAxis
 from .plain import PlainCoupling
 from .transfer_function import Discrete, Sections, series, tustin
 
@@ -57,14 +58,15 @@ class AxisFilters(PlainCoupling):
     kind: Literal["feed-forward filters"]
     filters: tuple[Sections, ...] = ((),)
     prediction: Annotated[np.ndarray, Vector("s", least=0)] = np.zeros(1)
-    order: Annotated[int, Field(ge=0, le=10)] = 3
-    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 3
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=MOST_POINTS)] = 12
+    together: ClassVar[bool] = True
 
     @field_validator("filters")
     @classmethod
     def _some(cls, filters: tuple[Sections, ...]) -> tuple[Sections, ...]:
         if not filters:
-            raise fault("no filter; give one for all axes, or one for each (an empty one passes the target as it is)")
+            raise fault("no filter; give one for all axes, or one for each (an empty one passes the target unchanged)")
         return filters
 
     @field_validator("filters")
@@ -77,7 +79,7 @@ class AxisFilters(PlainCoupling):
                 worst = max(np.roots(section.ratio()[1]), key=lambda pole: pole.real, default=-np.inf)
                 if worst.real >= 0.0:
                     told = f"{worst.real:.4g}" if worst.imag == 0.0 else f"{worst.real:.4g} ± {abs(worst.imag):.4g}i"
-                    message = f"a pole at {told} rad/s does not decay, and feed-forward cannot hold it; leave it out, "
+                    message = f"a pole at {told} rad/s is not stable, and feed-forward cannot stabilise it; remove it, "
                     found.append(((axis, place), f"{message}or move it left of the imaginary axis"))
         if found:
             raise faults(found)
@@ -85,11 +87,8 @@ class AxisFilters(PlainCoupling):
 
     @field_validator("points")
     @classmethod
-    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
-        order = info.data.get("order", 0)
-        if points < order + 1:
-            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
-        return points
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("order", 0))
 
     def check_axes(self, axes: int) -> None:
         """Raise a fault unless filters and predictions are those of so many axes."""
@@ -101,7 +100,8 @@ class AxisFilters(PlainCoupling):
         """From target to command on one axis (from 0)."""
         sections = self.filters[axis if len(self.filters) > 1 else 0]
         ahead = float(self.prediction[axis if len(self.prediction) > 1 else 0]) / dt
-        w = weights(self.order, self.points, ahead) if ahead > 0.0 else np.ones(1)
+        order, points = (one[axis] if isinstance(one, tuple) else one for one in (self.order, self.points))
+        w = weights(order, points, ahead) if ahead > 0.0 else np.ones(1)
         taps = len(w) - 1
         shift = np.eye(taps, k=-1), np.eye(taps, 1), w[None, 1:], w[:1][None]
         return series(shift, tustin(sections, dt))
@@ -113,6 +113,7 @@ class AxisFilters(PlainCoupling):
         return np.asarray((c @ np.linalg.solve(z * np.eye(len(a)) - a, b.astype(complex)) + d)[:, 0, 0])
 
     def fits(self, known: Known) -> None:
+        super().fits(known)
         if known.virtual is not None:
             self.check_axes(known.coupled or 0)
 

@@ -28,7 +28,7 @@ k_p, k_i ``proportional``, ``integral``
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
@@ -39,9 +39,10 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, channels
 from ..kernels.history import push
 from ..models.shaker import Shaker
-from ..settings import Number, Vector, fault
+from ..settings import Number, PerAxis, RowPerAxis, fault
 from ..stability.ideal_compensator import Following, ideal_response
 from .narrow_band_table import mean_response
+from .per_axis import OneOrEach, single
 from .plain import PlainCoupling
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ def broad_band_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 class BroadBandInverse(PlainCoupling):
-    """The ideal compensator within a band by weights on past targets, with feedback if wished; one axis.
+    """The ideal compensator within a band by weights on past targets, with feedback if wished.
 
-    ``weights`` left out come from the rig's actuator (``shaker`` in its place, if that was identified) and the virtual
-    substructure of the definition.
+    ``weights``, one row for all axes or one for each, come from the rig's actuator (``shaker`` in its place, if that
+    was identified) and the virtual substructure of the definition if they are left out, where these have one axis.
     """
 
     kind: Literal["broad band inverse"]
@@ -79,24 +80,28 @@ class BroadBandInverse(PlainCoupling):
     taps: Annotated[int, Field(ge=2, le=64)] = 12
     spacing: Annotated[int, Field(ge=1, le=32)] = 8
     noise_weight: Annotated[float, Number("1", above=0)] = 1e-3
-    mean_time: Annotated[float, Number("s", above=0)] = 2.0
-    proportional: Annotated[float, Number("1", least=0)] = 0.0
-    integral: Annotated[float, Number("1/s", least=0)] = 0.0
-    weights: Annotated[np.ndarray, Vector("1")] | None = None
+    mean_time: Annotated[OneOrEach, PerAxis("s", above=0)] = 2.0
+    proportional: Annotated[OneOrEach, PerAxis("1", least=0)] = 0.0
+    integral: Annotated[OneOrEach, PerAxis("1/s", least=0)] = 0.0
+    weights: Annotated[np.ndarray, RowPerAxis("1")] | None = None
     shaker: Shaker | None = None
+    apart: ClassVar[bool] = True
 
     @field_validator("highest")
     @classmethod
     def _a_band(cls, highest: float, info: ValidationInfo) -> float:
         if highest <= info.data.get("lowest", 0.0):
-            raise fault(f"{highest:g} Hz is not above lowest, {info.data['lowest']:g} Hz; a band goes up")
+            raise fault(
+                f"{highest:g} Hz is not above lowest, {info.data['lowest']:g} Hz; the upper end must be above the lower"
+            )
         return highest
 
     @field_validator("weights")
     @classmethod
     def _as_many(cls, weights: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
-        if weights is not None and len(weights) != info.data.get("taps", len(weights)):
-            raise fault(f"{len(weights)} weights for {info.data['taps']} taps; give one for each")
+        count = 0 if weights is None else weights.shape[-1]
+        if weights is not None and count != info.data.get("taps", count):
+            raise fault(f"{count} weights for {info.data['taps']} taps; give one for each")
         return weights
 
     @property
@@ -107,7 +112,7 @@ class BroadBandInverse(PlainCoupling):
         if self.highest * self.spacing * dt < 0.5:
             return ""
         return (
-            f"{self.highest:g} Hz cannot be seen in samples {self.spacing} ticks of {dt:g} s apart; lower it below "
+            f"{self.highest:g} Hz cannot be resolved by samples {self.spacing} ticks of {dt:g} s apart; lower it below "
             f"{0.5 / (self.spacing * dt):g} Hz, or reduce coupling.spacing"
         )
 
@@ -117,6 +122,7 @@ class BroadBandInverse(PlainCoupling):
             raise fault(told, "highest")
 
     def fits(self, known: Known) -> None:
+        super().fits(known)
         if known.step is not None:
             self.check_step(known.step)
 
@@ -131,7 +137,7 @@ class BroadBandInverse(PlainCoupling):
         if told := self._not_shown(dt):
             raise HalfrealError(f"coupling.highest: {told}")
         omega = 2 * np.pi * np.linspace(self.lowest, self.highest, LINES)
-        mean, through = mean_response(self.mean_time, dt, omega), actuator.responses(omega)[0]
+        mean, through = mean_response(single(self.mean_time), dt, omega), actuator.responses(omega)[0]
         weight = np.abs(through) / math.sqrt(LINES)
         columns = ((1.0 - mean) * weight)[:, None] * self._basis(omega, dt)
         wanted = (ideal_response(actuator, device, omega) - mean) * weight
@@ -142,7 +148,7 @@ class BroadBandInverse(PlainCoupling):
     def response(self, dt: float, frequency_hz: np.ndarray) -> np.ndarray:
         """P(jω) of the feed-forward."""
         omega = 2 * np.pi * np.atleast_1d(np.asarray(frequency_hz, dtype=float))
-        mean = mean_response(self.mean_time, dt, omega)
+        mean = mean_response(single(self.mean_time), dt, omega)
         return np.asarray(mean + (1.0 - mean) * (self._basis(omega, dt) @ self._weights()))
 
     @property
@@ -159,8 +165,6 @@ class BroadBandInverse(PlainCoupling):
         return self.weights
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
-        if len(target) != 1:
-            raise HalfrealError(f"a broad band inverse has one axis, and the interface has {len(target)}; use another")
         moving: dict[str, np.ndarray | float] = {"now": np.zeros(1), "started": 0.0}
         state: dict[str, np.ndarray | float] = {
             "history": np.zeros((1 + (self.taps - 1) * self.spacing, 1)),
@@ -175,11 +179,11 @@ class BroadBandInverse(PlainCoupling):
             parameters={
                 "weights": self._weights(),
                 "spacing": float(self.spacing),
-                "fading_mean": 1.0 - math.exp(-dt / self.mean_time),
-                "proportional": self.proportional,
-                "integral": self.integral * dt,
+                "fading_mean": 1.0 - math.exp(-dt / single(self.mean_time)),
+                "proportional": single(self.proportional),
+                "integral": single(self.integral) * dt,
             },
             state={**state, **moving},
-            frozen=(*moving, *(("sum",) if self.integral == 0.0 else ())),
+            frozen=(*moving, *(("sum",) if single(self.integral) == 0.0 else ())),
             references=("ruffini2020",),
         )

@@ -29,6 +29,7 @@ m, f₀    ``spacing`` in steps, ``corner``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -39,6 +40,8 @@ from ..contracts.context import Context
 from ..contracts.coupling import Coupling
 from ..contracts.known import Known
 from ..contracts.state_space import StateSpace
+from ..contracts.tuning import Known as KnownRig
+from ..contracts.tuning import Trial
 from ..errors import HalfrealError
 from ..kernels.block import Block, Value, channels
 from ..kernels.history import fill, push
@@ -51,6 +54,8 @@ from .forward_prediction import MOST_POINTS, weights
 if TYPE_CHECKING:
     from ..definition.definition import Definition
 
+TAP_APART = 1e-3
+"""Time between the taps of filters that are tried [s]."""
 LINES = 400
 """Frequencies within the band at which a filter is fitted, and over all where its size is judged."""
 
@@ -108,34 +113,36 @@ class DecouplingInverse(Coupling):
 
     kind: Literal["decoupling inverse"]
     model: AnyActuators | None = None
-    """Of the actuators, from commands to what the coupling's targets are; left out, what the rig says of itself."""
+    """Model of the actuators, from commands to the coupling's targets; default: the rig's model."""
     form: Literal["fir", "state space"] = "fir"
-    """A filter of the last targets, or the model that runs along and looks ahead."""
+    """Form of the inverse: an FIR filter of the last targets, or a state-space model with preview."""
     taps: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 40
-    """Of a filter from one target to one command."""
+    """Number of taps of a filter from one target to one command."""
     spacing: Annotated[int, Field(ge=1, le=100)] = 1
-    """Between taps, in steps."""
+    """Spacing of the taps, in steps."""
     band: Annotated[float, Number("Hz", above=0)] = 30.0
-    """Up to which the inverse is fitted."""
+    """Upper frequency up to which the inverse is fitted."""
     corner: Annotated[float, Number("Hz", above=0)] = 1.0
-    """Above which errors count less and less."""
+    """Frequency above which errors are weighted less."""
     preview: Annotated[float, Number("s", least=0)] = 0.0
-    """By which the strokes are to be ahead of the targets, such as the delay of sensors."""
+    """Lead of the strokes over the targets, e.g. the delay of the sensors."""
     effort: Annotated[float, Number("1", above=0)] = 3e-5
-    """What commands cost against errors."""
+    """Weight of the commands relative to errors."""
     horizon: Annotated[float, Number("s", above=0)] = 0.01
-    """Over which the state space looks ahead."""
+    """Preview horizon of the state space."""
     order: Annotated[int, Field(ge=0, le=10)] = 3
-    """Of the polynomial by which the state space foretells targets."""
+    """Order of the polynomial with which the state space predicts targets."""
     points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
-    """Through which that polynomial is laid."""
+    """Number of points of that polynomial."""
 
     @field_validator("points")
     @classmethod
     def _enough_points(cls, points: int, info: ValidationInfo) -> int:
         order = info.data.get("order", 0)
         if points < order + 1:
-            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
+            raise fault(
+                f"{points} points are too few for a polynomial of order {order}; use at least {order + 1} points"
+            )
         return points
 
     def fits(self, known: Known) -> None:
@@ -147,12 +154,40 @@ class DecouplingInverse(Coupling):
             )
         if known.step is not None and self.band > 0.5 / known.step:
             raise fault(
-                f"{self.band:g} Hz are above half the sampling rate, {0.5 / known.step:g} Hz; choose less", "band"
+                f"{self.band:g} Hz is above half the sampling rate, {0.5 / known.step:g} Hz; choose less", "band"
             )
 
     @property
     def predicts(self) -> bool:
         return True
+
+    @classmethod
+    def trials(cls, known: KnownRig) -> Iterable[Trial]:
+        """Filters of 40 ms, errors weighed up to below, at and above the frequencies of the motion, and state spaces;
+        of several actuators or axes whose model is known."""
+        step, n = known.test.timing.step, len(known.rigs)
+        plain = cls(kind="decoupling inverse", band=min(30.0, 0.4 / step))
+        try:
+            if n == 1 or len(plain.plant(known.test, n)[0].c) != n:
+                return
+        except HalfrealError:
+            return
+        # each axis by its own motion
+        rates = np.sqrt(np.mean(np.diff(known.motion, axis=0) ** 2, axis=0)) / step
+        sizes = np.sqrt(np.mean(known.motion**2, axis=0))
+        centre = float(np.max(rates[sizes > 0.0] / sizes[sizes > 0.0], initial=0.0)) / (2 * np.pi) or 1.0
+        spacing = max(round(TAP_APART / step), 1)
+        common = {"kind": plain.kind, "band": plain.band, "preview": 0.0}
+        filters = [
+            {**common, "spacing": spacing, "corner": times * centre, "effort": effort}
+            for times in (0.3, 1.0, 3.0)
+            for effort in (3e-5, 3e-4)
+        ]
+        ahead = [
+            {**common, "form": "state space", "horizon": horizon, "effort": 1e-4} for horizon in (0.008, 0.016, 0.032)
+        ]
+        slowest = max(rig.lag for rig in known.rigs)
+        yield Trial([*filters, *ahead], [(("preview",), 0.0, max(0.2 * slowest, step))])
 
     def plant(self, test: Definition, n: int) -> tuple[StateSpace, np.ndarray]:
         """What is inverted, and how far a unit of each axis counts."""
@@ -238,7 +273,7 @@ class DecouplingInverse(Coupling):
         largest = float(np.abs(np.linalg.eigvals(whole)).max())
         if largest >= 1.0:
             raise HalfrealError(
-                f"coupling.horizon: with {self.horizon:g} s the inverse grows by {largest:.4g} in a step; lengthen it, "
+                f"coupling.horizon: with {self.horizon:g} s the inverse grows by {largest:.4g} per step; lengthen it, "
                 "or give more effort"
             )
         static = c @ np.linalg.solve(np.eye(states) - a, b) + d
@@ -282,5 +317,5 @@ def fitted_taps(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, numb
 
 def _known(model: StateSpace | None, kind: str) -> StateSpace:
     if model is None:
-        raise HalfrealError(f"a rig of kind '{kind}' says no linear model of its actuators; give coupling.model")
+        raise HalfrealError(f"a rig of kind '{kind}' has no linear model of its actuators; give coupling.model")
     return model

@@ -16,17 +16,17 @@ f, f'    measured force, and what is fed back
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from ..contracts.context import Context
 from ..contracts.known import Known
 from ..kernels.block import Block, channels, names
-from ..settings import PerAxis, Settings, fault
-from .forward_prediction import MOST_POINTS, forward_prediction_step, weights_on_axes
-from .per_axis import OneOrEach, check_axes, on_axes
+from ..settings import PerAxis, Settings, WholePerAxis
+from .forward_prediction import MOST_POINTS, enough_points, forward_prediction_step, weights_on_axes
+from .per_axis import OneOrEach, WholeOrEachAxis, check_axes, given_each, on_axes
 from .plain import PlainCoupling
 
 PREDICTED = "predicted.force"
@@ -36,26 +36,24 @@ class ForcePrediction(Settings):
     """Polynomial prediction of the measured force by a fixed time."""
 
     prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
-    order: Annotated[int, Field(ge=0, le=10)] = 2
-    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 2
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=MOST_POINTS)] = 12
 
     @field_validator("points")
     @classmethod
-    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
-        order = info.data.get("order", 0)
-        if points < order + 1:
-            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
-        return points
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("order", 0))
 
     def block(self, dt: float, force: tuple[str, ...]) -> Block:
         n = len(force)
+        w = weights_on_axes(self.order, self.points, on_axes(self.prediction, n) / dt)
         return Block(
             name="force prediction",
             step=forward_prediction_step,
             inputs=force,
             outputs=channels(PREDICTED, "N", n, of="axis"),
-            parameters={"weights": weights_on_axes(self.order, self.points, on_axes(self.prediction, n) / dt)},
-            state={"history": np.zeros((self.points, n)), "started": 0.0},
+            parameters={"weights": w},
+            state={"history": np.zeros(w.shape), "started": 0.0},
             frozen=("started",),
             references=("horiuchi1999",),
         )
@@ -63,6 +61,8 @@ class ForcePrediction(Settings):
 
 class ForcePredicting(PlainCoupling):
     """A coupling of one block that may predict the measured force too: its kinds have a field for that."""
+
+    of_others: ClassVar[tuple[str, ...]] = ("force_prediction",)
 
     if TYPE_CHECKING:
         force_prediction: ForcePrediction | None
@@ -74,9 +74,10 @@ class ForcePredicting(PlainCoupling):
         return [block], names(block.outputs)
 
     def fits(self, known: Known) -> None:
+        super().fits(known)
         if self.force_prediction is not None:
-            given = self.force_prediction.prediction
-            check_axes(known, np.size(given), "force_prediction", "prediction", passive=True)
+            for at, count in given_each(self.force_prediction).items():
+                check_axes(known, count, "force_prediction", *at, passive=True)
 
     def with_force_prediction(self, time: float) -> Self:
         return self.unchecked_copy({"force_prediction": ForcePrediction(prediction=time)})

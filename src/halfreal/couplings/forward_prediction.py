@@ -22,17 +22,17 @@ h        the last n targets, newest first
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from ..contracts.coupling import Predictor
-from ..contracts.known import Known
 from ..kernels.block import Block, channels
 from ..kernels.history import fill, push
-from ..settings import PerAxis, fault
-from .per_axis import OneOrEach, check_axes, common, on_axes
+from ..settings import PerAxis, WholePerAxis, fault
+from .per_axis import OneOrEach, WholeOrEachAxis, common, on_axes, on_both, whole_on_axes
 from .plain import PlainCoupling
 
 MOST_POINTS = 200
@@ -52,9 +52,25 @@ def weights(order: int, points: int, ahead: float) -> np.ndarray:
     return np.asarray(ahead ** np.arange(order + 1) @ coefficient_map(order, points))
 
 
-def weights_on_axes(order: int, points: int, ahead: np.ndarray) -> np.ndarray:
-    """w of each axis, (n, axes), which extrapolate by so many steps."""
-    return np.column_stack([weights(order, points, one) for one in ahead.tolist()])
+def weights_on_axes(order: WholeOrEachAxis, points: WholeOrEachAxis, ahead: np.ndarray) -> np.ndarray:
+    """w of each axis, (n, axes), which extrapolate by so many steps; zeros fill up those of fewer points."""
+    n = len(ahead)
+    of_axes = zip(whole_on_axes(order, n), whole_on_axes(points, n), ahead.tolist(), strict=True)
+    return filled_up([weights(*one) for one in of_axes])
+
+
+def filled_up(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Weights of all axes as columns, those of fewer points with zeros at their end."""
+    longest = max(len(one) for one in columns)
+    return np.column_stack([np.pad(one, (0, longest - len(one))) for one in columns])
+
+
+def enough_points(points: WholeOrEachAxis, order: WholeOrEachAxis) -> WholeOrEachAxis:
+    """The points, if they carry polynomials of such an order; else a fault."""
+    for one, of in on_both(points, order):
+        if one < of + 1:
+            raise fault(f"{one} points are too few for a polynomial of order {of}; use at least {of + 1} points")
+    return points
 
 
 def forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -77,40 +93,38 @@ class ForwardPrediction(PlainCoupling):
 
     kind: Literal["forward prediction"]
     prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
-    order: Annotated[int, Field(ge=0, le=10)] = 3
-    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 3
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=MOST_POINTS)] = 12
+    together: ClassVar[bool] = True
 
     @field_validator("points")
     @classmethod
-    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
-        order = info.data.get("order", 0)
-        if points < order + 1:
-            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
-        return points
-
-    def fits(self, known: Known) -> None:
-        check_axes(known, np.size(self.prediction), "prediction")
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("order", 0))
 
     @property
     def predicts(self) -> bool:
         return bool(np.any(self.prediction))
 
     def predictor(self, step: float) -> Predictor | None:
-        ahead = common(self.prediction)
-        return None if ahead is None else Predictor(weights(self.order, self.points, ahead / step))
+        order, points, ahead = common(self.order), common(self.points), common(self.prediction)
+        if order is None or points is None or ahead is None:
+            return None
+        return Predictor(weights(int(order), int(points), ahead / step))
 
     def predicting(self, time: float) -> ForwardPrediction:
         return ForwardPrediction(kind="forward prediction", prediction=time, order=self.order, points=self.points)
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
+        w = weights_on_axes(self.order, self.points, on_axes(self.prediction, n) / dt)
         return Block(
             name="coupling",
             step=forward_prediction_step,
             inputs=(*target, *measured),
             outputs=channels("command.asked", unit, n, of="actuator"),
-            parameters={"weights": weights_on_axes(self.order, self.points, on_axes(self.prediction, n) / dt)},
-            state={"history": np.zeros((self.points, n)), "started": 0.0},
+            parameters={"weights": w},
+            state={"history": np.zeros(w.shape), "started": 0.0},
             frozen=("started",),
             references=("wallace2005stability",),
         )

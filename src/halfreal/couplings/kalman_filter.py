@@ -29,7 +29,8 @@ from ..contracts.context import Context
 from ..kernels.block import Block, channels, names
 from ..kernels.linear import copy_to, dot, multiply_add, stored
 from ..models.schemes.exact import discretise
-from ..settings import Number, Settings, Vector, fault
+from ..settings import PerAxis, RowPerAxis, Settings, fault
+from .per_axis import OneOrEach, single
 
 FILTERED = "filtered.displacement"
 
@@ -56,18 +57,21 @@ def kalman_filter_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class KalmanFilter(Settings):
     """A steady Kalman filter with a model of the rig."""
 
-    coefficients: Annotated[np.ndarray, Vector("1")]
-    command_noise: Annotated[float, Number("m", above=0)]
-    measurement_noise: Annotated[float, Number("m", above=0)]
+    coefficients: Annotated[np.ndarray, RowPerAxis("1")]
+    command_noise: Annotated[OneOrEach, PerAxis("m", above=0, of_rotations="rad")]
+    measurement_noise: Annotated[OneOrEach, PerAxis("m", above=0, of_rotations="rad")]
 
     @field_validator("coefficients")
     @classmethod
     def _stable(cls, coefficients: np.ndarray) -> np.ndarray:
-        if len(coefficients) < 2 or coefficients[-1] == 0.0:
-            raise fault("a rig of order 0 filters nothing; give two coefficients or more, the last of them not zero")
-        growing = np.roots(coefficients[::-1]).real.max()
-        if growing >= 0.0:
-            raise fault(f"the model grows as exp({growing:.3g} t/s); give coefficients of a stable rig")
+        for row in np.atleast_2d(coefficients):
+            if len(row) < 2 or row[-1] == 0.0:
+                raise fault(
+                    "a rig of order 0 has no dynamics to filter; give two coefficients or more, the last not zero"
+                )
+            growing = np.roots(row[::-1]).real.max()
+            if growing >= 0.0:
+                raise fault(f"the model grows as exp({growing:.3g} t/s); give coefficients of a stable rig")
         return coefficients
 
     def model(self, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -89,7 +93,7 @@ class KalmanFilter(Settings):
 
         transition, held, output = self.model(dt)
         # in units of the measurement's noise, so that the equation is well scaled
-        ratio = self.command_noise / self.measurement_noise
+        ratio = single(self.command_noise) / single(self.measurement_noise)
         p = scipy.linalg.solve_discrete_are(
             transition.T, output[:, None], ratio**2 * np.outer(held, held), np.array([[1.0]])
         )

@@ -14,6 +14,7 @@ z, x, u  target, measured displacement, asked command, for each axis
 W        ``feed_forward``: none if left out
 C        ``feedback``: none if left out
 P        ``prefilter``: 1 if left out
+         each a list of sections for all axes, or one list for each
 ======== ======================================================================
 """
 
@@ -30,7 +31,7 @@ from ..kernels.linear import stored
 from ..settings import fault
 from .force_prediction import ForcePredicting, ForcePrediction
 from .kalman_filter import KalmanFilter, filtered
-from .transfer_function import Discrete, Sections, series, tustin
+from .transfer_function import Discrete, SectionsPerAxis, sections, series, tustin
 
 
 def linear_controller_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -55,19 +56,19 @@ def linear_controller_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 class LinearController(ForcePredicting):
-    """Feedback and feed-forward by transfer functions, the same on every axis."""
+    """Feedback and feed-forward by transfer functions, the same on every axis or one for each."""
 
     kind: Literal["linear controller"]
-    feedback: Sections = ()
-    prefilter: Sections = ()
-    feed_forward: Sections = ()
+    feedback: SectionsPerAxis = ()
+    prefilter: SectionsPerAxis = ()
+    feed_forward: SectionsPerAxis = ()
     filter: KalmanFilter | None = None
     force_prediction: ForcePrediction | None = None
 
     @model_validator(mode="after")
     def _does_something(self) -> LinearController:
         if not self.feedback and not self.feed_forward:
-            raise fault("neither feedback nor feed_forward is given, so that the command would be zero; give one")
+            raise fault("neither feedback nor feed_forward is given, so the command would be zero; give one")
         if self.prefilter and not self.feedback:
             raise fault("a prefilter without feedback has no effect; give its sections as feed_forward", "prefilter")
         return self
@@ -75,14 +76,14 @@ class LinearController(ForcePredicting):
     def discrete(self, dt: float) -> Discrete:
         """The controller from (z, x) to u."""
         # P z − x, then C
-        a, b, c, d = tustin(self.prefilter, dt)
+        a, b, c, d = tustin(sections(self.prefilter), dt)
         difference = (a, np.hstack([b, np.zeros_like(b)]), c, np.hstack([d, [[-1.0]]]))
-        closing = series(difference, tustin(self.feedback, dt))
+        closing = series(difference, tustin(sections(self.feedback), dt))
         if not self.feedback:
             closing = np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), np.zeros((1, 2))
         if not self.feed_forward:
             return closing
-        a, b, c, d = tustin(self.feed_forward, dt)
+        a, b, c, d = tustin(sections(self.feed_forward), dt)
         return (
             np.block([[closing[0], np.zeros((len(closing[0]), len(a)))], [np.zeros((len(a), len(closing[0]))), a]]),
             np.vstack([closing[1], np.hstack([b, np.zeros_like(b)])]),
@@ -90,8 +91,8 @@ class LinearController(ForcePredicting):
             closing[3] + np.hstack([d, [[0.0]]]),
         )
 
-    def blocks(self, context: Context) -> list[Block]:
-        return filtered(super().blocks(context), self.filter, context)
+    def blocks_together(self, context: Context) -> list[Block]:
+        return filtered(super().blocks_together(context), self.filter, context)
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)

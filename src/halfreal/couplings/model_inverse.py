@@ -27,17 +27,16 @@ h        the last n targets, newest first
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
-from ..contracts.known import Known
 from ..kernels.block import Block, channels
-from ..settings import PerAxis, RowPerAxis, fault
+from ..settings import PerAxis, RowPerAxis, WholePerAxis, fault
 from .force_prediction import ForcePredicting, ForcePrediction
-from .forward_prediction import MOST_POINTS, coefficient_map, forward_prediction_step
-from .per_axis import OneOrEach, check_axes, on_axes
+from .forward_prediction import MOST_POINTS, coefficient_map, enough_points, filled_up, forward_prediction_step
+from .per_axis import OneOrEach, WholeOrEachAxis, on_axes, whole_on_axes
 
 
 def derivative_weights(highest: int, order: int, points: int, lead: float, dt: float) -> np.ndarray:
@@ -51,53 +50,52 @@ def derivative_weights(highest: int, order: int, points: int, lead: float, dt: f
     return np.array(rows)
 
 
+def enough_derivatives(order: WholeOrEachAxis, coefficients: np.ndarray | None) -> WholeOrEachAxis:
+    """The order, if its polynomials have the derivatives that so many coefficients need; else a fault."""
+    highest = 0 if coefficients is None else coefficients.shape[-1] - 1
+    for one in np.ravel(order):
+        if one < highest:
+            raise fault(f"a polynomial of order {one} has no derivative {highest}; use order {highest} or more")
+    return order
+
+
 class ModelInverse(ForcePredicting):
     """Feed-forward of the target and its derivatives by the inverse of a model of the rig."""
 
     kind: Literal["model inverse"]
     coefficients: Annotated[np.ndarray, RowPerAxis("1")]
-    order: Annotated[int, Field(ge=1, le=10)] = 4
-    points: Annotated[int, Field(ge=2, le=MOST_POINTS)] = 12
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=10)] = 4
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=2, most=MOST_POINTS)] = 12
     lead: Annotated[OneOrEach, PerAxis("s", least=0)] = 0.0
     force_prediction: ForcePrediction | None = None
+    together: ClassVar[bool] = True
 
     @field_validator("order")
     @classmethod
-    def _enough_derivatives(cls, order: int, info: ValidationInfo) -> int:
-        coefficients = info.data.get("coefficients")
-        highest = 0 if coefficients is None else coefficients.shape[-1] - 1
-        if order < highest:
-            raise fault(f"a polynomial of order {order} has no derivative {highest}; use order {highest} or more")
-        return order
+    def _enough_derivatives(cls, order: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_derivatives(order, info.data.get("coefficients"))
 
     @field_validator("points")
     @classmethod
-    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
-        order = info.data.get("order", 1)
-        if points < order + 1:
-            raise fault(f"{points} points cannot carry a polynomial of order {order}; use at least {order + 1} points")
-        return points
-
-    def fits(self, known: Known) -> None:
-        check_axes(known, len(np.atleast_2d(self.coefficients)), "coefficients")
-        check_axes(known, np.size(self.lead), "lead")
-        super().fits(known)
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("order", 1))
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n = len(target)
         rows, highest = np.atleast_2d(self.coefficients), self.coefficients.shape[-1] - 1
-        leads = on_axes(self.lead, n).tolist()
-        weights = [
-            rows[c if len(rows) > 1 else 0] @ derivative_weights(highest, self.order, self.points, lead, dt)
-            for c, lead in enumerate(leads)
-        ]
+        of_axes = zip(
+            whole_on_axes(self.order, n), whole_on_axes(self.points, n), on_axes(self.lead, n).tolist(), strict=True
+        )
+        weights = filled_up(
+            [rows[c if len(rows) > 1 else 0] @ derivative_weights(highest, *one, dt) for c, one in enumerate(of_axes)]
+        )
         return Block(
             name="coupling",
             step=forward_prediction_step,
             inputs=(*target, *measured),
             outputs=channels("command.asked", unit, n, of="actuator"),
-            parameters={"weights": np.column_stack(weights)},
-            state={"history": np.zeros((self.points, n)), "started": 0.0},
+            parameters={"weights": weights},
+            state={"history": np.zeros(weights.shape), "started": 0.0},
             frozen=("started",),
             references=("carrion2007", "phillips2013"),
         )

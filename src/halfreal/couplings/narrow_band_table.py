@@ -27,10 +27,10 @@ import cmath
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from ..contracts.context import Context
 from ..contracts.device import Device
@@ -41,10 +41,11 @@ from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.history import push
 from ..kernels.linear import copy_to, multiply_add
 from ..models.shaker import Shaker
-from ..settings import Number, Settings, Vector, fault
+from ..settings import Number, PerAxis, RowPerAxis, Settings, Vector, WholePerAxis, fault
 from ..stability.ideal_compensator import Following, ideal_response
 from .derivative_filter import derivative_filter
-from .forward_prediction import MOST_POINTS, coefficient_map, weights
+from .forward_prediction import MOST_POINTS, coefficient_map, enough_points, weights
+from .per_axis import OneOrEach, WholeOrEachAxis, single, whole
 from .plain import PlainCoupling, measured
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ class Tracking(Settings):
     """How the frequency is tracked, from ``start`` on."""
 
     start: Annotated[float, Number("Hz", above=0)]
-    cutoff: Annotated[float, Number("Hz", above=0)] = 30.0
-    memory: Annotated[float, Number("s", above=0)] = 1.0
-    least_amplitude: Annotated[float, Number("m", least=0)] = 1e-6
+    cutoff: Annotated[OneOrEach, PerAxis("Hz", above=0)] = 30.0
+    memory: Annotated[OneOrEach, PerAxis("s", above=0)] = 1.0
+    least_amplitude: Annotated[OneOrEach, PerAxis("m", least=0, of_rotations="rad")] = 1e-6
     """Smallest rms of dz/dt/ω_c at which the estimate moves."""
 
 
@@ -130,24 +131,26 @@ class Given:
 
 
 class NarrowBandTable(PlainCoupling):
-    """Amplitude, and lead by prediction or lag by buffer, from a table; one axis.
+    """Amplitude, and lead by prediction or lag by buffer, from a table: one row for all axes, or one for each.
 
-    What is left out comes from the definition: the table from the rig's actuator and the virtual substructure (with
-    ``shaker`` in the rig's place, if that was identified), the frequency from the excitation.
+    What is left out comes from the definition of a test with one axis: the table from the rig's actuator and the
+    virtual substructure (with ``shaker`` in the rig's place, if that was identified), the frequency from the
+    excitation.
     """
 
     kind: Literal["narrow band table"]
     frequency: Annotated[float, Number("Hz", above=0)] | None = None
     track: Tracking | None = None
     frequencies: Annotated[np.ndarray, Vector("Hz", above=0)] | None = None
-    amplitudes: Annotated[np.ndarray, Vector("1", least=0)] | None = None
-    leads: Annotated[np.ndarray, Vector("s")] | None = None
+    amplitudes: Annotated[np.ndarray, RowPerAxis("1")] | None = None
+    leads: Annotated[np.ndarray, RowPerAxis("s")] | None = None
     shaker: Shaker | None = None
-    mean_time: Annotated[float, Number("s", above=0)] = 2.0
-    settling_time: Annotated[float, Number("s", above=0)] = 0.2
-    """Within which amplitude and lead follow a frequency that changes."""
-    order: Annotated[int, Field(ge=0, le=10)] = 3
-    points: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 12
+    mean_time: Annotated[OneOrEach, PerAxis("s", above=0)] = 2.0
+    settling_time: Annotated[OneOrEach, PerAxis("s", above=0)] = 0.2
+    """Time constant with which amplitude and lead follow a changing frequency."""
+    order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 3
+    points: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=MOST_POINTS)] = 12
+    apart: ClassVar[bool] = True
 
     @field_validator("frequencies", "amplitudes", "leads")
     @classmethod
@@ -157,28 +160,28 @@ class NarrowBandTable(PlainCoupling):
             return column
         if info.field_name == "frequencies":
             if len(column) < 2 or np.any(np.diff(column) <= 0.0):
-                raise fault("the frequencies of a table must be two or more, and rise")
-        elif lines is not None and len(lines) != len(column):
-            raise fault(f"{len(column)} entries for {len(lines)} frequencies; give one for each")
+                raise fault("a table needs two or more increasing frequencies")
+        elif lines is not None and len(lines) != column.shape[-1]:
+            raise fault(f"{column.shape[-1]} entries for {len(lines)} frequencies; give one for each")
+        elif info.field_name == "amplitudes" and column.min() < 0.0:
+            raise fault(f"an amplitude of {column.min():g}; give none below 0")
         return column
 
     @field_validator("points")
     @classmethod
-    def _enough_points(cls, points: int, info: ValidationInfo) -> int:
-        if points < info.data.get("order", 0) + 1:
-            raise fault(f"{points} points cannot carry a polynomial of order {info.data['order']}; use more points")
-        return points
+    def _enough_points(cls, points: WholeOrEachAxis, info: ValidationInfo) -> WholeOrEachAxis:
+        return enough_points(points, info.data.get("order", 0))
 
     @model_validator(mode="after")
     def _whole(self) -> NarrowBandTable:
         if self.frequency is not None and self.track is not None:
-            raise fault("a frequency is given and tracked too; keep one of frequency and track")
+            raise fault("both frequency and track are given; keep one")
         if (self.amplitudes is None) != (self.leads is None):
             raise fault("a table has amplitudes and leads; give both, or neither to have it computed")
         if self.amplitudes is not None and self.frequencies is None:
             raise fault("amplitudes and leads without frequencies; give the frequency of each", "frequencies")
         if self.amplitudes is not None and self.shaker is not None:
-            raise fault("the table is given, so that the shaker would not be used; leave one out", "shaker")
+            raise fault("both a table and a shaker are given; omit one", "shaker")
         if self.frequency is not None and (told := outside(self.lines, self.frequency)):
             raise fault(told, "frequency")
         if self.track is not None and (told := outside(self.lines, self.track.start)):
@@ -198,13 +201,16 @@ class NarrowBandTable(PlainCoupling):
                 raise fault(f"the excitation's {told}", "frequency")
 
     def fits(self, known: Known) -> None:
+        super().fits(known)
         if known.excitation is not None:
             excitations = known.excitation.specimen, known.excitation.virtual
             self.check_excitations(excitations)
             given = given_frequency(excitations)
             alone = self.frequency is None and self.track is None
             if known.excitation.waits and alone and given is not None and len(given.frequencies) > 1:
-                raise fault("when the excitation's frequency changes depends on its release; track it", "track")
+                raise fault(
+                    "the time at which the excitation's frequency changes depends on its release; use track", "track"
+                )
 
     @property
     def has_table(self) -> bool:
@@ -220,7 +226,7 @@ class NarrowBandTable(PlainCoupling):
         """With the table of P_id: ``actuator`` and ``device`` with the delays of the sampled loop in them."""
         lines = self.lines
         omega = 2 * np.pi * lines
-        mean = mean_response(self.mean_time, dt, omega)
+        mean = mean_response(single(self.mean_time), dt, omega)
         wanted = (ideal_response(actuator, device, omega) - mean) / (1.0 - mean)
         phase = np.unwrap(np.angle(wanted))
         table: dict[str, Any] = {"frequencies": lines, "amplitudes": np.abs(wanted), "leads": phase / omega}
@@ -237,7 +243,7 @@ class NarrowBandTable(PlainCoupling):
         if not self.has_table:
             rows = {hz: (rounded(a), rounded(lead)) for hz, (a, lead) in rows.items()}
         for hz, one in zip(frequency_hz.tolist(), wanted.tolist(), strict=True):
-            mean = complex(mean_response(self.mean_time, dt, np.array(2 * np.pi * hz)))
+            mean = complex(mean_response(single(self.mean_time), dt, np.array(2 * np.pi * hz)))
             rows[hz] = self._entry((one - mean) / (1.0 - mean), float(np.interp(hz, lines, phases)), hz, dt)
         table = np.array([(hz, *rows[hz]) for hz in sorted(rows)]).T
         return self.unchecked_copy(dict(zip(("frequencies", "amplitudes", "leads"), table, strict=True), shaker=None))
@@ -259,7 +265,7 @@ class NarrowBandTable(PlainCoupling):
             check_within(lines, float(one))
         amplitude, omega = np.interp(tuned, lines, amplitudes), 2 * np.pi * hz
         lead = np.interp(tuned, lines, phases) / (2 * np.pi * tuned)
-        mean = mean_response(self.mean_time, dt, omega)
+        mean = mean_response(single(self.mean_time), dt, omega)
         if tuned_hz is not None:
             shifted = self._shifted(omega, float(lead[0]) / dt, dt)
         else:
@@ -287,12 +293,13 @@ class NarrowBandTable(PlainCoupling):
     def _shifted(self, omega: np.ndarray, steps: float, dt: float) -> np.ndarray:
         """Of a lead by so many steps, or a lag, at some ω."""
         if steps > 0.0:
-            past = np.exp(-1j * np.multiply.outer(omega, dt * np.arange(self.points)))
-            return np.asarray(past @ weights(self.order, self.points, steps))
-        whole = math.floor(-steps)
-        part = -steps - whole
+            points = whole(self.points)
+            past = np.exp(-1j * np.multiply.outer(omega, dt * np.arange(points)))
+            return np.asarray(past @ weights(whole(self.order), points, steps))
+        late = math.floor(-steps)
+        part = -steps - late
         back = np.exp(-1j * omega * dt)
-        return np.asarray((1.0 - part) * back**whole + part * back ** (whole + 1))
+        return np.asarray((1.0 - part) * back**late + part * back ** (late + 1))
 
     def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.frequencies is None or self.amplitudes is None or self.leads is None:
@@ -302,7 +309,7 @@ class NarrowBandTable(PlainCoupling):
             )
         return self.frequencies, self.amplitudes, 2 * np.pi * self.frequencies * self.leads
 
-    def blocks(self, context: Context) -> list[Block]:
+    def blocks_together(self, context: Context) -> list[Block]:
         known = self.with_model_data(context.test)
         channels = (context.channels("target"), measured(context))
         return [known.block(context.step, context.unit, *channels, given_in(context.test))]
@@ -311,8 +318,6 @@ class NarrowBandTable(PlainCoupling):
         self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...], given: Given | None = None
     ) -> Block:
         """``given``: the frequency of the test, if it is neither in the settings nor tracked."""
-        if len(target) != 1:
-            raise HalfrealError(f"a narrow band table has one axis, and the interface has {len(target)}; use another")
         lines, amplitudes, phases = self._table()
         if self.frequency is not None:
             given = Given((self.frequency,))
@@ -323,10 +328,10 @@ class NarrowBandTable(PlainCoupling):
         for hz in given.frequencies:
             check_within(lines, hz)
         track = self.track or Tracking(start=given.frequencies[0])
-        used = derivative_filter(4, 2 * np.pi * track.cutoff, dt)
+        used = derivative_filter(4, 2 * np.pi * single(track.cutoff), dt)
         used_at = lines if self.track is not None else np.array(given.frequencies)
         lag = -np.min(np.interp(used_at, lines, phases) / (2 * np.pi * used_at))
-        longest = max(self.points, int(max(lag, 0.0) / dt) + 3)
+        longest = max(whole(self.points), int(max(lag, 0.0) / dt) + 3)
         length = -(-longest // ROUNDED) * ROUNDED
         moving: dict[str, Value] = {
             "filter": np.zeros(4),
@@ -358,20 +363,20 @@ class NarrowBandTable(PlainCoupling):
                 "phase": phases,
                 "given": np.array(given.frequencies),
                 "dwell": given.dwell,
-                "map": coefficient_map(self.order, self.points),
-                "fading_mean": 1.0 - math.exp(-dt / self.mean_time),
-                "settling": 1.0 - math.exp(-dt / self.settling_time),
+                "map": coefficient_map(whole(self.order), whole(self.points)),
+                "fading_mean": 1.0 - math.exp(-dt / single(self.mean_time)),
+                "settling": 1.0 - math.exp(-dt / single(self.settling_time)),
                 "tracks": float(self.track is not None),
                 "transition": used.transition,
                 "earlier": used.earlier,
                 "later": used.later,
-                "cutoff": track.cutoff,
-                "fading": 1.0 - math.exp(-dt / track.memory),
-                "least": track.least_amplitude,
+                "cutoff": single(track.cutoff),
+                "fading": 1.0 - math.exp(-dt / single(track.memory)),
+                "least": single(track.least_amplitude),
             },
             state={"history": np.zeros((length, 1)), "mean": 0.0, **moving},
             frozen=tuple(moving),
-            held=f"the coupling changes with the frequency: judged at {given.frequencies[0]:g} Hz" if several else "",
+            held=f"the coupling changes with the frequency: assessed at {given.frequencies[0]:g} Hz" if several else "",
             references=("ruffini2020", "wallace2005adaptive"),
         )
 

@@ -25,9 +25,9 @@ from ..settings import Matrix, Number, Settings, fault
 
 ON_MEASURED, ON_MODEL, FADING = 0.0, 1.0, 2.0
 MODES = {
-    ON_MEASURED: "feedback is the measured force",
-    ON_MODEL: "feedback is the model's force",
-    FADING: "synchronised: feedback fades over to the measured force",
+    ON_MEASURED: "feedback: measured force",
+    ON_MODEL: "feedback: the model's force",
+    FADING: "synchronised: feedback is faded over to the measured force",
 }
 
 

@@ -9,12 +9,13 @@ lost in the coefficients of a long product (A. V. Oppenheim, R. W. Schafer, Disc
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from ..settings import Matrix, Number, Settings, Vector, fault
+from .per_axis import EachAxis
 
 Discrete = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """A, B, C, D of x[k + 1] = A x[k] + B u[k], y[k] = C x[k] + D u[k]."""
@@ -77,7 +78,7 @@ class Polynomials(Settings):
     @model_validator(mode="after")
     def _proper(self) -> Polynomials:
         if self.denominator[0] == 0.0:
-            raise fault("its first coefficient is 0; leave it out", "denominator")
+            raise fault("its first coefficient is 0; remove it", "denominator")
         _check_proper(*self.ratio())
         return self
 
@@ -87,6 +88,22 @@ class Polynomials(Settings):
 
 Section = Annotated[Pi | Lead | Roots | Polynomials, Field(discriminator="kind")]
 Sections = tuple[Section, ...]
+
+
+def _which(given: Any) -> str:
+    return "each" if isinstance(given, list | tuple) and given and isinstance(given[0], list | tuple) else "all"
+
+
+SectionsPerAxis = Annotated[
+    Annotated[Sections, Tag("all")] | Annotated[tuple[Sections, ...], Tag("each")], Discriminator(_which), EachAxis()
+]
+"""A product of sections for all axes, or a list of them, one for each."""
+
+
+def sections(given: SectionsPerAxis) -> Sections:
+    """The sections of a coupling on one axis, or of all axes together."""
+    assert _which(given) == "all", "sections that differ between axes: take those of one axis first (of_axis)"
+    return given  # type: ignore[return-value]
 
 
 def _polynomial(roots: np.ndarray | None, pairs: np.ndarray | None) -> np.ndarray:
@@ -99,8 +116,8 @@ def _polynomial(roots: np.ndarray | None, pairs: np.ndarray | None) -> np.ndarra
 def _check_proper(numerator: np.ndarray, denominator: np.ndarray) -> None:
     if len(numerator) > len(denominator):
         raise fault(
-            f"{len(numerator) - 1} zero(s) above {len(denominator) - 1} pole(s): it would differentiate noise without "
-            "end; add poles well above the band of the test"
+            f"{len(numerator) - 1} zero(s) above {len(denominator) - 1} pole(s): it would amplify noise without "
+            "bound; add poles well above the band of the test"
         )
 
 

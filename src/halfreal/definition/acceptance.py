@@ -59,7 +59,7 @@ class CriterionLimit(Settings):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if self.least is None and self.most is None:
-            raise fault('nothing is asked; write the largest value that is accepted, as in "3 %", or least and most')
+            raise fault('no limit is given; write the largest accepted value, e.g. "3 %", or least and most')
         return self
 
     def bounds(self, unit: str) -> tuple[float, float]:
@@ -84,31 +84,34 @@ class Acceptance(Settings):
     """What a stable test must reach to be a GO, and a run to be as it should; "none" turns one off."""
 
     gain_margin: Annotated[float | Off, NumberOrNone("dB", least=0)] = 3.0
-    """Least factor on the gain of the loop up to instability, or down, such as by a stiffer specimen [dB]."""
+    """Smallest gain margin, upwards and downwards, e.g. for a stiffer specimen [dB]."""
     phase_margin: Annotated[float | Off, NumberOrNone("deg", least=0, most=180)] | None = None
-    """Least further phase lag up to instability [deg].  Left out, 5° are enough, and so is half of what the same loop
-    would have with a rig that follows at once: of a structure of little damping even an ideal test has but little."""
+    """Smallest phase margin [deg]. Default: 5°, or half of that of the same loop with an ideal rig, whichever is
+    smaller: with little damping even an ideal test has a small phase margin.
+    """
     delay_margin: Annotated[float | Off, NumberOrNone("1", least=0)] = 0.1
-    """Least further delay up to instability, as a share of the rig's lag."""
+    """Smallest additional delay up to instability, as a share of the rig's delay."""
     amplitude_margin: Annotated[float | Off, NumberOrNone("1", least=0)] = 2.0
-    """Least amplitude from which on free motion of a nonlinear loop grows, in those of the largest motion expected."""
+    """Smallest amplitude from which free motion of a nonlinear loop grows, relative to the largest expected motion."""
     synchronisation: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.05
     """Largest error of the measured motion against the target: RMS of the difference over RMS of the target."""
     fidelity: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.10
-    """Largest error of the target against the emulated system's motion, likewise; judged where there is a reference."""
+    """Largest error of the target relative to the motion of the emulated system, RMS over RMS; evaluated if there is
+    a [reference].
+    """
     overruns: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.001
-    """Largest share of the ticks of a run that were not done before the next was due."""
+    """Largest share of the ticks of a run that were not finished before the next was due."""
     stale: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.01
     """Largest share of the ticks of a run that had no new measurement."""
     criteria: dict[str, Annotated[CriterionLimit, BeforeValidator(_at_most)]] = Field(default_factory=dict)
-    """Limits of the criteria that the section [criteria] names: ``J2 = "3 %"`` is the most."""
+    """Limits of the criteria of section [criteria]: ``J2 = "3 %"`` is the largest accepted value."""
 
     def check_criteria(self, criteria: Criteria | None) -> None:
         """Raise a fault where a limit is of no criterion of the test, or in another unit."""
         for name, limit in self.criteria.items():
             if criteria is None:
                 raise fault(
-                    f"'{name}' is a criterion, and no section [criteria] tells of any; add it", "criteria", name
+                    f"'{name}' is a criterion, but the definition has no section [criteria]; add it", "criteria", name
                 )
             criteria.check_name(name, "criteria", name)
             unit = criteria.units.get(name)

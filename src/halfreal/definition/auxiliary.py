@@ -30,11 +30,11 @@ class Auxiliary(Settings):
     """A channel of the rig, and what a simulated rig measures on it: a signal, a channel of its own, or nothing (0)."""
 
     unit: str
-    """In which it crosses the link, is recorded and shown; "1" if it has none."""
+    """Unit on the link, in the record and in displays; "1" if dimensionless."""
     signal: Annotated[Excitation, OneOf("excitation")] | None = None
-    """What a simulated rig measures: an excitation's kind, with its amplitude in ``value``."""
+    """Signal measured by a simulated rig: a kind of excitation, with its amplitude in ``value``."""
     reads: Annotated[str, Field(min_length=1)] | None = None
-    """In place of a signal: the channel of the simulated rig that is measured, such as ``rig.force``."""
+    """Instead of a signal: the measured channel of the simulated rig, e.g. ``rig.force``."""
 
     @field_validator("unit")
     @classmethod
@@ -48,7 +48,7 @@ class Auxiliary(Settings):
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if self.signal is not None and self.reads is not None:
-            raise fault("signal and reads given where one of them is expected; leave one out", "reads")
+            raise fault("both signal and reads are given; omit one", "reads")
         if self.signal is not None:
             if self.signal.reads is not None or self.signal.quantity != "value":
                 raise fault(
@@ -77,24 +77,29 @@ class ReleaseBy(Settings):
 def check_names(auxiliary: Mapping[str, Auxiliary]) -> None:
     """Raise a fault where channels cannot have such names, or are too many."""
     if len(auxiliary) > MOST_AUXILIARY:
-        raise fault(f"{len(auxiliary)} auxiliary channels, and a link carries {MOST_AUXILIARY}; leave some out")
+        raise fault(f"{len(auxiliary)} auxiliary channels; a link carries at most {MOST_AUXILIARY}; remove some")
     for name in auxiliary:
         if not NAME.fullmatch(name):
-            raise fault(f"'{name}' is no name of a channel; use letters, digits and _, beginning with a letter", name)
+            raise fault(
+                f"'{name}' is not a valid channel name; use letters, digits and _, starting with a letter", name
+            )
         if name in TAKEN:
-            raise fault(f"measured.{name} is what every rig measures; choose another name", name)
+            raise fault(f"measured.{name} is a channel of every rig; choose another name", name)
 
 
 def outside(auxiliary: Mapping[str, Auxiliary], name: str, *at: str) -> Auxiliary:
     """The channel of this name, by which the test is excited from outside; a fault at this place if there is none."""
     if name not in auxiliary:
         near = difflib.get_close_matches(name, auxiliary, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"there is {', '.join(auxiliary) or 'none'}"
-        raise fault(f"'{name}' is no auxiliary channel; {hint} Name it in [auxiliary.{name}] if it is one more", *at)
+        hint = f"did you mean '{near[0]}'?" if near else f"available: {', '.join(auxiliary) or 'none'}."
+        raise fault(
+            f"'{name}' is not an auxiliary channel; {hint} Define it in [auxiliary.{name}] if it is a new one", *at
+        )
     if auxiliary[name].reads is not None:
         raise fault(
-            f"auxiliary.{name} reads {auxiliary[name].reads}: what the rig does would excite the test, a loop that no "
-            "check sees; name a channel with a signal",
+            f"auxiliary.{name} reads {auxiliary[name].reads}: the rig's motion would excite the "
+            "test, a feedback loop that the "
+            "check does not include; use a channel with a signal",
             *at,
         )
     return auxiliary[name]

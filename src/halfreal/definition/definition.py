@@ -48,53 +48,53 @@ class Definition(Settings):
     """A hybrid test."""
 
     title: Annotated[str, Field(min_length=1)]
-    """What the test is called, in its record and report."""
+    """Title of the test in record and report."""
     description: str = ""
-    """What it is for, in your own words."""
+    """Description of the test."""
     axes: tuple[Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_]*$")], ...] | None = None
-    """What the axes of the interface are called; rx, ry and rz are rotations.  A shaking table has its own."""
+    """Names of the interface axes; rx, ry and rz are rotations. A shaking table has its own names."""
     passive: tuple[str, ...] = ()
-    """Axes that are fed back and not commanded."""
+    """Axes that are fed back but not commanded."""
     timing: Timing
-    """Step, duration, and the ways to and from the test."""
+    """Step, duration, and motion to and from the test."""
     virtual: Annotated[Virtual, OneOf("virtual", usual="structure")]
     """The simulated part of the structure."""
     auxiliary: dict[str, Auxiliary] = Field(default_factory=dict)
-    """What the rig measures besides displacement and force, by names."""
+    """Auxiliary channels of the rig, in addition to displacement and force, by name."""
     excitation: Excitations = Excitations()
-    """What drives the virtual substructure, and the specimen."""
+    """Excitation of the virtual substructure and the specimen."""
     kinematics: Kinematics | None = None
-    """How actuators move the interface, where they are not one to an axis."""
+    """Kinematics between actuators and interface, if there is not one actuator per axis."""
     coupling: Annotated[Coupling, OneOf("coupling")] = Direct()
-    """What makes the command out of the target."""
+    """Coupling: computes the command from the target."""
     rig: Annotated[Rig, OneOf("rig", usual="simulated")]
     """The rig as it is simulated: actuators, specimen and sensors."""
     slow: Slow | None = Field(default=None, validate_default=True)
-    """For a slow (pseudo-dynamic) test: how the rig is moved, settles and is measured."""
+    """Slow (pseudo-dynamic) test: how the rig is moved, settles and is measured."""
     link: Annotated[Link, OneOf("link")] | None = None
-    """Where the real rig is, for ``halfreal run``."""
+    """Link to the real rig, for ``halfreal run``."""
     real_time: RealTime = RealTime()
-    """How the loop keeps time."""
+    """Timing of the real-time loop."""
     start_up: Annotated[StartUp, default_kind("measured")] = Measured()
-    """Which force the virtual substructure is given at the start."""
+    """Force feedback at the start of the test."""
     online_identification: OnlineIdentification | None = None
-    """Lag and gain of the rig identified while the test runs; not if left out."""
+    """Identification of the rig's delay and gain during the test; default: off."""
     limits: Limits = Limits()
-    """What the guard warns of and trips at."""
+    """Warning and trip limits of the guard."""
     driver: DriverChoice | None = None
-    """What reads and writes the raw channels of the rig, for halfreal serve and a link of kind "driver"."""
+    """Driver of the rig's raw channels, for 'halfreal serve' and a link of kind "driver"."""
     channels: ChannelTable = ChannelTable()
-    """What each raw channel is, in V or counts, and what it measures or gives."""
+    """Channel table: raw channels in V or counts, and their physical quantities."""
     criteria: Annotated[Criteria, OneOf("criteria", usual="user")] | None = None
-    """Numbers by which the whole test is judged, besides the errors that every test has."""
+    """Criteria for the whole test, in addition to the standard error measures."""
     acceptance: Acceptance = Acceptance()
-    """What margins and errors a GO and an accepted run need."""
+    """Required margins and largest errors for a GO and for an accepted run."""
     record: RecordSettings = RecordSettings()
-    """What is recorded, and what is said of the test."""
+    """Recording, and information on the test."""
     reference: Reference | None = None
-    """The emulated system, virtual part and specimen in one simulation, for comparison."""
+    """Emulated system (virtual part and specimen in one simulation) for comparison."""
     uncertainty: dict[str, Uncertain] = Field(default_factory=dict)
-    """Numbers that are not known exactly, by their place."""
+    """Uncertain numbers, by key."""
 
     @field_validator("title", "description")
     @classmethod
@@ -171,11 +171,11 @@ class Definition(Settings):
     @classmethod
     def _each_once(cls, axes: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if axes is not None and len(set(axes)) < len(axes):
-            raise fault(f"{list(axes)} names an axis twice; name each once")
+            raise fault(f"{list(axes)} lists an axis twice; list each once")
         for name in axes or ():
             if is_doubtful(name):
                 raise fault(
-                    f"'{name}' looks like a rotation, and these are rx, ry, rz, or such as rz_left; write it so, or "
+                    f"'{name}' looks like a rotation; rotations are named rx, ry, rz or e.g. rz_left; rename it so, or "
                     "choose another name"
                 )
         return axes
@@ -186,9 +186,11 @@ class Definition(Settings):
         axes = info.data.get("axes") or ()
         strange = [name for name in passive if name not in axes]
         if strange:
-            raise fault(f"'{strange[0]}' is none of the axes ({', '.join(axes) or 'none is named'}); name it there too")
+            raise fault(
+                f"'{strange[0]}' is not one of the axes ({', '.join(axes) or 'none is listed'}); add it to axes"
+            )
         if passive and set(passive) == set(axes):
-            raise fault("all axes are passive, and nothing is commanded; leave one out")
+            raise fault("all axes are passive, so nothing is commanded; make one active")
         return passive
 
     @field_validator("kinematics")
@@ -205,14 +207,14 @@ class Definition(Settings):
         axes = info.data.get("axes")
         if axes is not None and virtual.axes != len(axes):
             raise fault(
-                f"an interface of {virtual.axes} axis(es) where axes names {len(axes)} ({', '.join(axes)}); name as "
+                f"an interface of {virtual.axes} axis(es), but axes lists {len(axes)} ({', '.join(axes)}); list as "
                 "many as there are"
             )
         for name, turns in zip(axes or (), virtual.turning or (), strict=False):
             if is_rotation(name) != turns:
                 raise fault(
-                    f"the axis '{name}' is a {'slope' if turns else 'deflection'}; rx, ry, rz, or such as rz_left, are "
-                    "names of rotations, and no others"
+                    f"the axis '{name}' is a {'slope' if turns else 'deflection'}; rx, ry, rz or e.g. rz_left are "
+                    "names of rotations only"
                 )
         virtual.fits(Known.of(info.data))
         return virtual
@@ -245,13 +247,13 @@ class Definition(Settings):
         in_actuators = known.kinematics is not None and known.kinematics.coupling_in == "actuators"
         if coupling.sees_interface and (known.passive or in_actuators):
             raise fault(
-                f"'{coupling.kind}' works on the interface as the virtual substructure has it; "
-                f"{'leave kinematics.coupling_in out' if in_actuators else 'no axis may be passive'}"
+                f"'{coupling.kind}' works in the coordinates of the virtual substructure's interface; "
+                f"{'omit kinematics.coupling_in' if in_actuators else 'no axis may be passive'}"
             )
         if known.virtual is not None and known.virtual.targets == "force" and not coupling.follows_forces:
             raise fault(
-                f"'{coupling.kind}' couples displacements, and a virtual substructure of kind '{known.virtual.kind}' "
-                'gives forces; use "none", or a coupling of your own'
+                f"'{coupling.kind}' couples displacements, but a virtual substructure of kind '{known.virtual.kind}' "
+                'gives forces; use "none", or a custom coupling'
             )
         return coupling
 
@@ -274,7 +276,7 @@ class Definition(Settings):
                 "another rig"
             )
         raise fault(
-            f"a rig of kind '{rig.kind}' is commanded in {takes}, and virtual substructure '{virtual.kind}' with "
+            f"a rig of kind '{rig.kind}' is commanded in {takes}, but virtual substructure '{virtual.kind}' with "
             f"coupling '{coupling.kind}' gives {gives}s; {remedy}"
         )
 
@@ -285,7 +287,7 @@ class Definition(Settings):
         if known.axes is not None:
             rig.check_served(known.axes)
             if known.kinematics is not None and rig.commanded_in == "force":
-                raise fault("it is commanded in force, and [kinematics] is for strokes; leave that out")
+                raise fault("it is commanded in force, but [kinematics] is for strokes; remove that section")
         rig.fits(known)
         return rig
 
@@ -309,24 +311,26 @@ class Definition(Settings):
             slow.check(known.rig.commanded_in, known.axes)
         if coupling is not None and not coupling.serves_slow_tests:
             raise fault(
-                f"in a slow test the rig settles before it is measured, and the coupling '{coupling.kind}' has nothing "
-                'to make up for; use "none"'
+                f"in a slow test the rig settles before it is measured, so the coupling '{coupling.kind}' has nothing "
+                'to compensate for; use "none"'
             )
         if timing is not None and timing.soft_start > 0.0:
-            raise fault("a slow test moves the rig to its first command within slow.ramp; leave timing.soft_start out")
+            raise fault("a slow test moves the rig to its first command within slow.ramp; omit timing.soft_start")
         if excitation is not None and excitation.specimen is not None:
-            raise fault("the test's time stands still while the rig moves: nothing can excite the specimen meanwhile")
+            raise fault(
+                "the test time is paused while the rig moves: the specimen cannot be excited in a slow test; omit it"
+            )
         if excitation is not None and excitation.waits:
             key = "release_by" if excitation.release_at is None else "release_at"
-            raise fault(f"the excitation of a slow test cannot be released by the operator; leave {key} out")
+            raise fault(f"the excitation of a slow test cannot be released by the operator; omit {key}")
         if excitation is not None and excitation.virtual is not None and excitation.virtual.reads is not None:
-            raise fault("the test's time stands still while the rig moves: no channel of the rig can excite it")
+            raise fault("the test time is paused while the rig moves: a channel of the rig cannot be the excitation")
         if known.virtual is not None:
             known.virtual.check_slow()
         shortest = min(slow.ramp, slow.average or slow.ramp)
         if slow.period > shortest:
             raise fault(
-                f"{slow.period:g} s are longer than the shortest phase of a tick, {shortest:g} s; shorten it", "period"
+                f"{slow.period:g} s is longer than the shortest phase of a tick, {shortest:g} s; shorten it", "period"
             )
         return slow
 
@@ -347,7 +351,7 @@ class Definition(Settings):
             _check_plain(known, "a link")
         if link is not None and link.lease < 3 * step:
             raise fault(
-                f"{link.lease:g} s are less than three steps of {step:g} s: the rig would make itself safe "
+                f"{link.lease:g} s is less than three steps of {step:g} s: the rig would go to its safe state "
                 "between two commands; lengthen it",
                 "lease",
             )
@@ -366,7 +370,7 @@ class Definition(Settings):
             )
         if real_time.spin not in (SPIN, 0.0) and real_time.spin > 0.5 * step:  # the usual one is cut to what fits
             raise fault(
-                f"{real_time.spin:g} s are more than half a step of {step:g} s: the system throttles a loop "
+                f"{real_time.spin:g} s is more than half a step of {step:g} s: the system throttles a loop "
                 "that never sleeps; shorten it",
                 "spin",
             )
@@ -379,13 +383,15 @@ class Definition(Settings):
             return asked
         known, slow = Known.of(info.data), info.data.get("slow")
         if slow is not None:
-            raise fault("a slow test waits until its rig has settled: it has no lag to identify; leave it out")
+            raise fault("a slow test waits until its rig has settled: there is no delay to identify; omit it")
         if known.rig is not None and known.virtual is not None and known.rig.commanded_in != known.virtual.targets:
-            raise fault("the rig is not commanded in what is asked of it, and so has no lag of its own; leave it out")
+            raise fault(
+                "the rig is not commanded in the quantity of the target, so it has no delay of its own; omit it"
+            )
         if known.virtual is not None and known.virtual.ticks_per_step > 1:
-            raise fault("a step has several exchanges, and margins are not known there; leave it out")
+            raise fault("a step has several exchanges, for which margins are not computed; omit it")
         if known.kinematics is not None and known.kinematics.coupling_in == "actuators":
-            raise fault("it looks at the axes of the interface; leave kinematics.coupling_in out, or this")
+            raise fault("it works on the axes of the interface; omit kinematics.coupling_in, or this section")
         if known.step is not None:
             asked.check_step(known.step)
         return asked
@@ -403,7 +409,7 @@ class Definition(Settings):
         step = known.period or 0.0
         if limits.stale.trip is not None and limits.stale.trip < 2 * step:
             raise fault(
-                f"{limits.stale.trip:g} s are less than two steps of {step:g} s, the time between two "
+                f"{limits.stale.trip:g} s is less than two steps of {step:g} s, the time between two "
                 "measurements; lengthen it",
                 "stale",
                 "trip",
@@ -425,7 +431,7 @@ class Definition(Settings):
     def _excitation_limited_once(cls, limits: Limits, info: ValidationInfo) -> Limits:
         driven = getattr(info.data.get("excitation"), "virtual", None)
         if driven is not None and driven.trip is not None and EXCITATION in limits.channels:
-            raise fault("excitation.virtual.limit is its limit; leave this one out", "channels", EXCITATION)
+            raise fault("excitation.virtual.limit is its limit; omit this one", "channels", EXCITATION)
         return limits
 
     @field_validator("limits")
@@ -479,8 +485,9 @@ class Definition(Settings):
     def _can_be_resumed(cls, record: RecordSettings, info: ValidationInfo) -> RecordSettings:
         if info.data.get("slow") is not None and record.every != 1:
             raise fault(
-                f"every {record.every} ticks are recorded, and only from a record of every tick can a slow test be "
-                "resumed; leave it out",
+                f"every {record.every} ticks are recorded, but a slow test can only be resumed from "
+                "a record of every tick; "
+                "omit it",
                 "every",
             )
         return record
@@ -497,7 +504,7 @@ class Definition(Settings):
         if reference.specimen is not None:
             reference.specimen.check_axes(virtual.axes, "reference.specimen")
         elif rig.known_specimen is None:
-            raise fault("the rig's specimen has no matrices; give reference.specimen, or leave the reference out")
+            raise fault("the rig's specimen has no matrices; give reference.specimen, or omit the reference")
         return reference
 
     @field_validator("uncertainty", mode="before")
@@ -510,7 +517,7 @@ def _check_plain(known: Known, where: str) -> None:
     """Raise a fault where commands are not along the axes, each of them, of which only rehearsals know yet."""
     if known.passive or known.kinematics is not None:
         which = "[kinematics]" if known.kinematics is not None else "passive axes"
-        raise fault(f"{where} has one command, displacement and force for each axis, and no {which} yet; leave it out")
+        raise fault(f"{where} has one command, displacement and force per axis, and no {which} yet; omit it")
 
 
 def read_definition(path: Path | str) -> tuple[Definition, str]:
@@ -519,5 +526,21 @@ def read_definition(path: Path | str) -> tuple[Definition, str]:
 
 
 def load(path: Path | str) -> Definition:
-    """A definition from its file; ``DefinitionError`` tells all its faults."""
+    """Read a definition from its file.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+
+    Returns
+    -------
+    Definition
+        The validated test.
+
+    Raises
+    ------
+    DefinitionError
+        With every error in the file, its line and the remedy.
+    """
     return read(path, Definition)[0]

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
+from ..couplings.per_axis import EachAxis
 from ..settings import Number, OneAt, Settings
 from .kinds import OneOf, kind_of, kinds
 from .settings_text import SHARED
@@ -114,6 +115,8 @@ def _form(annotation: Any, metadata: Iterable[Any] = ()) -> str:
     metadata = list(metadata)
     if choices := _choices(metadata):
         return "table of kind " + ", ".join(f'"{kind_of(one)}"' for one in choices)
+    if any(isinstance(one, EachAxis) for one in metadata):
+        return f"{_form(get_args(annotation)[0])}, or one such list for each axis"
     for quantity in metadata:
         if isinstance(quantity, Number):
             return str(quantity.schema.get("description", "number or text"))
@@ -144,7 +147,7 @@ def _form(annotation: Any, metadata: Iterable[Any] = ()) -> str:
 def _default(field: FieldInfo) -> str:
     """What stands for a setting that is left out."""
     if field.is_required():
-        return "must be given"
+        return "required"
     value = field.get_default(call_default_factory=True, validated_data={})
     if value is None:
         return ""

@@ -163,7 +163,7 @@ _EXPECTED = {
     "dict": "a table",
     "mapping": "a table",
     "model": "a table",
-    "none": "nothing; leave the key out",
+    "none": "nothing; omit the key",
 }
 _LIMITS = {
     "greater_than": ("greater than", "gt"),

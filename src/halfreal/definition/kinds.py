@@ -210,14 +210,14 @@ def _against(part: Any, entry: EntryPoint, family: str, found: dict[str, type[Se
     """What speaks against a package's class as a kind; empty if nothing does."""
     contract = CONTRACTS[family]
     if not (isinstance(part, type) and issubclass(part, contract)):
-        return f"{entry.value} is no subclass of {contract.__module__}.{contract.__name__}"
+        return f"{entry.value} is not a subclass of {contract.__module__}.{contract.__name__}"
     if missing := sorted(part.__abstractmethods__):
-        return f"{entry.value} does not define {' and '.join(missing)}, as its contract asks"
+        return f"{entry.value} does not define {' and '.join(missing)}, as its contract requires"
     if kind_of(part) != entry.name:
         return f"its field 'kind' must be Literal['{entry.name}']"
     if entry.name in found or entry.name in OWN[family]:
         other = found.get(entry.name) or part_of(family, entry.name)
-        return f"{other.__module__}.{other.__name__} is of that kind already; give it another name"
+        return f"{other.__module__}.{other.__name__} already has that kind; choose another name"
     return ""
 
 

@@ -19,6 +19,9 @@ __all__ = ["from_json", "from_toml", "read", "to_toml"]
 
 Model = TypeVar("Model", bound=BaseModel)
 
+LARGEST = 20_000_000
+"""Bytes of a definition."""
+
 
 def read(path: Path | str, model: type[Model]) -> tuple[Model, str]:
     """Read a TOML file as a ``model``; return it with the file's text.
@@ -70,7 +73,10 @@ def from_json(
 
 def _text(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)  # a device may have no end
+        if len(data) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST / 1e6:.0f} MB, which no definition has")
         return data.decode("utf-8-sig")
     except FileNotFoundError:
         message = "the file does not exist; check its name and the folder you are in"

@@ -63,7 +63,7 @@ def value_at(definition: Definition, place: str) -> float:
     known = numbers(definition)
     if place not in known:
         near = difflib.get_close_matches(place, known, n=3, cutoff=0.6)
-        raise PlaceError(f"'{place}' is no number of this definition; " + _hint(near))
+        raise PlaceError(f"'{place}' is not a number of this definition; " + _hint(near))
     return known[place]
 
 
@@ -75,7 +75,7 @@ def keys_of(place: str) -> list[Any]:
     """Keys and 0-based positions that lead to a place."""
     key, index = r'(?:"[^"]*"|[^.\[\]"]+)', r"(?:\[\d+\])"
     if not re.fullmatch(rf"{key}{index}*(?:\.{key}{index}*)*", place):
-        raise PlaceError(f"'{place}' is no place; write keys joined by dots, as in 'rig.actuator.delay'")
+        raise PlaceError(f"'{place}' is not a key; write keys joined by dots, e.g. 'rig.actuator.delay'")
     parts = re.findall(rf"{key}|{index}", place)
     return [int(part[1:-1]) - 1 if part.startswith("[") else part.strip('"') for part in parts]
 
@@ -132,7 +132,7 @@ def _holder(data: dict[str, Any], place: str) -> tuple[Any, Any]:
         if last:
             return holder, key
         holder = holder[key]
-    raise PlaceError(f"{place!r} is no place; write keys joined by dots")
+    raise PlaceError(f"{place!r} is not a key; write keys joined by dots")
 
 
 def _missing(before: list[Any], holder: Any, near: list[str]) -> str:

@@ -28,7 +28,7 @@ def printable(text: str) -> str:
     """The text, unless it holds control characters."""
     strange = [c for c in text if not (c.isprintable() or c in "\n\t")]
     if strange:
-        raise fault(f"it holds the control character {strange[0]!r}; write plain text")
+        raise fault(f"it contains the control character {strange[0]!r}; write plain text")
     return text
 
 
@@ -92,10 +92,11 @@ class Excitations(Settings):
     virtual: Annotated[Excitation, OneOf("excitation")] | None = None
     specimen: Annotated[Excitation, OneOf("excitation")] | None = None
     release_at: Annotated[np.ndarray, Vector("s", least=0)] | None = None
-    """The excitation of the virtual substructure waits until the operator releases it (key e); in a rehearsal it is
-    released at these times.  Its time counts from the last release."""
+    """The operator releases the excitation (key e); in a rehearsal it is released at these times. Its time starts at
+    the last release.
+    """
     release_by: ReleaseBy | None = None
-    """It waits until an auxiliary channel releases it, such as a push-button, or the operator."""
+    """Auxiliary channel that releases the excitation, e.g. a push-button; the operator can release it, too."""
 
     @field_validator("virtual", "specimen")
     @classmethod
@@ -103,7 +104,7 @@ class Excitations(Settings):
         if excitation is not None and excitation.quantity == "value":
             raise fault(
                 "value is the amplitude of a signal in [auxiliary]; give displacement, force or acceleration: the key "
-                "says how the excitation acts",
+                "determines how the excitation acts",
                 "value",
             )
         return excitation
@@ -112,9 +113,11 @@ class Excitations(Settings):
     @classmethod
     def _is_a_force(cls, excitation: Excitation | None) -> Excitation | None:
         if excitation is not None and excitation.quantity != "force":
-            raise fault(f"{excitation.quantity} given where a force is expected; only a force acts on the specimen")
+            raise fault(
+                f"{excitation.quantity} given where a force is expected; the specimen can only be excited by a force"
+            )
         if excitation is not None and excitation.reads is not None:
-            raise fault("a channel of the rig cannot excite its specimen: what pushes it there does; leave it out")
+            raise fault("a channel of the rig cannot excite its specimen; omit it")
         return excitation
 
     @model_validator(mode="after")
@@ -123,11 +126,11 @@ class Excitations(Settings):
             return self
         key = "release_by" if self.release_at is None else "release_at"
         if self.virtual is None:
-            raise fault("nothing to release; give excitation.virtual, or leave it out", key)
+            raise fault("nothing to release; give excitation.virtual, or omit it", key)
         if not self.virtual.can_be_released:
-            raise fault(f"an excitation of kind '{self.virtual.kind}' cannot be released; leave it out", key)
+            raise fault(f"an excitation of kind '{self.virtual.kind}' cannot be released; omit it", key)
         if self.release_at is not None and np.any(np.diff(self.release_at) <= 0.0):
-            raise fault("the times do not rise; give them in their order, each once", "release_at")
+            raise fault("the times do not increase; list them in order, each once", "release_at")
         return self
 
     @property
@@ -149,8 +152,8 @@ class Excitations(Settings):
         one = outside(auxiliary, reads, "virtual", "channel")
         if virtual.targets == "force":
             raise fault(
-                f"a virtual substructure of kind '{virtual.kind}' needs its excitation within the step, and a channel "
-                "is measured once a step; give another excitation",
+                f"a virtual substructure of kind '{virtual.kind}' needs its excitation within the step, but a channel "
+                "is measured once per step; use another excitation",
                 "virtual",
                 "kind",
             )
@@ -164,8 +167,8 @@ class Excitations(Settings):
         if self.waits and probing:
             key = "release_by" if self.release_at is None else "release_at"
             raise fault(
-                "the test first finds the specimen's stiffness out, and its excitation follows at once; give the "
-                f"stiffness (virtual.estimate left out), or leave {key} out",
+                "the test first estimates the specimen's stiffness, and its excitation follows at once; give the "
+                f"stiffness (omit virtual.estimate), or omit {key}",
                 key,
             )
         if self.release_at is None:
@@ -190,7 +193,7 @@ def also_said(about: Mapping[str, str], besides: Mapping[str, str]) -> dict[str,
         strange = [c for c in text if not (c.isprintable() or c in "\n\t")]
         if key not in ABOUT or strange:
             raise HalfrealError(
-                f"{key} = {text!r}: plain text is expected, of {', '.join(ABOUT)}; leave out control characters"
+                f"{key} = {text!r}: plain text is expected, of {', '.join(ABOUT)}; remove control characters"
             )
     return {key: told[key] for key in ABOUT if told.get(key)}
 
@@ -204,13 +207,13 @@ class RecordSettings(Settings):
 
     channels: tuple[str, ...] | None = None
     every: Annotated[int, Field(ge=1)] = 1
-    """Ticks between two that are kept."""
+    """Record every n-th tick."""
     operator: str = ""
-    """Who runs the test."""
+    """Operator of the test."""
     specimen: str = ""
-    """Which specimen it is: name, serial number, state."""
+    """Specimen: name, serial number, condition."""
     calibration: str = ""
-    """Of which date, or by which certificate, the sensors are calibrated."""
+    """Calibration date or certificate of the sensors."""
     notes: str = ""
 
     @field_validator("operator", "specimen", "calibration", "notes")

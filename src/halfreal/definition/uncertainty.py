@@ -136,7 +136,7 @@ def checked(uncertain: Any, sections: Mapping[str, Any], known: Iterable[str], i
         elif section in sections or section not in known:
             near = difflib.get_close_matches(str(place), there, n=1, cutoff=0.6)
             hint = f"did you mean '{near[0]}'?" if near else "write keys joined by dots, as in 'rig.actuator.delay'"
-            wrong.append(((place,), f"is no number of this definition; {hint}"))
+            wrong.append(((place,), f"is not a number of this definition; {hint}"))
     if wrong:
         raise faults(wrong)
     return result
@@ -173,13 +173,13 @@ def _out_of_range(key: str, numbers: Mapping[str, float], there: Quantity, given
     number, unit = numbers[key], there.number.unit
     if key in ("low", "high"):
         if key == "high" and number <= numbers.get("low", -np.inf):
-            return f"{given} is not above low, {units.text(numbers['low'], unit)}; an interval goes from low to high"
+            return f"{given} is not above low, {units.text(numbers['low'], unit)}; high must be above low"
         limits = there.number
         return Number(unit, limits.above, limits.least, limits.most).out_of_bounds(number, given)
     if number <= 0.0:
         return f"{given} must be greater than 0"
     if key == "relative" and there.value == 0.0:
-        return f"the value is 0, of which {given} is nothing; give low and high, or a deviation"
+        return "the value is 0, so a relative interval is empty; give low and high, or a deviation"
     return None
 
 

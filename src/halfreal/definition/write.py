@@ -67,7 +67,7 @@ def plain(value: Any, quantities: tuple[Number, ...] = (), brief: bool = False) 
         if unit == "1":
             return int(value) if isinstance(value, int | np.integer) else float(value)
         return quantity(float(value), unit)
-    raise TypeError(f"{value!r} has no form in TOML; give tables, lists, texts and numbers")
+    raise TypeError(f"{value!r} cannot be written as TOML; give tables, lists, texts and numbers")
 
 
 def _fields(instance: BaseModel, brief: bool) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _fields(instance: BaseModel, brief: bool) -> dict[str, Any]:
         if value is not None:
             table[name] = plain(value, quantities, brief)
         elif field.is_required() or field.default is not None:
-            raise ValueError(f"{name} is None, for which TOML has no word; give it a value")
+            raise ValueError(f"{name} is None, which TOML cannot represent; give it a value")
     return table
 
 

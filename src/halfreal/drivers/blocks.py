@@ -24,9 +24,9 @@ from ..kernels.compile import kernel
 from ..kernels.datagram import ARMED_RIG, OWN_FAULT, OWN_STOP, SAFE
 from ..kernels.foreign import as_field, call_c, place, put_real, real_at
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
-from .host import SILENT, Host
+from .host import TOO_SILENT, Host
 from .table import STATES, Wired, share
-from .words import BY_LOOP, BY_WATCHDOG, HEART, MADE_SAFE, SAFE_DONE
+from .words import BY_LOOP, BY_WATCHDOG, CALLING, HEART, MADE_SAFE, NOTHING, READING, SAFE_DONE, WRITING
 
 FAILED, BLOCKED, BEYOND = 1, 2, 3
 NO_NUMBER, OUT_OF_RANGE, STUCK, INTERLOCK = 1, 2, 3, 4
@@ -73,12 +73,15 @@ def read_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if s.failed == 0.0:
         if load_word(words + 8 * MADE_SAFE) == BY_WATCHDOG:
             status = BLOCKED
-        elif call_c(int(p.read), (int(p.inputs),)) != 0:
-            status = FAILED
-        elif load_word(words + 8 * MADE_SAFE) == BY_WATCHDOG:
-            status = BLOCKED
         else:
-            store_word(words + 8 * HEART, now())
+            store_word(words + 8 * CALLING, READING)
+            if call_c(int(p.read), (int(p.inputs),)) != 0:
+                status = FAILED
+            elif load_word(words + 8 * MADE_SAFE) == BY_WATCHDOG:
+                status = BLOCKED
+            else:
+                store_word(words + 8 * CALLING, NOTHING)
+                store_word(words + 8 * HEART, now())
         if status != 0:
             s.failed = status
             make_driver_safe(p)
@@ -150,8 +153,11 @@ def write_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for i in range(digital):
                 y[n + i] = p.on[COUNT * i + state]
                 put_real(int(p.outputs) + 8 * (n + i), y[n + i])
+            store_word(words + 8 * CALLING, WRITING)
             if call_c(int(p.write), (int(p.outputs),)) != 0:
                 s.failed = FAILED
+            elif load_word(words + 8 * MADE_SAFE) == 0:
+                store_word(words + 8 * CALLING, NOTHING)
         if s.failed != 0.0:
             make_driver_safe(p)
     return int(s.failed)
@@ -168,7 +174,7 @@ def read_block(host: Host, wired: Wired, first: np.ndarray) -> Block:
         parameters={**_of_driver(host), "read": as_field(host.driver.addresses["read"])},
         state={"failed": 0.0},
         frozen=("failed",),
-        faults={FAILED: "the driver failed to read", BLOCKED: SILENT},
+        faults={FAILED: "the driver failed to read", BLOCKED: TOO_SILENT},
         initial=tuple(first),
         said=host.why,
         keeps=host,
@@ -213,9 +219,9 @@ def _faults(wired: Wired) -> dict[int, str]:
     for i, (name, one) in enumerate(wired.inputs.items()):
         what = f"channel {name} ({one.terminal})"
         low, high = (units.text(bound, one.raw) for bound in one.bounds)
-        found[KINDS * i + NO_NUMBER] = f"{what} gave no number"
+        found[KINDS * i + NO_NUMBER] = f"{what} did not read a finite number"
         found[KINDS * i + OUT_OF_RANGE] = f"{what} is at or beyond its range of {low} to {high}"
-        found[KINDS * i + STUCK] = f"{what} has repeated itself bit for bit for {one.stuck or 0.0:g} s"
+        found[KINDS * i + STUCK] = f"{what} has not changed at all for {one.stuck or 0.0:g} s"
         found[KINDS * i + INTERLOCK] = (
             f"emergency stop: {what} is open" if one.emergency else f"interlock: {what} is open"
         )

@@ -7,6 +7,7 @@ Calls to a class in Python go through the interpreter: the loop's thread waits f
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,9 @@ class OpenDriver(Protocol):
     inputs: np.ndarray
     outputs: np.ndarray
     """Where raw values are read to, and written from."""
+
+    def prepare(self, opening: Opening) -> None:
+        """Load what opening it will need."""
 
     def open(self, opening: Opening) -> None: ...
 
@@ -90,11 +94,15 @@ class PythonDriver:
     def _read(self) -> None:
         values = self.driver.read()
         if len(values) != self._count:
-            raise DriverError(f"it gave {len(values)} values where {self._count} inputs are read")
+            raise DriverError(f"it returned {len(values)} values; {self._count} inputs are read")
         self.inputs[: self._count] = values
 
     def _write(self) -> None:
         self.driver.write(self._given)  # type: ignore[arg-type]
+
+    def prepare(self, opening: Opening) -> None:
+        with contextlib.suppress(Exception):  # what is missing, open says
+            getattr(self.driver, "prepare", lambda opening: None)(opening)
 
     def open(self, opening: Opening) -> None:
         _room(self, opening)
@@ -140,8 +148,8 @@ class LibraryDriver:
         for name in ("open", *FUNCTIONS, "close"):
             if not hasattr(self._library, f"halfreal_driver_{name}"):
                 raise DriverError(
-                    f"'{path.name}' has no function halfreal_driver_{name}; include halfreal_driver.h and see what it "
-                    'has with nm -D (in C++ declare it extern "C")'
+                    f"'{path.name}' has no function halfreal_driver_{name}; include halfreal_driver.h; 'nm -D' lists "
+                    'its functions (in C++ declare it extern "C")'
                 )
         self._library.halfreal_driver_open.argtypes = [ctypes.c_char_p]
         self._said = getattr(self._library, "halfreal_driver_said", None)
@@ -157,12 +165,15 @@ class LibraryDriver:
         function: ctypes._NamedFuncPointer = getattr(self._library, f"halfreal_driver_{name}")
         return function
 
+    def prepare(self, opening: Opening) -> None:
+        """It is loaded."""
+
     def open(self, opening: Opening) -> None:
         _room(self, opening)
         self._failure, self._name = "", ""
         status = int(self._function("open")(opening.lines().encode()))
         if status:
-            raise DriverError(f"halfreal_driver_open gave {status}{self._words(': ')}")
+            raise DriverError(f"halfreal_driver_open returned {status}{self._words(': ')}")
         self._name = self._words()
 
     def call(self, name: Literal["read", "write", "safe"]) -> int:

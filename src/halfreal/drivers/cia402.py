@@ -53,7 +53,7 @@ class PowerStage:
         if not enabled and time.monotonic() - self._since > PATIENCE:
             raise DriverError(
                 f"the drive of slave {self.slave} was not enabled within {PATIENCE:g} s (status word 0x{status:04X}); "
-                "look at its supply, its safe-torque-off input and its limit switches"
+                "check its supply, its safe-torque-off input and its limit switches"
             )
         if enabled or status & 0x6F == SWITCHED_ON:
             return ENABLE
@@ -66,4 +66,4 @@ def interpolation(period: float) -> tuple[int, int]:
         value = period / 10.0**power
         if round(value) <= 255 and abs(value - round(value)) < 1e-6 and round(value) >= 1:
             return round(value), power
-    raise DriverError(f"a period of {1e3 * period:g} ms cannot be told to a drive; take a whole number of microseconds")
+    raise DriverError(f"a period of {1e3 * period:g} ms cannot be set in a drive; use a whole number of microseconds")

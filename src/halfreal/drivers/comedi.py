@@ -29,6 +29,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ..contracts.driver import Driver, DriverError, Opening
@@ -57,6 +58,7 @@ class Line:
     largest: int = 0
 
 
+@cache  # looking for it starts other programs
 def library(name: str = "") -> ctypes.CDLL:
     """libcomedi, with the functions that are used here."""
     found = name or ctypes.util.find_library("comedi")
@@ -96,6 +98,9 @@ class ComediDriver(Driver):
         self._device: int | None = None
         self._is_safe = threading.Event()
 
+    def prepare(self, opening: Opening) -> None:
+        library(opening.setting("library", ""))
+
     def open(self, opening: Opening) -> None:
         opening.known("device", "range", "reference", "library")
         device, self._range = opening.setting("device", "/dev/comedi0"), opening.setting("range", 0)
@@ -107,9 +112,7 @@ class ComediDriver(Driver):
         self._is_safe.clear()
         self._device = self._comedi.comedi_open(device.encode())
         if not self._device:
-            raise DriverError(
-                f"'{device}' cannot be opened: {self._why()}; load the card's driver, and be in its group"
-            )
+            raise DriverError(f"'{device}' cannot be opened: {self._why()}; load the card's driver, and join its group")
         try:
             self._inputs = [self._line(name, INPUT) for name in opening.inputs]
             self._outputs = [self._line(name, OUTPUT) for name in opening.outputs]
@@ -126,12 +129,12 @@ class ComediDriver(Driver):
         found = NAME.fullmatch(name)
         if found is None or found[1] in (("ao", "do") if way == INPUT else ("ai", "di")):
             examples = "'ai0', 'di0' or 'dio0'" if way == INPUT else "'ao0', 'do0' or 'dio0'"
-            raise DriverError(f"'{name}' is no {'input' if way == INPUT else 'output'} of Comedi; write {examples}")
+            raise DriverError(f"'{name}' is not an {'input' if way == INPUT else 'output'} of Comedi; write {examples}")
         sort, channel = found[1], int(found[2])
         subdevice = self._comedi.comedi_find_subdevice_by_type(self._device, SORTS[sort], 0)
         count = self._comedi.comedi_get_n_channels(self._device, subdevice) if subdevice >= 0 else 0
         if not 0 <= channel < count:
-            raise DriverError(f"the card has no channel '{name}': of '{sort}' it has {max(count, 0)}")
+            raise DriverError(f"the card has no channel '{name}'; it has {max(count, 0)} of '{sort}'")
         if sort == "dio" and self._comedi.comedi_dio_config(self._device, subdevice, channel, way) < 0:
             raise DriverError(f"'{name}' cannot be made an {'input' if way == INPUT else 'output'}: {self._why()}")
         if sort not in ("ai", "ao"):

@@ -100,6 +100,9 @@ class EtherCatDriver(Driver):
 
     # opening
 
+    def prepare(self, opening: Opening) -> None:
+        _library()
+
     def open(self, opening: Opening) -> None:
         opening.known("interface", "drives", "clocks", "shift")
         interface = opening.setting("interface", "")
@@ -138,10 +141,10 @@ class EtherCatDriver(Driver):
             ) from None
         count = self._master.config_init()
         if count <= 0:
-            raise DriverError(f"no EtherCAT slave answers on '{interface}'; see to its cable and the slaves' supply")
+            raise DriverError(f"no EtherCAT slave responds on '{interface}'; check its cable and the slaves' supply")
         beyond = sorted(number for number in wanted if number > count)
         if beyond:
-            raise DriverError(f"there is no slave {beyond[0]}: {count} answer on '{self._names()}'")
+            raise DriverError(f"there is no slave {beyond[0]}: {count} respond on '{self._names()}'")
 
     def _names(self) -> str:
         return ", ".join(f"{i} {slave.name}" for i, slave in enumerate(self._master.slaves, 1))
@@ -174,7 +177,7 @@ class EtherCatDriver(Driver):
         self._outputs: list[tuple[Terminal, Place | None]] = []
         for terminal in outputs:
             if terminal.index == 0 and terminal.slave not in self._stages:
-                raise DriverError(f"'{terminal.name}': slave {terminal.slave} is none of driver.settings.drives")
+                raise DriverError(f"'{terminal.name}': slave {terminal.slave} is not listed in driver.settings.drives")
             place = place_of(terminal, heard[terminal.slave], "hears") if terminal.index else None
             self._outputs.append((terminal, place))
         self._words = {
@@ -199,7 +202,9 @@ class EtherCatDriver(Driver):
         try:
             return by_mailbox(slave.sdo_read, RECEIVES), by_mailbox(slave.sdo_read, SENDS)
         except Exception as error:  # SOEM's, of many kinds
-            raise DriverError(f"{slave.name} does not tell its process data: {type(error).__name__}: {error}") from None
+            raise DriverError(
+                f"{slave.name} does not report its process data: {type(error).__name__}: {error}"
+            ) from None
 
     def _setting_up(self, number: int, heard: list[Terminal], sent: list[Terminal]) -> Any:
         """How a drive's process data are set up from the channel table, before it goes on to SAFEOP."""
@@ -231,7 +236,7 @@ class EtherCatDriver(Driver):
                 self._failure = error
             except Exception as error:  # SOEM's, of many kinds
                 self._failure = DriverError(
-                    f"slave {number} does not let its process data be set up ({type(error).__name__}: {error}); is it "
+                    f"slave {number} rejects the process data mapping ({type(error).__name__}: {error}); is it "
                     "a drive of CiA 402 with an object for each channel?"
                 )
 
@@ -302,7 +307,7 @@ class EtherCatDriver(Driver):
                     break
                 if time.monotonic() >= deadline:
                     got = "no frame came back" if counter < 0 else f"working counter {counter} of {self._expected}"
-                    raise DriverError(f"the bus is not whole: {got}; {self._where()}")
+                    raise DriverError(f"the bus is incomplete: {got}; {self._where()}")
             self._look_at_drives()
 
     def _look_at_states(self) -> None:
@@ -313,10 +318,10 @@ class EtherCatDriver(Driver):
                     break
                 if any(slave.state not in (0, self._soem.OP_STATE) for slave in self._master.slaves):
                     if self._live:
-                        raise DriverError(f"not all slaves are in OP any more: {self._where()}")
+                        raise DriverError(f"not all slaves are still in OP: {self._where()}")
                     self._come_back()
             else:  # the question or its answer was lost each time
-                raise DriverError(f"slaves do not tell their states any more: {self._where()}")
+                raise DriverError(f"slaves no longer report their states: {self._where()}")
         self._looked = time.monotonic()
 
     def _look_at_drives(self) -> None:

@@ -47,7 +47,8 @@ class Terminal:
         found = NAME.fullmatch(name.strip())
         if found is None or int(found[1]) < 1:
             raise DriverError(
-                f"'{name}' is no terminal of EtherCAT; write slave and object, such as '1 / 0x6000:17', or '2 / enable'"
+                f"'{name}' is not an EtherCAT terminal; write slave and object, such as '1 / "
+                "0x6000:17', or '2 / enable'"
             )
         bits = int(found[6]) if found[6] else None
         if bits is not None and (not 1 <= bits <= 64 or (found[5].lower() == "real" and bits not in REALS)):
@@ -94,7 +95,9 @@ class Place:
                 (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.kind == "int" else (0, (1 << self.bits) - 1)
             )
             if not low <= value <= high:  # also NaN
-                raise DriverError(f"'{name}' is to be {value:g}, and holds {low} to {high}; check its scale and range")
+                raise DriverError(
+                    f"'{name}' would be {value:g}, but its range is {low} to {high}; check its scale and range"
+                )
             raw = round(value) & (1 << self.bits) - 1
         mask = (1 << self.bits) - 1 << self.start
         whole = int.from_bytes(data, "little") & ~mask | raw << self.start

@@ -1,12 +1,8 @@
 """A driver at work: opened, called by the loop, and watched.
 
-    word HEART       when the driver last answered [ns of the monotonic clock]
-    word LEASE       for how long it may be silent [ns]; 0 while nothing is armed
-    word MADE_SAFE   who has called safe(): 0 nobody; SAFE_DONE: it has returned
-
-A thread of compiled code looks at these words.  When the driver has been silent for 0.4 of the lease, it calls
-``safe()``: a driver that blocks is safe although it does not return.  A second process (``warden.py``) does the same at
-0.6 of it where that has not helped: the first process is dead, held up, or its interpreter is.
+A thread of compiled code looks at the words of ``words.py``.  When the driver has been silent for 0.4 of the lease, it
+calls ``safe()``: a driver that blocks is safe although it does not return.  A second process (``warden.py``) does the
+same at 0.6 of it where that has not helped: the first process is dead, held up, or its interpreter is.
 """
 
 from __future__ import annotations
@@ -18,32 +14,32 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numba import int64, intp, njit
 
 from ..contracts.driver import DriverError, Opening
 from ..kernels.atomic import load_word, store_word
 from ..kernels.clock import now, sleep_until
-from ..kernels.compile import OPTIONS, STEP, identity
-from ..kernels.disk_cache import keep
+from ..kernels.entry import entry
 from ..kernels.foreign import call_c
 from .calls import OpenDriver, callable_driver
 from .words import (
     BY_HOST,
     BY_WATCHDOG,
+    CALLING,
     CLOSED,
     ENDED,
     HEART,
     LEASE,
     MADE_SAFE,
+    ROOM,
     SAFE_DONE,
+    SILENT,
     WATCHDOG_SHARE,
     mapped,
+    who_was_silent,
 )
 
 Around = Callable[[OpenDriver], OpenDriver]
@@ -52,12 +48,12 @@ LOOKS = 16
 """Of the watchdog within the time after which it acts."""
 NEVER = 2.0
 """Seconds after which a call that has not returned is not waited for any more."""
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds for the warden to start."""
-BY_THE_WATCHDOG = "its watchdog made it safe"
-SILENT = f"the driver did not answer for {100.0 * WATCHDOG_SHARE:.0f} % of the lease"
+TOO_SILENT = f"the driver was silent for {100.0 * WATCHDOG_SHARE:.0f} % of the lease"
 
 
+@entry("i8", "i8", "i8")
 def watch(words, safe, outputs):  # type: ignore[no-untyped-def]
     """Until told to end: make the driver safe when it has been silent."""
     while load_word(words + 8 * ENDED) == 0:
@@ -69,25 +65,12 @@ def watch(words, safe, outputs):  # type: ignore[no-untyped-def]
             most = int(WATCHDOG_SHARE * float(lease))
             pause = max(most // LOOKS, 20_000)
             if silent > most and load_word(words + 8 * MADE_SAFE) == 0:
+                store_word(words + 8 * SILENT, silent)
                 store_word(words + 8 * MADE_SAFE, BY_WATCHDOG)
                 if call_c(safe, (outputs,)) == 0:
                     store_word(words + 8 * SAFE_DONE, 1)
         sleep_until(time + pause)
     return 0
-
-
-@cache
-def compiled_watch() -> Any:
-    function = njit(**STEP)(watch)
-
-    def run(words, safe, outputs):  # type: ignore[no-untyped-def]
-        return function(words, safe, outputs)
-
-    run.__qualname__ = "watchdog"
-    compiled = keep(njit(**OPTIONS)(run), identity(watch))
-    compiled.compile(int64(intp, int64, int64))
-    compiled.disable_compile()
-    return compiled
 
 
 class Host:
@@ -98,7 +81,7 @@ class Host:
     ) -> None:
         self.use, self.opening, self.lease = use, opening, lease
         self.driver = around(callable_driver(use))
-        self._memory, self.words = mapped()
+        self._memory, self.words, self._text = mapped()
         self.failure = ""
         self.driver.open(opening)
         self.nature, self.name = self.driver.who()
@@ -115,7 +98,7 @@ class Host:
     def _watch(self) -> None:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(90))
-        compiled_watch()(self.words.ctypes.data, self.driver.addresses["safe"], self.driver.outputs.ctypes.data)
+        watch(self.words.ctypes.data, self.driver.addresses["safe"], self.driver.outputs.ctypes.data)
 
     def _start_warden(self) -> subprocess.Popen[bytes]:
         given = {"use": self.use, "pid": os.getpid(), "words": self._memory}
@@ -139,17 +122,26 @@ class Host:
         if b"ready" not in heard:
             process.kill()
             raise DriverError(
-                "the process that stands by to make the driver safe did not start: "
-                f"{heard.decode().strip() or 'silence'}"
+                "the standby process that brings the driver to its safe state did not start: "
+                f"{heard.decode().strip() or 'no message'}"
             )
         return process
+
+    def if_lost(self, command: Sequence[str] = ()) -> None:
+        """What the warden runs when this process is lost, once the driver is safe; it gets one argument more, why."""
+        text = "\0".join(command).encode() + b"\0\0"
+        if len(text) > ROOM:
+            raise DriverError(f"the command takes {len(text)} bytes; the limit is {ROOM}; shorten its paths")
+        self._text[: len(text)] = np.frombuffer(text, np.uint8)
 
     # --- a session --------------------------------------------------------------------------------------------------
 
     def arm(self, lease: float) -> None:
         """From now on the driver is exchanged with in every tick: watch it."""
         if self.warden_gone:
-            raise DriverError("the process that stands by to make the driver safe has gone; start this one again")
+            raise DriverError(
+                "the standby process that brings the driver to its safe state has ended; restart this one"
+            )
         self.words[HEART] = time.monotonic_ns()
         self.words[LEASE] = int(1e9 * min(lease, self.lease))
 
@@ -174,7 +166,10 @@ class Host:
     def why(self) -> str:
         """What is wrong with the driver, for people; empty if nothing is."""
         said = self.driver.said() or self.failure
-        return said or (BY_THE_WATCHDOG if self.made_safe == BY_WATCHDOG else "")
+        if said or self.made_safe != BY_WATCHDOG:
+            return said
+        silence = who_was_silent(int(self.words[CALLING]), 1e-9 * float(self.words[SILENT]))
+        return f"{silence}, and its watchdog made it safe"
 
     def read(self) -> np.ndarray:
         """Raw values as they are now; to be called outside of a session only."""
@@ -203,7 +198,7 @@ class Host:
         self.disarm()
         self.driver.close()
         self.driver.open(self.opening)
-        self.words[MADE_SAFE] = self.words[SAFE_DONE] = 0
+        self.words[MADE_SAFE] = self.words[SAFE_DONE] = self.words[CALLING] = 0
 
     def close(self) -> None:
         """Safe, and let go."""

@@ -52,7 +52,8 @@ def located(use: str, where: Path) -> str:
         near = difflib.get_close_matches(use, names(), n=1)
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise DriverError(
-            f"'{use}' is no driver; {hint}there is {', '.join(names())}; or name a class in a file, 'lab.py:Lab', or a "
+            f"'{use}' is not a driver; {hint}available: {', '.join(names())}; or name a class in a "
+            "file, 'lab.py:Lab', or a "
             "compiled library, 'lab.so'"
         )
     path = (where / file).resolve()
@@ -65,9 +66,9 @@ class DriverChoice(ForeignCode):
     """The driver that reads and writes the rig's raw channels, and its own settings."""
 
     use: str
-    """Its name, such as "simulated", a class in a file, ``"lab.py:Lab"``, or a library, ``"lab.so"``."""
+    """Name of the driver, e.g. "simulated", a class in a file, ``"lab.py:Lab"``, or a library, ``"lab.so"``."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """What the driver itself wants to know: texts, numbers, true or false."""
+    """Settings of the driver: texts, numbers, true or false."""
 
     @field_validator("use")
     @classmethod
@@ -86,7 +87,7 @@ class DriverChoice(ForeignCode):
             if not isinstance(value, str | int | float):
                 raise fault(f"{value!r} where a text, a number, true or false is expected", key)
             if any(c in f"{key}{value}" for c in "\r\n\0") or "=" in key:
-                raise fault("a setting has no line breaks, and its name no '='", key)
+                raise fault("a setting must not contain line breaks, nor its name '='", key)
         return settings
 
     @property
@@ -122,7 +123,7 @@ def python_driver(use: str) -> Driver:
     try:
         driver = made()
     except Exception as error:
-        raise DriverError(f"the driver '{use}' cannot be made: {type(error).__name__}: {error}") from error
+        raise DriverError(f"the driver '{use}' cannot be created: {type(error).__name__}: {error}") from error
     missing = [name for name in ("open", "read", "write", "safe", "close") if not callable(getattr(driver, name, None))]
     if missing:
         raise DriverError(

@@ -49,6 +49,9 @@ class NiDaqMxDriver(Driver):
         self._places: dict[str, list[int]] = {"ai": [], "di": [], "ao": [], "do": []}
         self._is_safe = threading.Event()
 
+    def prepare(self, opening: Opening) -> None:
+        import_module("nidaqmx.constants")
+
     def open(self, opening: Opening) -> None:
         opening.known("range", "terminals")
         self._range, terminals = opening.setting("range", 10.0), opening.setting("terminals", "default")

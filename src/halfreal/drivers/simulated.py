@@ -6,7 +6,8 @@
 
 Settings: ``lag`` [s], ``gain`` a and ``stiffness`` k (raw units), ``noise`` (r.m.s.), ``offset``, ``shunt``, ``seed``;
 ``fails_after`` reads it raises, gives NaN, blocks or ends the process, as ``fails_by`` says ("raise", "nan", "block",
-"die"), to see what becomes of a test.
+"die"), to see what becomes of a test.  ``log`` names a file to which each call of open, safe and close is added with
+its process and its time [ns of the monotonic clock]: what the hardware has seen, whatever becomes of halfreal.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import random
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..contracts.driver import Driver, DriverError, Opening
 
@@ -30,7 +32,8 @@ class SimulatedDriver(Driver):
 
     def open(self, opening: Opening) -> None:
         opening.known(
-            "lag", "gain", "stiffness", "noise", "offset", "shunt", "seed", "fails_after", "fails_by", "blocks_for"
+            *("lag", "gain", "stiffness", "noise", "offset", "shunt", "seed"),
+            *("fails_after", "fails_by", "blocks_for", "log"),
         )
         self._inputs, self._outputs = opening.inputs, opening.outputs
         self._lag = opening.setting("lag", 0.005)
@@ -45,6 +48,13 @@ class SimulatedDriver(Driver):
         self._share = 1.0 - math.exp(-opening.period / self._lag) if self._lag > 0.0 else 1.0
         self._x, self._y, self._switched, self._reads = 0.0, 0.0, False, 0
         self._is_safe = False
+        self._log = opening.setting("log", "")
+        self._note("open")
+
+    def _note(self, what: str) -> None:
+        if self._log:
+            with Path(self._log).open("a") as file:
+                file.write(f"{what} {os.getpid()} {time.monotonic_ns()}\n")
 
     def read(self) -> Sequence[float]:
         self._reads += 1
@@ -84,6 +94,8 @@ class SimulatedDriver(Driver):
 
     def safe(self) -> None:
         self._is_safe = True
+        self._note("safe")
 
     def close(self) -> None:
         self.safe()
+        self._note("close")

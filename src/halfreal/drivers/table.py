@@ -35,13 +35,13 @@ class Raw(Settings):
     """A terminal of the driver, and how its raw value is scaled."""
 
     terminal: Annotated[str, Field(min_length=1)]
-    """As the driver calls it, such as "ai0"."""
+    """Name of the terminal in the driver, e.g. "ai0"."""
     axis: str | None = None
-    """Of the interface; to be given if it has several."""
+    """Axis of the interface; required if there are several."""
     raw: str = "V"
     """Unit of the raw value; "1" for counts and bits."""
     scale: Given = 1.0
-    """What one raw unit is, such as "500 N/V"; never zero."""
+    """Physical value of one raw unit, e.g. "500 N/V"; not zero."""
     offset: Given | None = None
     """Raw value at which the value is zero."""
     polarity: Literal[1, -1] = 1
@@ -65,7 +65,7 @@ class Raw(Settings):
         if self.range is not None:
             low, high = (self._in_raw("range", one) for one in self.range)
             if not low < high:
-                raise fault(f"{low:g} to {high:g} {self.raw} is no range; give the lower value first", "range")
+                raise fault(f"{low:g} to {high:g} {self.raw} is not a range; give the lower value first", "range")
         return self
 
     def _in_raw(self, key: str, given: Given) -> float:
@@ -93,9 +93,9 @@ class Raw(Settings):
         try:
             found = units.given(self.scale, expected)
         except units.UnitError as error:
-            raise fault(f"{error}; it makes {unit} of {self.raw}", *at, "scale") from error
+            raise fault(f"{error}; it converts {self.raw} to {unit}", *at, "scale") from error
         if not abs(found) > 0.0:
-            raise fault("a scale of zero measures nothing; give what one raw unit is, such as '500 N/V'", *at, "scale")
+            raise fault("a scale of zero is not allowed; give the value of one raw unit, e.g. '500 N/V'", *at, "scale")
         if found < 0.0:
             raise fault(f"{found:g} is negative; give the sign as polarity = -1", *at, "scale")
         return self.polarity * found
@@ -115,19 +115,19 @@ class Input(Raw):
     resolution: Given | None = None
     """Smallest raw step of the converter."""
     filter: Annotated[float, Number("Hz", above=0)] | None = None
-    """Cut-off frequency of the low-pass in the loop, of first order; it is late by 1/(2π f)."""
+    """Cut-off frequency f of the first-order low-pass in the loop; slow changes are delayed by Δt/(e^(2π f Δt) − 1)."""
     stuck: Annotated[float, Number("s", above=0)] | None = None
-    """A raw value that repeats itself bit for bit for so long is a fault."""
+    """Time after which an unchanged raw value is a fault."""
     healthy: Literal[0, 1] | None = None
-    """Of an interlock: the bit with which all is well; the other one is a fault."""
+    """Interlock: value of the bit in the healthy state; the other value is a fault."""
     emergency: bool = False
-    """Of an interlock: an emergency stop, on which the driver makes itself safe at once."""
+    """Interlock is an emergency stop: the driver goes to its safe state at once."""
     calibrated: str = ""
-    """Date of the calibration, as 2026-05-04."""
+    """Date of the calibration, e.g. 2026-05-04."""
     certificate: str = ""
-    """Number, or place, of its certificate."""
+    """Number or location of the calibration certificate."""
     calibration: str = ""
-    """Where scale and offset come from; halfreal calibrate writes it."""
+    """Provenance of scale and offset; written by 'halfreal calibrate'."""
 
     @field_validator("calibrated")
     @classmethod
@@ -136,15 +136,15 @@ class Input(Raw):
             if text:
                 datetime.date.fromisoformat(text)
         except ValueError:
-            raise fault(f"'{text}' is no date; write year, month and day, as 2026-05-04") from None
+            raise fault(f"'{text}' is not a date; write year, month and day, e.g. 2026-05-04") from None
         return text
 
     @model_validator(mode="after")
     def _bit(self) -> Self:
         if self.emergency and self.healthy is None:
-            raise fault("an emergency stop is a bit; give healthy, the bit with which all is well", "emergency")
+            raise fault("an emergency stop is a digital input; give healthy, the bit in the healthy state", "emergency")
         if self.healthy is not None and (self.range is not None or self.filter is not None):
-            raise fault("a bit has no range and no filter; leave them out", "healthy")
+            raise fault("a digital input has no range and no filter; omit them", "healthy")
         return self
 
     @property
@@ -157,12 +157,12 @@ class Output(Raw):
     """A raw channel that is written: the command of an axis, or a bit that follows the states of the test."""
 
     on: tuple[State, ...] | None = None
-    """Makes it digital: the states in which it is 1."""
+    """Digital output: the states of the test in which it is 1."""
 
     @model_validator(mode="after")
     def _digital(self) -> Self:
         if self.on is not None and (self.scale != 1.0 or self.offset is not None or self.axis is not None):
-            raise fault("a digital output has no axis, scale or offset; leave them out, or leave on out", "on")
+            raise fault("a digital output has no axis, scale or offset; omit them, or omit on", "on")
         return self
 
 
@@ -217,7 +217,7 @@ class Wired:
         for name, one in table.inputs.items():
             key = cls._key(one, name, axes, auxiliary)
             if key in found:
-                raise fault(f"{_said(key, axes)} is measured by {found[key]} already; leave one out", "inputs", name)
+                raise fault(f"{_said(key, axes)} is already measured by {found[key]}; remove one", "inputs", name)
             one.factor(wanted[key], "inputs", name)
             found[key] = name
         missing = [key for key in wanted if key not in found]
@@ -231,7 +231,7 @@ class Wired:
                 continue
             axis = cls._axis(out, "outputs", name, actuators)
             if axis in given:
-                raise fault(f"the command of axis {axis} is given by {given[axis]} already", "outputs", name)
+                raise fault(f"the command of axis {axis} is already given by {given[axis]}", "outputs", name)
             out.factor(command_units[actuators.names.index(axis)], "outputs", name)
             given[axis] = name
         unmoved = [name for name in actuators.names if name not in given]
@@ -253,21 +253,21 @@ class Wired:
     def _key(cls, one: Input, name: str, axes: Axes, auxiliary: Mapping[str, str]) -> tuple[str, str]:
         if one.measures in ("displacement", "force"):
             if one.healthy is not None:
-                raise fault("a bit measures an auxiliary channel; name one", "inputs", name, "measures")
+                raise fault("a digital input measures an auxiliary channel; name one", "inputs", name, "measures")
             return one.measures, cls._axis(one, "inputs", name, axes)
         if one.measures not in auxiliary:
             known = ("displacement", "force", *auxiliary)
             near = difflib.get_close_matches(one.measures, known, n=1)
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise fault(
-                f"'{one.measures}' is nothing that the test measures; {hint}There is {', '.join(known)}; a further one "
-                f"is named by [auxiliary.{one.measures}]",
+                f"'{one.measures}' is not a measured quantity; {hint}Available: {', '.join(known)}; another one "
+                f"is defined by [auxiliary.{one.measures}]",
                 "inputs",
                 name,
                 "measures",
             )
         if one.axis is not None:
-            raise fault("an auxiliary channel has no axis; leave it out", "inputs", name, "axis")
+            raise fault("an auxiliary channel has no axis; omit it", "inputs", name, "axis")
         return one.measures, ""
 
     @staticmethod
@@ -275,8 +275,8 @@ class Wired:
         if one.axis is None and len(axes) == 1:
             return axes.names[0]
         if one.axis not in axes.names:
-            said = "no axis is given" if one.axis is None else f"'{one.axis}' is no axis"
-            raise fault(f"{said}; it is one of {', '.join(axes.names)}", place, name, "axis")
+            said = "no axis is given" if one.axis is None else f"'{one.axis}' is not an axis"
+            raise fault(f"{said}; use one of {', '.join(axes.names)}", place, name, "axis")
         return str(one.axis)
 
     def check_limits(self, trips: Mapping[str, float], command: Sequence[float]) -> None:
@@ -289,7 +289,8 @@ class Wired:
             if limit < UNLIMITED and limit >= one.reach(unit):
                 raise fault(
                     f"the trip limit of {measured}, {units.text(limit, unit)}, is outside the range of {name}, which "
-                    f"sees up to {units.text(one.reach(unit), unit)}: it would never trip; lower the limit, or use a "
+                    f"measures up to {units.text(one.reach(unit), unit)}: it would never trip; "
+                    "lower the limit, or use a "
                     "sensor with more range",
                     "inputs",
                     name,

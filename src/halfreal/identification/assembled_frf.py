@@ -137,12 +137,13 @@ def frf_of_run(
         Part of each dwell of a stepped sine that is left out.
     """
     if run.outcome != "completed":
-        raise HalfrealError(f"the run {run.outcome}: {run.reason}; responses are told by runs that came to their end")
+        raise HalfrealError(f"the run {run.outcome}: {run.reason}; responses are computed from completed runs only")
     excitation = (run.definition.get("excitation") or {}).get("virtual")
     kind = excitation["kind"] if excitation else "none"
     if excitation is None or kind not in KINDS:
         raise HalfrealError(
-            f"the run's virtual excitation is of the kind '{kind}'; responses are told from {', '.join(KINDS)}: give "
+            f"the run's virtual excitation is of the kind '{kind}'; responses are computed from "
+            f"{', '.join(KINDS)}: give "
             "the test one of these (excitation.virtual)"
         )
     names = tuple(outputs) if outputs is not None else response_channels(run)
@@ -199,18 +200,19 @@ def band_of(
     """A band, of all lines if left out, and the highest number of modes tried there: 30, or as many as it bears."""
     if found.kind == "stepped sine":
         raise HalfrealError(
-            f"{len(found.frequency_hz)} frequencies of a stepped sine; modes are told from evenly spaced lines, of a "
+            f"{len(found.frequency_hz)} frequencies of a stepped sine; modes are identified from "
+            "evenly spaced lines, of a "
             "random force or a pulse"
         )
     hz = found.frequency_hz[found.frequency_hz > 0.0]
     low, high = float(hz[0]) if lowest_hz is None else lowest_hz, float(hz[-1]) if highest_hz is None else highest_hz
     if not low < high:
-        raise HalfrealError(f"a band from {low:g} to {high:g} Hz; let it rise, within {hz[0]:g} to {hz[-1]:g} Hz")
+        raise HalfrealError(f"a band from {low:g} to {high:g} Hz; it must increase, within {hz[0]:g} to {hz[-1]:g} Hz")
     apart = float(hz[-1] - hz[0]) / max(hz.size - 1, 1)
     if low < hz[0] - apart or high > hz[-1] + apart:  # a round number just beyond is meant as all lines
         raise HalfrealError(
             f"a band from {low:g} to {high:g} Hz, and the lines of the record are from {hz[0]:.4g} to {hz[-1]:.4g} Hz; "
-            "stay within, or let the excitation reach further"
+            "stay within, or widen the band of the excitation"
         )
     low, high = max(low, float(hz[0])), min(high, float(hz[-1]))
     lines = int(((hz >= low) & (hz <= high)).sum())
@@ -311,14 +313,14 @@ def _check_at_rest(y: np.ndarray, names: Sequence[str]) -> None:
     limit = f"{100 * AT_REST:g} %"
     average = "excite harder, or average several periods of a random force"
     for which, does, remedy in (
-        (restless & ~noisy, "still moves at", f"{limit} count as rest; record longer"),
+        (restless & ~noisy, "still moves at", f"{limit} are considered at rest; record longer"),
         (restless & noisy, "has noise of", f"{limit} are allowed: too noisy; {average}"),
     ):
         if which.any():
             each = ", ".join(f"'{names[i]}' {does} {100 * left[i]:.2g} %" for i in np.flatnonzero(which).tolist())
             told.append(f"{each} of the largest value at the end of the record, where {remedy}")
     kept = " ".join(f"--channels '{name}'" for name, one in zip(names, restless, strict=True) if not one)
-    raise HalfrealError("; ".join([*told, *[f"or leave out what is named here: {kept}"] * bool(kept)]))
+    raise HalfrealError("; ".join([*told, *[f"or omit the channels named here: {kept}"] * bool(kept)]))
 
 
 def _faint(y: np.ndarray, units: Sequence[str]) -> np.ndarray:
@@ -332,7 +334,9 @@ def _left_out(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
     told = ", ".join(f"'{name}'" for name in names)
-    return (f"left out, as below {FAINT:g} of the largest of the same unit: {told}; --channels keeps what it names",)
+    return (
+        f"omitted, below {FAINT:g} of the largest of the same unit: {told}; select them with --channels to keep them",
+    )
 
 
 def known_delay(run: Run) -> float:
@@ -355,11 +359,11 @@ def _even(time: np.ndarray) -> float:
     """The step of a record without gaps."""
     gaps = np.diff(time)
     if gaps.size < 2:
-        raise HalfrealError(f"{time.size} sample(s) of the test proper are in the record; record a longer test")
+        raise HalfrealError(f"{time.size} sample(s) of the test are in the record; record a longer test")
     step = float(np.median(gaps))
     if np.abs(gaps - step).max() > 1e-3 * step:
         raise HalfrealError(
-            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses are told from samples "
+            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses need samples "
             "evenly apart, without gaps"
         )
     return step

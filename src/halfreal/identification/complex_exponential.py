@@ -54,23 +54,21 @@ def lsce(
     """
     records = np.atleast_2d(np.asarray(decays, dtype=float))
     if not np.all(np.isfinite(records)) or not np.any(np.diff(records)):
-        raise ModalError(
-            "the decay holds samples that are not finite, or nothing but zeros or constants; cut out a piece that moves"
-        )
+        raise ModalError("the decay contains samples that are not finite, or is constant; select a part with motion")
     if not (np.isfinite(dt) and dt > 0.0):
         raise ModalError(f"a sampling step of {dt} s; give the time between two samples, above 0")
     if highest_hz is not None and not (np.isfinite(highest_hz) and highest_hz > 0.0):
-        raise ModalError(f"a highest frequency of {highest_hz} Hz; give one above 0, or leave highest_hz out")
+        raise ModalError(f"a highest frequency of {highest_hz} Hz; give one above 0, or omit highest_hz")
     order = 4 * modes + 8 if order is None else order
     if modes < 1 or order < 2 * modes:
-        raise ModalError(f"order {order} for {modes} mode(s); a mode takes two, so ask for order {2 * modes} or more")
+        raise ModalError(f"order {order} for {modes} mode(s); a mode needs two, so use order {2 * modes} or more")
     smooth, factor = (records, 1) if highest_hz is None else _smooth(records, dt, highest_hz)
     records, dt = smooth[:, ::factor], factor * dt
     count, channels, most = records.shape[1], records.shape[0], order + max(RAISED)
     if channels * (count - most) < 2 * most:
         raise ModalError(
             f"the decay is too short: {count} samples of {1e3 * dt:.4g} ms for order {order}, which takes at least "
-            f"{most + -(-2 * most // channels)}; record longer, or ask for fewer modes or a lower order"
+            f"{most + -(-2 * most // channels)}; record longer, or request fewer modes or a lower order"
         )
     z = _roots(records, order)
     motions = np.hstack([powers(z, count), np.ones((count, 1))])
@@ -84,7 +82,7 @@ def lsce(
     if upper.size < modes:
         below = "" if highest_hz is None else f" up to {highest_hz:g} Hz"
         raise ModalError(
-            f"{upper.size} oscillation(s) found{below} where {modes} are asked for; ask for fewer, or excite them "
+            f"{upper.size} oscillation(s) found{below} where {modes} are requested; request fewer, or excite them "
             "better"
         )
     chosen = upper[np.argsort(-energy[upper])[:modes]]
@@ -97,9 +95,10 @@ def lsce(
     residues, misfit = _shares(records, z[chosen], faster)
     if misfit > LARGEST_MISFIT:
         raise ModalError(
-            f"{100 * misfit:.0f} % of the decay is left unexplained by {modes} mode(s), more than "
-            f"{100 * LARGEST_MISFIT:.0f} %; excite it harder, leave out what is faster (highest_hz) and channels that "
-            "hardly move, or ask for more modes"
+            f"{100 * misfit:.0f} % of the decay is unexplained by {modes} mode(s), more than "
+            f"{100 * LARGEST_MISFIT:.0f} %; excite it harder, exclude higher frequencies "
+            "(highest_hz) and channels that "
+            "hardly move, or request more modes"
         )
     return Poles(poles, residues, misfit)
 
@@ -124,7 +123,7 @@ def _roots(records: np.ndarray, order: int) -> np.ndarray:
         if size > ROUNDING * np.abs(one).max():
             tables.append(moving / size)  # each channel counts by its own size: a recurrence knows no amplitude
     if not tables:
-        raise ModalError("nothing of the decay is left below highest_hz; raise it, or cut out a piece that moves")
+        raise ModalError("the decay has no content below highest_hz; raise it, or select a part with motion")
     table = np.vstack(tables)
     solution = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=None)[0]
     z = np.roots(np.append(solution, 1.0)[::-1]).astype(complex)
@@ -146,7 +145,7 @@ def _check_length(poles: np.ndarray, duration: float) -> None:
     if slowest * duration < LEAST_CYCLES:
         raise ModalError(
             f"the decay is too short: its {duration:.4g} s hold {slowest * duration:.2g} cycle(s) of the slowest "
-            f"motion found, {slowest:.4g} Hz; record at least {LEAST_CYCLES / slowest:.3g} s, or ask for fewer modes"
+            f"motion found, {slowest:.4g} Hz; record at least {LEAST_CYCLES / slowest:.3g} s, or request fewer modes"
         )
 
 
@@ -175,6 +174,6 @@ def _smooth(records: np.ndarray, dt: float, highest_hz: float) -> tuple[np.ndarr
     if records.shape[1] <= taps.size:
         raise ModalError(
             f"the decay is too short to be filtered at {highest_hz:g} Hz: {records.shape[1]} samples where the filter "
-            f"takes {taps.size}; record longer, or leave highest_hz out"
+            f"takes {taps.size}; record longer, or omit highest_hz"
         )
     return np.array([np.convolve(one, taps, mode="valid") for one in records]), factor

@@ -62,7 +62,7 @@ def chosen(
     found = stabilised(orders)
     if not found.size:
         raise ModalError(
-            f"no pole stays where it is up to order {len(orders)}: the responses are too noisy for it, or hold no mode "
+            f"no pole is stable up to order {len(orders)}: the responses are too noisy, or contain no mode "
             f"from {lowest_hz:g} to {highest_hz:g} Hz; average more, or choose another band"
         )
     return with_shapes(found, frequency_hz, responses, lowest_hz, highest_hz)
@@ -88,14 +88,16 @@ def candidates(
         raise ModalError(f"{hz.size} lines for responses of shape {values.shape}; give equally spaced ones, rising")
     if abs(hz[0] / step - round(hz[0] / step)) > 0.01:
         raise ModalError(
-            f"lines from {hz[0]:g} Hz, {step:g} Hz apart, are no multiples of that distance; give lines of one period"
+            f"lines from {hz[0]:g} Hz, {step:g} Hz apart, are not multiples of that distance; use lines of one period"
         )
     if order < LEAST_ORDER:
-        raise ModalError(f"order {order}; poles are told from noise by {LEAST_ORDER} orders or more, so raise it")
+        raise ModalError(
+            f"order {order}; poles are distinguished from noise with {LEAST_ORDER} orders or more; raise it"
+        )
     if not lowest_hz >= step * (1 - 1e-6):
         raise ModalError(f"a band from {lowest_hz:g} Hz; begin at the first line after 0, {step:g} Hz, or above")
     if not np.all(np.isfinite(values)):
-        raise ModalError("a response is not finite; leave that line or that output out")
+        raise ModalError("a response is not finite; remove that line or that output")
     kept = (hz > 0.5 * step) & (hz < highest_hz + 1.5 * step)
     within = int(((hz >= lowest_hz) & (hz <= highest_hz)).sum())
     if within < LEAST_LINES_PER_ORDER * order:

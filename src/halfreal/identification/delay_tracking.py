@@ -36,7 +36,7 @@ class DelayTrack(Summarised):
     def summary(self) -> str:
         told = self.delay[np.isfinite(self.delay)]
         if not told.size:
-            return "no window tells a delay"
+            return "no window determines a delay"
         return (
             f"delay {1e3 * np.median(told):.4g} ms (median of {told.size} windows), from {1e3 * told.min():.4g} to "
             f"{1e3 * told.max():.4g} ms; amplitude {np.nanmedian(self.amplitude):.4g}"

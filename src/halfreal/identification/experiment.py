@@ -94,7 +94,7 @@ def measured(run: Run, excitation: Excitation, axis: int = 1) -> Measurement:
     if run.outcome != "completed":
         raise HalfrealError(
             f"the experiment {run.outcome}: {run.reason}; choose a smaller programme, or a wider limit if rig and "
-            "specimen bear it"
+            "specimen permit it"
         )
     columns = {name: run.vector(name) for name in ("command", "measured.displacement", "measured.force")}
     missing = [name for name, values in columns.items() if values is None]
@@ -111,5 +111,22 @@ def excitation_end(run: Run) -> float:
 
 
 def experiment(definition: Definition, excitation: Excitation, duration: float, axis: int = 1) -> Measurement:
-    """Run an experiment on the definition's simulated rig."""
+    """Run an experiment on the definition's simulated rig.
+
+    Parameters
+    ----------
+    definition
+        The test.
+    excitation
+        The command of the rig, any kind of excitation.
+    duration
+        Length of the experiment [s].
+    axis
+        Number of the axis that is moved, from 1.
+
+    Returns
+    -------
+    Measurement
+        Time, command, displacement and force.
+    """
     return measured(rehearse(programme(definition, excitation, duration, axis)), excitation, axis)

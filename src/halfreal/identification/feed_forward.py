@@ -36,14 +36,17 @@ def delay_from_phase(frequency_hz: np.ndarray, response: np.ndarray) -> float:
     omega = 2 * np.pi * np.asarray(frequency_hz, dtype=float)
     phase = np.unwrap(np.angle(np.asarray(response, dtype=complex).reshape(-1)))
     if omega.size < 2:
-        raise HalfrealError(f"a delay from the phase at {omega.size} line(s) leaves whole turns open; give two or more")
+        raise HalfrealError(
+            f"a delay from the phase at {omega.size} line(s) is ambiguous by whole turns; give two or more"
+        )
     offset = np.polyfit(omega, phase, 1)[1] / (2 * np.pi)
     turns = np.round(offset)
     phase -= 2 * np.pi * turns
     if not abs(offset - turns) <= LARGEST_OFFSET:
         raise HalfrealError(
             f"the phase over {frequency_hz[0]:g} to {frequency_hz[-1]:g} Hz points {offset - turns:.2f} turns past "
-            f"the origin, more than {LARGEST_OFFSET}: it is no delay's; begin at lower lines, or turn the sign"
+            f"the origin, more than {LARGEST_OFFSET}: it is not the phase of a delay; start at "
+            "lower frequencies, or change the sign"
         )
     return float(-(omega @ phase) / (omega @ omega))
 
@@ -59,14 +62,14 @@ def inverse_filter(fit: RationalFit, highest_hz: float, low_pass_hz: float) -> S
         raise HalfrealError(
             f"the fit has a zero at {wrong[0].real:.4g} ± {abs(wrong[0].imag):.4g}i rad/s in the right half plane, "
             f"within the band up to {highest_hz:g} Hz: its inverse is unstable; fit fewer poles, separate a delay "
-            "(longest_delay), or leave the highest lines out"
+            "(longest_delay), or exclude the highest lines"
         )
     degree = len(poles) - len(near)
     angle = np.pi * (2 * np.arange(degree) + 1 + degree) / (2 * degree)
     cut = 2 * np.pi * low_pass_hz * np.exp(1j * angle)
     still = float(np.polyval(model.numerator, 0.0) / np.polyval(model.denominator, 0.0))
     if still <= 0.0:
-        raise HalfrealError(f"the fit has a gain of {still:.4g} at rest, and a rig follows with about 1; fit it anew")
+        raise HalfrealError(f"the fit has a gain of {still:.4g} at zero frequency, but a rig has about 1; fit it again")
     # W(0) = 1/H(0)
     gain = np.real(np.prod(-near) * np.prod(-cut) / np.prod(-poles)) / still
     return (

@@ -34,7 +34,7 @@ WINDOW_CYCLES, WINDOW_WIDTHS = 2.0, 10.0
 """Length of Parzen's window: cycles of the motion, and widths of the Gaussian at least."""
 PARZEN = 0.539
 """Integral of the squares of Parzen's weights: a window of b records leaves 1 / (0.539 b) degrees of freedom."""
-ALIKE = "the motions of its axes cannot be told apart, or are too few"
+ALIKE = "the motions of its axes cannot be distinguished, or are too few"
 MOSTLY_MOTION = 0.9
 """Share of the power of an axis that must stand out of its noise, or it tells nothing."""
 SINGULAR = 1e5
@@ -103,7 +103,7 @@ def felt(
     width = fastest(step, x) if window is None else window.width
     reach = int(np.ceil(REACH * width / step))
     if len(x) < 4 * reach:
-        return f"the record of {len(x) * step:.3g} s is too short beside its slowest motion"
+        return f"the record of {len(x) * step:.3g} s is too short compared with its slowest motion"
     every = max(1, int(APART * width / step))
     weighted, instruments = weigh(x, step, width, every), weigh(z - z.mean(axis=0), step, width, every)
     f_g = weigh(f, step, width, every)[0]

@@ -87,7 +87,7 @@ def estimate(
     own, out = welch(x, **how)[1], welch(y, **how)[1]
     hz, cross, own, out = hz[1:], cross[1:], own[1:], out[1:]  # the mean was taken away
     if not own.any() or not out.any():
-        raise HalfrealError("a signal does not move: there is no frequency response; look for a dead channel")
+        raise HalfrealError("a signal does not move: there is no frequency response; check for a dead channel")
     tiny = np.finfo(float).tiny
     coherence = np.abs(cross) ** 2 / np.maximum(own * out, tiny)
     if method == "H1":
@@ -130,11 +130,11 @@ def stepped_sine(
             )
         if hz >= half:
             raise HalfrealError(
-                f"{hz:g} Hz is not below half the sampling rate, {half:g} Hz; sample faster, or leave it out"
+                f"{hz:g} Hz is not below half the sampling rate, {half:g} Hz; sample faster, or remove it"
             )
         (of_x, of_y), parts = zip(*(fitted_sine(time[kept], signal[kept], hz) for signal in (x, y)), strict=True)
         if of_x == 0.0:
-            raise HalfrealError(f"the input does not move at {hz:g} Hz; look for a dead channel")
+            raise HalfrealError(f"the input does not move at {hz:g} Hz; check for a dead channel")
         found.append(of_y / of_x)
         explained.append(parts[1])
     return Estimate(np.asarray(frequencies_hz, dtype=float), np.array(found), np.array(explained), 1, unit)
@@ -159,7 +159,7 @@ def pair(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for name, signal in (("input", x), ("output", y)):
         if not np.all(np.isfinite(signal)):
             where = int(np.argmax(~np.isfinite(signal)))
-            raise HalfrealError(f"sample {where + 1} of the {name} is {signal[where]}; cut gaps out before")
+            raise HalfrealError(f"sample {where + 1} of the {name} is {signal[where]}; remove gaps first")
     return x, y
 
 
@@ -176,7 +176,7 @@ def read_frf(path: Path | str, unit: str | None = None) -> FRF:
         with path.open(encoding="utf-8") as lines:
             told = next((match.group(1) for line in lines if (match := _UNIT.match(line))), None)
     if unit is not None and told is not None and unit != told:
-        raise HalfrealError(f"{path.name} says its unit is '{told}', and '{unit}' is given; keep the right one")
+        raise HalfrealError(f"{path.name} states the unit '{told}', but '{unit}' is given; keep the correct one")
     return FRF.read(path, unit or told or "")
 
 
@@ -193,14 +193,14 @@ def combined(parts: Sequence[FRF], unit: str | None = None) -> FRF:
         if bool(part.unit) != bool(wanted):
             raise HalfrealError(
                 f"response {number} has {f'the unit {part.unit!r}' if part.unit else 'no unit'} where "
-                f"{f'{wanted!r}' if wanted else 'none'} is expected; say what each of them is in"
+                f"{f'{wanted!r}' if wanted else 'none'} is expected; give the unit of each"
             )
         if part.response.shape[1:] != parts[0].response.shape[1:]:
             raise HalfrealError(f"response {number} has {part.response.shape[1:]} channels, the first has others")
         try:
             factor = float(units.factor(part.unit, wanted)) if wanted else 1.0
         except units.UnitError as error:
-            raise HalfrealError(f"response {number} {error}; the responses are of different things") from error
+            raise HalfrealError(f"response {number} {error}; the responses are of different quantities") from error
         lines.append(part.frequency_hz)
         values.append(factor * part.response)
     hz, first = np.unique(np.concatenate(lines), return_index=True)

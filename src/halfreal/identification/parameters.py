@@ -113,17 +113,19 @@ def fit_parameters(
 
 def _check(names: list[str], values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     if not names:
-        raise HalfrealError("no parameter is sought; name at least one with its bounds")
+        raise HalfrealError("no parameter to identify; name at least one with its bounds")
     if 2 * values.size < 2 * len(names):
         raise HalfrealError(
             f"{values.size} lines are too few for {len(names)} parameters; measure at least {len(names)} lines"
         )
     if not np.all(np.isfinite(values)):
-        raise HalfrealError(f"line {int(np.argmax(~np.isfinite(values))) + 1} of the response is not finite; drop it")
+        raise HalfrealError(f"line {int(np.argmax(~np.isfinite(values))) + 1} of the response is not finite; remove it")
     wrong = ~(low < high)
     if wrong.any():
         name = names[int(np.argmax(wrong))]
-        raise HalfrealError(f"the bounds of {name} are {low[wrong][0]:g} and {high[wrong][0]:g}; give least, then most")
+        raise HalfrealError(
+            f"the bounds of {name} are {low[wrong][0]:g} and {high[wrong][0]:g}; give the lower, then the upper bound"
+        )
 
 
 def covariance(jacobian: np.ndarray, variance: float) -> np.ndarray:

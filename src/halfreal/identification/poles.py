@@ -45,7 +45,7 @@ class Poles(Summarised):
         told = ", ".join(
             f"{hz:.4g} Hz {100 * zeta:.3g} %" for hz, zeta in zip(self.frequency_hz, self.damping, strict=True)
         )
-        return f"{told}; {100 * self.misfit:.3g} % left unexplained"
+        return f"{told}; {100 * self.misfit:.3g} % unexplained"
 
 
 def part_left(left: np.ndarray, moving: np.ndarray, whole: np.ndarray) -> float:

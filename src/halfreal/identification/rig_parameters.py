@@ -94,7 +94,7 @@ def fit_rig(
     definition: Definition,
     records: Sequence[RigRecord],
     sought: Sequence[Sought],
-    said: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[str], None] = lambda text: None,
 ) -> RigFit:
     """Fit what is sought to all records together; what they do not tell is kept as the definition has it."""
     problem = Problem(definition, records)
@@ -105,7 +105,7 @@ def fit_rig(
     best, noise = start, problem.scale.copy()
     steps = quantum(problem, active, start) if active else 0.0
     if steps:
-        said("delay, in whole steps of the rig")
+        on_progress("delay, in whole steps of the rig")
         best = stepwise_delay(problem, active, start, steps)
         i = next(i for i, one in enumerate(active) if one.is_delay)
         in_steps.append(Fitted(active[i], float(best[i]), steps))
@@ -115,7 +115,7 @@ def fit_rig(
     fitted: list[Fitted] = []
     depend: tuple[tuple[str, str, float], ...] = ()
     while active:
-        said(f"fitting {', '.join(one.name for one in active)}")
+        on_progress(f"fitting {', '.join(one.name for one in active)}")
         best, noise = searched(problem, active, best)
         half, correlation = _intervals(problem, active, best, noise)
         fitted = [Fitted(one, float(v), float(h)) for one, v, h in zip(active, best, half, strict=True)]
@@ -163,9 +163,9 @@ def _intervals(
     freedom = n / (PARZEN * lags) - alive.sum()
     if freedom < 2.0:
         raise NotIdentifiableError(
-            f"the records hold {n / (lags / WINDOW_CYCLES):.1f} cycles of motion, too few for {int(alive.sum())} "
+            f"the records contain {n / (lags / WINDOW_CYCLES):.1f} cycles of motion, too few for {int(alive.sum())} "
             f"parameter(s); at least {PARZEN * WINDOW_CYCLES * (2 + alive.sum()):.0f} are needed: record longer, or "
-            "seek fewer (--parameter)"
+            "identify fewer (--parameter)"
         )
     normal = np.einsum("tci,tcj->ij", scaled, scaled)
     inverse = np.linalg.pinv(normal, rcond=1e-13, hermitian=True)
@@ -210,16 +210,18 @@ def _not_told(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> 
     nearest = max(others, key=lambda i: abs(correlation[which, i]), default=None)
     if one.at_end:
         end = one.sought.text(one.value)
-        why = f"fits best at {end}, the end of its range: another rig than [rig] describes, or give wider bounds"
+        why = f"fits best at {end}, the end of its range: the rig differs from [rig], or the bounds are too narrow"
     elif not np.isfinite(one.half_width) and (nearest is None or abs(correlation[which, nearest]) < ALIKE):
-        why = "nothing that was measured depends on it here"
+        why = "the measurements do not depend on it here"
     elif nearest is not None and abs(correlation[which, nearest]) > ALIKE:
         other = fitted[nearest].sought.name
-        why = f"cannot be told apart from {other} (correlation {correlation[which, nearest]:.3f}): excite a wider band"
+        why = (
+            f"cannot be distinguished from {other} (correlation {correlation[which, nearest]:.3f}): excite a wider band"
+        )
     else:
         why = (
-            f"known no better than {one.sought.text(one.value)} ± {one.sought.text(one.half_width)}: too small to be "
-            "told, or not excited enough"
+            f"determined only to {one.sought.text(one.value)} ± {one.sought.text(one.half_width)}: too small to be "
+            "identified, or not excited enough"
         )
     return Fitted(one.sought, one.sought.given, np.inf, why)
 

@@ -72,8 +72,7 @@ def rig_record(run: Run, definition: Definition, name: str = "the record") -> Ri
     kept &= np.cumprod(finite).astype(bool)
     if kept.sum() < FEWEST:
         raise NotIdentifiableError(
-            f"{name}: {int(kept.sum())} samples of the test are on record, and at least {FEWEST} are needed; record "
-            "longer"
+            f"{name}: {int(kept.sum())} samples of the test are recorded; at least {FEWEST} are needed; record longer"
         )
     end = int(np.flatnonzero(kept)[-1]) + 1
     found = RigRecord(
@@ -94,8 +93,9 @@ def rig_record(run: Run, definition: Definition, name: str = "the record") -> Ri
 def _check_same_rig(run: Run, definition: Definition, name: str) -> None:
     if definition.slow is not None or run.definition.get("slow") is not None:
         raise HalfrealError(
-            f"{name}: a slow test stands still between its ticks and tells nothing of delay, damping and mass; use a "
-            "test in real time (leave [slow] out)"
+            f"{name}: a slow test is at rest between its ticks and contains no information on "
+            "delay, damping and mass; use a "
+            "real-time test (without [slow])"
         )
     if definition.kinematics is not None:
         raise HalfrealError(
@@ -110,18 +110,19 @@ def _check_same_rig(run: Run, definition: Definition, name: str) -> None:
     if abs(run.step / definition.timing.step - 1.0) > 1e-9:
         raise HalfrealError(
             f"{name} has a step of {units.text(run.step, 's')}, and the definition one of "
-            f"{units.text(definition.timing.step, 's')}; a rig follows otherwise at another step: give a record with "
+            f"{units.text(definition.timing.step, 's')}; a rig behaves differently at another step: give a record with "
             "this one"
         )
 
 
 def _check_every_tick(run: Run, name: str) -> None:
     if run.time.size < 2:
-        raise NotIdentifiableError(f"{name}: {run.time.size} samples are on record, at least {FEWEST} are needed")
+        raise NotIdentifiableError(f"{name}: {run.time.size} samples are recorded; at least {FEWEST} are needed")
     apart = float(np.median(np.diff(run.time))) / run.step
     if apart > 1.5:
         raise HalfrealError(
-            f"{name} keeps every {apart:.0f}th tick, so that the commands in between are not known; record every tick "
+            f"{name} contains every {apart:.0f}th tick only, so the commands in between are not "
+            "known; record every tick "
             "(record.every = 1)"
         )
     gap = float(np.diff(run.time).max()) / run.step
@@ -133,12 +134,12 @@ def _check_moves(record: RigRecord) -> None:
     command, moved = record.commands[record.kept], record.displacement[record.kept]
     if not np.ptp(command, axis=0).any():
         raise NotIdentifiableError(
-            f"{record.name}: the command does not move, so that nothing can be told of the rig; excite the test, or "
+            f"{record.name}: the command does not move, so nothing can be identified; excite the test, or "
             "use --experiment"
         )
     if not np.ptp(moved, axis=0).any():
         raise NotIdentifiableError(
-            f"{record.name}: the measured displacement does not move while the command does; look for a dead channel"
+            f"{record.name}: the measured displacement does not move while the command does; check for a dead channel"
         )
     for signal, values, of in (("command", command, "command"), ("measured displacement", moved, "displacement")):
         for i in range(values.shape[1]):

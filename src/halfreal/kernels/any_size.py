@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numba import carray  # noqa: F401 (used in the text below)
 
 from .block import Value
-from .pointers import as_pointer  # noqa: F401 (used in the text below)
+from .pointers import as_pointer
 
 SIZES = "sizes"
 HEAD = 2
@@ -63,8 +62,10 @@ READ = (
 
 def caller(function: Any, parameters: np.dtype, state: np.dtype) -> Callable[..., int]:
     """What the loop calls: it lays the fields over the block's memory, and calls the block's function."""
+    from numba import carray
+
     given = (("P", "p", ranks(parameters)), ("S", "s", ranks(state)))
-    k, tuples, names = HEAD, [], {}
+    k, tuples, names = HEAD, list[str](), dict[str, Any](np=np, carray=carray, as_pointer=as_pointer)
     for name, base, fields in given:
         names[name] = namedtuple(name, [field for field, _ in fields])
         read = [
@@ -80,7 +81,6 @@ def caller(function: Any, parameters: np.dtype, state: np.dtype) -> Callable[...
         return 1 + function({", ".join(tuples)}, t, inputs, outputs)
     return call
 """
-    # in the name of this file, beside which Numba then keeps it on disk
-    exec(compile(text, __file__, "exec"), place := {**globals(), **names})
+    exec(compile(text, __file__, "exec"), place := {"__name__": __name__, **names})
     made: Callable[..., int] = place["make"](function)
     return made

@@ -7,8 +7,8 @@ stored before ``store_word`` is seen by whoever has read that word with ``load_w
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+
+from .compile import intrinsic, types
 
 _word = ir.IntType(64)
 

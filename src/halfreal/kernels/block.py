@@ -33,6 +33,10 @@ UNUSED = "unused"
 """The field of a block that has none."""
 LARGEST_FAULT = 997
 """Code that a block may return; the loop has two of its own above."""
+MOST_PASSES = 100_000_000
+"""Of loops, in one call of a function: more than the LU factors of 600 unknowns take."""
+OUT_OF_PASSES = 77
+"""What compiled code returns in Numba's calling convention when it has made them all; Numba's own codes are below 2."""
 
 
 Owner = Literal["axis", "commanded", "actuator"]

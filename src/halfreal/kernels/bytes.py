@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+
+from .compile import intrinsic, types
 
 
 def _load(bits: int) -> Any:

@@ -39,13 +39,10 @@ from numba.extending import intrinsic
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 
-from .compile import STEP, without_shapes
+from .block import MOST_PASSES, OUT_OF_PASSES
+from .compile import STEP
 from .origin import halfreals, users
-
-MOST_PASSES = 100_000_000
-"""Of loops, in one call of a function: more than the LU factors of 600 unknowns take."""
-OUT_OF_PASSES = 77
-"""What compiled code returns in Numba's calling convention when it has made them all; Numba's own codes are below 2."""
+from .shapes import without_shapes
 
 REFUSED: dict[type[types.Type], str] = {
     types.NumpyFlatType: "'.flat', whose indices are not checked; index the array itself",
@@ -59,7 +56,7 @@ REFUSED: dict[type[types.Type], str] = {
 }
 CALLS = {
     "as_strided": "as_strided, whose indices are not checked",
-    "mark_try_block": "try; test for what may go wrong instead",
+    "mark_try_block": "try; test for invalid values instead",
 }
 """Functions that make arrays beyond what there is, or that hide a fault."""
 HARMLESS = re.compile(r"llvm\..*|__svml_.*|numba_(gamma|frexp|ldexp|nextafter|cpow)f?|NRT_MemInfo_call_dtor")

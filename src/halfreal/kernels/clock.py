@@ -9,11 +9,8 @@ import time
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from .compile import kernel
+from .compile import cgutils, intrinsic, kernel, types
 
 CLOCK_MONOTONIC = time.CLOCK_MONOTONIC
 TIMER_ABSTIME = 1

@@ -3,7 +3,7 @@
 Numba's own disk cache unpickles and links whatever it finds, next to the sources; a damaged file there ends in an error
 or crashes the process.  Here each compiled function is a file of its own::
 
-    SHA-256 of all that follows | name of the entry | newline | compiled function, as Numba pickles it
+    SHA-256 of all that follows | name of the entry | newline | compiled function (``objects.py``, ``numba_cache.py``)
 
 named by a hash of everything that the code depends on.  What is not as it was written is removed and compiled anew, and
 where nothing can be kept, everything is compiled each time; either is told once, in a line.  Files are written under
@@ -16,77 +16,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import platform
 import secrets
 import sys
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import llvmlite
-import numba
 import numpy as np
-from numba.core import config
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 
 from .. import user_folders
 
 FULL = 400_000_000
 """Bytes of the folder from which on the entries that were not used for longest are removed, down to half of it."""
-DAMAGED = "compiled code kept on disk was damaged, and is compiled anew"
+DAMAGED = "the compiled code on disk was damaged and is compiled again"
 TOLD = "HALFREAL_CACHE_TOLD"
 """Set in the environment once something was told, so that processes that are started from here do not repeat it."""
-
-
-def keep(dispatcher: Any, identity: str) -> Any:
-    """Have what a function compiles to kept on disk; ``identity`` stands for all that it depends on."""
-    if hasattr(dispatcher, "_cache"):  # private to Numba; without it only time is lost
-        dispatcher._cache = _Entries(dispatcher.py_func.__qualname__.rpartition(".")[2], identity)
-    return dispatcher
-
-
-class _Entries:
-    """The cache of one function, as a dispatcher of Numba asks for it."""
-
-    def __init__(self, name: str, identity: str) -> None:
-        self._name, self._identity = name, identity
-
-    @property
-    def cache_path(self) -> str:
-        return str(folder() or "")
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        target.refresh()
-        path = self._path(signature, target.codegen())
-        if path is None:
-            return None
-        try:
-            payload = _checked(path)
-            return None if payload is None else CompileResult._rebuild(target, *pickle.loads(payload))
-        except Exception:  # of a damaged file
-            _remove(path)
-            tell(DAMAGED)
-            return None
-
-    def save_overload(self, signature: Any, result: Any) -> None:
-        path = self._path(signature, result.codegen)
-        if path is None or result.library.has_dynamic_globals or any(not one.can_cache for one in result.lifted):
-            return
-        _write(path, dumps(result._reduce()))
-
-    def _path(self, signature: Any, codegen: Any) -> Path | None:
-        there = folder()
-        if there is None:
-            return None
-        key = f"{versions()}:{codegen.magic_tuple()}:{self._identity}:{signature}"
-        return there / f"{self._name[:40]}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
-
-    def enable(self) -> None:
-        pass
-
-    disable = flush = enable
 
 
 def kept(name: str) -> bytes | None:
@@ -95,9 +41,9 @@ def kept(name: str) -> bytes | None:
     if there is None:
         return None
     try:
-        return _checked(there / name)
+        return checked(there / name)
     except ValueError:
-        _remove(there / name)
+        remove(there / name)
         tell(DAMAGED)
         return None
 
@@ -106,10 +52,10 @@ def put(name: str, payload: bytes) -> None:
     """Keep something under a name."""
     there = folder()
     if there is not None:
-        _write(there / name, payload)
+        write(there / name, payload)
 
 
-def _write(path: Path, payload: bytes) -> None:
+def write(path: Path, payload: bytes) -> None:
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         _make_room(path.parent)
@@ -118,11 +64,11 @@ def _write(path: Path, payload: bytes) -> None:
             file.write(hashlib.sha256(content).digest() + content)
         temporary.replace(path)
     except OSError as error:
-        _remove(temporary)
+        remove(temporary)
         without(path.parent, error)
 
 
-def _checked(path: Path) -> bytes | None:
+def checked(path: Path) -> bytes | None:
     """What an entry holds, None if there is none; an error if it is not as it was written."""
     try:
         content = path.read_bytes()
@@ -137,7 +83,7 @@ def _checked(path: Path) -> bytes | None:
     return payload
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -147,7 +93,7 @@ def _remove(path: Path) -> None:
 @cache
 def folder() -> Path | None:
     """Where compiled code is kept; None if it cannot be."""
-    given = config.CACHE_DIR
+    given = os.environ.get("NUMBA_CACHE_DIR")
     there = Path(given) / "halfreal" if given else user_folders.cache() / "compiled"
     try:
         return user_folders.made_private(there)
@@ -158,7 +104,7 @@ def folder() -> Path | None:
 
 def without(there: Path, error: OSError) -> None:
     """Tell that nothing is kept."""
-    tell(f"compiled code cannot be kept in '{there}' ({error.strerror or error}); commands take longer to start")
+    tell(f"compiled code cannot be stored in '{there}' ({error.strerror or error}); commands take longer to start")
 
 
 def tell(line: str) -> None:
@@ -188,5 +134,11 @@ def _make_room(there: Path) -> None:
 
 
 @cache
+def numba_version() -> str:
+    """Its version, without loading it."""
+    return version("numba")
+
+
+@cache
 def versions() -> str:
-    return ":".join((numba.__version__, llvmlite.__version__, np.__version__, platform.python_version()))
+    return ":".join((numba_version(), llvmlite.__version__, np.__version__, platform.python_version()))

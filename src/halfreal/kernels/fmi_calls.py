@@ -6,7 +6,7 @@ memory that it shares with Python.  Every call gives FMI's status: 0 well, 1 a w
 
 from __future__ import annotations
 
-from numba import int32
+import numpy as np
 
 from .compile import kernel
 from .foreign import byte_at, call_c, int32_at, real_at
@@ -43,10 +43,10 @@ def restart(p):  # type: ignore[no-untyped-def]
     worst = call_c(int(p.reset), (component,))
     worst = max(worst, set_numbers(p, int(p.tunable_references), int(p.tunable), int(p.tunable_values)))
     if p.version == 2.0:
-        worst = max(worst, call_c(int(p.setup), (component, int32(0), 0.0, 0.0, int32(0), 0.0)))
+        worst = max(worst, call_c(int(p.setup), (component, np.int32(0), 0.0, 0.0, np.int32(0), 0.0)))
         worst = max(worst, call_c(int(p.enter_initialization), (component,)))
     else:
-        worst = max(worst, call_c(int(p.enter_initialization), (component, int32(0), 0.0, 0.0, int32(0), 0.0)))
+        worst = max(worst, call_c(int(p.enter_initialization), (component, np.int32(0), 0.0, 0.0, np.int32(0), 0.0)))
     return max(worst, call_c(int(p.exit_initialization), (component,)))
 
 
@@ -54,9 +54,9 @@ def restart(p):  # type: ignore[no-untyped-def]
 def do_step(p, t, h):  # type: ignore[no-untyped-def]
     """One communication step of co-simulation."""
     if p.version == 2.0:
-        return call_c(int(p.do_step), (int(p.component), t, h, int32(1)))
+        return call_c(int(p.do_step), (int(p.component), t, h, np.int32(1)))
     flags = int(p.scratch)
-    places = int(p.component), t, h, int32(1), flags, flags + 8, flags + 16, flags + 24
+    places = int(p.component), t, h, np.int32(1), flags, flags + 8, flags + 16, flags + 24
     status = call_c(int(p.do_step), places)
     return status if byte_at(flags + 8) == 0 else max(status, ASKS_TO_END)
 
@@ -75,7 +75,7 @@ def events(p):  # type: ignore[no-untyped-def]
         else:
             places = component, info, info + 8, info + 16, info + 24, info + 32, info + 40
             worst = max(worst, call_c(int(p.discrete), places))
-            again, ends, known = int32(byte_at(info)), int32(byte_at(info + 8)), int32(byte_at(info + 32))
+            again, ends, known = np.int32(byte_at(info)), np.int32(byte_at(info + 8)), np.int32(byte_at(info + 32))
             at = info + 40
         then = real_at(at) if known != 0 else NEVER
         if ends != 0:
@@ -89,9 +89,9 @@ def events(p):  # type: ignore[no-untyped-def]
 def completed_step(p):  # type: ignore[no-untyped-def]
     """Tell a model of model exchange that a step is done: status, and whether it wants its events."""
     flags = int(p.scratch)
-    status = call_c(int(p.completed), (int(p.component), int32(1), flags, flags + 8))
+    status = call_c(int(p.completed), (int(p.component), np.int32(1), flags, flags + 8))
     if p.version == 2.0:
         wants, ends = int32_at(flags), int32_at(flags + 8)
     else:
-        wants, ends = int32(byte_at(flags)), int32(byte_at(flags + 8))
+        wants, ends = np.int32(byte_at(flags)), np.int32(byte_at(flags + 8))
     return (status if ends == 0 else max(status, ASKS_TO_END)), wants != 0

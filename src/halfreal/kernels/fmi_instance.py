@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, types
 
 from .fmi_library import Fmu, FmuError, Variable, done_with, for_one_instance, references
 from .foreign import function_address
@@ -31,6 +30,8 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def _logger_2() -> Any:
+    from numba import carray, cfunc, types
+
     @cfunc(types.void(types.voidptr, types.voidptr, types.int32, types.voidptr, types.voidptr))
     def keep(environment, instance, status, category, message):  # type: ignore[no-untyped-def]
         kept, said = carray(environment, MESSAGE, np.uint8), carray(message, MESSAGE, np.uint8)
@@ -44,6 +45,8 @@ def _logger_2() -> Any:
 
 @cache
 def _logger_3() -> Any:
+    from numba import carray, cfunc, types
+
     @cfunc(types.void(types.voidptr, types.int32, types.voidptr, types.voidptr))
     def keep(environment, status, category, message):  # type: ignore[no-untyped-def]
         kept, said = carray(environment, MESSAGE, np.uint8), carray(message, MESSAGE, np.uint8)
@@ -131,7 +134,7 @@ class Instance:
             component = make(name, token, place, False, False, environment, _logger_3().address)
         if not component:
             said = f": {self.message}" if self.message else ""
-            raise FmuError(f"{fmu.path.name} gives no instance{said}")
+            raise FmuError(f"{fmu.path.name} cannot be instantiated{said}")
         return int(component)
 
     def _initialise(self) -> None:

@@ -111,11 +111,11 @@ class Fmu:
         if found is None:
             near = difflib.get_close_matches(name, self.variables, n=1, cutoff=0.4)
             fitting = [one.name for one in self.variables.values() if one.causality in causalities]
-            hint = f"; did you mean '{near[0]}'?" if near else f"; it has {', '.join(fitting[:12]) or 'none'}"
+            hint = f"; did you mean '{near[0]}'?" if near else f"; available: {', '.join(fitting[:12]) or 'none'}"
             raise FmuError(f"{self.path.name} has no variable '{name}'{hint}")
         if found.causality not in causalities:
             raise FmuError(
-                f"'{name}' of {self.path.name} is of causality '{found.causality}', and must be "
+                f"'{name}' of {self.path.name} is of causality '{found.causality}', but must be "
                 f"{' or '.join(repr(one) for one in causalities)} here"
             )
         return found
@@ -150,7 +150,7 @@ def opened(path: Path, digest: str, interface: str) -> Fmu:
         raise FmuError(f'{path.name} has no {interface}, only {other}; write type = "{other}"')
     if given.needsExecutionTool:
         raise FmuError(
-            f"{path.name} needs the program that made it to run (needsExecutionTool), which no loop in real time can "
+            f"{path.name} needs the exporting program at run time (needsExecutionTool), which a real-time loop cannot "
             "wait for; export it with its solver, as a stand-alone FMU"
         )
     folder = Path(tempfile.mkdtemp(prefix="halfreal-fmu-"))
@@ -196,7 +196,7 @@ def _functions(path: Path, library: Path, version: str, interface: str) -> tuple
     addresses = {name: function_address(handle, f"{prefix}{name}") for name in NEEDED[version, interface]}
     missing = [f"{prefix}{name}" for name, address in addresses.items() if not address]
     if missing:
-        raise FmuError(f"the library of {path.name} lacks {', '.join(missing)}; it is not a whole FMU")
+        raise FmuError(f"the library of {path.name} lacks {', '.join(missing)}; the FMU is incomplete")
     return handle, addresses | {name: function_address(handle, f"{prefix}{name}") for name in OPTIONAL}
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from .compile import cgutils, intrinsic, types
 
 
 @intrinsic
@@ -42,11 +41,13 @@ def record_address(typingctx, record):  # type: ignore[no-untyped-def]
     return types.int64(record), lambda context, builder, signature, args: builder.ptrtoint(args[0], ir.IntType(64))
 
 
-def _loader(kind: types.Type) -> Any:
-    """A function that reads a number of this type at an address."""
+def _loader(name: str) -> Any:
+    """A function that reads a number of this type of Numba's at an address."""
 
     @intrinsic
     def load(typingctx, address):  # type: ignore[no-untyped-def]
+        kind = getattr(types, name)
+
         def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
             return builder.load(builder.inttoptr(args[0], context.get_value_type(kind).as_pointer()))
 
@@ -55,7 +56,7 @@ def _loader(kind: types.Type) -> Any:
     return load
 
 
-real_at, int32_at, byte_at = _loader(types.float64), _loader(types.int32), _loader(types.uint8)
+real_at, int32_at, byte_at = _loader("float64"), _loader("int32"), _loader("uint8")
 
 
 @intrinsic
@@ -81,7 +82,7 @@ def function_address(library: ctypes.CDLL, name: str) -> int:
 def as_field(address: int) -> float:
     """An address as a block's parameter: exact, as the addresses of a process are below 2^53."""
     if address >= 2**53:
-        raise ValueError(f"the address {address:#x} is beyond what a block's parameter holds")
+        raise ValueError(f"the address {address:#x} is too large for a block's parameter")
     return float(address)
 
 

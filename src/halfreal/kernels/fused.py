@@ -18,17 +18,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from . import disk_cache
 from .block import LARGEST_FAULT
-from .compile import kernel_hash
+from .compile import intrinsic, kernel_hash, types
+from .objects import Native, load, machine
 
 FAULT_AT, RAISED = 1, 999
 LAST, SOME = 1, 2
@@ -44,9 +43,9 @@ GROUP = ir.FunctionType(word, [word, memory, memory, real])
 
 @dataclass(frozen=True)
 class Row:
-    """A block in its place: what Numba has compiled, and where it finds what it reads and writes."""
+    """A block in its place: its compiled code, and where it finds what it reads and writes."""
 
-    compiled: Any
+    native: Native
     inputs: tuple[int, ...]
     """Entries of the vector."""
     parameters: int
@@ -56,7 +55,7 @@ class Row:
 
     @property
     def symbol(self) -> str:
-        return str(self.compiled.fndesc.llvm_func_name)
+        return self.native.symbol
 
 
 @intrinsic
@@ -81,7 +80,7 @@ class Arrangement:
 
     @cached_property
     def key(self) -> str:
-        digest = hashlib.sha256(f"{kernel_hash()}:{_machine()[1]}:{self.groups}:{self.mover}".encode())
+        digest = hashlib.sha256(f"{kernel_hash()}:{machine()[1]}:{self.groups}:{self.mover}".encode())
         for row in self.rows:
             digest.update(f"{row.symbol}:{row.inputs}:{row.parameters}:{row.state}:{row.outputs}\n".encode())
         return digest.hexdigest()[:40]
@@ -100,7 +99,7 @@ def fused(arrangement: Arrangement, *, make: bool) -> tuple[int, ...] | None:
             disk_cache.put(f"fused-{key}", content)
         if content is None:
             return None
-        _loaded[key] = _addresses(content) if content else None
+        _loaded[key] = load(content, GROUPS)
     return _loaded[key]
 
 
@@ -108,9 +107,9 @@ def fused(arrangement: Arrangement, *, make: bool) -> tuple[int, ...] | None:
 
 
 def _emitted(arrangement: Arrangement) -> bytes:
-    """The three functions as an object; empty if they need code of which only the address is known."""
+    """The three functions as an object."""
     rows = arrangement.rows
-    target, _ = _machine()
+    target, _ = machine()
     written = ir.Module("fused")
     written.triple = target.triple
     written.data_layout = str(target.target_data)
@@ -123,7 +122,7 @@ def _emitted(arrangement: Arrangement) -> bytes:
     for row in rows:
         if row.symbol not in linked:
             linked.add(row.symbol)
-            module.link_in(row.compiled.library._get_module_for_linking(), preserve=True)
+            module.link_in(llvm.parse_bitcode(row.native.code), preserve=True)
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration and one.name not in GROUPS:
             one.linkage = "internal"
@@ -132,9 +131,6 @@ def _emitted(arrangement: Arrangement) -> bytes:
     options.inlining_threshold = INLINED
     builder = llvm.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)
-    needed = [one.name for one in module.functions if one.is_declaration and not one.name.startswith("llvm.")]
-    if any(llvm.address_of_symbol(name) is None for name in needed):
-        return b""
     return bytes(target.emit_object(module))
 
 
@@ -208,27 +204,3 @@ def _row(
         builder.branch(following)
 
     return write
-
-
-# --- loading them -----------------------------------------------------------------------------------------------------
-
-_engines: list[Any] = []
-"""Kept alive, for the addresses that they gave."""
-
-
-@cache
-def _machine() -> tuple[Any, str]:
-    """This processor as LLVM knows it, and a text that stands for it."""
-    name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=name, features=features, opt=3, reloc="pic", codemodel="default"
-    )
-    return target, f"{name}:{features}:{disk_cache.versions()}"
-
-
-def _addresses(content: bytes) -> tuple[int, ...]:
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine()[0])
-    engine.add_object_file(llvm.ObjectFileRef.from_data(content))
-    engine.finalize_object()
-    _engines.append(engine)
-    return tuple(int(engine.get_function_address(name)) for name in GROUPS)

@@ -33,7 +33,7 @@ def trial(file: str, name: str, dt: float, calls: int, given: dict[str, Any]) ->
     try:
         function = getattr(library, name)
     except AttributeError:
-        return {"error": f"has no function '{name}'; declare it extern \"C\" in C++, and see what it has with nm -D"}
+        return {"error": f"has no function '{name}'; declare it extern \"C\" in C++; 'nm -D' lists its functions"}
     function.restype = ctypes.c_int32
     pointer = ctypes.POINTER(ctypes.c_double)
     function.argtypes = [pointer, pointer, ctypes.c_double, pointer, pointer]
@@ -50,7 +50,10 @@ def trial(file: str, name: str, dt: float, calls: int, given: dict[str, Any]) ->
     if declared is not None and declared != list(sizes.values()):
         told = ", ".join(f"{one} {key}" for key, one in zip(sizes, declared, strict=True))
         here = ", ".join(f"{one} {key}" for key, one in sizes.items())
-        return {"error": f"says that '{name}' has {told} (parameters with the step), and the definition gives {here}"}
+        return {
+            "error": f"reports that '{name}' has {told} (parameters including the step), but the "
+            f"definition gives {here}"
+        }
     p, s = array(given["parameters"]), array(given["state"])
     u, y = array([0.0] * sizes["inputs"]), array([0.0] * sizes["outputs"])
     longest = 0.0
@@ -61,7 +64,7 @@ def trial(file: str, name: str, dt: float, calls: int, given: dict[str, Any]) ->
         if status:
             return {
                 "error": f"'{name}' returned {status} at rest, where all inputs are zero: a fault that would stop "
-                "the test in its first tick; return 0 if all is well"
+                "the test in its first tick; return 0 for success"
             }
         for key, values in (("parameters", p), ("state", s), ("inputs", u), ("outputs", y)):
             if not intact(values, sizes[key]):

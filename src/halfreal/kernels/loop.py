@@ -16,17 +16,17 @@ import numpy as np
 
 from ..errors import HalfrealError
 from . import tick as compiled
-from .block import Block, Channel, flatten, layout
-from .checked import MOST_PASSES
+from .block import MOST_PASSES, Block, Channel, flatten, layout
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
-from .native import address_of, call_native, compiled_block, is_own, place_of
+from .native import call_native, compiled_block, is_own, place_of
+from .objects import Native
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
 RIG_FAULT_CHANNEL = Channel("loop.rig_fault", "1")
 GUARD_MODE = "guard.mode"
-LOOP_FAULTS = {compiled.RING_FULL: "the record found no room: the recorder has not kept up"}
+LOOP_FAULTS = {compiled.RING_FULL: "the record buffer is full: the recorder has not kept up"}
 COMMON_FAULTS = {
     compiled.RAISED: "it raised an exception",
     compiled.RAN_AWAY: f"its loops did not end within {MOST_PASSES:,} passes in one call",
@@ -79,6 +79,16 @@ def _runs(places: Sequence[int]) -> np.ndarray:
         else:
             found.append([one, 1])
     return np.array(found, dtype=np.uint64).reshape(-1, 2)
+
+
+def _alike(one: Block, other: Block) -> bool:
+    """Whether blocks differ in their numbers only."""
+
+    def shapes(block: Block) -> list[list[tuple[str, tuple[int, ...]]]]:
+        return [[(key, np.shape(value)) for key, value in some.items()] for some in (block.parameters, block.state)]
+
+    wiring = ("name", "step", "inputs", "outputs", "watched")
+    return all(getattr(one, key) == getattr(other, key) for key in wiring) and shapes(one) == shapes(other)
 
 
 _calls: dict[str, int] = {}
@@ -156,6 +166,31 @@ class Loop:
             held_from=self._held_from,
         )
 
+    def refilled(self, blocks: Sequence[Block]) -> Loop | None:
+        """This loop at its beginning with the numbers of other blocks; None where they are laid out otherwise.
+
+        Nothing is looked up or laid out again, which takes longer than many a stretch of ticks.
+        """
+        changed = [row for row, block in enumerate(blocks) if block is not self.blocks[row]]
+        if len(blocks) != len(self.blocks) or not all(_alike(blocks[row], self.blocks[row]) for row in changed):
+            return None
+        other = object.__new__(Loop)
+        other.__dict__.update(self.__dict__)
+        other.blocks, other.general = tuple(blocks), False
+        if not all(blocks[row].frozen == self.blocks[row].frozen and not blocks[row].moving for row in changed):
+            other._dynamic = None
+        other._initial, other.parameters = self._initial.copy(), self.parameters.copy()
+        for row in changed:
+            block, at = blocks[row], self._outputs_at[row]
+            other._initial[self._state_at[row] : self._state_at[row + 1]] = flatten(block.state)
+            other._initial[at : at + len(block.outputs)] = 0.0
+            other._initial[at : at + len(block.initial)] = block.initial
+            other.parameters[self._parameters_at[row] : self._parameters_at[row + 1]] = flatten(block.parameters)
+        other.vector, other._table, word = other._initial.copy(), self._table.copy(), self.vector.itemsize
+        other._table[:, compiled.ROW_PARAMETERS] = other.parameters.ctypes.data + word * self._parameters_at[:-1]
+        other._table[:, compiled.ROW_STATE] = other.vector.ctypes.data + word * self._state_at[:-1]
+        return other
+
     def go_on_from(self, other: Loop) -> None:
         """Stand where ``other`` stands, of which this is ``with_blocks``; new blocks are at their beginning."""
         self.vector[: self._end_of_bus] = other.vector[: self._end_of_bus]
@@ -209,7 +244,8 @@ class Loop:
         self._table = np.zeros((len(self.blocks), compiled.ROW_LENGTH), dtype=np.int64)
         self.general = False
         """Whether rows are run by the table, though they could be fused."""
-        self._results: list[Any] = []
+        self._results: list[Native] = []
+        self._dynamic: np.ndarray | None = None
         self._fused = (0,) * len(GROUPS)
         wires: list[int] = []
         word = self.vector.itemsize
@@ -219,7 +255,7 @@ class Loop:
             )
             self._results.append(result)
             self._table[row] = (
-                address_of(result),
+                result.address,
                 self.parameters.ctypes.data + word * int(self._parameters_at[row]),
                 self.vector.ctypes.data + word * int(self._state_at[row]),
                 len(wires),
@@ -235,7 +271,7 @@ class Loop:
         for row, block in enumerate(self.blocks):
             if block.name == name:
                 return row
-        raise KeyError(f"no block '{name}' in this loop; it has {', '.join(b.name for b in self.blocks)}")
+        raise KeyError(f"no block '{name}' in this loop; available: {', '.join(b.name for b in self.blocks)}")
 
     def state(self, name: str) -> np.ndarray:
         """A block's state as a record with named fields: a view of ``vector``, not a copy."""
@@ -357,7 +393,7 @@ class Loop:
         if known is not None or not 0 < row <= len(self.blocks):
             return known or f"fault {fault:g}"
         block = self.blocks[row - 1]
-        return f"block '{block.name}': {place_of(block.step)} returned {code}, a fault of its own"
+        return f"block '{block.name}': {place_of(block.step)} returned {code}, a user-defined fault"
 
     def faults(self) -> dict[int, str]:
         """Every value of the fault channel that a block has words for, in words."""
@@ -397,6 +433,8 @@ class Loop:
         These are the states that are not held, and the channels that are read in a tick before they are written in it
         (the measurements).
         """
+        if self._dynamic is not None:
+            return self._dynamic.copy()
         carried: set[int] = set()
         written: set[str] = set()
         for block in self.blocks:
@@ -410,7 +448,8 @@ class Loop:
                 free = block.moving.get(key, ()) if key in block.frozen else range(size)
                 carried |= {position + int(i) for i in free}
                 position += size
-        return np.array(sorted(carried), dtype=int)
+        self._dynamic = np.array(sorted(carried), dtype=int)
+        return self._dynamic.copy()
 
     def memory_indices(self) -> np.ndarray:
         """Entries of ``vector`` that are hysteretic memory: held in a linearisation at rest, moving otherwise."""
@@ -460,8 +499,9 @@ class Loop:
         if code != compiled.RAN_AWAY:
             return f"a block's loops did not end, after another fault: {self.describe(self.vector[compiled.FAULT])}"
         return (
-            f"{self.describe(self.vector[compiled.FAULT])}, in tick {self.vector[compiled.TICK]:g}; give every loop of "
-            f"{place_of(self.blocks[row - 1].step)} a largest number of passes"
+            f"{self.describe(self.vector[compiled.FAULT])}, in tick {self.vector[compiled.TICK]:g}; "
+            "limit the number of passes of every loop of "
+            f"{place_of(self.blocks[row - 1].step)}"
         )
 
     def drive(
@@ -477,7 +517,25 @@ class Loop:
 
         No Python is executed and nothing allocated until it returns; other threads go on.
         """
-        return int(compiled.compiled_run()(self._given(ticks, log, record, control, every, events)))
+        return compiled.compiled_run(*self._given(ticks, log, record, control, every, events))
+
+    def images(self, columns: np.ndarray, by: np.ndarray, rows: np.ndarray, ticks: int) -> np.ndarray:
+        """Entries ``rows`` of the vector so many ticks after one of its entries has been changed, for each change.
+
+        A row for each; NaN after a fault, or where the guard's mode has changed.  The loop is left as it was.
+        """
+        base, found = self.vector.copy(), np.full((len(columns), len(rows)), np.nan)
+        given = self._given(ticks, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
+        mode = self.index.get(GUARD_MODE, compiled.FAULT)
+        for i, (column, change) in enumerate(zip(columns, by, strict=True)):
+            self.vector[:] = base
+            self.vector[column] += change
+            if compiled.compiled_run(*given) == compiled.LOST:
+                raise RanAwayError(self.ran_away())
+            if self.vector[compiled.FAULT] == base[compiled.FAULT] and self.vector[mode] == base[mode]:
+                found[i] = self.vector[rows]
+        self.vector[:] = base
+        return found
 
     def fuse(self, *, make: bool = True) -> bool:
         """Run the rows as one piece of code from now on: one that is kept on disk, or one that is made.
@@ -502,8 +560,7 @@ class Loop:
             )
             for row, (block, result) in enumerate(zip(self.blocks, self._results, strict=True))
         )
-        mover = 0 if self._hold is None else self._writer(self._hold)
-        return Arrangement(rows, tuple(int(count) for count in self._groups), mover)
+        return Arrangement(rows, tuple(int(count) for count in self._groups), self._mover())
 
     def _given(
         self,

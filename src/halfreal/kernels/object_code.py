@@ -19,7 +19,8 @@ from numba import carray, int64, intp, njit, types
 
 from .block import Block, layout
 from .compile import STEP, WRAPPER
-from .native import CompilationError, compiled_afresh
+from .compiler import compiled_afresh
+from .native import CompilationError
 from .pointers import as_pointer
 from .tick import ROW_LENGTH, Given, run_ticks
 
@@ -98,7 +99,7 @@ def of_loop() -> ObjectCode:
 def _emitted(result: Any, symbol: str) -> ObjectCode:
     """What Numba has compiled, as an object with one visible function."""
     if result.library.has_dynamic_globals:
-        raise CompilationError(f"'{symbol}' holds addresses of this process, and cannot run in another one")
+        raise CompilationError(f"'{symbol}' contains addresses of this process and cannot run in another one")
     module = llvm.parse_assembly(result.library.get_llvm_str())
     function = module.get_function(result.fndesc.llvm_func_name)
     for one in (*module.functions, *module.global_variables):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from .compile import cgutils, intrinsic, types
 
 
 @intrinsic

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from .bytes import load8, load64
-from .compile import kernel, shared
+from .compile import intrinsic, kernel, shared, types
 
 TAG = 16
 """Bytes of a tag, and of a key."""

@@ -17,12 +17,10 @@ of ``FRAME`` bytes.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from .bytes import load8, load64, store8, store64
 from .clock import external
-from .compile import kernel, shared
+from .compile import intrinsic, kernel, shared, types
 from .datagram import LONGEST
 
 AT, END, LENGTH, BLOCK, LEFT, GONE, HEARD, ENDED = 0, 8, 16, 24, 32, 40, 48, 56

@@ -23,21 +23,16 @@ all, in a run one that a recorder empties.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
 from llvmlite import ir
-from numba import float64, int64, intp, njit, types, uint64
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from .atomic import load_word, store_word
-from .block import LARGEST_FAULT
-from .checked import OUT_OF_PASSES
-from .compile import OPTIONS, STEP, identity
+from .block import LARGEST_FAULT, OUT_OF_PASSES
+from .compile import OPTIONS, cgutils, helper, intrinsic, types
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
-from .disk_cache import keep
+from .entry import Entry
 from .fused import FAULT_AT, LAST, call_group
 from .fused import RAISED as RAISED
 from .modes import ARMED, FINISHED, RAMPING, RUNNING, STOPPED_AT_REST
@@ -104,51 +99,52 @@ def _call_row(table, wires, vector, base, row, t):  # type: ignore[no-untyped-de
 
 
 # Indices are unsigned: of a signed one Numba asks at every use whether it counts from the end.
-COUNTS, INDICES, NUMBERS = int64[::1], uint64[::1], float64[::1]
-COUNTS_IN_ROWS, INDICES_IN_ROWS, NUMBERS_IN_ROWS = int64[:, ::1], uint64[:, ::1], float64[:, ::1]
+COUNTS, INDICES, NUMBERS = "i8[]", "u8[]", "f8[]"
+COUNTS_IN_ROWS, INDICES_IN_ROWS, NUMBERS_IN_ROWS = "i8[,]", "u8[,]", "f8[,]"
+COUNT, NUMBER, ADDRESS = "i8", "f8", "i8"
 
 
 class Given(NamedTuple):
-    """All that the compiled loop is given, each with its type there."""
+    """All that the compiled loop is given, each with its kind there (``entry.py``)."""
 
     table: Annotated[np.ndarray, COUNTS_IN_ROWS]
     """A row for each block."""
     wires: Annotated[np.ndarray, INDICES]
     """Where in ``vector`` the inputs of all blocks stand."""
     vector: Annotated[np.ndarray, NUMBERS]
-    dt: Annotated[float, float64]
-    ticks: Annotated[int, int64]
+    dt: Annotated[float, NUMBER]
+    ticks: Annotated[int, COUNT]
     """To be run."""
     groups: Annotated[np.ndarray, COUNTS]
     """Numbers of controller, inner and outer rows."""
-    substeps: Annotated[int, int64]
-    mode: Annotated[int, int64]
+    substeps: Annotated[int, COUNT]
+    mode: Annotated[int, COUNT]
     """Bus index of the guard's mode, -1 if there is none."""
-    end: Annotated[int, int64]
+    end: Annotated[int, COUNT]
     """Ticks of the test, -1 if the rows before the guard never rest."""
-    follow: Annotated[int, int64]
+    follow: Annotated[int, COUNT]
     """Bus index of the tick that a rig's loop takes from the test it serves, -1 if it counts its own."""
-    hold: Annotated[int, int64]
+    hold: Annotated[int, COUNT]
     """Bus index of the channel that keeps the loop at its tick, -1 if there is none."""
-    mover: Annotated[int, int64]
+    mover: Annotated[int, COUNT]
     """Row of the block that writes it."""
     watched: Annotated[np.ndarray, INDICES]
     """Channels whose changes are events."""
-    seen: Annotated[int, intp]
+    seen: Annotated[int, ADDRESS]
     """Where in ``vector`` their last values stand."""
     log: Annotated[np.ndarray, NUMBERS_IN_ROWS]
     """A ring of rows."""
     logged: Annotated[np.ndarray, INDICES_IN_ROWS]
     """Channels of a row, after the time: runs of entries of ``vector``, as the first and their number."""
-    every: Annotated[float, float64]
+    every: Annotated[float, NUMBER]
     """Of so many ticks one is logged."""
     events: Annotated[np.ndarray, NUMBERS_IN_ROWS]
     """Room for rows (tick, which of the watched channels, value)."""
-    controller: Annotated[int, intp]
-    inner: Annotated[int, intp]
-    outer: Annotated[int, intp]
+    controller: Annotated[int, ADDRESS]
+    inner: Annotated[int, ADDRESS]
+    outer: Annotated[int, ADDRESS]
     """Addresses of the groups of rows as functions (``fused.py``), all zero if there are none."""
-    parameters: Annotated[int, intp]
+    parameters: Annotated[int, ADDRESS]
     """Address of all parameters, for these."""
     control: Annotated[np.ndarray, COUNTS]
     """The words of ``kernels/control.py``."""
@@ -208,7 +204,7 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
             if written - load_word(words + 8 * ROWS_READ) < room:
                 row = written % room
                 given.log[row, 0] = t
-                column = uint64(1)
+                column = np.uint64(1)
                 for i in range(given.logged.shape[0]):
                     at, count = given.logged[i, 0], given.logged[i, 1]
                     for j in range(count):
@@ -246,19 +242,10 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
     return COMPLETED
 
 
-call_row = njit(inline="always", **OPTIONS)(_call_row)
-
-
-@cache
-def compiled_run() -> Any:
-    """The loop, compiled for good (first call) or read from the disk cache."""
-    kinds = [hint.__metadata__[0] for hint in get_type_hints(Given, include_extras=True).values()]
-    function = njit(**STEP)(run_ticks)
-
-    def run(given):  # type: ignore[no-untyped-def]
-        return function(given)
-
-    compiled = keep(njit(**OPTIONS)(run), identity(run_ticks))
-    compiled.compile(int64(types.NamedTuple(kinds, Given)))
-    compiled.disable_compile()
-    return compiled
+call_row = helper(inline="always", **OPTIONS)(_call_row)
+compiled_run = Entry(
+    run_ticks,
+    tuple(hint.__metadata__[0] for hint in get_type_hints(Given, include_extras=True).values()),
+    gather=Given,
+)
+"""The loop, compiled for good."""

@@ -65,8 +65,9 @@ def check(path: Path) -> None:
         return
     if not getattr(_here, "agreed", False) and not _ask(path):
         raise UntrustedError(
-            f"'{path}' is a program that this definition names, and is not trusted: it was not run; look at it, then "
-            "answer the question of the same command at a terminal, or give --trust in a script"
+            f"'{path}' is a program that this definition runs, and is not trusted yet: it was not "
+            "run; inspect it, then "
+            "run the same command in a terminal and confirm, or use --trust in a script"
         )
     _agreed.add(path.resolve())
     _remember(digest, path)

@@ -15,12 +15,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from ..errors import HalfrealError
 from . import patience
-from .block import LARGEST_FAULT, Block, flatten, layout
-from .checked import MOST_PASSES, OUT_OF_PASSES
+from .block import LARGEST_FAULT, MOST_PASSES, OUT_OF_PASSES, Block, flatten, layout
 from .native import STATUS, call_native, compile_block
 from .origin import users
 from .patience import TookTooLongError, within
@@ -55,6 +53,8 @@ def check_function(path: Path, name: str, arguments: tuple[str, ...] = ARGUMENTS
 
     Those before ``BY_NAME`` count by their number, and it need not have those behind it.
     """
+    if path.exists() and not path.is_file():  # a device may have no end
+        raise UserFunctionError(f"{path} is not an ordinary file; name a Python file")
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
     except FileNotFoundError as error:
@@ -117,8 +117,8 @@ def try_out(block: Block, calls: int = 2) -> None:
         took = time.perf_counter() - began
         if ended == OUT_OF_PASSES:
             raise UserFunctionError(
-                f"{who} does not come to an end at rest: it was stopped after {MOST_PASSES:,} passes of its loops and "
-                f"{took:.2g} s; give every loop a largest number of passes"
+                f"{who} does not finish at rest: it was stopped after {MOST_PASSES:,} passes of its loops and "
+                f"{took:.2g} s; limit the number of passes of every loop"
             )
         if ended:
             raise UserFunctionError(
@@ -127,8 +127,8 @@ def try_out(block: Block, calls: int = 2) -> None:
             )
         if took > LONGEST_CALL:
             raise UserFunctionError(
-                f"{who} took {took:.2g} s for one call at rest, and may take {LONGEST_CALL:g} s; it is called in every "
-                "tick: do less there, such as by computing tables at import"
+                f"{who} took {took:.2g} s for one call at rest; the limit is {LONGEST_CALL:g} s; it is called in every "
+                "tick: reduce its work, e.g. by computing tables at import"
             )
         if not 0 <= status <= LARGEST_FAULT:
             raise UserFunctionError(f"{who} returned {status}; {STATUS}")
@@ -147,7 +147,7 @@ def _why(block: Block, calls: int, dt: float) -> str:
     """What a function raised at rest, and in which line."""
     u = np.zeros(len(block.inputs))
     found = in_plain_python(block, flatten(block.state), [(call * dt, u) for call in range(calls)])
-    return found or "an exception when compiled, and none in plain Python"
+    return found or "an exception when compiled, but none in plain Python"
 
 
 def in_plain_python(block: Block, state: np.ndarray, calls: Sequence[tuple[float, np.ndarray]]) -> str:
@@ -179,7 +179,7 @@ def _in_python(step: Callable[..., Any]) -> Iterator[None]:
         around = functions.pop().__globals__
         if id(around) not in seen and users(str(around.get("__file__", ""))):
             seen.add(id(around))
-            compiled = {name: value for name, value in around.items() if isinstance(value, Dispatcher)}
+            compiled = {name: value for name, value in around.items() if hasattr(value, "py_func")}
             changed.append((around, compiled))
             functions += [value for value in around.values() if isinstance(value, FunctionType)]
             functions += [value.py_func for value in compiled.values()]
@@ -206,5 +206,5 @@ def told(error: BaseException, path: Path) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     place = f" at {path.name}, line {lines[-1]}" if lines else ""
     if isinstance(error, TookTooLongError):
-        return f"it did not come to an end within {patience.LONGEST:g} s, and was stopped{place}"
+        return f"it did not finish within {patience.LONGEST:g} s, and was stopped{place}"
     return f"{type(error).__name__}: {error}{place}"

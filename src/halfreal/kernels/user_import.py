@@ -23,8 +23,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from numba.core.dispatcher import Dispatcher
-
 from . import patience, trust
 from .origin import users
 from .patience import within
@@ -145,6 +143,8 @@ def _of_users() -> list[str]:
 @contextmanager
 def _numba_keeps_nothing() -> Iterator[None]:
     """While it lasts, no function of the user's gets a disk cache, whatever its decorator says: it would be stale."""
+    from numba.core.dispatcher import Dispatcher
+
     dispatchers: Any = Dispatcher
     usual = dispatchers.enable_caching
 

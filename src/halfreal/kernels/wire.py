@@ -13,14 +13,11 @@ import socket
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from .atomic import fence, load_word, store_word
 from .bytes import load64, store64
 from .clock import external, now, sleep_until
-from .compile import kernel
+from .compile import cgutils, intrinsic, kernel, types
 from .stream import DATAGRAM, GONE, stream_receive, stream_send
 
 UDP, MAILBOX, STREAM = 0.0, 1.0, 2.0
@@ -33,8 +30,10 @@ NAP = 20_000
 _word, _int, _short = ir.IntType(64), ir.IntType(32), ir.IntType(16)
 _pollfd = ir.LiteralStructType([_int, _short, _short])
 _timespec = ir.LiteralStructType([_word, _word])
-NOTHING, REFUSED = -1, -2
-"""Instead of a length: no datagram is there; somebody says that the other end's port is closed."""
+NOTHING, FAILED = -1, -2
+"""Instead of a length: no datagram is there, or no room for one; the system reports an error, of its own or by ICMP."""
+TRIES = 8
+"""A socket keeps one error at a time, so that the next try meets another only if a further message has come between."""
 MOST = 1024
 """Datagrams looked at in one tick: a flood does not hold up a loop."""
 _SEND_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
@@ -43,14 +42,13 @@ _RECEIVE_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_TRUNC)
 
 def _or_why_not(builder: Any, length: Any) -> Any:
     reason = builder.load(builder.call(external(builder, "__errno_location", _int.as_pointer(), []), []))
-    refused = builder.icmp_signed("==", reason, _int(errno.ECONNREFUSED))
-    none = builder.select(refused, _word(REFUSED), _word(NOTHING))
+    none = builder.select(builder.icmp_signed("==", reason, _int(errno.EAGAIN)), _word(NOTHING), _word(FAILED))
     return builder.select(builder.icmp_signed("<", length, _word(0)), none, length)
 
 
 @intrinsic
 def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-def]
-    """send(2) without waiting: bytes sent, or NOTHING or REFUSED."""
+    """send(2) without waiting: bytes sent, or NOTHING or FAILED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         call = external(builder, "send", _word, [_int, _word, _word, _int])
@@ -62,7 +60,7 @@ def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-d
 
 @intrinsic
 def socket_receive(typingctx, handle, buffer, room):  # type: ignore[no-untyped-def]
-    """recv(2) without waiting: the length the datagram had, also if it found no room, or NOTHING or REFUSED."""
+    """recv(2) without waiting: the length the datagram had, also if it found no room, or NOTHING or FAILED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         call = external(builder, "recv", _word, [_int, _word, _word, _int])
@@ -96,10 +94,10 @@ def socket_wait(typingctx, handle, nanoseconds):  # type: ignore[no-untyped-def]
 
 @kernel
 def socket_send_heeding_nobody(handle, buffer, length):  # type: ignore[no-untyped-def]
-    """Anybody can send the ICMP message that a port is closed: the system then refuses to send, once for each."""
-    for _ in range(MOST):
+    """Anybody can send ICMP messages (a port is closed, a host is down, …): the system then fails once for each."""
+    for _ in range(TRIES):
         sent = socket_send(handle, buffer, length)
-        if sent != REFUSED:
+        if sent != FAILED:
             return sent
     return NOTHING
 
@@ -107,9 +105,9 @@ def socket_send_heeding_nobody(handle, buffer, length):  # type: ignore[no-untyp
 @kernel
 def socket_receive_heeding_nobody(handle, buffer, room):  # type: ignore[no-untyped-def]
     """What was really sent stands behind such messages; an end that has gone is known by its silence."""
-    for _ in range(MOST):
+    for _ in range(TRIES):
         length = socket_receive(handle, buffer, room)
-        if length != REFUSED:
+        if length != FAILED:
             return length
     return NOTHING
 

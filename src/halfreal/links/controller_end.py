@@ -149,17 +149,19 @@ class ControllerEnd:
 
     def _no_answer(self, patience: float) -> str:
         """Why nobody answers.  What is not tagged with our key may be anybody's: it is told, and not acted upon."""
-        text = f"no answer from a rig at {self.wire.address} within {patience:g} s; is it on and connected? "
-        text += "The simulated one is started with halfreal rig"
+        text = f"no response from a rig at {self.wire.address} within {patience:g} s; is it switched on and connected? "
+        text += "Start the simulated one with 'halfreal rig'"
         if self._other_version is not None:
             text += (
-                f". Something there speaks version {self._other_version} of the protocol and this program version "
+                f". A program there uses version {self._other_version} of the protocol, this program version "
                 f"{VERSION} (docs/link.md); update the older one"
             )
         elif self._secret == OPEN:
-            text += ". A rig with a key file does not answer a controller without: name it in link.key"
+            text += ". A rig with a key file does not respond to a controller without one: set link.key"
         else:
-            text += ". A rig without a key file, or with another one, does not answer: compare the two files (link.key)"
+            text += (
+                ". A rig without a key file, or with another one, does not respond: compare the two files (link.key)"
+            )
         remark = self.wire.remark()
         return f"{text}. {remark}" if remark else text
 
@@ -203,19 +205,22 @@ class ControllerEnd:
                 continue
             if answer.state != int(ARMED_RIG):
                 raise LinkError(
-                    f"the rig at {self.wire.address} was armed and is so no more (state {answer.state}, code "
-                    f"{answer.code} of docs/link.md); see to the rig, then try again"
+                    f"the rig at {self.wire.address} was armed and no longer is (state {answer.state}, code "
+                    f"{answer.code} of docs/link.md); check the rig, then try again"
                 )
             if len(answer.channels) == 2 * axes + auxiliary:
                 return answer.sequence
         raise LinkError(
-            f"the rig at {self.wire.address} did not say within {patience:g} s that it is armed; it will make itself "
-            "safe when its lease is over. Try again"
+            f"the rig at {self.wire.address} did not confirm within {patience:g} s that it is armed; it will go to its "
+            "safe state when its lease ends. Try again"
         )
 
     def begin(self, loop: Loop, first: int) -> None:
         """Let a loop go on from the measurement that answered ARM."""
         begin(loop, first, self.wire)
+
+    def if_lost(self, command: Sequence[str]) -> None:
+        """Nobody stands by a controller: its rig has a lease, and a record of its own."""
 
     def stuck(self) -> str:
         """Why the loop cannot come to its end, if it cannot: it never waits for a rig for long."""
@@ -331,13 +336,13 @@ class ControllerEnd:
             frozen=tuple(state),
             faults={
                 STALE: f"no new measurement for {1e3 * trip:g} ms (limits.stale.trip)",
-                RIG_LEASE: "the rig has made itself safe: no valid command reached it within its lease",
-                RIG_LIMIT: "the rig has made itself safe: one of its own limits",
-                RIG_STOP: "the rig has made itself safe: its own emergency stop",
-                RIG_FAULT: "the rig has made itself safe: a fault of its own: sensor, interlock or driver",
+                RIG_LEASE: "the rig went to its safe state: no valid command within its lease",
+                RIG_LIMIT: "the rig went to its safe state: a rig-side limit",
+                RIG_STOP: "the rig went to its safe state: its emergency stop",
+                RIG_FAULT: "the rig went to its safe state: a rig fault (sensor, interlock or driver)",
                 RIG_IDLE: "the rig has ended the session",
-                RIG_SILENT: f"no new measurement for the lease of {1e3 * trip:g} ms: the rig counts as gone",
-                RIG_UNKNOWN: "the rig is in a state that docs/link.md does not know: it does not count as armed",
+                RIG_SILENT: f"no new measurement for the lease of {1e3 * trip:g} ms: the rig is considered lost",
+                RIG_UNKNOWN: "the rig reports a state that docs/link.md does not define: it is not considered armed",
             },
             watched=("link.stale", "rig.state"),
             initial=(*offer.displacement, *offer.force, *offer.auxiliary),
@@ -394,6 +399,9 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     s.measured[i] = load_double(buffer + HEADER + 8 * i)
                 s.answers = float(load64(buffer + 24))
                 s.rig, s.code = float(load32(buffer + 48)), float(load32(buffer + 52))
+                # the answer to the newest command, and no time for another one: nothing newer can be there
+                if p.waits != 0.0 and s.answers == u[0] and float(now() - origin) - s.arrived < p.period:
+                    break
         elif p.waits == 0.0 or fresh or float(now() - origin) >= limit:
             break
         else:

@@ -17,7 +17,7 @@ import numpy as np
 from ..contracts.driver import DriverError, Opening
 from ..contracts.link import Link
 from ..drivers.blocks import channels_block, read_block, write_block
-from ..drivers.host import SILENT, Host
+from ..drivers.host import TOO_SILENT, Host
 from ..drivers.table import Wired
 from ..kernels.block import Block, Channel, channels
 from ..kernels.clock import now
@@ -41,7 +41,7 @@ class DriverLink(Link):
 
     kind: Literal["driver"]
     clocked: bool = False
-    """Whether the driver's read waits for the hardware's next sample, for real_time.pacing = "rig"."""
+    """Whether the driver's read waits for the next hardware sample, for real_time.pacing = "rig"."""
 
     @property
     def paces(self) -> bool:
@@ -53,7 +53,7 @@ class DriverLink(Link):
 
     @property
     def guarded(self) -> str:
-        return "in the loop's own process"
+        return "in the loop's process"
 
     def end(self, test: Definition) -> DriverEnd:
         return DriverEnd(test, self.lease)
@@ -63,8 +63,8 @@ class DriverLink(Link):
 
     def listen(self) -> Listener:
         raise LinkError(
-            'link.kind = "driver" has no other end to serve: halfreal run opens the driver itself; for a rig end of '
-            'its own use link.kind = "udp" or "shared memory"'
+            'link.kind = "driver" has no other end to serve: halfreal run opens the driver itself; for a separate rig '
+            'end use link.kind = "udp" or "shared memory"'
         )
 
 
@@ -72,7 +72,7 @@ def wired(test: Definition) -> Wired:
     """The channel table of a definition in the order of its interface; a ``DriverError`` if there is none."""
     if not test.channels.inputs or not test.channels.outputs:
         raise DriverError(
-            "the definition has no channel table; say what the raw channels are in [channels.inputs.NAME] and "
+            "the definition has no channel table; define the raw channels in [channels.inputs.NAME] and "
             "[channels.outputs.NAME] (docs/drivers.md)"
         )
     units = {name: one.unit for name, one in test.auxiliary.items()}
@@ -108,12 +108,12 @@ def looked_at(host: Host, table: Wired) -> np.ndarray:
         what = f"channel {name} ({one.terminal}) reads {value:g} {one.raw}"
         low, high = one.bounds
         if not np.isfinite(value):
-            raise LinkError(f"channel {name} ({one.terminal}) gives no number; see to its wiring")
+            raise LinkError(f"channel {name} ({one.terminal}) does not read a finite number; check its wiring")
         if one.healthy is not None and (value >= 0.5) != (one.healthy >= 0.5):
             said = "the emergency stop is pressed" if one.emergency else "the interlock is open"
             raise LinkError(f"{what}: {said}; release it first")
         if one.healthy is None and not low < value < high:
-            raise LinkError(f"{what}, at or beyond its range of {low:g} to {high:g} {one.raw}; see to its wiring")
+            raise LinkError(f"{what}, at or beyond its range of {low:g} to {high:g} {one.raw}; check its wiring")
     return raw
 
 
@@ -146,6 +146,10 @@ class DriverEnd:
         self.host.arm(self._lease)
         return 1
 
+    def if_lost(self, command: Sequence[str]) -> None:
+        """What is run when this process is lost, once the rig is safe, with one argument more: why."""
+        self.host.if_lost(command)
+
     def begin(self, loop: Loop, first: int) -> None:
         """The loop begins with its first tick."""
 
@@ -156,7 +160,7 @@ class DriverEnd:
 
     def stuck(self) -> str:
         """Why the loop cannot come to its end, if it cannot: its driver does not return."""
-        return f"{SILENT}: {self.host.why()}" if self.host.blocked else ""
+        return f"{TOO_SILENT}: {self.host.why()}" if self.host.blocked else ""
 
     def close(self) -> None:
         self.host.close()

@@ -126,7 +126,7 @@ def pace(
         state=state,
         frozen=tuple(state),
         faults={
-            MISSED: f"a tick was not done before the next was due, {1e3 * period:g} ms later (real_time.overrun)",
+            MISSED: f"a tick was not finished before the next was due, {1e3 * period:g} ms later (real_time.overrun)",
             TOO_LATE: f"a tick was later than limits.lateness.trip, {1e-6 * limit:g} ms",
         },
     )

@@ -147,7 +147,7 @@ class RigEnd:
             elif said.kind == HELLO:
                 strangers += 1
                 if strangers == 1:  # not each time: whoever can write here must not fill a disk
-                    told("a HELLO that was not tagged with this rig's key is not answered, nor are further ones")
+                    told("a HELLO without this rig's key was ignored, as are further ones")
             elif said.kind == ARM and said.session in self._numbers:
                 key = session_key(self._secret, said.answers, said.session)
                 if decode(data, key) is not None and said.sequence == 1 and not self._against(said):

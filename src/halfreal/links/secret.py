@@ -40,11 +40,11 @@ def key_path(key: str, info: ValidationInfo) -> str:
     if not key or stored(info):
         return key
     if "\0" in key:
-        raise fault("a file's name cannot have a zero byte; name the key file")
+        raise fault("a file name cannot contain a zero byte; correct link.key")
     try:
         return str((folder(info) / Path(key).expanduser()).absolute())
     except RuntimeError:  # nobody of that name, or no home
-        raise fault(f"'{key}': there is no such home; write the whole path of the key file") from None
+        raise fault(f"'{key}': there is no such home directory; write the full path of the key file") from None
 
 
 def make_secret(path: Path) -> None:
@@ -53,10 +53,10 @@ def make_secret(path: Path) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
         raise LinkError(
-            f"'{path}' exists and is left as it is; both ends may have it. Choose another name, or remove it first"
+            f"'{path}' exists and was not changed; both ends may use it. Choose another name, or remove it first"
         ) from None
     except OSError as error:
-        raise LinkError(f"'{path}' cannot be made: {error.strerror}; choose another folder") from None
+        raise LinkError(f"'{path}' cannot be created: {error.strerror}; choose another folder") from None
     with os.fdopen(fd, "w") as file:
         os.fchmod(fd, 0o600)  # whatever umask says
         file.write(secrets.token_hex(TAG) + "\n")
@@ -68,7 +68,7 @@ def read_secret(path: Path) -> bytes:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise LinkError(
-            f"there is no key file '{path}' (link.key); make one with halfreal key, and copy it to the rig"
+            f"there is no key file '{path}' (link.key); create one with 'halfreal key', and copy it to the rig"
         ) from None
     except OSError as error:
         what = "is a symbolic link; name the file itself" if error.errno == errno.ELOOP else f": {error.strerror}"
@@ -84,7 +84,7 @@ def read_secret(path: Path) -> bytes:
         secret = b""
     if len(text) != DIGITS or len(secret) != TAG or secret == OPEN:
         raise LinkError(
-            f"'{path}' is no key file: it must hold {DIGITS} hexadecimal digits, not all zero; make one with "
+            f"'{path}' is not a key file: it must contain {DIGITS} hexadecimal digits, not all zero; create one with "
             "halfreal key"
         )
     return secret
@@ -93,11 +93,12 @@ def read_secret(path: Path) -> bytes:
 def _check_private(path: Path, found: os.stat_result) -> None:
     mode = stat.S_IMODE(found.st_mode)
     if not stat.S_ISREG(found.st_mode):
-        raise LinkError(f"'{path}' (link.key) is no plain file; make one with halfreal key")
+        raise LinkError(f"'{path}' (link.key) is not a regular file; create one with 'halfreal key'")
     if found.st_uid != os.geteuid():
         raise LinkError(f"the key file '{path}' belongs to another user; it must be yours: copy it, with mode 600")
     if mode & 0o077:
         raise LinkError(
-            f"others may read or write the key file '{path}' (mode {mode:o}), so it is no secret any more; make a new "
-            f"one for both ends, or, if nobody can have read it: chmod 600 {path}"
+            f"other users may read or write the key file '{path}' (mode {mode:o}), so it is no "
+            "longer secret; create a new "
+            f"one for both ends, or, if no one can have read it: chmod 600 {path}"
         )

@@ -49,15 +49,17 @@ class Serial(Link):
 
     kind: Literal["serial"]
     port: str
-    """Of the controller, such as "/dev/ttyUSB0"; or a file that leads to one, reckoned from the definition's folder."""
+    """Serial port of the controller, e.g. "/dev/ttyUSB0", or a link to one, relative to the definition's folder."""
     baud: int = 1_000_000
-    """The same at both ends, and one that both can set."""
+    """Baud rate, the same at both ends."""
     rig: str = ""
-    """Port of the rig's end, for halfreal rig; the same name, on another computer, if left out.  "pty": it makes a
-    pseudo-terminal, to which ``port`` leads as long as it lasts, for trying a test on one computer without a cable."""
+    """Port of the rig end, for 'halfreal rig'; default: the same name on another computer. "pty" creates a
+    pseudo-terminal linked from ``port``, for testing on one computer without a cable.
+    """
     key: str = ""
-    """File with the secret that both ends share (halfreal key), reckoned from the definition's folder.  A line between
-    two ports may do without; one that is carried further, over radio or a network, should not."""
+    """File with the secret shared by both ends ('halfreal key'), relative to the definition's folder. Optional for a
+    direct line between two ports; recommended for a line that is carried over radio or a network.
+    """
 
     @field_validator("port", "rig")
     @classmethod
@@ -65,7 +67,7 @@ class Serial(Link):
         if info.field_name == "rig" and port in ("", PSEUDO):
             return port
         if not port or "\0" in port:
-            raise fault(f"{port!r} is no serial port; name its file, such as '/dev/ttyUSB0'")
+            raise fault(f"{port!r} is not a serial port; give its device file, e.g. '/dev/ttyUSB0'")
         return port if stored(info) else str((folder(info) / port).absolute())
 
     @field_validator("baud")
@@ -85,7 +87,7 @@ class Serial(Link):
 
     @property
     def guarded(self) -> str:
-        return "authenticated by a shared secret" if self.key else "not authenticated: a serial line of its own"
+        return "authenticated by a shared secret" if self.key else "not authenticated: a dedicated serial line"
 
     def fits_test(self, test: Definition) -> None:
         """The line must carry a measurement in a period, unless the test waits for each of them."""
@@ -98,7 +100,7 @@ class Serial(Link):
             remedy = f"give both ends {faster[0]} baud or more, or" if faster else "no rate is fast enough:"
             raise fault(
                 f"at {self.baud} baud a measurement of {size} bytes takes {1e3 * takes:.3g} ms, longer than a period "
-                f"of {1e3 * test.period:g} ms; {remedy} lengthen it, or let the rig set the pace "
+                f"of {1e3 * test.period:g} ms; {remedy} lengthen it, or use the rig's clock "
                 '(real_time.pacing = "rig")',
                 "link",
                 "baud",
@@ -121,22 +123,25 @@ def opened(port: Path, baud: int, setting: str) -> int:
     try:
         file = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise LinkError(f"there is no serial port '{port}' ({setting}); is it plugged in, and a rig there?") from None
+        raise LinkError(
+            f"there is no serial port '{port}' ({setting}); is it plugged in and connected to a rig?"
+        ) from None
     except OSError as error:
-        what = "it is in use; end what uses it" if error.errno == errno.EBUSY else reason(error)
+        what = "it is in use; close the other program" if error.errno == errno.EBUSY else reason(error)
         if error.errno == errno.EACCES:
-            what += "; be in the group that may use it, dialout as a rule"
+            what += "; join the group with access to it, usually dialout"
         raise LinkError(f"the serial port '{port}' ({setting}) cannot be opened: {what}") from None
     try:
         if not (stat.S_ISCHR(os.fstat(file).st_mode) and os.isatty(file)):
-            raise LinkError(f"'{port}' ({setting}) is no serial port; name one, such as /dev/ttyUSB0")
+            raise LinkError(f"'{port}' ({setting}) is not a serial port; give one, e.g. /dev/ttyUSB0")
         if not locked(file):
-            raise LinkError(f"the serial port '{port}' ({setting}) is in use; end what uses it")
+            raise LinkError(f"the serial port '{port}' ({setting}) is in use; close the other program")
         plain(file, baud)
     except termios.error as error:
         os.close(file)
         raise LinkError(
-            f"the serial port '{port}' ({setting}) does not take {baud} baud: {error.args[1]}; choose another link.baud"
+            f"the serial port '{port}' ({setting}) does not support {baud} baud: {error.args[1]}; "
+            "choose another link.baud"
         ) from None
     except BaseException:
         os.close(file)
@@ -161,7 +166,7 @@ def plain(file: int, baud: int) -> None:
     wanted: list[int | list[bytes]] = [0, 0, as_they_are, 0, RATES[baud], RATES[baud], special]
     termios.tcsetattr(file, termios.TCSANOW, wanted)
     if termios.tcgetattr(file)[4:6] != [RATES[baud]] * 2:
-        raise termios.error(errno.EINVAL, "it keeps another rate")
+        raise termios.error(errno.EINVAL, "it uses another rate")
     termios.tcflush(file, termios.TCIOFLUSH)
 
 
@@ -207,9 +212,9 @@ class SerialWire:
     def remark(self) -> str:
         heard = int(self._words[HEARD // 8])
         if not heard:
-            return "No byte has come from the line: see to the cable, the port and the power of the rig"
+            return "No byte was received: check the cable, the port and the power of the rig"
         return (
-            f"{heard} bytes have come from the line, and no answer was among them: give both ends the same rate "
+            f"{heard} bytes were received, but no response among them: give both ends the same rate "
             f"(link.baud is {self._baud})"
         )
 
@@ -237,7 +242,11 @@ class PseudoTerminal(SerialWire):
         except OSError as error:
             os.close(file)
             os.close(self._other)
-            what = "there is a file; if no rig serves it, remove it" if error.errno == errno.EEXIST else reason(error)
+            what = (
+                "a file of that name exists; if no rig uses it, remove it"
+                if error.errno == errno.EEXIST
+                else reason(error)
+            )
             raise LinkError(
                 f"the rig's pseudo-terminal cannot be given the name '{port}' (link.port): {what}"
             ) from None

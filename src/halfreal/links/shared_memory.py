@@ -41,7 +41,7 @@ class SharedMemory(Link):
     @classmethod
     def _plain(cls, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-            raise fault(f"'{name}' is no name for shared memory; use up to 64 letters, digits, '-' and '_'")
+            raise fault(f"'{name}' is not a valid name for shared memory; use up to 64 letters, digits, '-' and '_'")
         return name
 
     def to_rig(self) -> MailboxWire:
@@ -102,12 +102,12 @@ class MailboxWire:
                 raise self._unusable(reason(error)) from None
             if not left and not _lock(fd, 0):
                 os.close(fd)
-                raise LinkError(f"{self.address} has a rig already; end that one, or choose another link.name")
+                raise LinkError(f"{self.address} already has a rig; stop that one, or choose another link.name")
             if self._is_named(fd):
                 break
             os.close(fd)  # its rig took it away as it ended
         if left:
-            print(f"note: {self.path} was left by a rig that was killed, and is cleared", file=sys.stderr)
+            print(f"note: {self.path} was left by a rig that was killed; it is removed", file=sys.stderr)
         return fd
 
     def _opened(self) -> int:
@@ -117,28 +117,28 @@ class MailboxWire:
         except FileNotFoundError:
             if self._rig:
                 raise
-            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig") from None
+            raise LinkError(f"no rig at {self.address}; start it first, e.g. with 'halfreal rig'") from None
         except OSError as error:
             what = "it is a symbolic link" if error.errno == errno.ELOOP else reason(error)
             raise self._unusable(what) from None
         found = os.fstat(fd)
         what = ""
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            what = "it is no plain file, or has several names"
+            what = "it is not a regular file, or has several names"
         elif found.st_uid != os.geteuid():
             what = "it belongs to another user"
         elif stat.S_IMODE(found.st_mode) & 0o077:
-            what = f"others may read or write it (mode {stat.S_IMODE(found.st_mode):o})"
+            what = f"other users may read or write it (mode {stat.S_IMODE(found.st_mode):o})"
         if what:
             os.close(fd)
             raise self._unusable(what)
         if not _lock(fd, 0 if self._rig else 1):
             os.close(fd)
             who = "rig" if self._rig else "controller"
-            raise LinkError(f"{self.address} has a {who} already; end that one, or choose another link.name")
+            raise LinkError(f"{self.address} already has a {who}; stop that one, or choose another link.name")
         if not self._rig and found.st_size < SIZE:
             os.close(fd)
-            raise LinkError(f"no rig at {self.address}; start it first, such as with halfreal rig")
+            raise LinkError(f"no rig at {self.address}; start it first, e.g. with 'halfreal rig'")
         return fd
 
     def _is_named(self, fd: int) -> bool:

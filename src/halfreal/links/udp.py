@@ -43,7 +43,7 @@ class Udp(Link):
     def _host_and_port(cls, rig: str) -> str:
         host, colon, port = rig.rpartition(":")
         if not (host and colon and port.isdecimal() and 0 <= int(port) < 65536):
-            raise fault(f"'{rig}' is no address of a rig; write host:port, such as '127.0.0.1:7411'")
+            raise fault(f"'{rig}' is not the address of a rig; write host:port, e.g. '127.0.0.1:7411'")
         return rig
 
     @field_validator("key")
@@ -54,7 +54,7 @@ class Udp(Link):
     @model_validator(mode="after")
     def _one_of_both(self) -> Udp:
         if self.key and self.unauthenticated:
-            raise fault("with a key file the link is authenticated; leave out one of key and unauthenticated")
+            raise fault("with a key file the link is authenticated; omit one of key and unauthenticated")
         return self
 
     def secret(self) -> bytes:
@@ -72,9 +72,9 @@ class Udp(Link):
         if self.key or self.unauthenticated.strip() or ipaddress.ip_address(host.partition("%")[0]).is_loopback:
             return
         raise LinkError(
-            f"the rig's address '{self.rig}' ({host}) can be reached from other machines, and whoever reaches a rig "
-            "could move it; make a key file with halfreal key, copy it to the other end, and name it in link.key; or "
-            "give the reason for doing without in link.unauthenticated, which is recorded"
+            f"the rig's address '{self.rig}' ({host}) can be reached from other machines, and anyone who reaches a rig "
+            "could move it; create a key file with 'halfreal key', copy it to the other end, and set link.key; or "
+            "give the reason for omitting it in link.unauthenticated, which is recorded"
         )
 
     @property
@@ -91,7 +91,9 @@ class Udp(Link):
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(*self.address, type=socket.SOCK_DGRAM)[0]
         except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
-            raise LinkError(f"the rig's address '{self.rig}' is not known: {reason(error)}; check link.rig") from None
+            raise LinkError(
+                f"the rig's address '{self.rig}' cannot be resolved: {reason(error)}; check link.rig"
+            ) from None
         self._permit(str(address[0]))
         end = socket.socket(family, kind, protocol)
         try:
@@ -99,7 +101,7 @@ class Udp(Link):
         except OSError as error:
             end.close()
             raise LinkError(
-                f"there is no way to the rig's address '{self.rig}': {reason(error)}; check link.rig"
+                f"there is no route to the rig's address '{self.rig}': {reason(error)}; check link.rig"
             ) from None
         end.setblocking(False)
         return UdpWire(end, self.rig)
@@ -170,7 +172,8 @@ class UdpListener:
             raise
         except (OSError, ValueError) as error:  # ValueError: what can be no name of a host
             raise LinkError(
-                f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; end what uses it, or choose "
+                f"the rig cannot listen on {address[0]}:{address[1]}: {reason(error)}; close the "
+                "other program, or choose "
                 "another address in link.rig"
             ) from None
         self._where: Any = where
@@ -193,7 +196,7 @@ class UdpListener:
         return UdpWire(end, str(self.speaker))
 
     def way(self) -> np.ndarray:
-        raise NotImplementedError("a listener is for the handshake; sessions have wires of their own")
+        raise NotImplementedError("a listener is for the handshake only; sessions have separate wires")
 
     def taken(self) -> float:
         return 0.0

@@ -38,7 +38,7 @@ def accepted(
     findings = [_outcome(run), *_synchronisation(run, acceptance.most("synchronisation"))]
     if run.definition.get("slow") is None:  # which waits for the rig at every tick
         for channel, name, what in (
-            ("pace.overruns", "overruns", "not done before the next was due"),
+            ("pace.overruns", "overruns", "not finished before the next was due"),
             ("link.late", "stale", "without a new measurement"),
         ):
             found = _in_test(run, channel)
@@ -66,12 +66,12 @@ def _synchronisation(run: Run, most: float) -> list[Finding]:
     missing = [name for name in needed if run.vector(name) is None]
     if missing:
         may = f"{_percent(most)} (acceptance.synchronisation)"
-        text = f"the synchronisation error is not known, and may be at most {may}: record {' and '.join(missing)} too"
+        text = f"the synchronisation error is not known (limit {may}): also record {' and '.join(missing)}"
         return [Finding(text, False)]
     found = worst(measures(run, since(run)), "synchronisation")
     target, followed = (np.asarray(run.vector(name)) for name in needed)
     if found is None or (not np.any(target) and np.all(np.isfinite(followed))):  # such as an excitation never released
-        return [Finding("nothing was asked to move", True)]
+        return [Finding("no motion was commanded", True)]
     axis = "" if len(run.interface) == 1 else f" on axis {found.axis}"
     well = bool(found.nrmse <= most)
     beside = _beside(well, most, "synchronisation")
@@ -98,7 +98,7 @@ def _share(number: float, ticks: float, name: str, what: str, most: float) -> Fi
 
 def _beside(well: bool, most: float, name: str) -> str:
     allowed = f"{_percent(most)} (acceptance.{name})"
-    return f"at most {allowed}" if well else f"more than the {allowed} that are allowed"
+    return f"at most {allowed}" if well else f"more than the allowed {allowed}"
 
 
 def _percent(share: float) -> str:

@@ -68,8 +68,8 @@ def mean_of(values: np.ndarray) -> Mean:
     drift = float(abs(second.mean() - first.mean()))
     if drift > STEADY * 2.0 * error and drift > 1e-12:
         raise CalibrationError(
-            f"the channel drifts: its raw value changes by {drift:.3g} in the record, where "
-            f"{STEADY * 2.0 * error:.3g} would be noise; wait until it has settled, or see what moves"
+            f"the channel drifts: its raw value changes by {drift:.3g} in the record; "
+            f"{STEADY * 2.0 * error:.3g} would be noise; wait until it has settled, or find what moves"
         )
     return Mean(float(values.mean()), float(error), noise, count)
 
@@ -126,16 +126,16 @@ class Calibration:
             self.host.disarm()
         fault = self._loop.describe(float(self._loop.vector[self._loop.index["loop.fault"]]))
         if fault:
-            raise DriverError(f"{fault}; the driver was made safe, and nothing is changed")
+            raise DriverError(f"{fault}; the driver was brought to a safe state, and nothing was changed")
         return log[:, 1:].copy()
 
     def input(self, name: str) -> tuple[Input, str]:
         """A channel of the table, and the unit of what it measures."""
         if name not in self.table.inputs:
-            raise CalibrationError(f"'{name}' is no input of [channels]; it has {', '.join(self.table.inputs)}")
+            raise CalibrationError(f"'{name}' is not an input of [channels]; inputs: {', '.join(self.table.inputs)}")
         one = self.table.inputs[name]
         if one.healthy is not None:
-            raise CalibrationError(f"'{name}' is a bit, which is not calibrated")
+            raise CalibrationError(f"'{name}' is a digital input and is not calibrated")
         return one, self.table.units[list(self.table.inputs).index(name)]
 
     def tare(self, name: str, seconds: float = SECONDS) -> tuple[dict[str, str], str]:
@@ -146,7 +146,7 @@ class Calibration:
         if abs(found.value) > MUCH * min(high - low, 1e30):
             raise CalibrationError(
                 f"{name} reads {found.value:.6g} {one.raw}, more than {100 * MUCH:.0f} % of its range of {low:g} to "
-                f"{high:g} {one.raw}: it is loaded, or at fault; unload it, or balance its amplifier first"
+                f"{high:g} {one.raw}: it is loaded or faulty; unload it, or balance its amplifier first"
             )
         said = (
             f"tare {_now()}: {found.value:.6g} ± {2 * found.error:.2g} {one.raw} (95 %, {found.count} samples, noise "
@@ -176,12 +176,14 @@ class Calibration:
         error = float(np.hypot(within.error, 0.5 * np.hypot(before.error, after.error)))
         if abs(after.value - before.value) > BACK * np.hypot(before.error, after.error) + 0.002 * abs(change):
             raise CalibrationError(
-                f"{name} did not come back: {before.value:.6g} {one.raw} before the shunt, {after.value:.6g} after it; "
-                "see to the bridge, and that nothing moves"
+                f"{name} did not return to zero: {before.value:.6g} {one.raw} before the shunt, "
+                f"{after.value:.6g} after it; "
+                "check the bridge, and that nothing moves"
             )
         if abs(change) < CLEAR * error or change == 0.0:
             raise CalibrationError(
-                f"{name} changed by {change:.3g} ± {2 * error:.1g} {one.raw} only: no shunt was put in, or it is small"
+                f"{name} changed by {change:.3g} ± {2 * error:.1g} {one.raw} only: the shunt was "
+                "not connected, or is too small"
             )
         scale, polarity = abs(value / change), int(np.sign(value) * np.sign(change))
         old = abs(one.factor(unit))
@@ -193,8 +195,8 @@ class Calibration:
                 else f"a scale {100 * off:+.2f} % from the table's"
             )
             raise CalibrationError(
-                f"the shunt of {name} tells {what}: a change of {change:.6g} {one.raw} for {units.text(value, unit)}; "
-                "see to wiring, gain and the shunt's value, or give the reason with --because, which is kept"
+                f"the shunt of {name} gives {what}: a change of {change:.6g} {one.raw} for {units.text(value, unit)}; "
+                "check wiring, gain and shunt value, or give the reason with --because, which is recorded"
             )
         per, because = units.per(unit, one.raw), f"; because {reason.strip()}" if reason.strip() else ""
         said = (
@@ -206,11 +208,11 @@ class Calibration:
 
     def _switch(self, name: str, on: bool, ask: ASK, channel: str) -> None:
         if not name:
-            ask(f"{'Put the shunt in' if on else 'Take the shunt out'} at {channel}, then press Enter")
+            ask(f"{'Connect' if on else 'Disconnect'} the shunt at {channel}, then press Enter")
             return
         if name not in self.table.digital:
             known = ", ".join(self.table.digital) or "none"
-            raise CalibrationError(f"'{name}' is no digital output of [channels]; there is {known}")
+            raise CalibrationError(f"'{name}' is not a digital output of [channels]; outputs: {known}")
         place = list(self.table.digital).index(name)
         count = len(STATES)
         bits = self._loop.parameter("driver.write")["on"]

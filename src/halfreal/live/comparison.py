@@ -39,8 +39,8 @@ def compare(definition: Definition, resumption: Resumption, offer: Offer, reason
         return ()
     if not reason:
         raise RefusedError(
-            f"the rig is not where the record ends: {'; '.join(found)}. The rig is not armed. See to rig and specimen, "
-            "and bring it back there; or, if the test may go on from where it stands, give the reason with "
+            f"the rig is not where the record ends: {'; '.join(found)}. The rig is not armed. Check rig and specimen, "
+            "and bring it back there; or, if the test may continue from here, give the reason with "
             "--stands-elsewhere REASON (it is recorded). The tolerances are those of slow.resume"
         )
     text = f"resumed although the rig is not where the record ends ({reason}): {'; '.join(found)}"

@@ -93,7 +93,7 @@ def check_operator(start: bool, elsewhere: bool = False) -> bool:
     """Whether there is a terminal; if not, the test must be told to start, or be operated from ``elsewhere``."""
     terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
     if not (start or terminal or elsewhere):
-        raise RefusedError("nobody is there to start the test: no terminal; start it at once with --start")
+        raise RefusedError("no terminal to start the test from; start it at once with --start")
     return terminal
 
 
@@ -126,9 +126,9 @@ def run_test(
     session.check_not_stopped()
     offer = session.connect()
     who = offer.identity
-    says = "does not say whether it is simulated or real" if who.nature == "unknown" else f"is {who.nature}"
+    says = "does not report whether it is simulated or real" if who.nature == "unknown" else f"is {who.nature}"
     say(f"the rig {says}{f': {who.name}' if who.name else ''}")
-    say(f"the rig stands at {stands_at(offer, session.definition.interface)}")
+    say(f"the rig is at {stands_at(offer, session.definition.interface)}")
     with stopped_by_signals(session):
         if desk is not None and not start:
             operator.ask("arm", desk.show, say if terminal else None)
@@ -166,7 +166,7 @@ def _tell_waiting(session: Session, say: Say) -> Callable[[], None]:
     def look() -> None:
         nonlocal last
         if session.state != last and session.state in WAITING:
-            say(f"{session.state}; the command is held, and nobody is at a terminal: a signal (SIGINT) ends the test")
+            say(f"{session.state}; the command is held, and there is no terminal: SIGINT ends the test")
         last = session.state
 
     return look
@@ -203,11 +203,11 @@ class Operator:
             factor = session.speed * (FASTER if word == "faster" else 1.0 / FASTER)
             session.set_speed(min(max(factor, SLOWEST), FASTEST))
         elif word:
-            raise RefusedError(f"'{word}' is no word of the operator's; there are {', '.join(WORDS)}")
+            raise RefusedError(f"'{word}' is not an operator command; available: {', '.join(WORDS)}")
 
     def _agree(self, to: str) -> None:
         if to != self.asked:
-            raise RefusedError(f"the test is {self.session.state}, and the operator is not asked to {to} it now")
+            raise RefusedError(f"the test is {self.session.state}; it cannot be {to}ed now")
         self.asked = ""
         if to == "start":
             self.session.start()
@@ -221,7 +221,7 @@ class Operator:
         self._answered.clear()
         self.asked = what
         if say is not None:
-            say(f"Enter, or the page, {QUESTIONS[what]}; s ends")
+            say(f"press Enter or use the page: {QUESTIONS[what]}; s ends")
         try:
             while not self._answered.wait(1.0 / REFRESH):
                 look()
@@ -230,5 +230,5 @@ class Operator:
             self.asked = ""
 
     def view(self) -> Any:
-        question = "armed, and holding: Enter starts the test" if self.asked else ""
+        question = "armed and holding: press Enter to start the test" if self.asked else ""
         return table(status(self.session), self.session.definition.title, question)

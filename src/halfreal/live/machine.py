@@ -82,11 +82,11 @@ def kernel(root: Path) -> Iterator[Remark]:
     if version is None:
         return
     if "PREEMPT_RT" in version or text(root / "sys/kernel/realtime") == "1":
-        yield Remark("kernel", "PREEMPT_RT, made for real time")
+        yield Remark("kernel", "PREEMPT_RT")
     else:
         yield Remark(
             "kernel",
-            "without PREEMPT_RT: it may delay the loop by milliseconds now and then",
+            "without PREEMPT_RT: it may occasionally delay the loop by milliseconds",
             "install a PREEMPT_RT kernel (on Debian the package linux-image-rt-amd64), or start with preempt=full",
         )
 
@@ -98,11 +98,11 @@ def hypervisor(root: Path) -> Iterator[Remark]:
     if " hypervisor" in flags:
         yield Remark(
             "machine",
-            "virtual: its host may stop it for milliseconds, whatever is set here",
-            "run tests with a specimen on a computer of their own",
+            "virtual machine: the host may suspend it for milliseconds, regardless of its settings",
+            "run tests with a real specimen on a dedicated computer",
         )
     else:
-        yield Remark("machine", "no virtual machine")
+        yield Remark("machine", "not a virtual machine")
 
 
 def clock_source(root: Path) -> Iterator[Remark]:
@@ -110,7 +110,7 @@ def clock_source(root: Path) -> Iterator[Remark]:
     if source is None:
         return
     good = source in GOOD_CLOCKS or "kvm" in source
-    remedy = "" if good else "find out why the kernel has left the processor's own counter (dmesg | grep clocksource)"
+    remedy = "" if good else "find out why the kernel does not use the processor's counter (dmesg | grep clocksource)"
     slow = "" if good else ": reading it may take microseconds"
     yield Remark("clock", f"{source}{slow}", remedy)
 
@@ -126,8 +126,8 @@ def governor(root: Path, cpu: int | None) -> Iterator[Remark]:
     bad = [one for one in names if one not in GOOD_GOVERNORS]
     yield Remark(
         "processor frequency",
-        f"governor {', '.join(names)}" + (": the frequency falls while the loop sleeps" if bad else ""),
-        "set the governor performance: cpupower frequency-set -g performance" if bad else "",
+        f"governor {', '.join(names)}" + (": the clock frequency drops while the loop sleeps" if bad else ""),
+        "set the governor to performance: cpupower frequency-set -g performance" if bad else "",
     )
 
 
@@ -159,18 +159,18 @@ def isolation(root: Path, cpu: int | None) -> Iterator[Remark]:
         return
     isolated = numbers(listed)
     if cpu is not None and cpu in isolated:
-        yield Remark("processor of its own", f"number {cpu} is isolated from other programs")
+        yield Remark("isolated processor", f"processor {cpu} is isolated from other programs")
     elif isolated:
         some = ", ".join(str(one) for one in sorted(isolated))
         yield Remark(
-            "processor of its own",
-            f"number {some} isolated, and not used by the loop",
+            "isolated processor",
+            f"processor {some} is isolated but not used by the loop",
             f"set real_time.cpu = {min(isolated)}",
         )
     else:
         count = len(processors(root, None))
         yield Remark(
-            "processor of its own",
+            "isolated processor",
             "none is isolated from other programs",
             f"start the kernel with isolcpus={count - 1} nohz_full={count - 1} and set real_time.cpu = {count - 1}"
             if count > 1
@@ -189,7 +189,7 @@ def siblings(root: Path, cpu: int | None) -> Iterator[Remark]:
         yield Remark(
             "hyper-threading",
             f"processor {cpu} shares its core with {', '.join(map(str, others))}",
-            "keep that one free, or switch hyper-threading off in the BIOS",
+            "keep that one free, or disable hyper-threading in the BIOS",
         )
     else:
         yield Remark("hyper-threading", f"processor {cpu} shares its core with no other")
@@ -222,9 +222,9 @@ def throttling(root: Path) -> Iterator[Remark]:
     if allowed is None or of is None:
         return
     if int(allowed) < 0:
-        yield Remark("throttling", "off: a loop that never sleeps could stop this computer")
+        yield Remark("throttling", "off: a loop that never sleeps could block this computer")
     else:
-        yield Remark("throttling", f"real-time threads get {100 * int(allowed) / int(of):.3g} % of a processor at most")
+        yield Remark("throttling", f"real-time threads get at most {100 * int(allowed) / int(of):.3g} % of a processor")
 
 
 def swap(root: Path) -> Iterator[Remark]:

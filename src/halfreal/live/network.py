@@ -27,17 +27,19 @@ def examine(address: str, step: float, root: Path = Path("/")) -> Iterator[Remar
     try:
         host = socket.getaddrinfo(address, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0]
     except OSError:
-        yield Remark("network", f"the rig's address {address} is not known here", "check link.rig")
+        yield Remark("network", f"the rig's address {address} cannot be resolved", "check link.rig")
         return
     if ipaddress.ip_address(host).is_loopback:
         yield Remark("network", f"{address} is this computer")
         return
     card = interface(str(host), root)
     if card is None:
-        yield Remark("network", f"no way to {address}", "connect the network, and give this computer an address in it")
+        yield Remark(
+            "network", f"no route to {address}", "connect the network, and give this computer an address in it"
+        )
         return
     if (root / "sys/class/net" / card / "wireless").exists():
-        yield Remark("network", f"{address} is reached over the air ({card})", "use a cable of its own to the rig")
+        yield Remark("network", f"{address} is reached by wireless ({card})", "use a dedicated cable to the rig")
         return
     held = coalescing(card)
     if held is None:
@@ -46,7 +48,7 @@ def examine(address: str, step: float, root: Path = Path("/")) -> Iterator[Remar
     slow = 1e-6 * held > HELD_BACK * step
     yield Remark(
         "network",
-        f"{address} is reached through {card}, which holds datagrams back by up to {held} µs",
+        f"{address} is reached through {card}, which delays datagrams by up to {held} µs (interrupt coalescing)",
         f"ethtool -C {card} rx-usecs 0" if slow else "",
     )
 

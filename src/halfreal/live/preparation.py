@@ -85,7 +85,7 @@ def check_own_limits(definition: Definition, offer: Offer) -> None:
         for i in np.flatnonzero((ours.trip < UNLIMITED) & (ours.trip > (1.0 + ROUNDING) * own)):
             unit, place = ours.units[i], f"limits.{'rotation.' if moved.rotations[i] else ''}{ours.key}.trip"
             raise LinkError(
-                f"{place} is {units.text(float(ours.trip[i]), unit)} on axis {moved.names[i]}, and the rig's own limit "
+                f"{place} is {units.text(float(ours.trip[i]), unit)} on axis {moved.names[i]}, but the rig's own limit "
                 f"is {units.text(float(own[i]), unit)}: the rig would stop before the test trips; tighten {place}"
             )
 

@@ -90,11 +90,11 @@ class Procedure:
         except FileNotFoundError:
             return
         except (ValueError, KeyError, TypeError, OSError) as error:
-            raise PretestError(f"'{self.file}' cannot be read ({error}); move it away to begin anew") from error
+            raise PretestError(f"'{self.file}' cannot be read ({error}); move it away to start again") from error
         if same:
             self.taken = steps
         else:
-            self.begun_anew = "the definition has changed since: the procedure begins anew"
+            self.begun_anew = "the definition has changed: the procedure starts again"
 
     def state(self, step: Step) -> Taken | None:
         """How a step was taken last; None if it was not."""
@@ -118,7 +118,7 @@ class Procedure:
 
     def skip(self, step: Step, reason: str, operator: str = "") -> Taken:
         if not reason.strip():
-            raise PretestError(f"'{step}' is not skipped without a reason; write --skip '{step}=the reason'")
+            raise PretestError(f"'{step}' cannot be skipped without a reason; write --skip '{step}=the reason'")
         return self._put(Taken(step, "skipped", _now(), [], reason.strip(), operator))
 
     def _put(self, taken: Taken) -> Taken:
@@ -181,7 +181,7 @@ def channels(definition: Definition, rows: np.ndarray, idle: Idle, today: dateti
     found = []
     for name, unit, column in zip(idle.names, idle.units, rows.T, strict=True):
         lost = int(np.sum(~np.isfinite(column)))
-        text = f"{lost} of {column.size} values are no numbers" if lost else f"reads {units.text(column.mean(), unit)}"
+        text = f"{lost} of {column.size} values are not finite" if lost else f"reads {units.text(column.mean(), unit)}"
         found.append(Found(name, text, "BAD" if lost else "good"))
     for name, one in definition.channels.inputs.items():
         if one.healthy is not None:
@@ -214,7 +214,7 @@ def noise(definition: Definition, rows: np.ndarray, idle: Idle) -> list[Found]:
             text += ", and it has no trip limit"
             verdict = "note"
         if size == 0.0:
-            text, verdict = "it does not vary at all: a digital sensor at rest, or one that is not connected", "note"
+            text, verdict = "it does not vary at all: a digital sensor at rest, or not connected", "note"
         found.append(Found(f"noise of {name}", text, verdict))
     return found
 
@@ -234,7 +234,9 @@ def polarity(definition: Definition, idle: Idle, ask: Callable[[str], bool]) -> 
             continue
         if not ask(f"Load {name} by hand in its POSITIVE direction and hold it"):
             found.append(
-                Found(f"polarity of {name}", "could not be loaded by hand; the identification must show it", "note")
+                Found(
+                    f"polarity of {name}", "could not be loaded by hand; to be verified by the identification", "note"
+                )
             )
             continue
         change = float(idle.rows()[:, i].mean() - before[:, i].mean())
@@ -242,10 +244,10 @@ def polarity(definition: Definition, idle: Idle, ask: Callable[[str], bool]) -> 
         text = f"changed by {units.text(change, unit)}"
         if abs(change) <= PUSHED * size:
             found.append(
-                Found(f"polarity of {name}", f"{text}: not seen, its noise is {units.text(size, unit)}", "BAD")
+                Found(f"polarity of {name}", f"{text}: not detectable, the noise is {units.text(size, unit)}", "BAD")
             )
         else:
-            wrong = "; its polarity is the wrong way round" if change < 0.0 else ""
+            wrong = "; its polarity is reversed" if change < 0.0 else ""
             found.append(Found(f"polarity of {name}", text + wrong, "BAD" if change < 0.0 else "good"))
     return found
 
@@ -254,7 +256,7 @@ def low_level(definition: Definition) -> float:
     """Amplitude [m, r.m.s.] of the low-level identification where none is given."""
     trips = watch(definition)["command.asked"].trip
     if not np.all(trips < UNLIMITED):
-        raise PretestError("there is no limits.command.trip to take a low level from; give --amplitude, or a limit")
+        raise PretestError("there is no limits.command.trip to derive a low level from; give --amplitude, or a limit")
     return LOW_LEVEL * float(trips.min())
 
 
@@ -270,7 +272,11 @@ def moved_as_told(run: Any, names: Sequence[str]) -> list[Found]:
         wrong = share < 0.0
         text = f"correlation of displacement with command {share:+.3f}"
         found.append(
-            Found(f"direction{name}", text + ("; it moves the WRONG WAY" if wrong else ""), "BAD" if wrong else "good")
+            Found(
+                f"direction{name}",
+                text + ("; it moves in the WRONG DIRECTION" if wrong else ""),
+                "BAD" if wrong else "good",
+            )
         )
     return found
 
@@ -299,12 +305,12 @@ def predicted(definition: Definition, runs: Sequence[tuple[str, Run]]) -> list[F
 def verified(found: Identified) -> list[Found]:
     """How far the parameters that were identified are from those of the definition's model."""
     if found.fit is None:
-        return [Found("model", "the rig has no parameters that are sought", "note")]
+        return [Found("model", "the rig has no parameters to identify", "note")]
     lines = []
     for one in found.fit.parameters:
         sought = one.sought
         if not one.told:
-            lines.append(Found(sought.name, f"not told by the record: {one.why_not}", "note"))
+            lines.append(Found(sought.name, f"not determined by the record: {one.why_not}", "note"))
             continue
         far = abs(one.value - sought.given)
         share = far / abs(sought.given) if sought.given else float("inf")

@@ -39,18 +39,18 @@ def prioritise(priority: int, cpu: int | None) -> dict[str, str]:
         told["realtime scheduling"] = f"SCHED_FIFO, priority {priority}"
     except OSError as error:
         told["realtime scheduling"] = (
-            f"ordinary: SCHED_FIFO refused ({error.strerror}); raise the limit 'ulimit -r' to get it. "
+            f"normal: SCHED_FIFO refused ({error.strerror}); raise 'ulimit -r'. "
             "Other programs may delay the loop by milliseconds"
         )
     if cpu is None:
-        told["realtime processor"] = "any; real_time.cpu chooses one"
+        told["realtime processor"] = "any; real_time.cpu selects one"
     else:
         try:
             os.sched_setaffinity(0, {cpu})
-            told["realtime processor"] = f"number {cpu} alone"
+            told["realtime processor"] = f"processor {cpu} only"
         except OSError as error:
             told["realtime processor"] = (
-                f"any: number {cpu} refused ({error.strerror}); this machine has {os.cpu_count()}"
+                f"any: processor {cpu} refused ({error.strerror}); this machine has {os.cpu_count()}"
             )
     told["realtime kernel"] = kernel()
     return told
@@ -61,4 +61,4 @@ def kernel() -> str:
     flag = Path("/sys/kernel/realtime")
     if "PREEMPT_RT" in platform.version() or (flag.is_file() and flag.read_text().strip() == "1"):
         return "PREEMPT_RT"
-    return "without PREEMPT_RT: it may delay the loop by milliseconds now and then"
+    return "without PREEMPT_RT: it may occasionally delay the loop by milliseconds"

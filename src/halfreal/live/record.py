@@ -93,7 +93,7 @@ class Record:
             try:
                 run_file.save(run, self.kept.path, overwrite=True, instead_of=self.kept.identity)
             except (OSError, MemoryError) as error:
-                said = f"the record was not packed ({error}); it is whole, and larger than it would be"
+                said = f"the record was not compressed ({error}); it is complete, but larger"
                 elsewhere = self.kept.lost() != 0
         if elsewhere:
             self._happened = self._happened or self.kept.lost()

@@ -87,7 +87,7 @@ class Recording(Record):
             return
         if words[RECORDER_ERROR] == 0 and self._restarts < self._most:
             self._restarts += 1
-            self._told(f"the recorder died (exit code {code}) and was started again; nothing was lost")
+            self._told(f"the recorder process died (exit code {code}) and was restarted; no data was lost")
             self._beat = (-1, now)
             self._process = recorder.start(self.ring, self.kept)
         else:
@@ -102,8 +102,9 @@ class Recording(Record):
         if free < recorder.SPARE:
             self._look_at_disk = math.inf
             self._told(
-                f"the disk of '{self.output.name}' has {free / 1e6:.0f} MB left, of which the record had left "
-                f"{recorder.SPARE / 1e6:.0f} MB alone; something else fills it, and the test trips when it is full"
+                f"the disk of '{self.output.name}' has {free / 1e6:.0f} MB left; the record keeps "
+                f"{recorder.SPARE / 1e6:.0f} MB free; another program fills the disk, and the test "
+                "trips when it is full"
             )
 
     def _fail(self) -> None:

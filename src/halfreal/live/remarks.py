@@ -31,7 +31,7 @@ class Remarks:
         """Keep a note of the operator's in the record, with the time of the test and of the day."""
         text = printable_line(text)
         if self._finished:
-            raise RefusedError("the test is finished and its record closed; a note is taken while it goes on")
+            raise RefusedError("the test is finished and its record closed; notes are accepted during the test only")
         at = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
         self.remark("operator", f"note at {at} UTC: {text}")
 
@@ -45,10 +45,10 @@ def printable_line(text: str) -> str:
     """The text on one line, or a refusal: empty, too long, or with control characters."""
     text = " ".join(text.split())
     if not text:
-        raise RefusedError("the note is empty; write what is to be kept")
+        raise RefusedError("the note is empty")
     if len(text) > LONGEST:
-        raise RefusedError(f"the note has {len(text)} characters; the most is {LONGEST}: shorten it")
+        raise RefusedError(f"the note has {len(text)} characters; the limit is {LONGEST}: shorten it")
     strange = [c for c in text if not c.isprintable()]
     if strange:
-        raise RefusedError(f"the note holds the control character {strange[0]!r}; write plain text")
+        raise RefusedError(f"the note contains the control character {strange[0]!r}; write plain text")
     return text

@@ -66,7 +66,7 @@ class Resumption:
             if event.channel in (BEFORE, RESUMED):
                 found.append(event)
             elif (event.channel in IN_NO_ROW or event.time > now - half) and event.time < now + half:
-                found.append(Event(event.time, BEFORE, f"before it was resumed: {event.text}"))
+                found.append(Event(event.time, BEFORE, f"before the resumption: {event.text}"))
         return (*found, Event(now, RESUMED, f"resumed after {self.ticks} completed ticks"))
 
     def into(self, loop: Loop, watched: Watch) -> None:
@@ -132,17 +132,17 @@ def as_recorded_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 def resume(definition: Definition, run: Run) -> Resumption:
     """Run through the completed ticks of a record again."""
     if definition.slow is None:
-        raise ResumptionError("the record is of a test in real time, which cannot stand still; only slow tests resume")
+        raise ResumptionError("the record is of a real-time test; only slow tests can be resumed")
     if run.kind != "run":
-        raise ResumptionError(f"the record is that of a {run.kind}, in which no specimen was moved; only a run resumes")
+        raise ResumptionError(f"the record is of a {run.kind}; only a run on a rig can be resumed")
     if run.outcome == "recording":
-        raise ResumptionError("the record is still being written: the test goes on; stop it first")
+        raise ResumptionError("the record is still being written: the test is running; stop it first")
     axes, n = definition.interface, definition.virtual.axes
     measured, asked = measured_channels(axes), axes.actuators.channels("command.asked")
     missing = [name for name in needed_to_resume(axes) if name not in run.signals]
     if missing:
         raise ResumptionError(
-            f"the record has no {', '.join(missing)}: it is not that of a slow test with the axes "
+            f"the record has no {', '.join(missing)}: it is not the record of a slow test with the axes "
             f"{', '.join(axes.names)}"
         )
     rows = completed(run, definition.timing.step)
@@ -171,8 +171,8 @@ def resume(definition: Definition, run: Run) -> Resumption:
         loop.run(1)
         if not np.array_equal(loop.vector[asks], was_asked[tick]):
             raise ResumptionError(
-                f"at {tick * definition.timing.step:g} s the test asks for {loop.vector[asks]} and the record has "
-                f"{was_asked[tick]}: definition or program are not those of the record; resume it with those"
+                f"at {tick * definition.timing.step:g} s the test commands {loop.vector[asks]}, but the record has "
+                f"{was_asked[tick]}: definition or halfreal version differ from those of the record; use the same ones"
             )
         loop.vector[at] = values[tick]
     checkpoint = loop.vector.copy()
@@ -189,5 +189,5 @@ def completed(run: Run, step: float) -> np.ndarray:
     whole = ticks == np.arange(ticks.size)
     if not whole.all():
         lost = int(np.flatnonzero(~whole)[0])
-        raise ResumptionError(f"tick {lost} is not in the record, which has tick {ticks[lost]} in its place")
+        raise ResumptionError(f"tick {lost} is missing from the record (tick {ticks[lost]} follows)")
     return np.asarray(running)

@@ -52,9 +52,9 @@ STATES = {1.0: "idle", 2.0: "armed", 3.0: "safe"}
 REASONS = {
     0.0: "",
     1.0: "no valid command within the lease",
-    2.0: "one of its own limits",
+    2.0: "a rig-side limit",
     3.0: "its emergency stop",
-    4.0: "a fault of its own",
+    4.0: "an internal fault of the rig",
 }
 
 
@@ -77,8 +77,8 @@ class Served:
         bad = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
         where = self.axes.text(self.displacement, "m")
         why = f" ({self.reason})" if self.reason else ""
-        slowed = f"; its own rate limit slowed {self.slowed} steps" if self.slowed else ""
-        return f"{self.state}{why} after {self.ticks} steps, at {where}; datagrams: {bad or 'all well'}{slowed}"
+        slowed = f"; the rig-side rate limit acted in {self.slowed} steps" if self.slowed else ""
+        return f"{self.state}{why} after {self.ticks} steps, at {where}; datagrams: {bad or 'all valid'}{slowed}"
 
 
 class VirtualRig:
@@ -88,7 +88,7 @@ class VirtualRig:
         if definition.link is None:
             raise HalfrealError("the definition has no [link] for the rig to serve; add one")
         if not definition.rig.can_be_served:
-            raise HalfrealError(f"a rig of kind '{definition.rig.kind}' cannot be served; only a simulated one can")
+            raise HalfrealError(f"a rig of kind '{definition.rig.kind}' cannot be served; only a simulated rig can")
         self.definition, self.in_step = definition, in_step
         self._last: Loop | None = None
         self.axes = definition.virtual.axes
@@ -101,7 +101,7 @@ class VirtualRig:
             definition.link, self.axes, definition.period, own_limits(definition), who, self._auxiliary
         )
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
-        compiled_run()
+        compiled_run.ready()
         self._channels = prepared.channels
         # so are the laws of its elements, which are first asked for a force when it stands elsewhere
         self._rig_blocks(self.displacement + ELSEWHERE)
@@ -178,7 +178,7 @@ class VirtualRig:
 
         # in a thread, so that this one still hears signals: whoever ends the rig wants it safe first
         thread = threading.Thread(target=drive, name="halfreal rig")
-        self.take_hold(session)
+        self.take_hold(session, output)
         self.end.ready(session, (self.displacement, self.force, self.auxiliary))
         thread.start()
         try:
@@ -216,8 +216,8 @@ class VirtualRig:
         """Displacements, forces and auxiliary channels as they are now."""
         return self.displacement, self.force, self.auxiliary
 
-    def take_hold(self, session: RigSession) -> None:
-        """A session begins."""
+    def take_hold(self, session: RigSession, output: Path | None) -> None:
+        """A session begins, with its record in ``output``."""
 
     def look_after(self, loop: Loop, record: RigRecord | None) -> None:
         """Some ten times a second during a session."""
@@ -286,7 +286,7 @@ def serve_sessions(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
     try:
-        clock = "in step with the loop" if rig.in_step else "on its own clock"
+        clock = "in step with the loop" if rig.in_step else "with its own clock"
         assert definition.link is not None
         say(f"listening on {rig.end.address}, {clock}; {definition.link.guarded}")
         while not ended.is_set():

@@ -85,7 +85,7 @@ class RigRecord(Record):
         self._thread.join()
         said = self._said
         if self.lost_rows:
-            said.append(f"{self.lost_rows} rows of the session are not in the record: {self._why()}")
+            said.append(f"{self.lost_rows} rows of the session are missing from the record: {self._why()}")
         if self.words[RECORDER_ERROR] <= 0:  # else the file says so itself, and this process cannot open it again
             self.conclude(outcome=outcome, reason=reason)
             assert self.kept is not None
@@ -100,4 +100,4 @@ class RigRecord(Record):
 
     def _why(self) -> str:
         error = int(self.words[RECORDER_ERROR])
-        return recorder.as_text(error) if error else "the disk was too slow for them"
+        return recorder.as_text(error) if error else "the disk was too slow"

@@ -20,7 +20,7 @@ from ..contracts.context import numbered
 from ..contracts.driver import DriverError
 from ..definition.definition import Definition
 from ..drivers.blocks import channels_block, read_block, write_block
-from ..drivers.host import SILENT
+from ..drivers.host import TOO_SILENT
 from ..errors import HalfrealError
 from ..kernels.datagram import SAFE
 from ..kernels.loop import Loop
@@ -30,6 +30,7 @@ from ..links.identity import Identity
 from ..links.pace import pace
 from ..links.rig_end import RigEnd, RigSession
 from ..links.wires import LinkError, NoWire
+from ..records import last_words
 from .preparation import where_it_stands
 from .rig import Served, VirtualRig, own_limits, serve_sessions
 from .rig_record import RigRecord
@@ -63,7 +64,7 @@ class DriverRig(VirtualRig):
             self._raw = looked_at(self.host, self.table)
             self._take(self._raw)
             self._channels = self._loop(RigSession(1, 1.0, NoWire())).channels  # compiled before anyone waits for it
-            compiled_run()
+            compiled_run.ready()
         except BaseException:
             self.host.close()
             raise
@@ -111,14 +112,15 @@ class DriverRig(VirtualRig):
         groups = definition.interface.named([paced, command], [write], [read, measured, answer])
         return Loop(*groups, dt=step, follow="link.tick")
 
-    def take_hold(self, session: RigSession) -> None:
+    def take_hold(self, session: RigSession, output: Path | None) -> None:
+        self.host.if_lost([] if output is None else last_words.command(output))
         self.host.arm(session.lease)
 
     def look_after(self, loop: Loop, record: RigRecord | None) -> None:
         """A driver that does not return keeps the loop from ending: this process then ends, and says why."""
         if self.host.blocked:
-            why = f"{SILENT}: {self.host.why()}, and it has not returned since"
-            self._say(f"safe ({why}); this rig end ends here, start it again when the driver is well")
+            why = f"{TOO_SILENT}: {self.host.why()}, and it has not returned since"
+            self._say(f"safe ({why}); this rig end stops, restart it when the driver works again")
             if record is not None:
                 for line in record.finish("tripped", why):
                     self._say(line)
@@ -128,6 +130,7 @@ class DriverRig(VirtualRig):
 
     def let_go(self, at: Mapping[str, float]) -> None:
         self.host.disarm()
+        self.host.if_lost()
         if at["rig.state"] == SAFE and not self.host.made_safe:
             self.host.safe()
         elif not self.host.made_safe:  # idle: held, with the digital outputs of that state
@@ -143,7 +146,9 @@ class DriverRig(VirtualRig):
         """As any rig; one whose driver has failed serves no further session."""
         served = super().serve(stop, told, output)
         if self.host.driver.said():
-            raise DriverError(f"the driver failed: {self.host.why()}; it was made safe, and this rig end ends here")
+            raise DriverError(
+                f"the driver failed: {self.host.why()}; it was brought to a safe state, and this rig end stops"
+            )
         return served
 
     def close(self) -> None:

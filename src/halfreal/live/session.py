@@ -33,7 +33,7 @@ from ..kernels.modes import RUNNING
 from ..kernels.tick import compiled_run
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.driver import DriverEnd
-from ..records import live_file, recorder, rescue
+from ..records import last_words, live_file, recorder, rescue
 from ..records.kept_file import HAPPENED, KeptFile
 from ..records.ring import Ring
 from ..runs.checked_plant import as_checked
@@ -71,8 +71,7 @@ class NoGoError(RefusedError):
 
     def __init__(self, answer: Check) -> None:
         super().__init__(
-            f"{answer.verdict}: {'; '.join(answer.reasons)}. The rig is not armed; see halfreal check for what would "
-            "help"
+            f"{answer.verdict}: {'; '.join(answer.reasons)}. The rig is not armed; 'halfreal check' shows remedies"
         )
         self.answer = answer
 
@@ -114,7 +113,9 @@ class Session(SlowOperator, Remarks):
         about: Mapping[str, str] | None = None,
     ) -> None:
         if definition.virtual.client_port is not None and not self.serves:
-            remedy = "serve it with halfreal site" if after is None else "its client cannot go back: begin a new test"
+            remedy = (
+                "serve it with halfreal site" if after is None else "its client cannot be resumed: start a new test"
+            )
             raise RefusedError(f"the displacements of this test come from a client (virtual.kind); {remedy}")
         if definition.link is None:
             raise RefusedError(
@@ -123,9 +124,9 @@ class Session(SlowOperator, Remarks):
             )
         self.output, self.overwrite = Path(output), overwrite
         if not self.output.absolute().parent.is_dir():
-            raise RefusedError(f"the folder '{self.output.parent}' does not exist; make it first")
+            raise RefusedError(f"the folder '{self.output.parent}' does not exist; create it first")
         if self.output.exists() and not overwrite:
-            raise RefusedError(f"'{self.output}' exists; choose another name, or let it be overwritten")
+            raise RefusedError(f"'{self.output}' exists; choose another name, or allow overwriting")
         self._definition, self._without_go, self._after = definition, without_go.strip(), after
         self.resumption = None if after is None else resume(definition, after)
         self._stands_elsewhere = stands_elsewhere.strip()
@@ -187,7 +188,7 @@ class Session(SlowOperator, Remarks):
         what = changed(self._code, user_code(self.definition))
         if what:
             raise RefusedError(
-                f"{what} since the check; check again: a rig is armed with the code that was checked only"
+                f"{what} since the check; check again: a rig is armed only with the code that was checked"
             )
 
     def connect(self) -> Offer:
@@ -205,9 +206,9 @@ class Session(SlowOperator, Remarks):
     def arm(self, *, wait: bool = False) -> None:
         """Take the rig over: it holds where it stands, and, unless it is to ``wait`` for ``start``, sets out."""
         if self.checked is None:
-            raise RefusedError("the test has not been checked; call check() first: a rig is armed on a GO only")
+            raise RefusedError("the test has not been checked; call check() first: a rig is armed only after a GO")
         if self.running or self._ended is not None:
-            raise RefusedError(f"this test is {self.state}; a new one is a new session")
+            raise RefusedError(f"this test is {self.state}; start a new session for another test")
         self.check_not_stopped()
         self._see_that_code_is_checked()
         offer = self.connect()
@@ -230,10 +231,11 @@ class Session(SlowOperator, Remarks):
         words[WAIT] = int(wait)
         self._wire(loop, words)
         recording.start(self._make_file(loop))
+        self._end.if_lost(last_words.command(self.output))
         if self.resumption is not None:
             recording.put(self.resumption.lines(loop))
         self.privileges["realtime memory"] = lock_memory()
-        compiled_run()  # before the rig is armed, not while it waits
+        compiled_run.ready()  # before the rig is armed, not while it waits
         ready = threading.Event()
         # a daemon: what does not return, such as a driver, must not keep the process from ending
         self._thread = threading.Thread(
@@ -272,10 +274,12 @@ class Session(SlowOperator, Remarks):
     def release(self) -> None:
         """Release the excitation of the virtual substructure, in the next tick; its time begins then."""
         if not self.definition.excitation.waits:
-            raise RefusedError("the excitation begins with the test; one with excitation.release_at can be released")
+            raise RefusedError(
+                "the excitation starts with the test; only one with excitation.release_at can be released"
+            )
         words = self._words()
         if self.state != STATES[RUNNING]:
-            raise RefusedError(f"the test is {self.state}; the excitation is released while it is running")
+            raise RefusedError(f"the test is {self.state}; the excitation can be released only while it is running")
         words[RELEASES] += 1
 
     def emergency_stop(self) -> None:
@@ -304,7 +308,7 @@ class Session(SlowOperator, Remarks):
 
     def _words(self) -> np.ndarray:
         if self._recording is None:
-            remedy = "a new test is a new session" if self._finished else "arm it first"
+            remedy = "start a new session for another test" if self._finished else "arm it first"
             raise RefusedError(f"the session is {self.state}; {remedy}")
         return self._recording.words
 
@@ -414,7 +418,7 @@ class Session(SlowOperator, Remarks):
         self._recording.words[ENDED] = 1
         self._recording.empty(0.05)
         self._recording.conclude(outcome="tripped", reason=why)
-        raise HalfrealError(f"{why}, and has not returned since; the record ends there. See to the driver")
+        raise HalfrealError(f"{why}, and has not returned since; the record ends there. Check the driver")
 
     # --- after the test ---------------------------------------------------------------------------------------------
 
@@ -445,7 +449,7 @@ class Session(SlowOperator, Remarks):
         """
         loop, definition, recording = self.loop, self.definition, self._recording
         if self._finished:
-            raise RefusedError("the test is finished already; load its record, or begin a new session")
+            raise RefusedError("the test is already finished; load its record, or start a new session")
         self.conclude()
         assert loop is not None and recording is not None and self._outcome is not None
         self._finished = True
@@ -499,7 +503,7 @@ class Session(SlowOperator, Remarks):
                 found += [] if happened is None else [happened]
         if within and words[EVENTS_LOST]:
             found.append(
-                Event(float(loop.vector[0]) * loop.dt, "loop", f"{words[EVENTS_LOST]} further events found no room")
+                Event(float(loop.vector[0]) * loop.dt, "loop", f"{words[EVENTS_LOST]} further events were not recorded")
             )
         return found
 

@@ -37,7 +37,8 @@ class SiteSession(Session):
         port = definition.virtual.client_port
         if port is None:
             raise RefusedError(
-                f"a virtual substructure of kind '{definition.virtual.kind}' is computed here, and a site serves a "
+                f"a virtual substructure of kind '{definition.virtual.kind}' is computed by "
+                "halfreal, but a site serves a "
                 'client; use virtual.kind = "client", or halfreal run'
             )
         self._port = port
@@ -61,8 +62,7 @@ class SiteSession(Session):
             stiffness = known.stiffness_at_rest(self.definition.virtual.axes)
         if stiffness is None:
             raise RefusedError(
-                "the rig's specimen has no matrices that a client could be told; give virtual.stiffness, its initial "
-                "stiffness"
+                "the rig's specimen has no matrices to send to a client; give virtual.stiffness, its initial stiffness"
             )
         return Matrices(stiffness, self._port.damping, self._port.mass)
 
@@ -103,7 +103,7 @@ class SiteSession(Session):
         if outcome == "stopped" and self._mailbox is not None and self._mailbox.words[CLIENT] == GOODBYE:
             return "completed", ""
         if outcome == "completed":
-            return "stopped", "the test's own time is over (timing.duration), and its client had not ended it"
+            return "stopped", "timing.duration has elapsed, and the client had not ended the test"
         return outcome, reason
 
     def _let_go(self) -> None:
@@ -142,7 +142,7 @@ def listener_of(wanted: ClientPort) -> socket.socket:
         except OSError as error:
             raise RefusedError(
                 f"cannot listen on {wanted.host}:{wanted.port}: {error.strerror or error}; choose another "
-                "virtual.listen, or end the program that has it"
+                "virtual.listen, or stop the program that uses it"
             ) from None
         stack.pop_all()
     return listener

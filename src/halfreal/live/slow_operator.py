@@ -59,7 +59,9 @@ class SlowOperator:
     def set_speed(self, factor: float) -> None:
         """Move the rig faster or slower than the definition says."""
         if not SLOWEST <= factor <= FASTEST:
-            raise RefusedError(f"a speed of {factor:g} times what the definition says; give {SLOWEST:g} to {FASTEST:g}")
+            raise RefusedError(
+                f"speed factor {factor:g} is out of range; use {SLOWEST:g} to {FASTEST:g} times the definition's speed"
+            )
         self._slow_words()[SPEED] = round(1000 * factor)
 
     @property
@@ -69,5 +71,5 @@ class SlowOperator:
 
     def _slow_words(self) -> np.ndarray:
         if self.definition.slow is None:
-            raise RefusedError("a test in real time cannot be paused; only one with a [slow] section can")
+            raise RefusedError("a real-time test cannot be paused; only one with a [slow] section can")
         return self._words()

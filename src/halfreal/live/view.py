@@ -139,18 +139,18 @@ def table(now: Status, title: str, question: str = "") -> Any:
     shown.add_row("state", Text(now.state, style=colours.get(now.state, "cyan")))
     shown.add_row("time", f"{now.time:.2f} s, {now.left:.1f} s left")
     if now.releases is not None:
-        shown.add_row("excitation", f"released {now.releases} times" if now.releases else "waits for its release")
+        shown.add_row("excitation", f"released {now.releases} times" if now.releases else "waiting for release")
     if now.motion is not None:
         way = now.motion
         about = ""
         if way.tick > 0 and now.state == STATES[RUNNING]:  # while it is held nobody knows
             left = (way.ticks - way.tick) * way.clock / way.tick
-            about = f"; about {left / 60:.0f} min left, as it went so far"
+            about = f"; about {left / 60:.0f} min left at the present pace"
         shown.add_row("tick", f"{way.tick} of {way.ticks}: {way.phase}{about}")
         goal = ", ".join(units.text(x, unit, digits=4) for x, unit in zip(way.goal, way.units, strict=True))
         shown.add_row("command", f"{goal}, at {way.speed:g} times the speed of the definition")
     round_ = "tick" if now.motion is None else "period"
-    takes = f"takes {1e6 * now.mean_execution:.1f} µs, at most {1e6 * now.max_execution:.1f} µs"
+    takes = f"takes {1e6 * now.mean_execution:.1f} µs (mean), {1e6 * now.max_execution:.1f} µs (maximum)"
     shown.add_row("rate", f"{now.rate:g} Hz; a {round_} {takes}")
     shown.add_row(
         "lateness",
@@ -164,5 +164,5 @@ def table(now: Status, title: str, question: str = "") -> Any:
         colour = "red" if share > 0.9 else "yellow" if share > 0.7 else "green"
         bar = "█" * round(20 * min(share, 1.0))
         shown.add_row(Text(f"limit of {name}"), Text.assemble((f"{bar:<20}", colour), f" {100 * share:.0f} %"))
-    shown.add_row("record", f"{now.waiting_rows} rows on their way to the file")
+    shown.add_row("record", f"{now.waiting_rows} rows not yet written")
     return shown

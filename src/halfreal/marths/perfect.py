@@ -41,3 +41,13 @@ def perfect_rig(definition: Definition) -> System:
         stiffness=joined(system.stiffness, stiffness),
         inputs=np.column_stack([system.inputs[:, :2], np.zeros(len(system.mass))]),
     )
+
+
+def specimen_force(definition: Definition, pose: np.ndarray) -> np.ndarray:
+    """Forces of the specimen on its degrees of freedom where the commanded axes have this pose, (ticks, 2)."""
+    rig = cast("CoupledActuators", definition.rig)
+    follow, step = rig.follow(definition.interface), definition.timing.step
+    mass, damping, stiffness = rig.specimen.matrices(len(follow))
+    place = pose @ follow.T
+    rate = np.gradient(place, step, axis=0)
+    return np.asarray(place @ stiffness.T + rate @ damping.T + np.gradient(rate, step, axis=0) @ mass.T)

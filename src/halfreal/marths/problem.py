@@ -36,7 +36,7 @@ from ..runs.reference import reference_specimen
 from ..runs.run import Signal
 from ..safety.limits import Limits
 from .criteria import FLOORS, NAMES, POSE, RECORDED, SENSED, TARGET, UNITS, WANTED, score
-from .perfect import perfect_rig
+from .perfect import perfect_rig, specimen_force
 from .published import RODEAC, other_results
 
 GALLERY = Path(__file__).parents[1] / "examples" / "marths_benchmark"
@@ -194,20 +194,25 @@ def scored(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray,
     """Whether the run was stable, its criteria against the reference, and the largest force of an actuator."""
     kept = (*RECORDED, *FORCES)
     log = build(definition).run(definition.timing.ticks, record=kept).log[:, 1:]
-    assert definition.kinematics is not None
-    arms = np.linalg.inv(definition.kinematics.jacobian(np.zeros(2)).T)
     bounded = len(log) == len(whole) and bool(np.all(np.isfinite(log)))
-    forces = np.abs(log[:, -2:] @ arms.T)
-    largest = float(np.max(forces[np.isfinite(forces)], initial=0.0))
+    largest = largest_force(definition, log[:, -2:])
     floors = log[:, [RECORDED.index(name) for name in (*TARGET, *FLOORS)]]
     if not bounded or np.any(np.abs(floors).max(0) > GROWN * np.abs(whole[:, [0, 1, 3, 4, 5, 6]]).max(0)):
         return False, np.full(len(NAMES), np.nan), largest
     return True, against(definition, log[:, : len(RECORDED)], whole), largest
 
 
-def bounds(definition: Definition, whole: np.ndarray) -> dict[str, np.ndarray]:
-    """What a perfect rig would score: without noise, then with commands that it follows at the next tick, and with
-    sensors that have noise and nothing that filters it."""
+def largest_force(definition: Definition, at_node: np.ndarray) -> float:
+    """Of an actuator [N], of force and moment at the node that they move, (ticks, 2)."""
+    assert definition.kinematics is not None
+    arms = np.linalg.inv(definition.kinematics.jacobian(np.zeros(2)).T)
+    forces = np.abs(at_node @ arms.T)
+    return float(np.max(forces[np.isfinite(forces)], initial=0.0))
+
+
+def bounds(definition: Definition, whole: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
+    """What a perfect rig would score, and the largest force of its actuators: without noise, then with commands that it
+    follows at the next tick, and with sensors that have noise and nothing that filters it."""
     rig, kinematics, ticks = bench(definition), definition.kinematics, definition.timing.ticks
     assert kinematics is not None
     found = integrated(definition, perfect_rig(definition))
@@ -226,10 +231,11 @@ def bounds(definition: Definition, whole: np.ndarray) -> dict[str, np.ndarray]:
     eye, fast = np.eye(2), 1e3 / definition.timing.step
     at_once = StateSpaceActuators(kind="state space", A=-fast * eye, B=fast * eye, C=eye)
     late = late.unchecked_copy({"coupling": Direct(), "rig": late.rig.unchecked_copy({"actuators": at_once})})
+    needed = largest_force(definition, specimen_force(definition, found[:, :2])[:, :2])
     return {
-        "perfect rig": against(definition, log(0.0 * read), whole),
-        "perfect rig, a step late": scored(late, whole)[1],
-        "perfect rig, noisy sensors": against(definition, log(read), whole),
+        "perfect rig": (against(definition, log(0.0 * read), whole), needed),
+        "perfect rig, a step late": scored(late, whole)[1:],
+        "perfect rig, noisy sensors": (against(definition, log(read), whole), np.nan),
     }
 
 
@@ -242,12 +248,13 @@ PROBLEM = Problem(
         "against the reference. a1, a2: actuators; x: displacement; rz: rotation."
     ),
     reading=(
-        "Perfect rig: its pose is the target at all times, or that of a step before; what J7 to J10 have left then is "
-        "the difference between the specimen of the laboratory and the part that was taken out of the frame, and no "
-        "coupling can change it. Noisy sensors: the same with the noise of the strokes; no coupling has a lower J2, as "
-        "it compares noisy strokes. J5 and J6 may be lower where the strokes are estimated: then they compare the "
-        "estimate, which is as right as its model. Perturbed plants have zeros and poles drawn from the problem's "
-        "distributions."
+        "Perfect rig: its pose is the target at all times, or that of a step before. What J7 to J10 have left then is "
+        "the difference between the specimen in the laboratory and the part that was taken out of the frame; no "
+        "coupling can change it. Its force is what the problem asks of an actuator: more than the actuators have, as "
+        "the specimen's moment is held on arms of 127 mm. Noisy sensors: the same with the noise of the strokes; no "
+        "coupling can have a lower J2, which compares noisy strokes. J5 and J6 may be lower where the strokes are "
+        "estimated: they then compare the estimate, which is as good as its model. Perturbed plants have zeros and "
+        "poles drawn from the problem's distributions."
     ),
     papers=("condori2023", "quiroz2024"),
     names=NAMES,

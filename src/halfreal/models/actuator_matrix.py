@@ -71,9 +71,9 @@ class Root(Settings):
     frequency: Annotated[float, Number("Hz", above=0)]
     """ω/2π."""
     damping: Annotated[float, Number("1", above=0)] | None = None
-    """ζ of a pair; a real root if left out."""
+    """ζ of a pair; default: a real root."""
     actual: Annotated[float, Number("1", above=0)] = 1.0
-    """Frequency that the simulated rig has, as a part of the one given."""
+    """Frequency of the simulated rig, relative to the given one."""
 
     def polynomial(self, actual: bool) -> np.ndarray:
         """Coefficients of s, the highest power first; the last is 1."""
@@ -85,13 +85,13 @@ class Entry(Settings):
     """From one command to one stroke."""
 
     gain: Annotated[float, Number("1")]
-    """Static."""
+    """Static gain."""
     zeros: tuple[str, ...] = ()
-    """Names of roots."""
+    """Names of the roots."""
     poles: tuple[str, ...] = ()
-    """Names of roots."""
+    """Names of the roots."""
     actual: Annotated[float, Number("1")] = 1.0
-    """Gain that the simulated rig has, as a part of the one given."""
+    """Gain of the simulated rig, relative to the given one."""
 
 
 class ZerosAndPoles(Actuators):
@@ -99,9 +99,9 @@ class ZerosAndPoles(Actuators):
 
     kind: Literal["zeros and poles"]
     roots: dict[Annotated[str, Field(min_length=1)], Root]
-    """By names, which entries may share."""
+    """Roots by name, which entries may share."""
     entries: Annotated[tuple[tuple[Entry, ...], ...], Field(min_length=1)]
-    """A row for each stroke, a column for each command."""
+    """One row per stroke, one column per command."""
 
     @field_validator("entries")
     @classmethod
@@ -181,13 +181,13 @@ class StateSpaceActuators(Actuators):
 
     kind: Literal["state space"]
     A: Annotated[np.ndarray, Matrix("1")]
-    """(states, states) [1/s]."""
+    """Matrix A, (states, states) [1/s]."""
     B: Annotated[np.ndarray, Matrix("1")]
-    """(states, actuators)."""
+    """Matrix B, (states, actuators)."""
     C: Annotated[np.ndarray, Matrix("1")]
-    """(actuators, states)."""
+    """Matrix C, (actuators, states)."""
     D: Annotated[np.ndarray, Matrix("1")] | None = None
-    """(actuators, actuators); none if left out."""
+    """Matrix D, (actuators, actuators); default: none."""
 
     @field_validator("A", "B", "C", "D")
     @classmethod
@@ -220,10 +220,11 @@ class MeasuredResponses(Actuators):
 
     kind: Literal["frequency responses"]
     poles: Annotated[int, Field(ge=1, le=30)] = 6
-    """Of the rational function that is fitted to each."""
+    """Order of the rational function that is fitted to each response."""
     responses: Annotated[tuple[tuple[Annotated[np.ndarray, Matrix("1")], ...], ...], Field(min_length=1)]
-    """A row for each stroke, a column for each command; each three columns of numbers: frequency in Hz, real and
-    imaginary part, such as { file = "h11.csv" }."""
+    """One row per stroke, one column per command; each entry has three columns: frequency in Hz, real and imaginary
+    part, e.g. { file = "h11.csv" }.
+    """
 
     @field_validator("responses")
     @classmethod

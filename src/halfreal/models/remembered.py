@@ -24,7 +24,7 @@ def parts(definition: Definition) -> list[ForeignCode]:
 def _within(part: Settings) -> Iterator[ForeignCode]:
     if isinstance(part, ForeignCode):
         yield part
-    for name in type(part).model_fields:
+    for name in part.__class__.model_fields:
         value = getattr(part, name)
         if isinstance(value, Settings):
             yield from _within(value)

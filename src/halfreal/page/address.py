@@ -32,7 +32,7 @@ class Address:
         """From the options of the command line, such as ``--page-at 192.168.1.5:8443``."""
         host, colon, port = at.rpartition(":")
         if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535 or not host:
-            raise PageError(f"'{at}' is no address for the page; write it as HOST:PORT, such as 127.0.0.1:8080")
+            raise PageError(f"'{at}' is not an address; write HOST:PORT, e.g. 127.0.0.1:8080")
         found = cls(host.removeprefix("[").removesuffix("]"), int(port), certificate, key)
         found.check()
         return found
@@ -50,15 +50,15 @@ class Address:
         if missing:
             raise PageError(f"the page needs {', '.join(missing)}; install it with: pip install 'halfreal[page]'")
         if (self.certificate is None) != (self.key is None):
-            raise PageError("a certificate and its key are given together: --page-certificate and --page-key")
+            raise PageError("give both --page-certificate and --page-key")
         if not self.loopback and self.certificate is None:
             raise PageError(
                 f"the page is not served to other machines ({self.host}) without TLS: give --page-certificate and "
-                "--page-key, or serve it on 127.0.0.1 and come in through an SSH tunnel"
+                "--page-key, or serve it on 127.0.0.1 and connect through an SSH tunnel"
             )
         if self.host in ("0.0.0.0", "::"):
             raise PageError(
-                f"{self.host} is every address of this machine; give the one name or address by which browsers find it"
+                f"{self.host} means all addresses of this machine; give the name or address that browsers use"
             )
         if self.certificate is not None:
             try:

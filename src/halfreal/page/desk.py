@@ -207,9 +207,9 @@ class PageDesk:
         if self._restarts < RESTARTS:
             self._restarts += 1
             self._start()
-            self.say(f"the page's process ended (exit code {code}) and was started again; the test goes on")
+            self.say(f"the page's process ended (exit code {code}) and was restarted; the test continues")
         else:
-            self.say(f"the page's process ended (exit code {code}) once more, and stays away; the test goes on")
+            self.say(f"the page's process ended (exit code {code}) again and is not restarted; the test continues")
 
     def _send_ring(self) -> None:
         if self._connection is None:
@@ -231,7 +231,7 @@ class PageDesk:
         waits = self._operator.asked == "start" and self.process is None
         if waits or (session.definition.real_time.unattended == "stop" and self._operator.asked != "start"):
             self._stopped = True
-            session.note(f"no operator's view is left for {ALONE:g} s; the test is stopped smoothly")
+            session.note(f"no operator's view has been connected for {ALONE:g} s; the test is stopped smoothly")
             session.stop()
 
 

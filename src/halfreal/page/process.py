@@ -67,7 +67,7 @@ class Door:
             wire.send(self._door, {"id": number, "word": word, "text": text})
             return await asyncio.wait_for(answer, PATIENCE)
         except (OSError, TimeoutError):
-            return "the session does not answer; use the terminal, or the rig's own emergency stop"
+            return "the session does not respond; use the terminal, or the rig's emergency stop"
         finally:
             self._answers.pop(number, None)
 

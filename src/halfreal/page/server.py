@@ -46,8 +46,8 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src '
 POLICY += "frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'"
 NO_ENTRY = (
-    "This page is opened with the address that halfreal has printed. It works once, in one browser; ask the operator "
-    "for an invitation, or use the browser that was opened first."
+    "Open this page with the address that halfreal printed. It works once, in one browser; ask the operator "
+    "for an invitation, or use the first browser."
 )
 
 Say = Callable[[str, str], Awaitable[str]]
@@ -109,9 +109,9 @@ class Server:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         asks_more = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
         if headers.get("host", "") not in self._hosts:
-            refused = "this server is not known by that name"
+            refused = "this server has another name"
         elif asks_more and headers.get("origin") not in self._origins:
-            refused = "only the page itself may ask for this"
+            refused = "only the page itself may request this"
         else:
             await self._app(scope, receive, send if scope["type"] == "websocket" else self._guarded(send))
             return
@@ -162,7 +162,7 @@ class Server:
                     secure=self._secure,
                 )
                 return answer
-            return PlainTextResponse(f"This address has been used already, or is wrong. {NO_ENTRY}", 403)
+            return PlainTextResponse(f"This address was already used, or is wrong. {NO_ENTRY}", 403)
         if self._view(request) is None:
             return PlainTextResponse(NO_ENTRY, 403)
         return file("page.html")
@@ -172,7 +172,7 @@ class Server:
         if self._view(request) is None:
             return PlainTextResponse(NO_ENTRY, 403)
         if name not in FILES:
-            return PlainTextResponse("there is no such file", 404)
+            return PlainTextResponse("no such file", 404)
         return file(name)
 
     async def _html(self, request: Request) -> Response:
@@ -185,7 +185,7 @@ class Server:
             self.making -= 1
             self.last_socket = time.monotonic()
         if html is None:
-            return PlainTextResponse("not there yet", 404)
+            return PlainTextResponse("not available yet", 404)
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
 
     async def _live(self, socket: WebSocket) -> None:
@@ -250,7 +250,7 @@ class Server:
         if view is None:
             return JSONResponse({"refused": NO_ENTRY}, 403)
         if self._say is None or self.guests.role(view) != "operate":
-            return JSONResponse({"refused": "this browser watches; another one operates the test"}, 403)
+            return JSONResponse({"refused": "this browser is view-only; another one operates the test"}, 403)
         body = await self._body(request)
         return (view, body) if body is not None else JSONResponse({"refused": "not understood"}, 400)
 
@@ -285,7 +285,7 @@ class Server:
             return found
         view, body = found
         done = self.guests.hand_over(view, str(body.get("to", "")))
-        return JSONResponse({"refused": "" if done else "that view does not ask to operate"}, 200 if done else 409)
+        return JSONResponse({"refused": "" if done else "that view has not requested control"}, 200 if done else 409)
 
 
 def file(name: str) -> Response:

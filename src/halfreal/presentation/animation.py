@@ -27,7 +27,7 @@ def animate(replay: Replay, path: str | Path, overwrite: bool = False) -> str:
     from PIL import Image
 
     if len(replay.time) < 2:
-        raise HalfrealError("the record has too few samples for a film")
+        raise HalfrealError("the record has too few samples for an animation")
     inside, sketch = replay.inside, replay.inside.sketch
     rows = np.unique(np.linspace(0, len(replay.time) - 1, FRAMES).round().astype(int))
     straight = replay.moved.size.reshape(-1, len(inside.directions))[:, : sketch.dimensions]
@@ -66,7 +66,7 @@ def animate(replay: Replay, path: str | Path, overwrite: bool = False) -> str:
             temporary, format="GIF", save_all=True, append_images=pictures[1:], duration=round(1e3 / RATE), loop=0
         )
     of = " and ".join(dict.fromkeys(f"plastic {spot.of}" for spot in sketch.spots if spot.of in PLASTIC))
-    return f"{len(rows)} pictures of {span:g} s, {faster:.3g} times as fast; displacements × {scale:g}" + (
+    return f"{len(rows)} frames of {span:g} s, played {faster:.3g} times as fast; displacements × {scale:g}" + (
         f", dots: {of}" if len(turned) else ""
     )
 

@@ -61,7 +61,7 @@ def tell(answer: Check, title: str) -> None:
         typer.echo(f"  - {reason}")
     typer.echo(f"  - binding constraint: {answer.binding}")
     if answer.remedies:
-        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would help:")
+        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would improve it:")
     for remedy in answer.remedies:
         typer.echo(f"  - {remedy}")
 
@@ -77,7 +77,8 @@ def record_text(definition: Definition, answer: Check, beside: Path) -> str:
     """The same in words, with what there is next to a file."""
     free = shutil.disk_usage(beside.absolute().parent).free
     return (
-        f"A run takes up to {record_bytes(definition, answer) / 1e6:,.1f} MB on the disk; {free / 1e6:,.0f} MB are free"
+        f"A run needs up to {record_bytes(definition, answer) / 1e6:,.1f} MB of disk space; "
+        f"{free / 1e6:,.0f} MB are free"
     )
 
 

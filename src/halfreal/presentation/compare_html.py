@@ -62,18 +62,18 @@ def pictures(first: Run, second: Run, from_time: float) -> Pictures:
         of = series.of_axis(first, dof)
         made.add(
             "response",
-            f"Thin: {here}; broad: {there}{of}. The difference is taken where both have a sample at the same time; "
+            f"Thin: {here}; thick: {there}{of}. The difference is computed where both have a sample at the same time; "
             "dashed red: events; shaded: before and after the test.",
             partial(compare_plots.histories, first, second, dof),
         )
         made.add(
             "specimen",
-            f"Hysteresis of the specimen{of}: side by side on the same scales, and on top of each other.",
+            f"Hysteresis of the specimen{of}: side by side at the same scale, and overlaid.",
             partial(compare_plots.loops, first, second, dof, from_time),
         )
     made.add(
         "response",
-        f"Responses of the virtual part that the definition asks for. Thin: {here}; broad: {there}.",
+        f"Requested responses of the virtual part. Thin: {here}; thick: {there}.",
         partial(compare_plots.responses, first, second),
     )
     for i, run in enumerate((first, second)):

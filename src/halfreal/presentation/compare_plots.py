@@ -137,7 +137,9 @@ def responses(first: Run, second: Run) -> Figure:
     """Responses of the virtual part that either definition asks for, of both runs."""
     names = [name for name in series.responses(first) if name in second.signals]
     if not names:
-        raise NothingToPlotError("no response of the virtual part is on record of both; ask for one")
+        raise NothingToPlotError(
+            "no response of the virtual part was recorded in both; request one in virtual.responses"
+        )
     figure = new_figure(10.4, 0.7 + 1.5 * len(names))
     panels = list(np.ravel(figure.subplots(len(names), 1, sharex=True)))
     for axes, name in zip(panels, names, strict=True):

@@ -25,9 +25,9 @@ def about_definitions(first: Run, second: Run) -> list[str]:
     """Lines that say whether the two had the same definition, and if not, what differs."""
     apart = differences(first.definition, second.definition)
     if not apart:
-        return ["both had the same definition"]
+        return ["both runs had the same definition"]
     here, there = labels(first, second)
-    lines = ["the two had different definitions:"]
+    lines = ["the runs had different definitions:"]
     lines += [
         f"  {one.place}: {one.here} in the {here}, {one.there} in the {there}" for one in apart[:DIFFERENCES_SHOWN]
     ]

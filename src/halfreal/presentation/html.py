@@ -35,8 +35,8 @@ NOTES = {
     "Spectral radius": "of the loop over one tick; stable below 1",
     "Peak target": "largest target at the interface",
     "Synchronisation error": "NRMSE of measured against target",
-    "Remaining delay": "of measured behind target, by the FEI",
-    "Amplitude error": "of measured against target, by the FEI",
+    "Remaining delay": "of the measured motion relative to the target, by the FEI",
+    "Amplitude error": "of the measured motion relative to the target, by the FEI",
     "Fidelity error": "NRMSE of the virtual part against the emulated system",
     errors.MODELLED: "NRMSE of the virtual part against the emulated system with the model of the specimen",
     **learning.NOTES,
@@ -47,9 +47,20 @@ NOTES = {
 def report(
     run: Run, path: str | Path, overwrite: bool = False, from_time: float = 0.0, compare: Run | None = None
 ) -> None:
-    """Write the report of ``run``, whole or not at all; the error measures count from ``from_time`` [s] on.
+    """Write the HTML report of a run.
 
-    With ``compare`` the page lays two runs side by side, such as a run and its rehearsal.
+    Parameters
+    ----------
+    run
+        A rehearsal or a run.
+    path
+        The file to write; it is written completely or not at all.
+    overwrite
+        Whether an existing file is replaced.
+    from_time
+        Start of the error measures [s].
+    compare
+        Another run to compare with, such as the rehearsal.
     """
     page = render(run, from_time) if compare is None else compare_html.render(run, compare, from_time)
     with whole_file(path, overwrite) as temporary:
@@ -123,15 +134,15 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         )
         made.add(
             "synchronisation",
-            f"Measured against target{of}: a delay opens the line to an ellipse, a wrong amplitude turns it.",
+            f"Measured against target{of}: a delay opens the line into an ellipse, an amplitude error rotates it.",
             partial(plots.synchronisation, run, dof, pure, start),
         )
         made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
     forces = [name for name in run.along("measured.force").channels("measured.force") if name in run.signals]
-    made.add("response", "Measured force in time.", partial(plots.channels, run, forces, MEASURED))
+    made.add("response", "Measured force over time.", partial(plots.channels, run, forces, MEASURED))
     made.add(
         "response",
-        "Responses of the virtual part that the definition asks for.",
+        "Requested responses of the virtual part.",
         partial(plots.channels, run, series.responses(run)),
     )
     if others := series.auxiliary(run):
@@ -141,31 +152,31 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         of = "" if len(run.interface.actuators) == 1 else f", {series.moved(run)} {name}"
         made.add(
             "command",
-            f"Command asked for by the coupling and applied by the guard{of}.",
+            f"Command requested by the coupling and applied by the guard{of}.",
             partial(plots.command, run, i + 1, None if limit is None else (-limit, limit)),
         )
     made.add(
         "response",
-        "How the coupling learnt: gap over target, and what its transfer functions leave unexplained.",
+        "Adaptation of the coupling: gap over target, and misfit of its transfer functions.",
         partial(learning.learning_curve, run),
     )
-    made.add("slow", "How long ticks took, and settling in them.", partial(slow.motion, run))
+    made.add("slow", "Duration of the ticks, and settling within them.", partial(slow.motion, run))
     made.add("pace", PACE, partial(realtime_plots.pace, run))
     made.add(
         "plant",
-        "The rig as identified while the test ran: lag and gain, how far they are outside of what was checked (1 at "
-        "its edge), the share of the checked margins that is used (1 at the limit of stability), and the energy error.",
+        "The rig as identified during the test: delay and gain, their distance from the checked range (1 at "
+        "its edge), the used share of the checked margins (1 at the limit of stability), and the energy error.",
         partial(plots.channels, run, identified(run)),
     )
-    made.add("poles", "Poles of the loop that ran, linearised; red: growing.", partial(plots.poles, run))
-    cut = "Open loop of the code that ran, cut at its command"
-    several = ": eigenvalues, which decide on stability" if len(run.interface.actuators) > 1 else ""
-    made.add("poles", f"{cut}{several}; red and green: margins of phase and gain.", partial(plots.bode, run))
-    made.add("poles", f"{cut}{several}; where L itself is stable it must not encircle −1.", partial(plots.nyquist, run))
-    made.add("excitation", "What drives the test.", partial(plots.excitation, run))
+    made.add("poles", "Poles of the linearised loop; red: unstable.", partial(plots.poles, run))
+    cut = "Open loop of the code that ran, opened at the command"
+    several = ": eigenvalues, which determine stability" if len(run.interface.actuators) > 1 else ""
+    made.add("poles", f"{cut}{several}; red and green: phase and gain margins.", partial(plots.bode, run))
+    made.add("poles", f"{cut}{several}; if L itself is stable it must not encircle −1.", partial(plots.nyquist, run))
+    made.add("excitation", "Excitation.", partial(plots.excitation, run))
     inside = [name for name in run.signals if name.startswith("coupling.")]
     if not learning.learns(run):
-        made.add("coupling", "What the coupling adapted while it ran.", partial(plots.channels, run, inside))
+        made.add("coupling", "Adaptive parameters of the coupling.", partial(plots.channels, run, inside))
     return made
 
 
@@ -186,7 +197,7 @@ def two_ways(run: Run) -> list[tuple[str, series.Pole, str]]:
     if not found:
         return []
     rows = (
-        ("loop that runs, linearised", min(found, key=lambda pole: abs(pole.s - root)), known.delay_margin),
+        ("linearised loop", min(found, key=lambda pole: abs(pole.s - root)), known.delay_margin),
         ("delay equation", series.pole_of(root, run.step), equation.delay_margin),
     )
     return [(name, pole, NONE if margin is None else in_time(margin)) for name, pole, margin in rows]
@@ -197,13 +208,18 @@ def margins(run: Run) -> list[tuple[str, str, str]]:
     known = run.stability
     if known is None:
         return []
-    critical = "of a pure delay in place of the rig, without coupling, at which the loop loses stability"
-    phase = "least of all crossovers of the loop gain, which need not be where the delay margin binds"
+    critical = "pure delay in place of the rig, without coupling, at which the loop becomes unstable"
+    phase = "smallest of all gain crossovers, not necessarily that of the delay margin"
     rows = (
         ("critical delay", known.critical_delay, "s", critical),
-        ("delay margin", known.delay_margin, "s", "further delay that the loop bears"),
+        ("delay margin", known.delay_margin, "s", "additional delay that the loop tolerates"),
         ("phase margin", known.phase_margin_deg, "°", phase),
-        ("gain margin", known.gain_margin_db, "dB", "a stiffer specimen by this much"),
+        (
+            "gain margin",
+            known.gain_margin_db,
+            "dB",
+            "factor on the specimen's stiffness and mass that the loop tolerates",
+        ),
     )
     return [
         (name, in_time(value) if unit == "s" else f"{number(value)} {unit}", note)

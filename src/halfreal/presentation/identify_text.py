@@ -30,7 +30,7 @@ def as_text(found: Identified) -> list[str]:
         lines += ["", *_parameters(found.fit.parameters)]
         kept = [one for one in found.fit.parameters if not one.told]
         if kept:
-            lines += ["", "not told by the records, and kept as given:"]
+            lines += ["", "not determined by the records, kept as given:"]
             lines += [f"  {one.sought.name}: {one.why_not}" for one in kept]
     return [*lines, *([""] if found.notes else []), *(f"note: {text}" for text in found.notes)]
 
@@ -40,7 +40,7 @@ def _axis(one: OnAxis, named: bool) -> list[str]:
     hz, used = response.lines.frequency_hz, response.used
     head = f"axis {response.axis}: " if named else ""
     if not used.any():
-        return [f"{head}no line of the response from command to displacement can be used"]
+        return [f"{head}no spectral line of the response from command to displacement is usable"]
     coherence, deviation = response.lines.coherence[used], response.deviation()[used]
     told = [
         f"{head}response from command to displacement, {int(used.sum())} lines from {hz[used][0]:.3g} to "
@@ -50,16 +50,20 @@ def _axis(one: OnAxis, named: bool) -> list[str]:
     ]
     if response.fit is not None:
         fit, half = response.fit, response.delay_half_width
-        width = f" ± {units.text(half, 's', 2)}" if _is_told(half, fit.delay) else ", not told apart from a zero of it"
+        width = (
+            f" ± {units.text(half, 's', 2)}"
+            if _is_determined(half, fit.delay)
+            else ", not distinguishable from a zero of the fit"
+        )
         told += [
             f"  rational fit         {_poles(fit.poles)}, stable; misfit {_percent(fit.error)}",
             f"  delay of this fit    {units.text(fit.delay, 's')}{width}",
-            f"  lag in slow motion   {units.text(response.slow_lag(), 's')}",
+            f"  low-frequency delay  {units.text(response.slow_lag(), 's')}",
         ]
     return told
 
 
-def _is_told(half: float, delay: float) -> bool:
+def _is_determined(half: float, delay: float) -> bool:
     return bool(half < 0.5 * delay)
 
 
@@ -69,7 +73,7 @@ def _percent(share: float) -> str:
 
 def _poles(poles: np.ndarray) -> str:
     if not len(poles):
-        return "a gain, no poles"
+        return "gain only, no poles"
     upper = [one for one in poles if one.imag >= 0.0]
     texts = [
         f"{abs(one) / (2 * np.pi):.3g} Hz" + (f" ({-one.real / abs(one):.2g} damped)" if one.imag > 0.0 else " (real)")
@@ -79,7 +83,7 @@ def _poles(poles: np.ndarray) -> str:
 
 
 def _parameters(parameters: tuple[Fitted, ...]) -> list[str]:
-    rows = [["parameter", "given", "found", "95 % interval", "sought within"]]
+    rows = [["parameter", "given", "found", "95 % interval", "bounds"]]
     for one in parameters:
         sought = one.sought
         given = sought.text(sought.given) if sought.given else "—"
@@ -135,7 +139,9 @@ def _axis_numbers(one: OnAxis) -> dict[str, Any]:
             "residues_imaginary_per_s": fit.residues.imag.tolist(),
             "constant": fit.constant,
             "delay_s": fit.delay,
-            "delay_half_width_s": response.delay_half_width if _is_told(response.delay_half_width, fit.delay) else None,
+            "delay_half_width_s": response.delay_half_width
+            if _is_determined(response.delay_half_width, fit.delay)
+            else None,
             "misfit": fit.error,
             "lag_in_slow_motion_s": response.slow_lag(),
         },
@@ -187,7 +193,7 @@ def _draw(panels: Any, one: OnAxis, first: bool, named: bool) -> None:
         turned.plot(hz, angle + offset, style, color=colour)
         misfit.semilogy(hz, np.where(used, np.abs(value / fitted - 1.0), np.nan), ".", color=colour, markersize=3)
     misfit.semilogy(
-        hz, np.where(used, band, np.nan), color=QUIET, linewidth=0.8, label="95 % uncertainty of the measured"
+        hz, np.where(used, band, np.nan), color=QUIET, linewidth=0.8, label="95 % uncertainty of the measurement"
     )
     coherence.plot(hz, response.lines.coherence, ".", color=TARGET, markersize=3)
     coherence.axhline(LEAST_COHERENCE, color=QUIET, linewidth=0.8, linestyle="--")
@@ -196,7 +202,7 @@ def _draw(panels: Any, one: OnAxis, first: bool, named: bool) -> None:
     size.set_title(f"Axis {response.axis}" if named else "From command to measured displacement")
     turned.set_title(f"Phase{delay}")
     coherence.set_title("Coherence")
-    misfit.set_title("What the fits leave, over the response")
+    misfit.set_title("Misfit over response")
     size.set_ylim(0.0, None)
     misfit.set_xlabel("frequency [Hz]")
     if first:
@@ -212,5 +218,5 @@ def _fits(one: OnAxis) -> list[tuple[str, str, str, np.ndarray]]:
     if fit is not None:
         found.append(("rational fit", MEASURED, "-", fit.response(2 * np.pi * hz)))
     if one.model is not None and one.model.frequency_hz.shape == hz.shape:
-        found.append(("definition's rig as found", ERROR, "--", one.model.response))
+        found.append(("identified rig of the definition", ERROR, "--", one.model.response))
     return found or [("1", REFERENCE, ":", np.ones(hz.shape, dtype=complex))]

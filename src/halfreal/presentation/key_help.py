@@ -37,14 +37,14 @@ def explain(key: str) -> str:
             for part in inner_parts(one.part, step)
         ]
         if not places:
-            raise HalfrealError(f"'{'.'.join(steps[: number + 1])}' is a value and has no keys; leave '{step}' out")
-    raise HalfrealError("name a key, as in: halfreal info rig.actuator.delay")
+            raise HalfrealError(f"'{'.'.join(steps[: number + 1])}' is a value and has no keys; remove '{step}'")
+    raise HalfrealError("name a key, e.g. halfreal info rig.actuator.delay")
 
 
 def _unknown(key: str, step: str, before: list[str], known: list[str]) -> str:
     near = difflib.get_close_matches(step, known, n=3, cutoff=0.6)
-    where = f"in [{'.'.join(before)}]" if before else "at the top of a definition"
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    where = f"in [{'.'.join(before)}]" if before else "at the top level of a definition"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(known)}"
     return f"'{key}' is neither a file nor a key: no '{step}' {where}; {hint}"
 
 
@@ -54,7 +54,7 @@ def _lines(key: str, step: str, holding: list[Found]) -> list[str]:
     for one in holding:
         setting = next((row for row in settings_of(one.part) if row.name == step), None)
         if setting is None:  # the kind itself
-            meanings.setdefault(("text", "", "Which kind of part it is."), [])
+            meanings.setdefault(("text", "", "The kind of this part."), [])
             continue
         chosen = " / ".join(one.kinds)
         meanings.setdefault((setting.form, setting.default, setting.meaning), []).append(chosen)

@@ -22,8 +22,8 @@ from .wording import in_time, percent
 
 MISFIT, DRIVE = "coupling.misfit", "coupling.drive"
 NOTES = {
-    "Judged from": f"the last {PERIODS:g} periods; before, the coupling learns",
-    "Gap at the end": "root mean square of gap over target",
+    "Judged from": f"the last {PERIODS:g} periods; the coupling adapts before",
+    "Gap at the end": "RMS of gap over target",
 }
 SMALLEST = 1e-16
 """Ratio of squares below which rounding is drawn."""
@@ -42,19 +42,19 @@ def figures(run: Run, from_time: float) -> list[tuple[str, str]]:
 def learning_curve(run: Run) -> Figure:
     """Gap over target and error of the identification, on a logarithmic scale, and the amplitudes of the drive."""
     if not learns(run):
-        raise NothingToPlotError("the run's coupling does not learn, or 'coupling.nmse' was not recorded")
+        raise NothingToPlotError("the coupling of this run does not adapt, or 'coupling.nmse' was not recorded")
     drives = [name for name in run.signals if name == DRIVE or name.startswith(f"{DRIVE}.")]
     figure = new_figure(10.4, 3.4 + 1.8 * bool(drives))
     heights = (1.6, 1.0) if drives else (1.0,)
     panels = list(np.ravel(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)))
     upper = panels[0]
-    curves = ((MISFIT, MEASURED, "transfer functions: misfit / answer"), (NMSE, ERROR, "gap / target"))
+    curves = ((MISFIT, MEASURED, "transfer functions: misfit / response"), (NMSE, ERROR, "gap / target"))
     for name, colour, label in curves:
         if name in run.signals:
             values = drawable(run.signals[name].values)
             ratio = np.sqrt(np.where(values > 0.0, np.maximum(values, SMALLEST), np.nan))
             upper.semilogy(*envelope(run.time, ratio), color=colour, linewidth=1.2, label=label)
-    upper.set(title="Learning curve", ylabel="ratio of root mean squares")
+    upper.set(title="Adaptation", ylabel="ratio of RMS values")
     upper.legend(loc="upper right", ncols=2)
     if drives:
         driven = [drawable(run.signals[name].values) for name in drives]

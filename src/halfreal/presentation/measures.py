@@ -36,7 +36,7 @@ def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
             continue
         axis = "" if len(run.interface) == 1 else f" (axis {found.axis})"
         if comparison == "fidelity" and run.specimen_met is not None:
-            figures.append(("Specimen met", headline(run)))  # before what rests on its model
+            figures.append(("Tested specimen", headline(run)))  # before what rests on its model
         if comparison == "fidelity" and run.rests_on_a_model:
             name = MODELLED
         figures.append((name, percent(found.nrmse) + axis))

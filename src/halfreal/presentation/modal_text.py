@@ -30,13 +30,13 @@ def as_text(found: ModalAnalysis) -> list[str]:
     lines = ["".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in [heads, *rows]]
     of = "responses, as displacements," if any(responses.derivatives) else "responses"
     averages = f", {responses.averages} averages" if responses.averages > 1 else ""
-    doubtful = ["?: missing from some of these models, and perhaps noise."] * any(not one.stays for one in found.modes)
+    doubtful = ["?: absent from some of these models, possibly noise."] * any(not one.stays for one in found.modes)
     made = [number for number, one in enumerate(found.modes, start=1) if one.made_of]
     if made:
         of_modes = sorted({number for one in found.modes for number in one.made_of})
         doubtful.append(
             f"? {', '.join(map(str, made))}: sum or multiple of modes {', '.join(map(str, of_modes))} (or their "
-            "difference), where no pole of the linearised loop is near: perhaps of what is not linear."
+            "difference), with no pole of the linearised loop nearby: possibly caused by a nonlinearity."
         )
     return [
         f"{len(responses.outputs)} response(s) to {responses.input} ({responses.kind}{averages}), "
@@ -44,8 +44,8 @@ def as_text(found: ModalAnalysis) -> list[str]:
         "",
         *lines,
         "",
-        f"{100 * found.poles.misfit:.3g} % of the {of} left unexplained. ±: 95 % interval of noise. Orders:",
-        "share of the ten highest that have the mode. Linearised loop: its nearest pole, as the record tells it.",
+        f"{100 * found.poles.misfit:.3g} % of the {of} unexplained. ±: 95 % interval due to noise. Orders:",
+        "share of the ten highest orders that contain the mode. Linearised loop: its nearest pole, from the run file.",
         *doubtful,
         *(f"note: {text}" for text in found.notes),
     ]

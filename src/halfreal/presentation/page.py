@@ -16,7 +16,7 @@ from . import plots
 from .style import as_svg
 from .wording import date, in_time, number, percent, sentence
 
-PACE = "How often a tick was how late, and how long it took; both scales are logarithmic."
+PACE = "Distribution of latency and execution time of the ticks; both scales are logarithmic."
 """Caption."""
 
 

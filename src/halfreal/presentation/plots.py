@@ -75,7 +75,7 @@ def samples_from(run: Run, from_time: float) -> np.ndarray:
     """Which samples of the test are shown of a curve in a plane."""
     kept = series.judged(run, from_time)
     if not kept.any():
-        raise NothingToPlotError(f"the run has no samples from {from_time:g} s on; choose an earlier time")
+        raise NothingToPlotError(f"the run has no samples after {from_time:g} s; choose an earlier time")
     return kept
 
 
@@ -243,7 +243,7 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     plane.legend(loc="upper left")
     opened.legend(loc="upper right")
     opened.set(
-        title="The same with the gap enlarged",
+        title="Gap over target",
         xlabel=f"target {of.quantity} [{unit.label}]",
         ylabel=f"gap {of.gap} [{gap_unit.label}]",
     )
@@ -302,7 +302,7 @@ QUANTITIES = {
 def channels(run: Run, names: Sequence[str], color: str = TARGET) -> Figure:
     """Any recorded channels in time, one panel each."""
     if not names:
-        raise NothingToPlotError(f"no channels are named; the run recorded {', '.join(run.signals) or 'nothing'}")
+        raise NothingToPlotError(f"no channel given; the run recorded {', '.join(run.signals) or 'nothing'}")
     figure = new_figure(10.4, 0.5 + 1.5 * len(names))
     panels = list(np.ravel(figure.subplots(len(names), 1, sharex=True)))
     for axes, name in zip(panels, names, strict=True):
@@ -329,7 +329,7 @@ def excitation(run: Run) -> Figure:
 def poles(run: Run) -> Figure:
     """Poles of the linearised loop: in the z-plane with the unit circle, and the slowest ones in the s-plane."""
     if run.stability is None:
-        raise NothingToPlotError("the stability of the loop was not assessed; rehearse the test to have it")
+        raise NothingToPlotError("the stability of the loop was not assessed; rehearse the test first")
     found = series.poles(run.stability, run.step)
     figure = new_figure(10.4, 4.2)
     z_plane, s_plane = figure.subplots(1, 2, width_ratios=(1, 1.35))
@@ -359,7 +359,9 @@ def nyquist(run: Run) -> Figure:
 
 def _open_loop(run: Run) -> Loci:
     if run.stability is None or run.stability.open_loop is None:
-        raise NothingToPlotError("the run has no open loop; margins were not known, or halfreal was older")
+        raise NothingToPlotError(
+            "the run has no open loop; its margins could not be computed, or it was written by an older halfreal"
+        )
     return run.stability.open_loop
 
 

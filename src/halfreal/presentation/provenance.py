@@ -9,9 +9,9 @@ from .wording import date, in_time
 NATURES = {
     "simulated": "simulated",
     "real": "real",
-    "unknown": "not known whether simulated or real: it did not say",
+    "unknown": "unknown whether simulated or real: the rig did not report it",
 }
-BEFORE = "not known whether simulated or real: the record is from before rigs were asked"
+BEFORE = "unknown whether simulated or real: the record is older than this information"
 
 
 def rig(run: Run) -> str:

@@ -43,7 +43,7 @@ def curve(pushed: Pushed) -> Figure:
     axes.set(
         xlabel=f"displacement of {pushed.node} in {pushed.direction} [{x.label}]",
         ylabel=f"base shear [{y.label}]",
-        title="Pushover; a dot where a hinge or law yields",
+        title="Pushover; dots: yielding of hinges and springs",
     )
     motion = pushed.motion[-1]
     largest = max(float(np.abs(motion).max()), 1e-300)
@@ -85,7 +85,7 @@ def as_text(pushed: Pushed) -> list[str]:
         for i, one in enumerate(order[:TOLD], start=1)
     ]
     if len(order) > TOLD:
-        lines.append(f"  … and {len(order) - TOLD} more (--json tells all)")
+        lines.append(f"  … and {len(order) - TOLD} more (--json lists all)")
     return lines + ([f"note: {pushed.note}"] if pushed.note else [])
 
 

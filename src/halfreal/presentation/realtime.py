@@ -13,20 +13,20 @@ from .wording import NONE, number, percent
 
 PERCENTILES = (50.0, 99.0, 99.9)
 PACES = {
-    "pace.lateness": ("lateness", "from a tick's deadline to its wake-up"),
-    "pace.execution": ("execution", "the work of a tick, with recording and sending"),
+    "pace.lateness": ("latency", "from a tick's deadline to its wake-up"),
+    "pace.execution": ("execution", "execution of a tick, including recording and sending"),
 }
 """Channels of times within a tick: name and meaning."""
 COUNTERS = {
-    "pace.overruns": ("overruns", "ticks whose work was not done when the next was due"),
-    "link.late": ("late", "ticks at which no new measurement had come"),
-    "link.lost": ("lost", "datagrams that never came"),
-    "link.duplicated": ("duplicated", "datagrams that had come already"),
-    "link.reordered": ("reordered", "datagrams older than one accepted before"),
+    "pace.overruns": ("overruns", "ticks not finished when the next one was due"),
+    "link.late": ("late", "ticks without a new measurement"),
+    "link.lost": ("lost", "datagrams never received"),
+    "link.duplicated": ("duplicated", "datagrams received before"),
+    "link.reordered": ("reordered", "datagrams older than the last accepted one"),
     "link.corrupted": ("corrupted", "datagrams with a wrong checksum"),
     "link.truncated": ("truncated", "datagrams of a wrong length"),
     "link.foreign": ("foreign", "datagrams of another sender or session"),
-    "link.replayed": ("replayed", "datagrams from long before"),
+    "link.replayed": ("replayed", "datagrams from much earlier"),
 }
 """Channels that count: name and meaning."""
 LAG = "link.lag"
@@ -52,11 +52,11 @@ def real_time(run: Run) -> RealTime | None:
     if run.kind != "run":
         return None
     spreads, ticks = [], 0
-    # of a slow test only the last period of each tick is on record: its spreads would mean nothing
+    # a slow test records only the last period of each tick: its spreads would mean nothing
     for channel, (name, meaning) in PACES.items() if run.definition.get("slow") is None else ():
         values = times(run, channel)
-        if name == "lateness" and run.definition.get("real_time", {}).get("pacing") == "rig":
-            meaning = "of a tick beyond one step after the one before: the rig sets the pace"
+        if name == "latency" and run.definition.get("real_time", {}).get("pacing") == "rig":
+            meaning = "beyond one step after the previous tick: the rig sets the pace"
         if len(values):
             figures = list(spread(values).values())
             spreads.append((name, meaning, *map(in_tick, figures), percent(figures[-1] / run.step)))
@@ -69,7 +69,7 @@ def real_time(run: Run) -> RealTime | None:
     lag = recorded(run, LAG)
     if len(lag):
         counters.append(
-            ("lag", number(lag.mean(), 3), f"ticks of the rig behind the loop in the mean; {lag.max():g} at most")
+            ("lag", number(lag.mean(), 3), f"ticks of the rig behind the loop (mean); maximum {lag.max():g}")
         )
     return RealTime(
         spreads=spreads,

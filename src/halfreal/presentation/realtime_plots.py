@@ -21,17 +21,17 @@ BINS = 20
 def pace(run: Run) -> Figure:
     """Histograms of lateness and execution time, both axes logarithmic, with percentiles and the length of a tick."""
     if run.definition.get("slow") is not None:
-        raise NothingToPlotError("of a slow test only the last period of each tick is on record")
+        raise NothingToPlotError("a slow test records only the last period of each tick")
     found = {name: times(run, channel) for channel, (name, _) in PACES.items()}
     found = {name: values for name, values in found.items() if len(values)}
     if not found:
-        raise NothingToPlotError("the run has no times of its ticks; record pace.lateness and pace.execution")
+        raise NothingToPlotError("the run has no timing of its ticks; record pace.lateness and pace.execution")
     low = np.floor(np.log10(min(max(values.min(), SHORTEST) for values in found.values())))
     high = np.ceil(np.log10(max(*(values.max() for values in found.values()), 1.5 * run.step)))
     edges = np.logspace(low, high, BINS * int(high - low) + 1)
     figure = new_figure(10.4, 3.0)
     panels = np.ravel(figure.subplots(1, len(found), sharey=True))
-    colors = {"lateness": TARGET, "execution": MEASURED}
+    colors = {"latency": TARGET, "execution": MEASURED}
     for axes, (name, values) in zip(panels, found.items(), strict=True):
         _histogram(axes, values, edges, colors[name], run.step)
         axes.set(title=f"{name.capitalize()} of {len(values)} ticks", xlabel="time [µs]")

@@ -26,8 +26,8 @@ FAMILIES = {
 """Headings, and where definitions have them."""
 HEAD = """# Kinds of parts
 
-What can stand in a definition's sections, with every setting.  This page is made of the code
-(`python -m halfreal.presentation.reference > docs/kinds.md`); `halfreal kinds` tells the same, and of the kinds that
+The kinds of parts for each section of a definition, with every setting.  This page is generated from the code
+(`python -m halfreal.presentation.reference > docs/kinds.md`); `halfreal kinds` shows the same, including the kinds that
 installed packages add.
 """
 
@@ -44,10 +44,10 @@ def page() -> str:
             if part.__module__.startswith("halfreal."):
                 lines += _described(f"### {kind}", part, with_text=True)
                 parts |= dict.fromkeys(parts_of(part))
-    lines += ["## Sections of a definition", "", "What stands in every definition, or may.", ""]
+    lines += ["## Sections of a definition", "", "Required and optional sections of every definition.", ""]
     lines += _described("### definition", Definition)
     parts |= dict.fromkeys(parts_of(Definition))
-    lines += ["## Parts of parts", "", "Tables that stand in those above.", ""]
+    lines += ["## Parts of parts", "", "Tables within the sections above.", ""]
     for part in sorted(parts, key=lambda one: (one.__name__, one.__module__)):
         lines += _described(f"### {_name(part)}", part)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -77,7 +77,7 @@ def _described(heading: str, part: type[Settings], with_text: bool = False) -> l
     rows = settings_of(part)
     if not rows:
         return [*lines, "No settings.", ""]
-    table = ["| setting | what it is | if left out | meaning |", "|---|---|---|---|"]
+    table = ["| setting | type | default | meaning |", "|---|---|---|---|"]
     table += [f"| `{row.name}` | {_cell(row.form)} | {_cell(row.default)} | {_cell(row.meaning)} |" for row in rows]
     return [*lines, *table, ""]
 

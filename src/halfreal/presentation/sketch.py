@@ -118,7 +118,7 @@ def supports(axes: Axes, sketch: Sketch) -> None:
         groups["s" if whole and all(one in held for one in turning) else "^" if whole else "o"].append(
             seen(sketch.nodes[name])
         )
-    labels = {"s": "clamped", "^": "pinned support", "o": "held in part"}
+    labels = {"s": "clamped", "^": "pinned support", "o": "partly fixed"}
     for marker, points in groups.items():
         if points:
             x, y = np.array(points).T
@@ -135,7 +135,7 @@ def masses(axes: Axes, sketch: Sketch) -> None:
     sizes = [20 + 110 * value / heaviest for _, value in heavy]
     total = sum(value for _, value in heavy)
     axes.scatter(
-        x, y, s=sizes, color=TARGET, alpha=0.25, linewidths=0, zorder=1, label=f"mass, {total / 1e3:.4g} t in all"
+        x, y, s=sizes, color=TARGET, alpha=0.25, linewidths=0, zorder=1, label=f"mass, {total / 1e3:.4g} t in total"
     )
 
 

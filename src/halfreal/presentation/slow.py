@@ -47,13 +47,13 @@ def slow_test(run: Run) -> SlowTest | None:
         return None
     simulated = time[-1] - time[0] + run.step
     rows = [
-        ("time", in_hours(float(taken.sum())), "on the rig's clock, with pauses"),
+        ("time", in_hours(float(taken.sum())), "on the rig's clock, including pauses"),
         ("stretch", f"{number(taken.sum() / simulated, 3)} ×", f"for {number(simulated)} s of the test"),
-        ("a tick", spread(taken), "ramp, settling, averaging and pauses: in the median, and at most"),
+        ("a tick", spread(taken), "ramp, settling, averaging and pauses: median and maximum"),
     ]
     if SETTLED in run.signals:
         settled = np.asarray(run.signals[SETTLED].values)[np.isin(run.time, time)]
-        rows.append(("settling", spread(settled), "from the end of a ramp until the rig had settled"))
+        rows.append(("settling", spread(settled), "from the end of a ramp until the rig has settled"))
     counts: dict[str, int] = {}
     for event in run.events:
         if event.channel == STATE and event.text != "goes on":
@@ -77,13 +77,13 @@ def motion(run: Run) -> Figure:
     """Seconds that each tick took on the rig's clock, and those of them in which it settled."""
     time, taken = tick_times(run)
     if not time.size:
-        raise NothingToPlotError(f"no slow test, or '{CLOCK}' was not recorded")
+        raise NothingToPlotError(f"not a slow test, or '{CLOCK}' was not recorded")
     figure = new_figure(10.4, 2.4)
     axes = figure.subplots()
     axes.step(time, taken, where="post", color=TARGET, linewidth=1.0, label="a tick")
     if SETTLED in run.signals:
         settled = np.asarray(run.signals[SETTLED].values)[np.isin(run.time, time)]
-        axes.step(time, settled, where="post", color=MEASURED, linewidth=1.0, label="of it settling")
+        axes.step(time, settled, where="post", color=MEASURED, linewidth=1.0, label="of which settling")
     axes.axhline(float(np.median(taken)), color=QUIET, linewidth=0.8, linestyle=(0, (3, 2)))
     axes.set(title="Time on the rig's clock", xlabel="time of the test [s]", ylabel="seconds")
     axes.set_ylim(bottom=0.0)

@@ -12,10 +12,10 @@ from .wording import NONE, number, percent
 SHARES = ("equivalent damping", "not linear")
 MEANINGS = {
     "stiffness": "force in phase with the motion",
-    "damping": "all that takes up energy, viscous or hysteretic, as a viscous damper",
-    "mass": "told apart from the stiffness by the motion's frequencies",
+    "damping": "all dissipation, viscous or hysteretic, as an equivalent viscous damper",
+    "mass": "distinguished from the stiffness by the frequencies of the motion",
     "equivalent damping": "hysteresis: energy per cycle over 4π times the elastic energy",
-    "energy per cycle": "hysteresis: taken up in the mean",
+    "energy per cycle": "hysteresis: mean dissipated energy",
     "not linear": "part of the force that no linear specimen explains",
 }
 MORE = {"stiffness": ("stiffer", "softer"), "damping": ("more damped", "less damped"), "mass": ("heavier", "lighter")}
@@ -37,15 +37,15 @@ def headline(run: Run) -> str:
     if found is None:
         return ""
     if not found.properties or all(np.isnan(one.model) for one in found.properties):
-        return f"How far the specimen met differs from the model is not known: {found.reason}."
+        return f"The difference between the tested specimen and its model is not known: {found.reason}."
     differs = found.differs
     if not differs:
         known = [one for one in found.properties if one.name == "stiffness" and np.isfinite(one.met)]
         if not known:
-            return "How far the specimen met differs from the model is not known: the motion was too small to tell."
-        return "The specimen met is that of the model, as far as the record can tell."
+            return "The difference between the tested specimen and its model is not known: the motion was too small."
+        return "The tested specimen agrees with its model within the accuracy of the record."
     told = [_told(one, several=len(run.interface) > 1) for one in differs[:3]]
-    return f"The specimen met is {', '.join(told)}: fidelity against the model says little."
+    return f"The tested specimen is {', '.join(told)}: the fidelity error relative to the model is of little use."
 
 
 def _told(one: Property, several: bool) -> str:
@@ -53,7 +53,7 @@ def _told(one: Property, several: bool) -> str:
     if one.name == "not linear":
         return f"less linear than the model{axis} ({percent(one.met)} of its force unexplained, {percent(one.model)})"
     if len(one.axes) > 1:
-        return f"coupled otherwise than the model between axes {' and '.join(one.axes)} ({one.name})"
+        return f"coupled differently from the model between axes {' and '.join(one.axes)} ({one.name})"
     more = MORE[one.name][one.met < one.model]
     if abs(one.model) > 4 * one.model_spread and one.met * one.model > 0:
         share, spread = one.met / one.model - 1, np.hypot(one.spread, one.model_spread) / abs(one.model)

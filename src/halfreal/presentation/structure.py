@@ -21,10 +21,10 @@ SPOTS_SHOWN = 30
 STOREYS_SHOWN = 60
 MODES_TOLD = 6
 ENERGIES = {
-    "input": "put in by the excitation",
-    "specimen": "taken by the specimen",
+    "input": "input by the excitation",
+    "specimen": "transferred to the specimen",
     "damping": "dissipated by viscous damping",
-    "absorbed": "absorbed by hinges and other laws",
+    "absorbed": "absorbed by hinges and springs",
     "elastic": "strain energy left in elastic parts, less the work of gravity",
     "kinetic": "kinetic energy left",
 }
@@ -76,17 +76,21 @@ def _draw(played: Replay, pictures: Pictures) -> None:
     for direction in played.inside.sideways:
         pictures.add(
             "inside",
-            f"Storey drifts in {direction}: in time, and the largest over the height.",
+            f"Storey drifts in {direction}over time, and their envelope over the height.",
             partial(structure_plots.drifts, played, direction),
         )
     pictures.add(
         "inside",
         "Where it yielded: largest deformation beyond the elastic one, |ε − σ/k|, and energy absorbed, ∫ σ dε less "
-        "what would be given back in unloading at the initial stiffness k.",
+        "what unloading at the initial stiffness k would recover.",
         partial(structure_plots.where, played),
     )
-    pictures.add("inside", "Loops of the places that have absorbed most.", partial(structure_plots.loops, played))
-    pictures.add("inside", "Energy put in, and where it went.", partial(structure_plots.energies, played))
+    pictures.add(
+        "inside", "Loops of the hinges and springs that absorbed most energy.", partial(structure_plots.loops, played)
+    )
+    pictures.add(
+        "inside", "Energy input, and how it was dissipated and stored.", partial(structure_plots.energies, played)
+    )
 
 
 def told(played: Replay) -> Structure:

@@ -48,7 +48,7 @@ def drifts(replay: Replay, direction: str) -> Figure:
     left = shares[-1]
     height.plot(np.repeat(left, 2), levels, color=QUIET, linewidth=1.2, linestyle=(0, (4, 2)), label="at the end")
     height.axvline(0.0, color=REFERENCE, linewidth=0.7)
-    height.set(xlabel="drift over height [%]", ylabel="height [m]", title="Largest to either side")
+    height.set(xlabel="drift over height [%]", ylabel="height [m]", title="Envelope, both directions")
     height.legend(loc="best")
     return figure
 
@@ -144,7 +144,7 @@ def energies(replay: Replay) -> Figure:
     figure = new_figure(10.4, 3.6)
     axes = figure.subplots()
     labels = {
-        "absorbed": ("absorbed by hinges and laws", MEASURED),
+        "absorbed": ("absorbed by hinges and springs", MEASURED),
         "damping": ("viscous damping", TARGET),
         "specimen": ("to the specimen", ERROR),
         "elastic": ("strain energy and gravity", GOOD),
@@ -159,7 +159,7 @@ def energies(replay: Replay) -> Figure:
         )
         base = base + values
     axes.plot(*envelope(times, factor * told["input"]), color=REFERENCE, linewidth=1.2, label="input by the excitation")
-    axes.set(xlabel="time [s]", ylabel=f"energy [{unit}]", title="Where the energy went")
+    axes.set(xlabel="time [s]", ylabel=f"energy [{unit}]", title="Energy balance")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 

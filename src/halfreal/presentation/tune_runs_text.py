@@ -23,14 +23,14 @@ def as_text(found: TableCorrection) -> list[str]:
         *(_line(row) for row in found.rows),
         "",
         "As recorded: displacement against target, and the standard error of their ratio r. Compensator: P, command",
-        "over target. Predicted error: |1 − r|, by the scatter and by how well the slope G_c = dr/dP is known.",
+        "over target. Predicted error: |1 − r|, from the scatter and from the uncertainty of the slope G_c = dr/dP.",
     ]
     sources = sorted({row.slope_from for row in found.corrected})
     lines += [f"G_c from {source}: {_list(found, source)}" for source in sources]
     if "r/P" in sources:
         lines.append(
-            "note: r/P (the rig has no model of its own) is right if the specimen does not push the rig back; a second "
-            "record tells G_c"
+            "note: r/P (no model of the rig) is correct if the specimen does not load the rig; a second "
+            "record determines G_c"
         )
     lines += [f"note: {text}" for text in found.notes]
     return lines

@@ -31,18 +31,18 @@ def as_text(tuning: TableTuning) -> list[str]:
         )
     else:
         lines.append(
-            f"controllers as they are, good up to {units.text(tuning.band_hz, 'Hz', 3)}; --bandwidth tunes them for "
-            "another"
+            f"controllers unchanged, usable up to {units.text(tuning.band_hz, 'Hz', 3)}; --bandwidth tunes them for "
+            "another bandwidth"
         )
     lines += [
         "",
-        f"{'':>6}{'as it follows':^22}{'its fit':>9}{'inverse':>10}{'':>12}{'through the coupling':^32}",
+        f"{'':>6}{'measured':^22}{'fit':>9}{'inverse':>10}{'':>12}{'through the coupling':^32}",
         f"{'axis':>6}{'flat to':>11}{'delay':>11}{'error':>9}{'delay':>10}{'prediction':>12}"
         f"{'flat to':>11}{'delay':>11}{'amplitude':>15}",
         *(_line(one, float(ahead)) for one, ahead in zip(tuning.axes, _predictions(tuning), strict=True)),
         "",
         f"flat: amplitude within 10 %. Delays and amplitudes up to {units.text(tuning.band_hz, 'Hz', 3)}, each axis "
-        "measured by itself.",
+        "measured separately.",
         "",
         f"{'prediction':<24}{'largest error up to ' + units.text(tuning.band_hz, 'Hz', 3):>28}   loop of the test",
         *(f"{_shape(one):<24}{100 * one.left:>26.3g} %   {_stability(one)}" for one in tuning.tried),
@@ -50,21 +50,23 @@ def as_text(tuning: TableTuning) -> list[str]:
     keeps, least = tuning.tried[0].keeps(tuning.best), tuning.best.acceptance.least("gain_margin")
     if keeps:
         lines.append(
-            f"first: of those with which the loop keeps a gain margin of {least:g} dB and bears one step more, "
-            f"the most accurate; up to {100 * ALIKE:g} % they count as alike, and the one with the most margin comes "
-            "first. Then the others, by their error"
+            f"first: of those with a gain margin of at least {least:g} dB that tolerate one more step of delay, "
+            f"the most accurate; differences up to {100 * ALIKE:g} % are ignored, and the one with "
+            "the largest margin comes "
+            "first. Then the others, by error"
         )
         lines += uneven(tuning)
     elif not tuning.stable:
         lines += hopeless(tuning)
     else:
         lines.append(
-            f"warning: with none of these the loop has a gain margin of {least:g} dB and bears one step more; "
-            "the most accurate that is stable counts. A lighter specimen, or fewer modes of the virtual part, helps"
+            f"warning: with none of these the loop has a gain margin of {least:g} dB and tolerates "
+            "one more step of delay; "
+            "the most accurate stable one is chosen. Use a lighter specimen, or fewer modes of the virtual part"
         )
         lines += uneven(tuning)
     if tuning.best.uncertainty:
-        lines.append("note: judged for the table as described; 'halfreal check' judges what is uncertain in it")
+        lines.append("note: valid for the table as described; 'halfreal check' includes its uncertainty")
     return lines
 
 
@@ -77,8 +79,9 @@ def uneven(tuning: TableTuning) -> list[str]:
     within = f"{100 * FLAT:.0f} % below {units.text(tuning.band_hz, 'Hz', 3)}"
     return [
         f"warning: through the coupling the amplitude of {', '.join(one.name for one in far)} leaves {within}: "
-        f"{low:.3f} … {high:.3f}, and modes near there come out wrong. What is flatter costs the loop its margin; a "
-        "bandwidth above what the test needs, or a lighter specimen, helps"
+        f"{low:.3f} … {high:.3f}, so modes near there are distorted. A flatter response reduces the "
+        "margin of the loop; use a "
+        "bandwidth above that of the test, or a lighter specimen"
     ]
 
 
@@ -86,10 +89,9 @@ def hopeless(tuning: TableTuning) -> list[str]:
     """What there is to say if the loop is unstable with every prediction."""
     plain = next(one for one in tuning.tried if not np.any(one.coupling.prediction))
     return [
-        "no prediction makes this loop stable. Without any, behind the inverse filters alone, it is "
-        f"{plain.linearisation.summary()}",
-        "'halfreal check' of the definition tells what decides. What helps is a lighter or better damped specimen, "
-        "mass and stiffness on the virtual side of the interface, fewer modes of the virtual part, or another "
+        f"no prediction makes this loop stable. With the inverse filters alone it is {plain.linearisation.summary()}",
+        "'halfreal check' of the definition shows the cause. Use a lighter or better damped specimen, "
+        "more virtual mass and stiffness at the interface, fewer modes of the virtual part, or another "
         "bandwidth",
     ]
 
@@ -127,8 +129,8 @@ def _stability(one: Tried) -> str:
     if one.margin is None:
         return "stable"
     further, gain = one.margin.critical_delay, one.margin.gain_margin_db
-    bears = "any further delay" if math.isinf(further) else f"{units.text(further, 's', 3)} more of delay"
-    return f"stable, bears {bears} and {'any gain' if math.isinf(gain) else f'{gain:.1f} dB of gain'}"
+    bears = "any additional delay" if math.isinf(further) else f"{units.text(further, 's', 3)} of additional delay"
+    return f"stable, tolerates {bears} and {'any gain' if math.isinf(gain) else f'{gain:.1f} dB of gain'}"
 
 
 def as_numbers(tuning: TableTuning) -> dict[str, Any]:
@@ -176,8 +178,8 @@ def figure(tuning: TableTuning) -> Figure:
         axes.axvline(tuning.band_hz, color=QUIET, linewidth=0.8)
         axes.set(xlabel="frequency [Hz]", xlim=(0.0, tuning.axes[0].before.frequency_hz[-1]))
     left.axhspan(0.9, 1.1, color=QUIET, alpha=0.12, linewidth=0)
-    left.set(ylabel="amplitude", ylim=(0.5, 1.5), title="How each axis follows its target")
+    left.set(ylabel="amplitude", ylim=(0.5, 1.5), title="Tracking of each axis")
     left.legend(ncols=3)
     right.axhline(0.0, color=QUIET, linewidth=0.8)
-    right.set(ylabel="delay [ms]", title="Dotted: as it is; solid: through the coupling")
+    right.set(ylabel="delay [ms]", title="Dotted: without, solid: with the coupling")
     return drawn

@@ -22,33 +22,40 @@ def as_text(tuning: Tuning) -> list[str]:
     worst = f"worst of {tuning.samples + 1}" if tuning.samples else "error"
     lines = [
         f"{'':>3} {'coupling':<{WIDEST}} {worst:>11} {'nominal':>9} {'predicted':>9} {'sync.':>9} {'fidelity':>9} "
-        f"{'further delay':>13} {'phase':>6} {'gain':>8} {'noise':>6}  effort"
+        f"{'delay margin':>13} {'phase':>6} {'gain':>8} {'noise':>6}  effort"
     ]
     if tuning.criterion:
         lines.insert(0, f"worst and nominal: the criterion {tuning.criterion}{in_unit(tuning.unit)}")
     lines += [_line(place, row, tuning) for place, row in enumerate(tuning.rows, start=1)]
     lines += [
         "",
-        "errors of the specimen's true motion, of several axes the worst: against the emulated system; sync. behind",
-        "the target, and as the linear model predicts it; fidelity of the virtual part. Further delay, phase, gain: of",
-        "the loop. Noise: in the command over that measured.",
-        "Effort: largest command and rate, and the limit that leaves least room.",
-        "First those that leave the margins which [acceptance] asks for.",
-        f"Ranked by the first error. Those within {percent(ALIKE)} of the least are alike: first those that bear at",
-        "least half as much further delay as any of them, fixed ones before those that adapt, the simplest first.",
+        "errors of the specimen's true motion (largest of all axes): relative to the emulated "
+        "system; sync. relative to",
+        "the target, and as predicted by the linear model; fidelity of the virtual part. Delay, "
+        "phase, gain: margins of",
+        "the loop. Noise: RMS in the command over RMS in the measurement.",
+        "Effort: largest command and rate, and the limit with the smallest margin.",
+        "Couplings that meet the margins of [acceptance] come first.",
+        f"Ranked by the first error. Differences up to {percent(ALIKE)} are ignored: then come "
+        "first those that tolerate at",
+        "least half the largest delay margin among them, fixed before adaptive ones, the simplest first.",
     ]
     beaten = [(row.name, row.lost) for row in tuning.rows if row.lost and not row.nominal.reason]
     if beaten:
-        lines += ["", f"why the others lost, of {len(tuning.tried)} settings that were tried:"]
+        lines += ["", f"why the others were rejected ({len(tuning.tried)} settings evaluated):"]
         lines += [f"  {name:<{WIDEST}} {why}" for name, why in beaten]
     best = tuning.rows[0] if tuning.best is not None and tuning.rows else None
     if best is not None and len(tuning.axes) > 1:
         told = ", ".join(f"{n} {percent(e)}" for n, e in zip(tuning.axes, best.nominal.on_axes, strict=True))
         lines += ["", f"errors of '{best.name}' on each axis, nominal rig: {told}"]
     if best is not None and best.short:
-        lines += ["", f"warning: none leaves the margins that [acceptance] asks for; the best has {best.short}"]
+        lines += ["", f"warning: none meets the margins of [acceptance]; the best has {best.short}"]
     if best is not None and best.parts is not None:
-        lines += ["", f"what is left with '{best.name}', nominal rig:", *(f"  {text}" for text in about(best.parts))]
+        lines += [
+            "",
+            f"remaining errors with '{best.name}', nominal rig:",
+            *(f"  {text}" for text in about(best.parts)),
+        ]
     if best is None:
         lines += ["", "no coupling can run this test"]
     lines += [f"note: {text}" for text in tuning.notes]
@@ -93,16 +100,16 @@ def about(parts: Parts) -> list[str]:
     """The parts of the error, in words."""
     late = "leads" if parts.delay < 0 else "is late"
     told = [
-        f"measured against the emulated system    {percent(parts.whole)}, mostly {parts.largest}",
-        f"noise floor                             {percent(parts.noise)}",
-        f"delay of the measured force             "
+        f"measured relative to the emulated system {percent(parts.whole)}, mostly {parts.largest}",
+        f"noise floor                              {percent(parts.noise)}",
+        f"delay of the measured force              "
         f"{'not known' if parts.feedback_delay is None else percent(parts.feedback_delay)}",
-        f"delay of the rig                        {percent(parts.tracking_delay)} "
+        f"delay of the rig                         {percent(parts.tracking_delay)} "
         f"(it {late} by {units.text(abs(parts.delay), 's', 3)})",
-        f"amplitude of the rig                    {percent(parts.amplitude)}",
-        f"the rig's other dynamics                {percent(parts.tracking_rest)}",
+        f"amplitude of the rig                     {percent(parts.amplitude)}",
+        f"other dynamics of the rig                {percent(parts.tracking_rest)}",
     ]
-    told.append(f"virtual part, by these through the loop {percent(parts.fidelity)}")
+    told.append(f"virtual part, due to these via the loop  {percent(parts.fidelity)}")
     if parts.integration is not None:
         told.append(f"integration                             {percent(parts.integration)}")
     return told
@@ -164,7 +171,7 @@ def records_as_text(found: TunedFromRecords) -> list[str]:
     for one in () if fit is None else fit.parameters:
         if one.told:
             value, low, high = (units.text(number, one.sought.unit) for number in (one.value, one.low, one.high))
-            lines.append(f"identified: {one.sought.name} = {value}, 95 % between {low} and {high}")
+            lines.append(f"identified: {one.sought.name} = {value}, 95 % interval {low} to {high}")
     for record in found.against:
         if record.reason:
             lines.append(f"{record.name}: not predicted: {record.reason}")

@@ -35,13 +35,13 @@ def verdict(run: Run) -> Verdict:
     ended = last if cut is None else cut
     length = series.duration(run)
     all_of_it = length if length < np.inf else last
-    whole = f", before its {number(length)} s were over" if ended < length < np.inf else ""
+    whole = f", before its end at {number(length)} s" if ended < length < np.inf else ""
     because = f": {run.reason}" if run.reason and not run.reason.startswith("by the operator") else ""
     told = {
         "completed": f"The {run.kind} completed: {number(all_of_it)} s in steps of {in_time(run.step)}",
         "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
         "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
-        "recording": f"The {run.kind} goes on; this is as it was at {number(last)} s",
+        "recording": f"The {run.kind} is still being recorded; state at {number(last)} s",
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
@@ -54,7 +54,7 @@ def verdict(run: Run) -> Verdict:
             word, tone = run.accepted.word, "go" if run.accepted.word == "ACCEPTED" else "no-go"
         return Verdict(word, tone, sentence(told), judged + loop)
     if not run.verdict:
-        return Verdict(NOT_JUDGED, "check", sentence(told), f"Whether the test may go, halfreal check tells. {loop}")
+        return Verdict(NOT_JUDGED, "check", sentence(told), f"Run 'halfreal check' for a verdict. {loop}")
     return Verdict(run.verdict, run.verdict.lower(), sentence(told), loop)
 
 

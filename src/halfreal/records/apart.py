@@ -42,7 +42,7 @@ def load_apart(path: str | Path) -> Run:
         try:
             found = pickle.load(result)
         except Exception as error:  # cut off anywhere
-            how = f"with {signal.Signals(-child.returncode).name}" if child.returncode < 0 else "without an answer"
+            how = f"with {signal.Signals(-child.returncode).name}" if child.returncode < 0 else "without a response"
             raise damaged(path, f"; reading it ended {how}") from error
     if isinstance(found, Run):
         return found

@@ -68,5 +68,5 @@ def fletcher32(content: bytes) -> int:
 def text_of(value: str, what: str) -> str:
     """A text that HDF5 can hold; ``what`` it is, for people."""
     if "\0" in value:
-        raise ValueError(f"its {what} {value!r} contains a zero character, which HDF5 texts cannot hold; remove it")
+        raise ValueError(f"its {what} {value!r} contains a zero character, which HDF5 text cannot contain; remove it")
     return value

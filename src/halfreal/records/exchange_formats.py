@@ -48,7 +48,7 @@ class Place(NamedTuple):
         name = self.direction.removeprefix("-")
         if name not in DIRECTIONS:
             raise ExchangeError(
-                f"the direction '{self.direction}' at node {self.node} is none of {', '.join(DIRECTIONS)}, {SCALAR}"
+                f"the direction '{self.direction}' at node {self.node} is not one of {', '.join(DIRECTIONS)}, {SCALAR}"
             )
         return (1 + DIRECTIONS.index(name)) * (-1 if self.direction.startswith("-") else 1)
 
@@ -58,7 +58,7 @@ class Place(NamedTuple):
         if code == 0:
             return cls(int(node), SCALAR, name)
         if abs(code) > len(DIRECTIONS):
-            raise ExchangeError(f"direction {code} at node {node}; only 0 to 6, or against them, are known")
+            raise ExchangeError(f"direction {code} at node {node}; only 0 to ±6 are supported")
         return cls(int(node), ("-" if code < 0 else "") + DIRECTIONS[abs(code) - 1])
 
     @classmethod
@@ -85,13 +85,13 @@ def _check_names(places: tuple[Place, ...]) -> None:
                 "one line, without '/'"
             )
         if place.name != place.name.strip():
-            raise ExchangeError(f"the name {place.name!r} of a scalar begins or ends with a blank; take it away")
+            raise ExchangeError(f"the name {place.name!r} of a scalar starts or ends with a blank; remove it")
 
 
 def _check_each_once(places: tuple[Place, ...], what: str) -> None:
     twice = [place for place in places if places.count(place) > 1]
     if twice:
-        raise ExchangeError(f"{twice[0]} stands twice among the {what}; keep one")
+        raise ExchangeError(f"{twice[0]} is listed twice among the {what}; keep one")
 
 
 def existing(path: Path | str) -> Path:
@@ -116,7 +116,9 @@ class Responses:
         if self.values.shape != shape:
             raise ExchangeError(f"responses of shape {self.values.shape} where outputs × inputs × lines are {shape}")
         if self.quantity not in QUANTITIES:
-            raise ExchangeError(f"responses of the quantity '{self.quantity}'; only {', '.join(QUANTITIES)} are known")
+            raise ExchangeError(
+                f"responses of the quantity '{self.quantity}'; only {', '.join(QUANTITIES)} are supported"
+            )
         _check_names((*self.outputs, *self.inputs))
         _check_each_once(self.outputs, "outputs")
         _check_each_once(self.inputs, "inputs")
@@ -136,7 +138,7 @@ class Modes:
                 f"shapes of shape {self.shapes.shape} where places × modes are {(len(self.places), len(self.poles))}"
             )
         if any(place.direction.startswith("-") for place in self.places):
-            raise ExchangeError("a shape is given against an axis; turn its sign and name the axis itself")
+            raise ExchangeError("a shape is given along a negative axis; change its sign and use the positive axis")
         _check_names(self.places)
         _check_each_once(self.places, "places")
 
@@ -201,9 +203,9 @@ def read_mat(path: Path | str) -> Contents:
     try:
         found = loadmat(path, appendmat=False, simplify_cells=True)
     except Exception as error:  # of many kinds, by what the file is instead
-        raise ExchangeError(f"{path.name} is no MAT file of version 5 ({error})") from error
+        raise ExchangeError(f"{path.name} is not a MAT file of version 5 ({error})") from error
     if not {"responses", "modes", "nodes"} & found.keys():
-        raise ExchangeError(f"{path.name} holds neither responses nor modes nor nodes")
+        raise ExchangeError(f"{path.name} contains no responses, modes or nodes")
     responses, modes = found.get("responses"), found.get("modes")
     try:
         nodes = np.asarray(found.get("nodes", np.zeros((0, 4))), dtype=float).reshape(-1, 4)
@@ -214,7 +216,7 @@ def read_mat(path: Path | str) -> Contents:
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ExchangeError(
-            f"{path.name} has responses, modes or nodes of another make than write_mat's ({error!r})"
+            f"{path.name} has responses, modes or nodes that were not written by write_mat ({error!r})"
         ) from error
 
 
@@ -273,7 +275,9 @@ def read_responses_csv(path: Path | str) -> Responses:
         or any(name.count("/") != 1 for name in names)
         or len(heading) != 1 + 2 * len(names)
     ):
-        raise ExchangeError(f"{path.name} is no table of responses: its heading must be frequency_hz, real 1:z/1:z, …")
+        raise ExchangeError(
+            f"{path.name} is not a table of responses: its heading must be frequency_hz, real 1:z/1:z, …"
+        )
     keys = [(Place.read(left), Place.read(right)) for left, right in (name.split("/") for name in names)]
     outputs, inputs = (tuple(dict.fromkeys(key[i] for key in keys)) for i in (0, 1))
     if len(keys) != len(outputs) * len(inputs):
@@ -301,7 +305,7 @@ def read_modes_csv(path: Path | str) -> Modes:
     heading, numbers, _ = _table(path)
     if heading[:4] != ["frequency_hz", "damping", "pole_real", "pole_imag"] or len(heading) % 2:
         raise ExchangeError(
-            f"{path.name} is no table of modes: its heading must be frequency_hz, damping, pole_real, …"
+            f"{path.name} is not a table of modes: its heading must be frequency_hz, damping, pole_real, …"
         )
     places = tuple(Place.read(name.removeprefix("real ")) for name in heading[4::2])
     return Modes(numbers[:, 2] + 1j * numbers[:, 3], (numbers[:, 4::2] + 1j * numbers[:, 5::2]).T, places)
@@ -312,11 +316,11 @@ def _table(path: Path) -> tuple[list[str], np.ndarray, Any]:
         with existing(path).open(newline="", encoding="utf-8") as file:
             lines = [line for line in file if line.strip()]
     except UnicodeDecodeError:
-        raise ExchangeError(f"{path.name} is no table: it is not text") from None
+        raise ExchangeError(f"{path.name} is not a table: it is not text") from None
     notes = [line[1:].strip() for line in lines if line.startswith("#")]
     quantity = next((note.split(":", 1)[1].strip() for note in notes if note.startswith("quantity:")), "displacement")
     if quantity not in QUANTITIES:
-        raise ExchangeError(f"{path.name} is of the quantity '{quantity}'; only {', '.join(QUANTITIES)} are known")
+        raise ExchangeError(f"{path.name} is of the quantity '{quantity}'; only {', '.join(QUANTITIES)} are supported")
     rows = list(csv.reader(line for line in lines if not line.startswith("#")))
     try:
         numbers = np.array(rows[1:], dtype=float).reshape(len(rows) - 1, len(rows[0]))

@@ -42,15 +42,29 @@ LONGEST_FIELD = 63
 
 
 def export(run: Run, path: str | Path, channels: Sequence[str] = (), *, overwrite: bool = False) -> tuple[str, ...]:
-    """Write channels of a run, all if none are named, in the format of the ending; return their names.
+    """Write recorded channels to another format.
 
-    ``channels`` are names or patterns with ``*``, as in "measured.*".
+    Parameters
+    ----------
+    run
+        A rehearsal or a run.
+    path
+        The file to write; its suffix selects the format: .csv, .mat, .tdms or .uff.
+    channels
+        Names or patterns with ``*``, such as ``measured.*``; default: all.
+    overwrite
+        Whether an existing file is replaced.
+
+    Returns
+    -------
+    tuple of str
+        Names of the channels written.
     """
     path = Path(path)
     known = {".csv": _write_csv, ".mat": _write_mat, ".tdms": _write_tdms, ".uff": _write_uff}
     write = known.get(path.suffix.lower())
     if write is None:
-        raise ExchangeError(f"'{path.name}' has the ending '{path.suffix}'; let it be .csv, .mat, .tdms or .uff")
+        raise ExchangeError(f"'{path.name}' has the extension '{path.suffix}'; use .csv, .mat, .tdms or .uff")
     signals = chosen(run.signals, channels)
     if not len(run.time):
         raise ExchangeError(f"the {run.kind} '{run.title}' has no samples; there is nothing to export")
@@ -150,7 +164,7 @@ def _write_uff(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
     step = even_step(time)
     if step is None:
         raise ExchangeError(
-            f"the samples of this record, {time.size}, are not all equally far apart, and a universal file keeps only "
+            f"the samples of this record, {time.size}, are not evenly spaced, but a universal file stores only "
             "the first time and the step; export it to .csv or .mat"
         )
     sets = []
@@ -162,8 +176,9 @@ def _write_uff(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
             gap = int(np.argmax(np.diff(told) > 1)) if told.size > 1 else 0
             where = f"from {time[told[gap]]:g} s on" if told.size > 1 else "throughout"
             raise ExchangeError(
-                f"channel '{name}' holds values that are not finite, {where}, and a universal file holds numbers only; "
-                "leave it out (--channels), or export to .csv or .mat"
+                f"channel '{name}' contains values that are not finite, {where}, but a universal "
+                "file stores numbers only; "
+                "omit it (--channels), or export to .csv or .mat"
             )
         values = np.asarray(signal.values, dtype=float)[first:last]
         lines = (name, run.title, run.started, f"{run.kind}, {run.outcome}")

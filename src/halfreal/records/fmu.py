@@ -66,14 +66,30 @@ def export_fmu(
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Write a part of a test as an FMU; return the names of its variables, inputs first.
+    """Write a part of a test as an FMI 2.0 co-simulation FMU.
 
-    ``progress`` is called with (blocks compiled, blocks in all).
+    Parameters
+    ----------
+    definition
+        The test.
+    path
+        The file to write.
+    part
+        'virtual', 'coupling', 'rig' or 'loop'.
+    overwrite
+        Whether an existing file is replaced.
+    progress
+        Callback with (blocks compiled, total).
+
+    Returns
+    -------
+    list of str
+        Names of the variables, inputs first.
     """
     path = Path(path)
     compiler = shutil.which("cc")
     if compiler is None:
-        raise FmuExportError("an FMU is linked by a C compiler, and there is no 'cc'; install one, such as gcc")
+        raise FmuExportError("an FMU is linked by a C compiler, but there is no 'cc'; install one, e.g. gcc")
     loop = part_of(definition, part)
     variables = exposed(loop)
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)

@@ -66,9 +66,11 @@ def create(
     unknown = [name for name in (*run.signals, *watched) if name not in columns]
     if unknown:
         known = ", ".join(columns)
-        raise RunFileError(f"'{unknown[0]}' is to be recorded or watched and is no column of the ring; it has {known}")
+        raise RunFileError(
+            f"'{unknown[0]}' is to be recorded or watched but is not a column of the ring; columns: {known}"
+        )
     if every < 1:
-        raise RunFileError(f"every {every} ticks cannot be recorded; the least is 1, every tick")
+        raise RunFileError(f"record.every = {every} is not possible; the smallest value is 1, every tick")
     names = list(columns)
     header = {
         "columns": [1 + names.index(name) for name in run.signals],
@@ -139,7 +141,7 @@ def finish(
         superblock.release(fd)
         with h5py.File(path, "r") as file:
             if "live" not in file:
-                raise RunFileError(f"'{path}' is no file of a recording; only those have an ending to be written")
+                raise RunFileError(f"'{path}' is not a recording; only recordings can be finalised")
             dataset = file["ending"]
             offset, ending = dataset.id.get_offset(), layout.decoded(dataset[()])
         layout.write_ending(fd, offset, ending | {key: value for key, value in said.items() if value is not None})

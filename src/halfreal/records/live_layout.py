@@ -96,17 +96,19 @@ class LiveState:
         at = "before its first row" if last is None else f"at {last:.10g} s"
         told, message = "outcome" in self.ending, self.ending.get("message", "")
         if self.recording:
-            return f"still recording; this is as it was {at}"
+            return f"still recording; state {at}"
         match self.ending["ended"]:
             case "loop ended":
-                return "" if told else f"the controller was lost after its loop had ended {at}; the record is whole"
+                return "" if told else f"the controller was lost after its loop had ended {at}; the record is complete"
             case "controller lost":
-                return f"the controller was lost {at}: it crashed or was killed; the record holds every row it wrote"
+                return f"the controller was lost {at}: it crashed or was killed; the record contains every row it wrote"
             case "recording":
                 lost = "the recorder was" if told else "controller and recorder were both"
-                return f"the recording broke off {at}: {lost} killed, or the power was lost"
+                return f"the recording was interrupted {at}: {lost} killed, or the power failed"
             case "disk full":
-                return f"the disk was full and the recording ended {at} ({message}); make room before the next test"
+                return (
+                    f"the disk was full and the recording ended {at} ({message}); free disk space before the next test"
+                )
             case other:
                 return f"the recording ended {at} with a {other} ({message})"
 
@@ -122,7 +124,7 @@ def read_state(file: Any, recording: bool, size: int) -> LiveState:
     happened = as_text(json.loads(file["live/header"].asstr()[()]), file["live/events"][:events])
     dropped = int(ending.get("dropped", 0))
     if dropped:
-        text = f"{dropped} rows found no room in the ring and are not in the record"
+        text = f"{dropped} rows were lost because the ring was full"
         happened += (Event(float(ending.get("time") or 0.0), "recorder", text),)
     return LiveState(min(rows, *(dataset.shape[0] for dataset in datasets)), happened, ending, recording)
 

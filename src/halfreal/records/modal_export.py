@@ -34,7 +34,7 @@ ENDINGS = (".uff", ".mat", ".csv")
 def files(path: Path) -> tuple[Path, ...]:
     """The files that are written for a name: one, or with .csv that of the modes and ``….responses.csv``."""
     if path.suffix.lower() not in ENDINGS:
-        raise ExchangeError(f"'{path.name}' has the ending '{path.suffix}'; let it be {', '.join(ENDINGS)}")
+        raise ExchangeError(f"'{path.name}' has the extension '{path.suffix}'; use {', '.join(ENDINGS)}")
     return (path, path.with_suffix(".responses.csv")) if path.suffix.lower() == ".csv" else (path,)
 
 
@@ -44,7 +44,9 @@ def read_places(texts: Sequence[str]) -> dict[str, Place]:
     for text in texts:
         name, equals, place = (part.strip() for part in text.rpartition("="))
         if not equals or not name:
-            raise ExchangeError(f"'{text}' is no place; write a channel, a node and a direction: 'virtual.tip = 13:z'")
+            raise ExchangeError(
+                f"'{text}' is not a location; write a channel, a node and a direction: 'virtual.tip = 13:z'"
+            )
         found[name] = Place.read(place)
     return found
 
@@ -55,11 +57,11 @@ def contents(responses: AssembledFRF, poles: Poles, places: Mapping[str, Place] 
     unknown = [name for name in places if name not in (*responses.outputs, responses.input)]
     if unknown:
         told = ", ".join((*responses.outputs, responses.input))
-        raise ExchangeError(f"a place is given for '{unknown[0]}', which is none of {told}")
+        raise ExchangeError(f"a location is given for '{unknown[0]}', which is not one of {told}")
     if not all(unit.endswith("/N") for unit in responses.units):
         raise ExchangeError(
-            f"the responses are in {', '.join(sorted(set(responses.units)))}, and those that are exchanged are per N; "
-            "let a force excite the test"
+            f"the responses are in {', '.join(sorted(set(responses.units)))}, but exported responses are per N; "
+            "excite the test by a force"
         )
     units = {unit.removesuffix("/N") for unit in responses.units}
     quantities = {QUANTITY.get(unit) for unit in units}
@@ -94,7 +96,7 @@ def write(path: Path, what: Contents, overwrite: bool = False) -> tuple[Path, ..
     scalars = [place.name for place in what.modes.places if place.direction == SCALAR]
     if path.suffix.lower() == ".uff" and scalars:
         raise ExchangeError(
-            f"'{scalars[0]}' has no node and direction, which a shape in a universal file needs; tell them (--place "
+            f"'{scalars[0]}' has no node and direction, which a shape in a universal file needs; give them (--place "
             f"'{scalars[0]} = 1:z', for each response), or write .mat or .csv"
         )
     with whole_file(path, overwrite) as temporary:

@@ -59,15 +59,15 @@ def room_for(path: str | Path, size: float) -> str | None:
     free = shutil.disk_usage(folder).free
     if size + SPARE > free:
         return (
-            f"the record takes {size / 1e9:.3g} GB and '{folder}' has {free / 1e9:.3g} GB free, of which "
-            f"{SPARE / 1e9:g} GB are to remain; make room, record to another disk, record every so many ticks "
+            f"the record needs {size / 1e9:.3g} GB, but '{folder}' has {free / 1e9:.3g} GB free, of which "
+            f"{SPARE / 1e9:g} GB must remain; free disk space, record to another disk, record every n-th tick "
             "(record.every) or fewer channels (record.channels)"
         )
     largest, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if largest != resource.RLIM_INFINITY and size > largest:
         return (
-            f"the record takes {size / 1e9:.3g} GB and this system lets a file have {largest / 1e9:.3g} GB; raise that "
-            "limit (ulimit -f), record every so many ticks (record.every) or fewer channels (record.channels)"
+            f"the record needs {size / 1e9:.3g} GB, but this system limits files to {largest / 1e9:.3g} GB; raise that "
+            "limit (ulimit -f), record every n-th tick (record.every) or fewer channels (record.channels)"
         )
     return None
 
@@ -125,7 +125,7 @@ def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool], say: Callab
             writer.close()
             writer = None
             raise OSError(
-                errno.EINVAL, f"the file has {there} rows and the ring {offered}: they are not of the same test"
+                errno.EINVAL, f"the file has {there} rows, but the ring {offered}: they are not of the same test"
             )
         writer.put_ending({"ended": layout.RECORDING})
         words[ROWS_READ] = there

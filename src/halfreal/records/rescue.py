@@ -60,7 +60,9 @@ def put_elsewhere(path: Path, write: Callable[[Path], None]) -> Path:
             return _put_free(folder, path, write)
         except OSError as error:
             faults.append(f"'{folder}': {error.strerror or error}")
-    raise RunFileError(f"the record of '{path}' cannot be saved anywhere ({'; '.join(faults)}); make room for the next")
+    raise RunFileError(
+        f"the record of '{path}' cannot be saved anywhere ({'; '.join(faults)}); free disk space for the next one"
+    )
 
 
 def _put_free(folder: Path, path: Path, write: Callable[[Path], None]) -> Path:
@@ -71,4 +73,4 @@ def _put_free(folder: Path, path: Path, write: Callable[[Path], None]) -> Path:
             return target
         except FileExistsError:
             continue
-    raise FileExistsError(errno.EEXIST, f"there are {MOST_NAMES} recovered records already; remove some", str(path))
+    raise FileExistsError(errno.EEXIST, f"there are already {MOST_NAMES} recovered records; remove some", str(path))

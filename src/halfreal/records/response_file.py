@@ -26,7 +26,7 @@ def read_response(path: Path | str, unit: str | None = None) -> FRF:
     if path.suffix.lower() in UFF:
         return _of_uff(path, unit)
     if path.suffix.lower() not in (".csv", ".txt", ".npz"):
-        raise HalfrealError(f"'{path.name}' is no file of a frequency response; give one in .csv, .npz or .uff")
+        raise HalfrealError(f"'{path.name}' is not a frequency response file; use .csv, .npz or .uff")
     try:
         return read_frf(path, unit)
     except HalfrealError as error:
@@ -41,10 +41,10 @@ def read_response(path: Path | str, unit: str | None = None) -> FRF:
 def _of_uff(path: Path, unit: str | None) -> FRF:
     found = read_uff(path).responses
     if found is None:
-        raise ExchangeError(f"'{path.name}' holds no frequency responses (sets 58); export them")
+        raise ExchangeError(f"'{path.name}' contains no frequency responses (data sets 58); export them")
     own = PER_FORCE[found.quantity]
     if unit is not None and unit != own:
-        raise ExchangeError(f"'{path.name}' is in {own}, and '{unit}' is given; leave --unit out")
+        raise ExchangeError(f"'{path.name}' is in {own}, but '{unit}' is given; omit --unit")
     if set(found.outputs) != set(found.inputs):
         outputs, inputs = (", ".join(map(str, places)) for places in (found.outputs, found.inputs))
         raise ExchangeError(

@@ -87,9 +87,18 @@ class RunFileError(HalfrealError):
 
 
 def save(run: Run, path: str | Path, overwrite: bool = False, instead_of: tuple[int, int] | None = None) -> None:
-    """Write ``run`` to a new file, whole or not at all; an existing file is replaced only if ``overwrite``.
+    """Write a run to an HDF5 file, completely or not at all.
 
-    ``instead_of``: the identity of the one file that may be replaced.
+    Parameters
+    ----------
+    run
+        A rehearsal or a run.
+    path
+        The file to write.
+    overwrite
+        Whether an existing file is replaced.
+    instead_of
+        Identity (device, inode) of the only file that may be replaced.
     """
     import h5py
 
@@ -110,7 +119,18 @@ def content(run: Run) -> bytes:
 
 
 def load_run(path: str | Path) -> Run:
-    """Read a run back, bit for bit; one that is being recorded, or was cut short, as far as it is there."""
+    """Read a run file; one that is still being recorded, or was cut off, as far as it is complete.
+
+    Parameters
+    ----------
+    path
+        An HDF5 file written by ``save``, ``run`` or the command line.
+
+    Returns
+    -------
+    Run
+        Bit-identical to what was saved.
+    """
     path = Path(path)
     for left in reversed(range(TRIES)):
         try:
@@ -135,13 +155,13 @@ def _load(path: Path) -> Run:
     import h5py
 
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+        what = "is a folder" if path.is_dir() else "is not an ordinary file" if path.exists() else "does not exist"
         raise RunFileError(f"'{path}' {what} where a run file is expected; check the name")
     if not h5py.is_hdf5(path):
         size = path.stat().st_size
         raise RunFileError(
             f"'{path}' ({size} bytes) is not an HDF5 file where a run file is expected; "
-            "give a file that halfreal recorded, or fetch it again if it was cut short"
+            "give a file that halfreal recorded, or copy it again if it was truncated"
         )
     if seal.look(path) is seal.Seal.BROKEN:
         raise damaged(path, "; its content does not match the checksum at its end")
@@ -164,7 +184,7 @@ def _load(path: Path) -> Run:
 
 def damaged(path: Path, why: str = "") -> RunFileError:
     return RunFileError(
-        f"'{path}' is damaged or cut short{why}: a whole run file of format {FORMAT_VERSION} is expected; "
+        f"'{path}' is damaged or truncated{why}: a complete run file of format {FORMAT_VERSION} is expected; "
         "copy it again from where it was recorded"
     )
 
@@ -278,7 +298,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"its definition contains {value!r}, which is no number, text, list or table")
+    raise TypeError(f"its definition contains {value!r}, which is not a number, text, list or table")
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -306,7 +326,8 @@ def _opened(path: Path) -> Iterator[tuple[Any, int]]:
 def _check_format(file: Any, path: Path) -> None:
     if file.attrs.get("format") != FORMAT:
         raise RunFileError(
-            f"'{path}' is an HDF5 file of something else: its attribute 'format' is {file.attrs.get('format')!r} where "
+            f"'{path}' is an HDF5 file, but not a run file: its attribute 'format' is "
+            f"{file.attrs.get('format')!r} where "
             f"{FORMAT!r} is expected; give a file that halfreal recorded"
         )
     version = int(file.attrs["format_version"])
@@ -377,5 +398,5 @@ def _events(group: Any) -> tuple[Event, ...]:
 def _one_of(field: str, value: str) -> Any:
     allowed = get_args(get_type_hints(Run)[field])
     if value not in allowed:
-        raise ValueError(f"{field} {value!r} is none of {allowed}")
+        raise ValueError(f"{field} {value!r} is not one of {allowed}")
     return value

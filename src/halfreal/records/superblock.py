@@ -39,7 +39,7 @@ def release(fd: int) -> None:
         return
     head = bytearray(os.pread(fd, SIZE, 0))
     if (head[9], head[10]) != (8, 8) or lookup3(bytes(head[:CHECKSUM])) != struct.unpack_from("<I", head, CHECKSUM)[0]:
-        raise OSError("the superblock is damaged: its checksum does not fit; copy the file again from its source")
+        raise OSError("the superblock is damaged: its checksum does not match; copy the file again from its source")
     (recorded,) = struct.unpack_from("<Q", head, END_OF_FILE)
     end = max(os.fstat(fd).st_size, recorded) + INCREMENT
     os.ftruncate(fd, end)

@@ -110,10 +110,10 @@ def read_uff(path: Path | str) -> Contents:
     except ExchangeError:
         raise
     except ShapeError as error:
-        raise ExchangeError(f"{path.name}: {error}; export it anew") from error
+        raise ExchangeError(f"{path.name}: {error}; export it again") from error
     except Exception as error:  # pyuff raises nothing more special
         raise ExchangeError(
-            f"{path.name} cannot be read as a universal file ({error}); export it anew, or read it with pyuff"
+            f"{path.name} cannot be read as a universal file ({error}); export it again, or read it with pyuff"
         ) from error
 
 
@@ -122,11 +122,11 @@ def _contents(file: Any, path: Path, text: bytes) -> Contents:
     marks = len(places)
     kinds = [int(kind) for kind in file.get_set_types()] if marks > 1 else []
     if not marks:
-        raise ExchangeError(f"{path.name} holds no data sets; it is not a universal file, or it is empty")
+        raise ExchangeError(f"{path.name} contains no data sets; it is not a universal file, or it is empty")
     if marks != 2 * len(kinds) or min(kinds) < 1:
         raise ExchangeError(
-            f"{path.name} has {marks} marks (-1) where each of its sets has one before and one behind it: it was cut "
-            "off; export it anew"
+            f"{path.name} has {marks} marks (-1), but each data set needs one before and one after it: it is "
+            "truncated; export it again"
         )
 
     def sets(kind: int) -> list[dict[str, Any]]:
@@ -136,7 +136,7 @@ def _contents(file: Any, path: Path, text: bytes) -> Contents:
         if units["units_code"] not in (SI, OF_THE_USER) or (units["length"], units["force"]) != (1.0, 1.0):
             raise ExchangeError(
                 f"{path.name} has {units['length']:g} of its units in 1 m and {units['force']:g} in 1 N (units code "
-                f"{units['units_code']}), and only SI is read; export it in m and N"
+                f"{units['units_code']}), but only SI is supported; export it in m and N"
             )
     nodes = {
         int(number): np.array([one["x"][i], one["y"][i], one["z"][i]], dtype=float)
@@ -158,7 +158,7 @@ def _check_finite(contents: Contents) -> None:
         parts += [("pole", contents.modes.poles), ("shape", contents.modes.shapes)]
     for name, values in parts:
         if not np.all(np.isfinite(np.asarray(values))):
-            raise ExchangeError(f"a {name} is not finite, and a universal file holds numbers only; leave it out")
+            raise ExchangeError(f"a {name} is not finite, but a universal file stores numbers only; omit it")
 
 
 def _node_set(nodes: Mapping[int, np.ndarray], kind: int) -> dict[str, Any]:
@@ -224,13 +224,13 @@ def _responses(sets: Sequence[dict[str, Any]], path: Path) -> Responses | None:
     short = [one for one in sets if not len(one["data"]) == len(one["x"]) == one["num_pts"]]
     if short:
         raise ExchangeError(
-            f"{path.name} has a set 58 with {len(short[0]['data'])} values where it tells {short[0]['num_pts']}; it "
-            "was cut off: export it anew"
+            f"{path.name} has a set 58 with {len(short[0]['data'])} values, but states {short[0]['num_pts']}; it "
+            "is truncated: export it again"
         )
     missing = [(output, given) for output in outputs for given in inputs if (output, given) not in table]
     if missing:
         raise ExchangeError(
-            f"{path.name} has no response of {missing[0][0]} to {missing[0][1]}, though it has others of both; read "
+            f"{path.name} has no response of {missing[0][0]} to {missing[0][1]}, although it has others of both; read "
             "its sets 58 one by one with pyuff"
         )
     quantities = {int(one["ordinate_spec_data_type"]) for one in sets}
@@ -250,7 +250,8 @@ def _shapes(modes: Modes, leave_out_rotations: bool) -> list[Shape]:
     scalars = [place for place in modes.places if place.direction == SCALAR]
     if scalars:
         raise ExchangeError(
-            f"the shapes have a scalar among their places ({scalars[0]}), and a set 55 holds motions of nodes; say at "
+            f"the shapes have a scalar among their places ({scalars[0]}), but a data set 55 stores "
+            "motions of nodes; state at "
             "which node and along which axis it is, or write a MAT file or a table"
         )
     width = 6 if any(place.code > 3 for place in modes.places) and not leave_out_rotations else 3

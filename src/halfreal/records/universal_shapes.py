@@ -82,7 +82,7 @@ def _normal_pole(told: Sequence[float]) -> complex:
     hz, _, viscous, hysteretic = (*told, 0.0, 0.0, 0.0)[:4]
     ratio = viscous or 0.5 * hysteretic
     if abs(ratio) >= 1.0:
-        raise ShapeError(f"a normal mode has a damping ratio of {ratio:g}, and below 1 it oscillates")
+        raise ShapeError(f"a normal mode has a damping ratio of {ratio:g}; it must be below 1")
     return complex(2 * np.pi * hz * (-ratio + 1j * np.sqrt(1.0 - ratio**2)))
 
 
@@ -94,7 +94,7 @@ def _at_nodes(lines: Sequence[str], count: int) -> tuple[tuple[int, ...], np.nda
     values = [_numbers(block[1:]) for block in blocks]
     short = [len(one) for one in values if len(one) != count]
     if short:
-        raise ShapeError(f"a node has {short[0]} values where {count} are told: it was cut off")
+        raise ShapeError(f"a node has {short[0]} values instead of {count}: it is truncated")
     return tuple(_whole(block[0])[0] for block in blocks), np.array(values, dtype=float).reshape(-1, count)
 
 

@@ -24,7 +24,7 @@ def whole_file(path: str | Path, overwrite: bool = False, instead_of: tuple[int,
     """
     path = Path(path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"the folder '{path.parent}' does not exist; make it first", str(path))
+        raise FileNotFoundError(errno.ENOENT, f"the folder '{path.parent}' does not exist; create it first", str(path))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "a folder where a file is expected; add a file name", str(path))
     _refuse_existing(path, overwrite)
@@ -70,4 +70,4 @@ def _alive(pid: int) -> bool:
 
 def _refuse_existing(path: Path, overwrite: bool) -> None:
     if not overwrite and path.exists():
-        raise FileExistsError(errno.EEXIST, "it exists already; choose another name or ask to overwrite it", str(path))
+        raise FileExistsError(errno.EEXIST, "it already exists; choose another name or allow overwriting", str(path))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .shaking_table import ShakingTable as ShakingTable
     from .simulated import SimulatedRig as SimulatedRig
     from .specimen import Specimen as Specimen
+    from .stroke_estimator import StrokeEstimator as StrokeEstimator
     from .table_kinematics import TableKinematics as TableKinematics
     from .table_parts import MAVIS as MAVIS
     from .table_parts import ForcePlate as ForcePlate
@@ -74,6 +75,7 @@ else:
             "simulated": "SimulatedRig",
             "specimen": "Specimen",
             "table_kinematics": "TableKinematics",
+            "stroke_estimator": "StrokeEstimator",
             "table_parts": "MAVIS ForcePlate Pid Platform TableActuator Valves",
             "table_tuning": "axis_response tune_controller",
             "transfer_system": "TransferSystem rigid_body_mass",

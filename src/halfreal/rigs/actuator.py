@@ -55,9 +55,9 @@ class _Actuator(Settings):
     stroke: Annotated[float, Number("m", above=0)] | None = None
     speed: Annotated[float, Number("m/s", above=0)] | None = None
     friction: Annotated[float, Number("m", least=0)] = 0.0
-    """Following error that it takes to overcome friction, or half of a valve's dead zone."""
+    """Following error needed to overcome friction, or half of a valve's dead zone."""
     backlash: Annotated[float, Number("m", least=0)] = 0.0
-    """Play between actuator and specimen, from flank to flank."""
+    """Backlash between actuator and specimen, total."""
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:

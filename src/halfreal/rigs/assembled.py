@@ -75,7 +75,7 @@ class AssembledRig(Rig, UserCode):
     )
     kind: Literal["assembled"]
     commands: Commands
-    """What the rig is commanded in."""
+    """Commanded quantity of the rig."""
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
     @property
@@ -100,12 +100,12 @@ class AssembledRig(Rig, UserCode):
             with import_file(file).at_work():
                 answer = function(*given, **further)
         except (Exception, TookTooLongError) as error:
-            raise UserFunctionError(f"{self._named} gave no rig: {plainly(error, file)}") from error
+            raise UserFunctionError(f"{self._named} did not return a rig: {plainly(error, file)}") from error
         try:
             inner, outer = ([*part] for part in answer)
         except (TypeError, ValueError) as error:
             raise UserFunctionError(
-                f"{self._named} gave {shown(answer)}; it must answer with two lists of blocks"
+                f"{self._named} returned {shown(answer)}; it must return two lists of blocks"
             ) from error
         self._check(inner, outer, context.axes)
         return RigBlocks(self._counted(inner, context.axes), self._counted(outer, context.axes))
@@ -134,7 +134,7 @@ class AssembledRig(Rig, UserCode):
     def _check(self, inner: list[Block], outer: list[Block], axes: Axes) -> None:
         strange = [part for part in (*inner, *outer) if not isinstance(part, Block)]
         if strange:
-            raise UserFunctionError(f"{self._named} gave {shown(strange[0])} where a block is expected")
+            raise UserFunctionError(f"{self._named} returned {shown(strange[0])} where a block is expected")
         written = {channel.name for block in outer for channel in block.outputs}
         displacement, force, *stroke = (names(signal) for signal in measured_at(axes))
         if stroke and written.issuperset(stroke[0]):  # out of which the pose of the commanded axes is found
@@ -142,7 +142,8 @@ class AssembledRig(Rig, UserCode):
         missing = [name for name in (*displacement, *force) if name not in written]
         if missing:
             raise UserFunctionError(
-                f"{self._named} gave no rig: no block at the end of the tick writes {', '.join(missing)}; the last "
+                f"{self._named} did not return a rig: no block at the end of the tick writes "
+                f"{', '.join(missing)}; the last "
                 "of them must write what is measured at the interface"
             )
         for block in (*inner, *outer):

@@ -94,5 +94,5 @@ def written(blocks: Iterable[Block]) -> Iterable[tuple[str, tuple[Channel, float
 
 def unknown(name: str, reads: str, known: list[str]) -> str:
     near = difflib.get_close_matches(reads, known, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
-    return f"auxiliary.{name}.reads: '{reads}' is no channel of this simulated rig; {hint}"
+    hint = f"did you mean '{near[0]}'?" if near else f"available: {', '.join(known)}"
+    return f"auxiliary.{name}.reads: '{reads}' is not a channel of this simulated rig; {hint}"

@@ -97,7 +97,7 @@ class StrokeSensors(Sensors):
     stroke: Annotated[tuple[DisplacementSensor, ...], Field(min_length=1), BeforeValidator(_each)] = (
         DisplacementSensor(),
     )
-    """One for all actuators, or one for each."""
+    """One for all actuators, or one per actuator."""
 
     def of_strokes(self, count: int) -> tuple[DisplacementSensor, ...]:
         return self.stroke * count if len(self.stroke) == 1 else self.stroke
@@ -108,21 +108,23 @@ class CoupledActuators(Rig):
 
     kind: Literal["coupled actuators"]
     actuators: AnyActuators
-    """From commands to strokes."""
+    """Model from commands to strokes."""
     specimen: Specimen
-    """Its first degrees of freedom are the axes of the interface; further ones and passive axes follow statically."""
+    """The specimen; its first degrees of freedom are the axes of the interface; other degrees of freedom and passive
+    axes respond quasi-statically.
+    """
     force_from: Literal["true", "measured"] = "true"
-    """The motion out of which the specimen's force is computed."""
+    """Motion from which the specimen's force is computed."""
     sensors: StrokeSensors = StrokeSensors()
     estimator: StrokeEstimator | None = None
-    """What makes less noisy strokes out of the measured ones; they are taken as they are if left out."""
+    """Filter of the measured strokes; default: none."""
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
     @field_validator("specimen")
     @classmethod
     def _is_held(cls, specimen: Specimen) -> Specimen:
         if specimen.stiffness is None:
-            raise fault("a specimen on coupled actuators needs a stiffness, by which it follows them; give it")
+            raise fault("a specimen on coupled actuators needs a stiffness; give it")
         return specimen
 
     @property

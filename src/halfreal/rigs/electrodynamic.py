@@ -140,7 +140,7 @@ class Electrodynamic(SensedRig):
             steps = 1.0 / (rate * fine)
             if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
                 raise fault(
-                    f"a period of {name}, {1.0 / rate:g} s, is no whole number of the rig's own steps of {fine:g} s; "
+                    f"a period of {name}, {1.0 / rate:g} s, is not a whole number of the rig's steps of {fine:g} s; "
                     "change rig.substeps",
                     "drive",
                     name,
@@ -150,8 +150,9 @@ class Electrodynamic(SensedRig):
             together = rates.period // rates.per_tick
             if together > MOST_TICKS:
                 raise fault(
-                    f"the drive and the test act alike only every {together} ticks, {together * step:g} s, and a loop "
-                    f"is judged over {MOST_TICKS} at most; choose rates with a shorter common period with timing.step",
+                    f"the drive and the test repeat only every {together} ticks, {together * step:g} s, but a loop "
+                    f"is analysed over {MOST_TICKS} at most; choose rates with a shorter common "
+                    "period with timing.step",
                     "drive",
                     "position_rate",
                 )
@@ -223,7 +224,7 @@ class Electrodynamic(SensedRig):
         if self.drive.position_rate is None:
             return None
         return (
-            "the drive is judged as it is sampled, on the clock of the test; with a clock of its own it sees a command "
+            "the drive is assessed on the clock of the test; with its own clock it receives a command "
             "up to one timing.step later"
         )
 

@@ -38,13 +38,15 @@ class FlexibleSpecimen(RigSpecimen):
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     rayleigh: Rayleigh | None = None
     modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
-    """Damping ratio of the free specimen's modes: one for all, or one for each; its rigid motions are not damped."""
+    """Damping ratio of the modes of the free specimen: one for all, or one per mode; rigid-body motions are not
+    damped.
+    """
     interface: Annotated[tuple[Dof, ...], Field(min_length=1)]
-    """One degree of freedom for each interface axis, counted from 1."""
+    """One degree of freedom per interface axis, counted from 1."""
     excited_dof: Dof | None = None
-    """Where an excitation of the specimen acts; on the first interface axis if left out."""
+    """Point where an excitation of the specimen acts; default: the first interface axis."""
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
-    """Further outputs to record, as channels ``rig.NAME``: motion of a degree of freedom against the ground."""
+    """Additional outputs to record, as channels ``rig.NAME``: motion of a degree of freedom relative to the ground."""
     simplification: Simplification = "none"
 
     @field_validator("stiffness", "damping")
@@ -53,7 +55,8 @@ class FlexibleSpecimen(RigSpecimen):
         mass = info.data.get("mass")
         if matrix is not None and mass is not None and matrix.shape != mass.shape:
             raise fault(
-                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix beside a {len(mass)} × {len(mass)} mass matrix; give "
+                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix, but the mass matrix is "
+                f"{len(mass)} × {len(mass)}; give "
                 "every matrix one row and one column for each degree of freedom"
             )
         return matrix
@@ -63,7 +66,7 @@ class FlexibleSpecimen(RigSpecimen):
     def _one_way_of_damping(cls, value: object, info: ValidationInfo) -> object:
         given = [key for key in ("damping", "rayleigh") if info.data.get(key) is not None]
         if value is not None and given:
-            raise fault(f"{info.field_name} is given beside {given[0]}; keep one way of damping")
+            raise fault(f"both {info.field_name} and {given[0]} are given; keep one kind of damping")
         return value
 
     @field_validator("modal_damping")

@@ -55,7 +55,7 @@ class ForceActuated(SensedRig):
     def _linear(cls, specimen: Specimen) -> Specimen:
         other = [element.law.kind for element in specimen.elements if not element.law.linear]
         if other:
-            raise fault(f"an element is {other[0]}, and a force-actuated rig is integrated exactly; make it linear")
+            raise fault(f"an element is {other[0]}, but a force-actuated rig is integrated exactly; make it linear")
         return specimen
 
     @field_validator("transfer")
@@ -71,7 +71,7 @@ class ForceActuated(SensedRig):
         n = max(sizes, default=1)
         mass = specimen.matrices(n)[0] + transfer.matrices(n)[0]
         if np.linalg.eigvalsh(mass).min() <= 0.0:
-            raise fault("specimen and transfer system have no mass in some direction; a force then has nothing to move")
+            raise fault("specimen and transfer system have no mass in some direction; give them mass")
         return transfer
 
     def system(self, n: int, x0: np.ndarray) -> System:

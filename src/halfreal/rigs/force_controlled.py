@@ -69,14 +69,14 @@ class ForceControlled(SensedRig):
     kind: Literal["force controlled"]
     specimen: Specimen
     transfer_stiffness: Annotated[np.ndarray, Vector("N/m", above=0)] | None = None
-    """K_t; rigid if left out."""
+    """Stiffness K_t of the transfer system; default: rigid."""
     gain: Annotated[np.ndarray, Vector("m/(N s)", above=0)]
-    """g of each axis, or one for all."""
+    """g, gain per axis, or one for all."""
     measures: Literal["specimen", "actuator"] = "specimen"
-    """Which displacement is measured."""
+    """Displacement that is measured: of the specimen or of the actuator."""
     sensors: Sensors = Sensors()
     camera: Camera | None = None
-    """Measures displacement in frames; continuously if left out."""
+    """Camera that measures displacement in frames; default: continuous measurement."""
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1
 
     @field_validator("specimen")
@@ -84,9 +84,9 @@ class ForceControlled(SensedRig):
     def _static(cls, specimen: Specimen) -> Specimen:
         other = [element.law.kind for element in specimen.elements if not element.law.linear]
         if other:
-            raise fault(f"an element is {other[0]}, and a force-controlled rig has a linear specimen; make it linear")
+            raise fault(f"an element is {other[0]}, but a force-controlled rig has a linear specimen; make it linear")
         if specimen.mass is not None or specimen.damping is not None:
-            raise fault("a force-controlled rig moves a specimen without mass and damping; leave them out")
+            raise fault("a force-controlled rig has a specimen without mass and damping; omit them")
         return specimen
 
     def stiffness(self, n: int) -> np.ndarray:
@@ -102,7 +102,7 @@ class ForceControlled(SensedRig):
         stiffness = self.stiffness(n)
         if np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)).min() <= 0.0:
             raise fault(
-                "the specimen has no stiffness in some direction, and a force would move it without end; give it some "
+                "the specimen has no stiffness in some direction, so a force would move it without bound; give it some "
                 f"on each of the {n} axis(es)",
                 "specimen",
             )
@@ -119,7 +119,7 @@ class ForceControlled(SensedRig):
         fastest = float(np.abs(np.linalg.eigvals(np.broadcast_to(self.gain, n)[:, None] * self.series(n)[0])).max())
         if step * fastest >= 2.0:
             raise fault(
-                f"the force controller overshoots more and more: gain times stiffness is {fastest:.4g} 1/s, and must "
+                f"the force controller is unstable: gain times stiffness is {fastest:.4g} 1/s, but must "
                 f"be below {2.0 / step:.4g} 1/s at the rig's step of {units.text(step, 's')}; lower rig.gain, or "
                 "shorten the step",
                 "rig",
@@ -157,8 +157,9 @@ class ForceControlled(SensedRig):
             seen = np.linalg.solve(self.stiffness(axes), self.series(axes)[0])
             softer = 1.0 - float(np.linalg.eigvals(seen).real.min())
             yield warning(
-                "the actuators' displacement is fed back, with what the transfer system gives way: the specimen "
-                f'seems {100 * softer:.0f} % softer; take measures = "specimen"'
+                "the actuators' displacement is fed back, including the compliance of the transfer "
+                "system: the specimen "
+                f'appears {100 * softer:.0f} % softer; use measures = "specimen"'
             )
 
     def varying_sensors(self, axes: Axes) -> np.ndarray:

@@ -28,21 +28,21 @@ class HeldStructure(RigSpecimen):
     rayleigh: Rayleigh | None = None
     interface: Annotated[int, Field(ge=1)] = 1
     excited: Annotated[np.ndarray, Vector("1")] | None = None
-    """How an excitation is spread over the degrees of freedom; all of it at the interface if left out."""
+    """Distribution of the excitation over the degrees of freedom; default: at the interface."""
 
     @field_validator("stiffness", "damping", "excited")
     @classmethod
     def _fits(cls, array: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
         mass = info.data.get("mass")
         if array is not None and mass is not None and len(array) != len(mass):
-            raise fault(f"{len(array)} row(s) beside a {len(mass)} × {len(mass)} mass matrix; give {len(mass)}")
+            raise fault(f"{len(array)} row(s), but the mass matrix is {len(mass)} × {len(mass)}; give {len(mass)}")
         return array
 
     @field_validator("rayleigh")
     @classmethod
     def _one_way_of_damping(cls, rayleigh: Rayleigh | None, info: ValidationInfo) -> Rayleigh | None:
         if rayleigh is not None and info.data.get("damping") is not None:
-            raise fault("rayleigh is given beside damping; keep one way of damping")
+            raise fault("both rayleigh and damping are given; keep one kind of damping")
         return rayleigh
 
     @field_validator("interface")

@@ -53,7 +53,7 @@ def determined(c: np.ndarray, axes: Sequence[str], what: str) -> None:
     count, wanted = c.shape
     if count < wanted:
         raise GeometryError(
-            f"{count} {what} for {wanted} motions ({', '.join(axes)}); use at least {wanted}, or leave out "
+            f"{count} {what} for {wanted} motions ({', '.join(axes)}); use at least {wanted}, or remove "
             f"{wanted - count} of these motions"
         )
     scale = np.abs(c).max(axis=0)
@@ -64,7 +64,7 @@ def determined(c: np.ndarray, axes: Sequence[str], what: str) -> None:
         motion = lost[0] if len(lost) == 1 else f"a combination of {', '.join(lost)}"
         raise GeometryError(
             f"the {count} {what} leave {motion} undetermined (their rank is below {wanted}); move or turn one of them "
-            "so that no two tell the same, add one, or leave out a motion"
+            "so that no two are redundant, add one, or remove a motion"
         )
 
 

@@ -32,6 +32,7 @@ from ..contracts.user_code import UserFunction
 from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Value, channels, names
 from ..kernels.loop import Loop
+from ..kernels.tick import FAULT
 from ..kernels.user import try_out
 from ..settings import Matrix, Number, Settings, fault
 from ..stability.open_loop import PROBE, probe
@@ -99,10 +100,11 @@ class Coupler(Settings):
     """A rigid body between parallel actuators and the interface, which moves and turns it."""
 
     joints: Annotated[np.ndarray, Matrix("m")]
-    """A row for each actuator: its joint from the interface, along the actuators and across them; the rotation turns
-    the first direction towards the second."""
+    """One row per actuator: position of its joint relative to the interface, along and across the actuators; a
+    positive rotation turns the first direction towards the second.
+    """
     largest_rotation: Annotated[float, Number("rad", above=0, most=1.5)] = 0.5
-    """Up to which the actuators must be able to turn it."""
+    """Largest rotation that the actuators must be able to reach."""
 
     @field_validator("joints")
     @classmethod
@@ -121,7 +123,7 @@ class Coupler(Settings):
         turned = np.ptp(np.sign(slope[:, 0] - slope[:, 1])) > 0 if len(self.joints) == 2 else False
         if apart[flat] <= least or turned:
             raise fault(
-                f"turned by {angles[flat]:.3g} rad all joints lie in line with the actuators, which cannot turn it "
+                f"turned by {angles[flat]:.3g} rad all joints are in line with the actuators, which cannot rotate it "
                 "there: the map is singular within largest_rotation; move joints apart across the actuators, or lower "
                 "largest_rotation",
                 "joints",
@@ -139,7 +141,7 @@ class Coupler(Settings):
             "least": (SINGULAR * size) ** 2,
             "largest": self.largest_rotation,
         }
-        faults = {1: "the actuators' strokes belong to no pose of the coupler"}
+        faults = {1: "the actuators' strokes correspond to no pose of the coupler"}
         return Block(name, coupler_pose_step, inputs, outputs, kept, {"turn": 0.0}, ("turn",), faults=faults)
 
 
@@ -147,16 +149,16 @@ class Kinematics(Settings):
     """The actuators, and how their strokes go with the pose of the interface."""
 
     actuators: Annotated[tuple[Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_]*$")], ...], Field(min_length=1)]
-    """What they are called."""
+    """Names of the actuators."""
     matrix: Annotated[np.ndarray, Matrix("1")] | None = None
-    """A row for each actuator, a column for each axis that is commanded, for strokes in m and poses in m and rad."""
+    """One row per actuator, one column per commanded axis, for strokes in m and poses in m and rad."""
     coupler: Coupler | None = None
     """A rigid body that parallel actuators hold at joints: for two commanded axes, a displacement along the actuators
     and a rotation."""
     strokes: MapFunction | None = None
     pose: MapFunction | None = None
     coupling_in: Literal["pose", "actuators"] = "pose"
-    """In which coordinates the coupling works."""
+    """Coordinates in which the coupling works."""
 
     @field_validator("actuators")
     @classmethod
@@ -173,10 +175,11 @@ class Kinematics(Settings):
             return matrix
         if len(matrix) != len(actuators):
             raise fault(f"{len(matrix)} row(s) for {len(actuators)} actuator(s); give one for each")
-        if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
+        if not _regular(matrix):
+            rank = np.linalg.matrix_rank(matrix / np.maximum(np.abs(matrix).max(axis=0), 1e-300), tol=SINGULAR)
             raise fault(
-                f"its actuators move {np.linalg.matrix_rank(matrix)} of {matrix.shape[1]} axes independently; give "
-                "each axis an actuator that moves it, or make it passive"
+                f"its actuators move {rank} of {matrix.shape[1]} axes independently; give each axis an actuator that "
+                "moves it, or make it passive"
             )
         return matrix
 
@@ -198,7 +201,7 @@ class Kinematics(Settings):
         if self.matrix is not None and self.matrix.shape[1] != axes:
             raise fault(f"{self.matrix.shape[1]} column(s) for {axes} commanded axis(es); give one for each", "matrix")
         if self.coupler is not None and axes != 2:
-            raise fault(f"a coupler moves and turns two axes, and {axes} are commanded; make others passive", "coupler")
+            raise fault(f"a coupler has two axes, but {axes} are commanded; make others passive", "coupler")
         if len(self.actuators) < axes:
             raise fault(f"{len(self.actuators)} actuator(s) cannot move {axes} axes; make some passive", "actuators")
 
@@ -237,13 +240,41 @@ class Kinematics(Settings):
             self.strokes_at(pose + small * one) - self.strokes_at(pose - small * one) for one in np.eye(len(pose))
         ]
         found = np.column_stack(columns) / (2.0 * small)
-        sizes = np.linalg.svd(found / np.maximum(np.abs(found).max(axis=0), 1e-300), compute_uv=False)
-        if not sizes[-1] > SINGULAR * sizes[0]:
+        if not _regular(found):
             raise HalfrealError(
                 f"the kinematic map is singular at the pose {pose.tolist()}: its actuators move {len(pose)} axes there "
                 f"by {np.array2string(found, precision=3)}; give each axis an actuator, or make it passive"
             )
         return found
+
+    def there_and_back(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Strokes in poses, a row each, and the poses found from them, by the code that runs; NaN for a fault."""
+        n, count = poses.shape[1], len(self.actuators)
+        source = probe(n, "m")
+        to_strokes = self.to_strokes("strokes", names(source.outputs), "stroke")
+        to_pose = self.to_pose("pose", names(to_strokes.outputs), channels("back", "m", n))
+        loop = Loop([source, to_strokes, to_pose], dt=1.0)
+        at = [loop.index[name] for name in (*names(to_strokes.outputs), *names(to_pose.outputs))]
+        rest, found = loop.vector.copy(), np.zeros((len(poses), count + n))
+        for row, pose in zip(found, poses, strict=True):
+            loop.vector[:] = rest
+            loop.state(PROBE)["value"] = pose
+            loop.run(1)
+            row[:] = loop.vector[at] if loop.vector[FAULT] == rest[FAULT] else np.nan
+        return found[:, :count], found[:, count:]
+
+    def singular_at(self, poses: np.ndarray) -> np.ndarray | None:
+        """A pose near which actuators do not move all axes; with one for each axis also between two of ``poses``."""
+        small, n = 1e-6, poses.shape[1]
+        about = [pose + sign * small * one for pose in poses for one in np.eye(n) for sign in (1.0, -1.0)]
+        strokes = self.there_and_back(np.array(about))[0].reshape(len(poses), n, 2, -1)
+        slopes = ((strokes[:, :, 0] - strokes[:, :, 1]) / (2.0 * small)).transpose(0, 2, 1)
+        for pose, slope in zip(poses, slopes, strict=True):
+            if not _regular(slope):
+                return np.asarray(pose)
+        signs = np.sign(np.linalg.det(slopes)) if len(self.actuators) == n else np.ones(len(poses))
+        other = int(np.argmax(signs != signs[0]))
+        return None if signs[other] == signs[0] else np.asarray(0.5 * (poses[0] + poses[other]))
 
     @staticmethod
     def _block(
@@ -260,3 +291,11 @@ class Kinematics(Settings):
         block = Block(name, function.load(), inputs, outputs, function.parameters, function.state, function.frozen)
         try_out(block)
         return block
+
+
+def _regular(slopes: np.ndarray) -> bool:
+    """Whether strokes for small motions, (actuators, axes), tell all axes apart, each by its own size."""
+    if not np.all(np.isfinite(slopes)):
+        return False
+    sizes = np.linalg.svd(slopes / np.maximum(np.abs(slopes).max(axis=0), 1e-300), compute_uv=False)
+    return bool(len(slopes) >= slopes.shape[1] and sizes[-1] > SINGULAR * sizes[0])

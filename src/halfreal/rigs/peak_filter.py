@@ -88,8 +88,8 @@ class PeakFilter(Settings):
                 if high == low:
                     raise fault(f"{low:g} Hz is named twice; name each frequency once", "frequencies")
                 raise fault(
-                    f"{gap} cannot be told apart with {told}: they must be {units.text(least, 'Hz')} apart; lengthen "
-                    f"it to {units.text(1.0 / (math.pi * (high - low)), 's')} or more, or leave one out"
+                    f"{gap} cannot be separated with {told}: they must be {units.text(least, 'Hz')} apart; lengthen "
+                    f"it to {units.text(1.0 / (math.pi * (high - low)), 's')} or more, or remove one"
                 )
         lowest = float(min(frequencies))
         if 2.0 * lowest < least:
@@ -104,7 +104,7 @@ class PeakFilter(Settings):
         highest = float(max(self.frequencies))
         if highest * dt >= 0.5:
             raise fault(
-                f"{highest:g} Hz is not below half the sampling rate, {units.text(0.5 / dt, 'Hz')}; leave it out or "
+                f"{highest:g} Hz is not below half the sampling rate, {units.text(0.5 / dt, 'Hz')}; remove it or "
                 "shorten the step",
                 "frequencies",
             )

@@ -57,19 +57,20 @@ def judged(examined: Examined, half: float) -> Iterable[Finding]:
     left_out = "poles and margins are those of the actuator without them"
     if margin is None or len(axes.actuators) > 1:
         yield Finding(
-            "warning", f"{of}: {left_out}, and what they do to the margins is not known; trust the rehearsal only"
+            "warning", f"{of}: {left_out}, and their effect on the margins is not known; rely on the rehearsal only"
         )
         return
     if not np.isfinite(spare):
-        yield Finding("note", f"{of}: {left_out}; as the loop gain never reaches 1, they cannot make it unstable")
+        yield Finding("note", f"{of}: {left_out}; because the loop gain never reaches 1, they cannot make it unstable")
         return
     lag = lag_deg(half / amplitude) if amplitude > 0.0 else 90.0
     least = half / ratio_of_lag(spare)
     text = (
-        f"{of}: {left_out}; by their describing function they make a motion of {units.text(amplitude, 'm')}, as in the "
-        f"rehearsal, later by {lag:.3g}°, and use up the phase margin of {spare:.3g}° at about {units.text(least, 'm')}"
+        f"{of}: {left_out}; by their describing function they delay a motion of "
+        f"{units.text(amplitude, 'm')}, as in the "
+        f"rehearsal, by {lag:.3g}°, and consume the phase margin of {spare:.3g}° at about {units.text(least, 'm')}"
     )
     if lag >= spare:
-        yield Finding("marginal", f"{text}: the test may keep moving in a limit cycle", lag, spare, "deg")
+        yield Finding("marginal", f"{text}: the test may end in a limit cycle", lag, spare, "deg")
     else:
-        yield Finding("note", f"{text}, below which the test may not come to rest, but keep moving", lag, spare, "deg")
+        yield Finding("note", f"{text}, below which the test may not come to rest", lag, spare, "deg")

@@ -33,7 +33,7 @@ class RotationSensor(Settings):
     resolution: Annotated[float, Number("rad", least=0)] = 0.0
     range: Annotated[float, Number("rad", above=0)] | None = None
     delay: Annotated[float, Number("s", least=0)] | None = None
-    """That of displacements if left out."""
+    """Default: that of displacements."""
 
 
 class ForceSensor(Settings):
@@ -48,7 +48,7 @@ class MomentSensor(Settings):
     resolution: Annotated[float, Number("N m", least=0)] = 0.0
     range: Annotated[float, Number("N m", above=0)] | None = None
     delay: Annotated[float, Number("s", least=0)] | None = None
-    """That of forces if left out."""
+    """Default: that of forces."""
 
 
 class Sensors(Settings):
@@ -98,7 +98,7 @@ class Sensors(Settings):
         described = {"rotation": self.rotation != RotationSensor(), "moment": self.moment != MomentSensor()}
         for key, given in described.items():
             if given and not axes.rotations.any():
-                raise fault(f"of the axes {', '.join(axes.names)} none is a rotation; leave it out", "sensors", key)
+                raise fault(f"of the axes {', '.join(axes.names)} none is a rotation; omit it", "sensors", key)
 
     def block(self, axes: Axes, seed: int, initial: np.ndarray, *, ideal: bool, dt: float) -> Block:
         """The block "sensors"; ideal ones are late all the same, as their delay is part of the loop's dynamics."""

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 NOT_CONVERGED_FAULT = (
-    "the forces of the specimen's nonlinear elements are not found within a part of the step; give more "
+    "the forces of the specimen's nonlinear elements do not converge within a substep; give more "
     "rig.substeps, or check the elements"
 )
 
@@ -106,14 +106,14 @@ class ServoHydraulic(SensedRig):
     converter: Converter = Converter()
     sensors: Sensors = Sensors()
     substeps: Annotated[int, Field(ge=1, le=1000)] = 4
-    """Parts of a step in which nonlinear elements of the specimen are followed; a linear one needs none."""
+    """Substeps for nonlinear elements of the specimen; a linear specimen needs none."""
 
     @field_validator("specimen")
     @classmethod
     def _with_mass(cls, specimen: Specimen) -> Specimen:
         if specimen.mass is None or np.linalg.eigvalsh(specimen.mass).min() <= 0.0:
             raise fault(
-                "the specimen has no mass in some direction, and an actuator's force needs one to move; give that of "
+                "the specimen has no mass in some direction, but an actuator's force needs one; give that of "
                 "the piston at least",
                 "mass",
             )
@@ -125,19 +125,21 @@ class ServoHydraulic(SensedRig):
         inverse = np.linalg.inv(mass)
         a, one, no = self.actuator, np.eye(n), np.zeros((n, n))
         pushed = one[:, [self.specimen.excited_axis - 1]]
-        system = np.block(
-            [
-                [no, one, no, no, no],
-                [-a.valve_stiffness * one, -a.valve_damping * one, no, -a.valve_gain * one, no],
-                [one, no, -a.leakage * one, no, -a.interaction * one],
-                [no, no, no, no, one],
-                [no, no, inverse, -inverse @ stiffness, -inverse @ damping],
-            ]
+        rows = (
+            (no, one, no, no, no),
+            (-a.valve_stiffness * one, -a.valve_damping * one, no, -a.valve_gain * one, no),
+            (one, no, -a.leakage * one, no, -a.interaction * one),
+            (no, no, no, no, one),
+            (no, no, inverse, -inverse @ stiffness, -inverse @ damping),
         )
+        system = np.concatenate([np.concatenate(row, axis=1) for row in rows])  # a fifth of np.block's time
         inputs = np.zeros((5 * n, n + 1))
         inputs[n : 2 * n, :n] = a.valve_gain * a.command_gain * one
         inputs[4 * n :, n:] = inverse @ pushed
-        return system, inputs, np.block([[no, no, no, one, no], [no, no, one, no, no]])
+        outputs = np.concatenate(
+            [np.concatenate(row, axis=1) for row in ((no, no, no, one, no), (no, no, one, no, no))]
+        )
+        return system, inputs, outputs
 
     def inverse(self, order: int = 3) -> np.ndarray:
         """a₀ … a_order [s^i] of X/U = 1/(a₀ + a₁ s + … + a₅ s⁵), for one axis: what an inverse model starts from."""
@@ -189,9 +191,9 @@ class ServoHydraulic(SensedRig):
         gain = self.actuator.valve_gain
         bound = largest(stable, gain)
         if bound is None:
-            return "another rig.specimen: with this one the actuators are unstable whatever rig.actuator.valve_gain is"
+            return "another rig.specimen: with this one the actuators are unstable for any rig.actuator.valve_gain"
         return (
-            f"a lower rig.actuator.valve_gain: it is {gain:.4g} N/(m s^3), and the actuators' inner "
+            f"a lower rig.actuator.valve_gain: it is {gain:.4g} N/(m s^3), but the actuators' inner "
             f"displacement loop is stable below {bound:.4g} N/(m s^3); half of that leaves 6 dB"
         )
 

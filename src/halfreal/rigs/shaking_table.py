@@ -64,16 +64,16 @@ class ShakingTable(SensedRig):
     """A table commanded in the displacements and rotations ``axes`` of its interface point; other axes are held."""
 
     kind: Literal["shaking table"]
-    tuning_hint: ClassVar[str] = "a table that is compensated (halfreal tune) may bear a larger one"
+    tuning_hint: ClassVar[str] = "a compensated table ('halfreal tune') may tolerate a larger one"
     axes: tuple[Axis, ...] = AXES
     actuators: tuple[TableActuator, ...] = Field(default=MAVIS, validate_default=True)
     platform: Platform = Platform()
     valves: Valves = Valves()
     controller: Pid = Pid()
     modal_control: Literal["finite", "small"] = "finite"
-    """Strokes for a pose, and pose for strokes, by the finite kinematics or as for small motions."""
+    """Use the exact (finite) kinematics, or the linearised one for small motions."""
     delay: Annotated[float, Number("s", least=0)] = 0.0
-    """Of a command on its way to the controllers."""
+    """Delay of the command before it reaches the controllers."""
     reconstruction: Reconstruction = "linear"
     specimen: MatrixSpecimen
     force_plate: ForcePlate = ForcePlate(mass=0.0)
@@ -115,8 +115,7 @@ class ShakingTable(SensedRig):
             self.check_axes(known.virtual.axes)
         if known.named is not None and known.named != self.axes:
             raise fault(
-                f"the table is commanded in {', '.join(self.axes)}, and axes says {', '.join(known.named)}; leave axes "
-                "out",
+                f"the table is commanded in {', '.join(self.axes)}, but axes lists {', '.join(known.named)}; omit axes",
                 "axes",
             )
         if known.virtual is not None:
@@ -142,7 +141,7 @@ class ShakingTable(SensedRig):
 
     @property
     def nonlinearities(self) -> tuple[str, ...]:
-        return ("rig: strokes, forces and speeds of a shaking table have ends, and its kinematics are finite",)
+        return ("rig: strokes, forces and speeds of a shaking table are limited, and its kinematics are nonlinear",)
 
     # --- how it follows a command -----------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class SimulatedRig(SensedRig):
         delay, step = self.actuator.delay, known.step
         if step is not None and delay > LONGEST_DELAY * step:
             raise fault(
-                f"{delay:g} s are {delay / step:.0f} steps, over {LONGEST_DELAY}; "
+                f"{delay:g} s is {delay / step:.0f} steps, more than {LONGEST_DELAY}; "
                 "shorten the delay or lengthen timing.step",
                 "actuator",
                 "delay",
@@ -99,8 +99,8 @@ class SimulatedRig(SensedRig):
                 own = 'reconstruction = "cubic"' if asked > step else own
             yield Finding(
                 "warning",
-                f"rig.actuator.delay is {units.text(asked, 's')}, and the loop has {units.text(has, 's')} in its "
-                f"place: {why}; {own} comes closer",
+                f"rig.actuator.delay is {units.text(asked, 's')}, but the loop has {units.text(has, 's')} in its "
+                f"place: {why}; {own} is more accurate",
                 asked,
                 has,
                 "s",
@@ -122,8 +122,8 @@ class SimulatedRig(SensedRig):
         if missing[worst] > MOST_MISSING:
             yield Finding(
                 "no-go",
-                f"the simulated rig does not feel its specimen: at {hz[worst]:.3g} Hz its force is off by "
-                f"{100 * missing[worst]:.0f} % of what mass, damping and stiffness make of its motion, as the corners "
+                f"the simulated rig does not represent its specimen: at {hz[worst]:.3g} Hz its force is wrong by "
+                f"{100 * missing[worst]:.0f} % of that due to mass, damping and stiffness, because the corners "
                 f'of a command with reconstruction = "{self.actuator.reconstruction}" come and go within a step of '
                 f"{units.text(poles.dt, 's')}",
                 float(missing[worst]),
@@ -160,8 +160,7 @@ class SimulatedRig(SensedRig):
         denominator = self.actuator.denominator()
         if denominator is None:
             raise HalfrealError(
-                "this rig's actuator is a program, of which no model is known; give the coupling's table or weights "
-                "itself"
+                "this rig's actuator is a program without a model; give the coupling's table or weights itself"
             )
         return Follower(denominator, np.ones(1), np.zeros(1), self.delay_in_loop(step))
 

@@ -70,8 +70,9 @@ class Specimen(RigSpecimen):
         stiffness = info.data.get("stiffness")
         if matrix is not None and stiffness is not None and matrix.shape != stiffness.shape:
             raise fault(
-                f"a {matrix.shape[0]}×{matrix.shape[1]} matrix beside a {stiffness.shape[0]}×{stiffness.shape[1]} "
-                "stiffness; give every matrix one row for each interface axis"
+                f"a {matrix.shape[0]}×{matrix.shape[1]} matrix, but the stiffness is "
+                f"{stiffness.shape[0]}×{stiffness.shape[1]}; "
+                "give every matrix one row for each interface axis"
             )
         return matrix
 
@@ -94,7 +95,7 @@ class Specimen(RigSpecimen):
             )
         highest = max([self.excited_axis, *(dof for element in self.elements for dof in element.dofs)])
         if highest > axes:
-            raise fault(f"{place} speaks of axis {highest} where the interface has {axes}; count axes from 1")
+            raise fault(f"{place} refers to axis {highest}, but the interface has {axes}; count axes from 1")
 
     def check_rotations(self, axes: Axes) -> None:
         """Raise a fault if an element is one of a rotation along an axis that is none, or the other way round."""
@@ -170,7 +171,7 @@ class Specimen(RigSpecimen):
     def check_carried(self) -> None:
         """Raise a fault unless a rig can be integrated exactly together with it."""
         if self.nonlinearities:
-            raise fault("an element is not linear, and table and specimen are integrated exactly; make it linear")
+            raise fault("an element is not linear, but table and specimen are integrated exactly; make it linear")
 
     def carried(self, n: int) -> Carried:
         """M, D, K and b of a rig's own equations."""

@@ -51,9 +51,9 @@ class StrokeEstimator(Settings):
     """A Kalman filter on all strokes, with the model of the actuators."""
 
     command_noise: Annotated[float, Number("m", above=0)]
-    """Rms of what the commands would have to be off by, step for step, for the model to be right."""
+    """RMS of the process noise on the commands, per step, which represents model errors."""
     measurement_noise: Annotated[float, Number("m", above=0)]
-    """Rms of the sensors' noise."""
+    """RMS of the sensor noise."""
 
     def block(
         self, dt: float, model: StateSpace, command: tuple[str, ...], sensed: tuple[str, ...], asked: np.ndarray

@@ -33,7 +33,8 @@ def limits_beyond_strokes(table: ShakingTable, test: Definition) -> Iterable[Fin
     has, may = float(trips[axis]), float(trips[axis]) / worst
     stroke = units.text(table.actuators[actuator].stroke, "m")
     text = (
-        f"{key} lets axis {axes.names[axis]} go to {units.text(has, unit)}, and the table's actuator {actuator + 1} "
+        f"{key} allows axis {axes.names[axis]} to reach {units.text(has, unit)}, but the table's "
+        f"actuator {actuator + 1} "
         f"meets its end stop ({stroke}) at {units.text(may, unit)}; set the limit below that"
     )
     yield Finding("warning", text, has, may, unit)

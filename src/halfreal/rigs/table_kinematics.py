@@ -109,7 +109,7 @@ class TableKinematics:
         shown = ", ".join(f"{1e3 * value:.4g}" for value in extensions)
         raise GeometryError(
             f"no pose of the table found for the strokes {shown} mm within {ITERATIONS} steps of Newton's method; it "
-            "stands too far from rest, or the strokes do not belong together"
+            "is too far from rest, or the strokes are inconsistent"
         )
 
     def misfit(self, extensions: np.ndarray) -> np.ndarray:

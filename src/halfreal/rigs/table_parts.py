@@ -29,11 +29,11 @@ class TableActuator(Placed):
 
     force: Annotated[float, Number("N", above=0)]
     stiffness: Annotated[float, Number("N/m", above=0)]
-    """Of its oil column."""
+    """Stiffness of the oil column."""
     stroke: Annotated[float, Number("m", above=0)] = 50e-3
     speed: Annotated[float, Number("m/s", above=0)] = 1.0
     length: Annotated[float, Number("m", above=0)] = 1.0
-    """Between its joints, at rest."""
+    """Length between its joints, at rest."""
 
 
 def _mavis() -> tuple[TableActuator, ...]:
@@ -73,11 +73,11 @@ class ForcePlate(Settings):
 
     mass: Annotated[float, Number("kg", least=0)]
     inertia: Annotated[np.ndarray, Vector("kg m^2", least=0), AfterValidator(_in_space)] = np.zeros(3)
-    """About its centre of mass, along x, y and z."""
+    """Moments of inertia about the centre of mass, along x, y and z."""
     centre: Annotated[np.ndarray, Vector("m"), AfterValidator(_in_space)] = np.zeros(3)
-    """Its centre of mass, from the interface point."""
+    """Centre of mass, relative to the interface point."""
     compensated: bool = True
-    """Its inertia is taken off with the table's measured acceleration."""
+    """Mass of the force plate; its inertia force is subtracted using the measured acceleration of the table."""
 
     def matrix(self) -> np.ndarray:
         return rigid_body_mass(self.mass, np.diag(self.inertia), self.centre)

@@ -98,7 +98,7 @@ def remedy(rig: ShakingTable, h: float) -> str:
     key, bound = found
     value, unit = getattr(rig.controller, key), UNITS[key]
     return (
-        f"a lower rig.controller.{key}: it is {value:.4g}{unit}, and the table's own controllers are stable below "
+        f"a lower rig.controller.{key}: it is {value:.4g}{unit}, but the table's controllers are stable below "
         f"{bound:.4g}{unit}; half of that leaves 6 dB"
     )
 
@@ -168,7 +168,7 @@ def tune_controller(rig: ShakingTable, bandwidth_hz: float) -> Pid:
     if found.fun > FLAT:
         raise HalfrealError(
             f"no gains keep the amplitude within {100 * FLAT:.0f} % up to {bandwidth_hz:g} Hz: the best leave "
-            f"{100 * found.fun:.0f} %; ask for less bandwidth, or use faster valves or stiffer actuators"
+            f"{100 * found.fun:.0f} %; request less bandwidth, or use faster valves or stiffer actuators"
         )
     return _pid(rig, found.x)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,7 @@ from ..safety.watched import COMMAND_RATE, Watch
 from ..settings import shown
 from ..sites.client import WAITING
 from ..stability.open_loop import PROBE, probe
+from .alike import laid_out, once, settled
 from .checked_plant import online_blocks
 from .coupled import commanded, coupling_blocks, measured_pose
 
@@ -82,12 +84,25 @@ def build(
     link: Sequence[Block] = (),
     ticks_before: int | None = None,
 ) -> Loop:
-    """Lay out the loop of a definition.
+    """Build the loop of a definition.
 
-    The blocks of a ``link`` take the place of the simulated rig.  ``ticks_before`` are the ticks of the soft start,
-    those of the definition if left out.
+    Parameters
+    ----------
+    definition
+        The test.
+    purpose
+        Variant of the loop, such as without noise or cut at the command; default: the loop that runs.
+    link
+        Blocks that replace the simulated rig.
+    ticks_before
+        Ticks of the soft start; default: those of the definition.
+
+    Returns
+    -------
+    Loop
+        Compiled blocks in their order.
     """
-    context = context_of(definition, purpose)
+    context = settled(context_of(definition, purpose))
     axes, rig, timing = context.axes, definition.rig, definition.timing
     alone = purpose.alone
     before = 0 if alone else timing.ticks_before if ticks_before is None else ticks_before
@@ -101,24 +116,21 @@ def build(
     if purpose.cut:
         controller.insert(0, probe(len(axes.actuators), context.unit))
         command = numbered(PROBE, len(axes.actuators))
-    inner, outer = ([], list(link)) if link else rig_blocks(context, command)
-    outer += measured_pose(context, outer)
+    inner, outer = RigBlocks([], list(link)) if link else once("rig", context, rig_blocks, command, of=rig)
+    outer = [*outer, *measured_pose(context, outer)]
     if moved:
         auxiliary = {channel.name for channel in definition.auxiliary_channels}
         outer = [sensing(block, auxiliary) for block in outer]
-    others: list[Channel] = []
+    others: tuple[Channel, ...] = ()
     if not alone:
-        others = [one for group in axes.named(controller, inner, outer) for block in group for one in block.outputs]
+        before_it = (*controller, *inner, *outer)
+        others = tuple(axes.named_channel(one) for block in before_it for one in block.outputs)
         definition.guarded.check_channels(others, linked=bool(link))
-    controller.append(last_guard(context, before, moved, others))
+    noisy = None if context.faultless or purpose.cut else rig.varying_sensors(axes)
+    controller.append(once("guard", context, last_guard, before, moved, others, noisy, begin_force(context)))
     if purpose.quiet:
         controller, inner, outer = ([as_linearised(block) for block in group] for group in (controller, inner, outer))
-    controller, inner, outer = axes.named(controller, inner, outer)
-    check_written(axes, [*controller, *inner, *outer])
-    return Loop(
-        controller,
-        inner,
-        outer,
+    timed = Timed(
         dt=context.step,
         substeps=1 if link else rig.steps_per_tick,
         start=-before,
@@ -126,6 +138,25 @@ def build(
         hold=HOLDING if moved else None,
         held_from="virtual" if moved and context.virtual.client_port is not None else None,
     )
+    first, second = len(controller), len(controller) + len(inner)
+
+    def lay_out(blocks: list[Block]) -> Loop:
+        check_written(axes, blocks)
+        return Loop(blocks[:first], blocks[first:second], blocks[second:], **timed._asdict())
+
+    blocks = [*controller, *inner, *outer]
+    return laid_out((purpose, axes, first, second, timed), blocks, lambda: axes.named(blocks)[0], lay_out)
+
+
+class Timed(NamedTuple):
+    """When the blocks of a loop are run, besides their order."""
+
+    dt: float
+    substeps: int
+    start: int
+    end: int | None
+    hold: str | None
+    held_from: str | None
 
 
 def as_linearised(block: Block) -> Block:
@@ -139,7 +170,7 @@ def rig_blocks(context: Context, command: tuple[str, ...]) -> RigBlocks:
     answer = rig.blocks(context, command)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise HalfrealError(
-            f"rig of kind '{rig.kind}': blocks() gave {shown(answer)}; it must give two lists of blocks"
+            f"rig of kind '{rig.kind}': blocks() returned {shown(answer)}; it must return two lists of blocks"
         )
     return with_auxiliary(context, RigBlocks(*(looked_at("rig", rig, blocks) for blocks in answer)))
 
@@ -148,7 +179,7 @@ def looked_at(place: str, part: Virtual | Coupling | Rig, blocks: Sequence[Block
     """The blocks that a part gives; those that are not halfreal's own are tried out."""
     if not isinstance(blocks, list | tuple) or not all(isinstance(block, Block) for block in blocks):
         whose = f"{place} of kind '{part.kind}'"
-        raise HalfrealError(f"{whose}: blocks() gave {shown(blocks)}; it must give a list of blocks")
+        raise HalfrealError(f"{whose}: blocks() returned {shown(blocks)}; it must return a list of blocks")
     for block in blocks:
         if not is_own(block.step):
             try_out(block)
@@ -162,37 +193,53 @@ def check_written(axes: Axes, blocks: Sequence[Block]) -> None:
         missing = [name for name in axes.of(owner).channels(signal) if name not in written]
         if missing:
             raise WiringError(
-                f"no block writes {', '.join(missing)}; its channels must say what they are counted along, as in "
+                f"no block writes {', '.join(missing)}; its channels must state what they are counted along, e.g. "
                 f'channels("{signal}", unit, n, of="{owner}")'
             )
 
 
 def before_the_guard(context: Context) -> list[Block]:
     """Excitation, start-up, virtual substructure, coupling, identified plant, energy error."""
-    test, step = context.test, context.step
-    coupling = test.coupling
+    test, coupling = context.test, context.test.coupling
     # while the specimen's stiffness is found out, the excitation waits
-    wait = context.virtual.probing_ticks * step
-    shown = [*releases(context), virtual_excitation(context, "excitation.virtual", -wait)]
-    start_up = Measured() if context.quiet else test.start_up
-    signals = ("target", "measured.displacement", "measured.force")
-    target, displacement, force = (context.channels(name) for name in signals)
-    to_force = context.virtual.targets == "force"
-    of_target = force if to_force else displacement
-    between, fed_back = coupling.feedback_blocks(context)
-    energy = test.limits.energy
-    judged = [commanded(context, name) for name in signals]
-    if to_force:
-        judged = [judged[0], judged[2], judged[1]]
+    wait = context.virtual.probing_ticks * context.step
+    between, fed_back = once("feedback", context, coupling.feedback_blocks, of=coupling)
     return [
-        *shown,
+        *once("excitation", context, excitation_blocks, wait, of=test.excitation.virtual),
         *between,
-        start_up.block(step, "m" if to_force else "N", fed_back, target, of_target),
-        *looked_at("virtual", context.virtual, context.virtual.blocks(context)),
-        *looked_at("coupling", coupling, coupling_blocks(context)),
+        once("start-up", context, start_up_block, fed_back),
+        *once("virtual", context, virtual_blocks, of=context.virtual),
+        *looked_at("coupling", coupling, once("coupling", context, coupling_blocks, of=coupling)),
         *online_blocks(context),
-        energy_error(step, energy.window, energy.floor, *judged),
+        once("energy", context, energy_block),
     ]
+
+
+def excitation_blocks(context: Context, wait: float) -> list[Block]:
+    """What drives the virtual substructure, and when it begins."""
+    return [*releases(context), virtual_excitation(context, "excitation.virtual", -wait)]
+
+
+def start_up_block(context: Context, fed_back: tuple[str, ...]) -> Block:
+    """The block that chooses what the virtual substructure is given at the start."""
+    start_up = Measured() if context.quiet else context.test.start_up
+    to_force = context.test.targets == "force"
+    of_target = context.channels("measured.force" if to_force else "measured.displacement")
+    return start_up.block(context.step, "m" if to_force else "N", fed_back, context.channels("target"), of_target)
+
+
+def energy_block(context: Context) -> Block:
+    """The block that sums up the energy error."""
+    displacement, force = "measured.displacement", "measured.force"
+    to_force = context.test.targets == "force"
+    judged = ("target", force, displacement) if to_force else ("target", displacement, force)
+    energy = context.test.limits.energy
+    return energy_error(context.step, energy.window, energy.floor, *(commanded(context, name) for name in judged))
+
+
+def virtual_blocks(context: Context) -> list[Block]:
+    """The blocks of the virtual substructure."""
+    return looked_at("virtual", context.virtual, context.virtual.blocks(context))
 
 
 def motion(context: Context) -> Block:
@@ -215,8 +262,18 @@ def motion(context: Context) -> Block:
     )
 
 
-def last_guard(context: Context, ticks_before: int, moved: bool, others: Sequence[Channel]) -> Block:
-    """The guard of a loop; in a slow test it guards the command on its way.  Limits may name ``others`` to watch."""
+def last_guard(
+    context: Context,
+    ticks_before: int,
+    moved: bool,
+    others: Sequence[Channel],
+    noisy: np.ndarray | None,
+    begin: np.ndarray | None,
+) -> Block:
+    """The guard of a loop; in a slow test it guards the command on its way.  Limits may name ``others`` to watch.
+
+    ``noisy`` are the sensors that are known to vary, ``begin`` the force of ``begin_force``.
+    """
     test, purpose = context.test, context.purpose
     axes, kinematics = context.axes, test.kinematics
     asked, aims, place, force = "command.asked", "target", "measured.displacement", "measured.force"
@@ -238,14 +295,14 @@ def last_guard(context: Context, ticks_before: int, moved: bool, others: Sequenc
             context.start,
             commands=test.commands,
             targets=guarded_targets(test),
-            begin=begin_force(context),
+            begin=begin,
             step=context.step,
             duration=UNLIMITED if purpose.alone else test.timing.ticks * context.step,
             soft_start=ticks_before * context.step,
             soft_stop=0.0 if purpose.alone else soft_stop(test),
             axes=axes,
             to_commands=None if kinematics is None else kinematics.strokes_at,
-            noisy=None if context.faultless or purpose.cut else test.rig.varying_sensors(context.axes),
+            noisy=noisy,
             channels=others,
         ),
     )

@@ -95,7 +95,7 @@ def continuous_loop(definition: Definition) -> ContinuousLoop:
     if loop is None:
         raise _unknown(f"rig of kind '{rig.kind}', or of its specimen,")
     nonlinear = [
-        f"{name}: nonlinear elements are taken at their initial stiffness"
+        f"{name}: nonlinear elements are linearised at their initial stiffness"
         for name, part in (("virtual", virtual), ("rig", rig))
         if part.nonlinearities
     ]
@@ -109,10 +109,25 @@ def continuous_loop(definition: Definition) -> ContinuousLoop:
 
 
 def delay_system(definition: Definition) -> DelaySystem:
-    """The delay differential equation of a definition's loop, its parts continuous and linear.
+    """Derive the delay differential equation of a loop with continuous, linear parts.
 
-    Its characteristic roots (``halfreal.stability.roots``) are what the poles of the loop that runs tend to as its step
-    goes to zero.  ``ContinuousLimitError`` if a part of the definition has no known linear model.
+    The poles of the loop that runs converge to its characteristic roots (``halfreal.stability.roots``) as the step goes
+    to zero.
+
+    Parameters
+    ----------
+    definition
+        The test.
+
+    Returns
+    -------
+    DelaySystem
+        Matrices and delays.
+
+    Raises
+    ------
+    ContinuousLimitError
+        If a part of the definition has no known linear model.
     """
     return continuous_loop(definition).delay_system()
 

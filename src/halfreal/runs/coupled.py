@@ -81,7 +81,7 @@ def _rewired(context: Context, seen: dict[str, tuple[str, ...]]) -> list[Block]:
         if "measured.force" not in seen and set(block.inputs) & set(told.channels("measured.force")):
             raise HalfrealError(
                 f"the coupling '{context.test.coupling.kind}' reads measured forces, of {len(axes.commanded)} axes, "
-                f"and works on {len(axes.actuators)} actuators; leave kinematics.coupling_in out"
+                f"and works on {len(axes.actuators)} actuators; omit kinematics.coupling_in"
             )
         inputs = tuple(wires.get(name, name) for name in block.inputs)
         made.append(replace(block, inputs=inputs, outputs=tuple(counted(one) for one in block.outputs)))

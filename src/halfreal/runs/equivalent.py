@@ -39,9 +39,9 @@ def smoothed(definition: Definition, loop: Loop, factor: float = 1.0) -> Loop:
         block = equivalent(loop, one, motion, factor)
         if block is None:
             raise NoSlopeError(
-                f"block '{one.name}' has no slope at rest, and the rehearsal does not move it, so that there is no "
-                "amplitude to judge it at; excite the test, or smooth its law about zero, such as by tanh(v/v0) in "
-                "place of sign(v)"
+                f"block '{one.name}' has no slope at rest, and the rehearsal does not move it, so there is no "
+                "amplitude to linearise it at; excite the test, or smooth its law around zero, e.g. by tanh(v/v0) "
+                "instead of sign(v)"
             )
         others[one.name] = block
     replaced = loop.with_blocks(others)
@@ -86,14 +86,14 @@ def steep_in(definition: Definition, purpose: Purpose) -> list[Steep]:
 def told(definition: Definition, stable: bool) -> str:
     """What an answer for equivalent blocks rests on, and what may happen at smaller amplitudes."""
     listed = "; ".join(amplitudes(definition, *one) for one in steep_of(definition))
-    text = f"no slope at rest, judged by equivalent linear blocks at the amplitudes of the rehearsal: {listed}"
+    text = f"no slope at rest, assessed with equivalent linear blocks at the amplitudes of the rehearsal: {listed}"
     if not stable:
         return text
     below = unstable_below(definition)
     if below is None:
         return f"{text}; so it is stable down to {SMALLEST:.2g} of them"
     return (
-        f"{text}; at {below:.2g} of them and below the equivalent loop is unstable, so that it may not come to rest, "
+        f"{text}; at {below:.2g} of them and below the equivalent loop is unstable, so it may not come to rest, "
         "but keep moving at about that amplitude"
     )
 

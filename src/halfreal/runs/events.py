@@ -27,7 +27,7 @@ STATES = {
     STOPPED_AT_REST: "stopped",
 }
 """The guard's modes for people."""
-RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig has made itself safe"}
+RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig is in its safe state"}
 MOST_RELEASES = 100
 """That have words of their own."""
 OF_LOOP = {
@@ -57,13 +57,13 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "guard.mode": {**STATES, TRIPPED: "", FINISHED: ""},
         "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
         "guard.warning": {0.0: "", **warnings},
-        "guard.halted": {0.0: "", **{code: f"return stopped, and held: {text}" for code, text in stops.items()}},
+        "guard.halted": {0.0: "", **{code: f"return stopped and held: {text}" for code, text in stops.items()}},
         RELEASES: {float(i): f"excitation released, number {i}" for i in range(1, MOST_RELEASES)},
-        "link.stale": {0.0: "measurements are fresh again", 1.0: "warning: no fresh measurement"},
+        "link.stale": {0.0: "measurements are up to date again", 1.0: "warning: no new measurement"},
         "rig.state": dict(RIG_STATES),
         "motion.state": dict(MOTION_STATES),
         "client.state": dict(CLIENT_STATES),
-        "client.held": {0.0: "the client is in time again", 1.0: "the client is late: the target is held"},
+        "client.held": {0.0: "the client is on time again", 1.0: "the client is late: the target is held"},
         "loop.fault": {float(code): text for code, text in loop.faults().items()},
         **{name: dict(words) for block in loop.blocks for name, words in block.texts.items()},
     }
@@ -91,7 +91,7 @@ def limits_used(definition: Definition, loop: Loop) -> dict[str, float]:
 def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcome, str]:
     """Outcome of a test whose loop has returned, and why it was not completed."""
     if ended == GUARD_FAILED:
-        return "failed", "the guard itself failed; the rig was given no further command"
+        return "failed", "the guard itself failed; the rig received no further command"
     guard = loop.state("guard")
     if guard["mode"] in (TRIPPED, FINISHED):
         return "tripped", cause_text(definition, loop, float(guard["cause"]))

@@ -30,8 +30,8 @@ from .rig_lag import RigLag, followed, rig_lag
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
-SEVERAL = "margins are not known: a step has several exchanges, each of which a further delay would hit differently"
-SLOW = "a slow test bears any delay of its rig: time stands still until it has settled"
+SEVERAL = "margins are not computed: a step has several exchanges, which an additional delay affects differently"
+SLOW = "a slow test tolerates any delay of its rig: its time is paused until the rig has settled"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def loop_stability(definition: Definition) -> LoopStability:
         caveats.append(equivalent.told(definition, linearisation.stable))
     if linearisation.memory:
         caveats.append(
-            f"memory, which small motion does not change and which is no pole of the loop: "
+            f"memory, which small motion does not change and which is not a pole of the loop: "
             f"{', '.join(linearisation.memory)}"
         )
     caveats += [part.caveat for part in (definition.rig, virtual) if part.caveat is not None]

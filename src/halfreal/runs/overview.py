@@ -37,7 +37,7 @@ def values_of(run: Run, name: str) -> np.ndarray:
     found = run.vector(name)
     if found is None:
         near = difflib.get_close_matches(name, run.signals, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {', '.join(run.signals)}"
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"available: {', '.join(run.signals)}"
         raise HalfrealError(f"'{name}' is not a channel of this {run.kind}; {hint}")
     return found
 
@@ -74,7 +74,7 @@ def overview(run: Run, names: tuple[str, ...]) -> Figure:
     """Channels over time, those of one unit in one panel."""
     panels = _by_unit(run, [key for name in names for key in _keys(run, name)]) if names else usual_channels(run)
     if not panels:
-        raise HalfrealError(f"this {run.kind} has recorded nothing to draw; name a channel")
+        raise HalfrealError(f"this {run.kind} has no recorded channel to draw; name one")
     figure = new_figure(8.0, 0.8 + 1.9 * len(panels))
     rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     draw_channels(run, list(rows), panels)

@@ -45,8 +45,8 @@ def part_of(definition: Definition, part: Part) -> Loop:
     """The loop of this part alone, at its beginning."""
     if definition.slow is not None and part in ("rig", "loop"):
         raise PartError(
-            f"part '{part}' of a slow test takes as long for a tick as the rig needs, and has no fixed step; export "
-            "its virtual substructure or its coupling, or leave [slow] out"
+            f"part '{part}' of a slow test has no fixed step, because a tick takes as long as the rig needs; export "
+            "its virtual substructure or its coupling, or remove [slow]"
         )
     whole = build(definition)
     if part == "loop":
@@ -81,6 +81,6 @@ def check_portable(blocks: Sequence[Block]) -> None:
     foreign = [block.name for block in blocks if block.keeps is not None]
     if foreign:
         raise PartError(
-            f"the block '{foreign[0]}' calls a compiled library or an FMU, which is a file of its own; take that file "
-            "along itself, and export parts without it"
+            f"the block '{foreign[0]}' calls a compiled library or an FMU, which is a separate file; use that file "
+            "directly, and export parts without it"
         )

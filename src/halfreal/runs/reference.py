@@ -96,7 +96,7 @@ def as_heard(definition: Definition, values: np.ndarray | None) -> Definition:
     if driven is None or driven.reads is None:
         return definition
     if values is None or not np.all(np.isfinite(values)):
-        what = "not on record (record.channels)" if values is None else "not finite on record"
+        what = "not recorded (record.channels)" if values is None else "not finite in the record"
         raise EmulationError(f"excitation.virtual, which came from the rig, is {what}")
     heard = driven.as_recorded(values, definition.record.every * definition.timing.step)
     return definition.unchecked_copy({"excitation": excitation.unchecked_copy({"virtual": heard})})
@@ -165,6 +165,6 @@ def _emulated(definition: Definition, ticks: int, every: int, first: int | None)
     if not np.all(np.isfinite(log)):
         raise EmulationError(
             f"the emulated system is not finite within {ticks * definition.timing.step:g} s at a step of {fine:g} s; "
-            f"raise reference.substeps above {substeps}, or look for an unstable structure"
+            f"raise reference.substeps above {substeps}, or check for an unstable structure"
         )
     return np.asarray(log[:, 1:])

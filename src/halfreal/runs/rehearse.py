@@ -20,6 +20,7 @@ from ..definition.load import to_toml
 from ..definition.sections import MOST_TICKS
 from ..definition.user_code import files_run
 from ..errors import HalfrealError
+from ..kernels.disk_cache import numba_version
 from ..kernels.loop import Loop
 from ..stability.loop_loci import loci_of
 from .build import build, needed_to_resume
@@ -51,8 +52,8 @@ def recorded_channels(definition: Definition, loop: Loop) -> list[str]:
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"this loop has {', '.join(known)}"
-            faults.append(Fault("", "record.channels", f"'{name}' is no channel of this loop; {hint}"))
+            hint = f"did you mean '{near[0]}'?" if near else f"available: {', '.join(known)}"
+            faults.append(Fault("", "record.channels", f"'{name}' is not a channel of this loop; {hint}"))
     if faults:
         raise DefinitionError(faults)
     return [name for name in known if name in wanted]
@@ -89,7 +90,7 @@ def check_size(definition: Definition, channels: int) -> None:
     if size > LARGEST_RECORD:
         than = f"more than {LARGEST_RECORD / 1e9:g} GB"
     elif COPIES * size > memory:
-        than = f"and {COPIES:g} times that while it is made; this machine has {memory / 1e9:,.2g} GB to spare"
+        than = f"and {COPIES:g} times that while it is computed; this machine has {memory / 1e9:,.2g} GB available"
     else:
         return
     raise DefinitionError(
@@ -97,7 +98,7 @@ def check_size(definition: Definition, channels: int) -> None:
             Fault(
                 "",
                 "record",
-                f"{rows:,} rows of {channels} channels take {size / 1e9:,.1f} GB, {than}; record every so many ticks "
+                f"{rows:,} rows of {channels} channels need {size / 1e9:,.1f} GB, {than}; record every n-th tick "
                 "(record.every), fewer channels (record.channels), or a shorter test",
             )
         ]
@@ -130,7 +131,7 @@ def check_log(ticks: int, channels: int) -> None:
     most = min(LARGEST_RECORD, available_memory() / COPIES)
     if size > most:
         raise HalfrealError(
-            f"{ticks:,} ticks of {channels} channels, which are looked at together in a nonlinear loop, take "
+            f"{ticks:,} ticks of {channels} channels, which are analysed together in a nonlinear loop, need "
             f"{size / 1e9:,.2g} GB, more than {most / 1e9:,.2g} GB; shorten the test (timing.duration) or lengthen its "
             "step (timing.step)"
         )
@@ -145,8 +146,8 @@ def check_time(left: int, worked: float, ticks: int) -> None:
                 Fault(
                     "",
                     "timing.duration",
-                    f"a rehearsal of further {left:,} ticks takes about {takes / 3600.0:,.3g} h of work, at "
-                    f"{1e6 * worked / ticks:.3g} µs a tick, more than {LONGEST / 3600.0:g} h; shorten the test, or "
+                    f"a rehearsal of another {left:,} ticks takes about {takes / 3600.0:,.3g} h of processor time, at "
+                    f"{1e6 * worked / ticks:.3g} µs per tick, more than {LONGEST / 3600.0:g} h; shorten the test, or "
                     "lengthen its step (timing.step)",
                 )
             ]
@@ -160,19 +161,25 @@ def rehearse(
     stability: LoopStability | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Run the definition's loop against its simulated rig.
+    """Simulate the complete loop of a test with its simulated rig.
 
-    The record says how it went, and carries no verdict: ``halfreal.check`` judges the test, by this and more, and its
-    ``rehearsal`` is this record with the verdict.
+    The record has no verdict; ``check`` gives the verdict, and its ``rehearsal`` is this record with it.
 
     Parameters
     ----------
+    definition
+        The test.
     text
-        The definition as its file has it, to be kept in the record; made from the definition if left out.
+        The definition as its file has it, for the record; default: generated from the definition.
     stability
-        What is already known of the loop's stability; found out if left out.
+        Stability of the loop, if already computed.
     progress
-        Called with (ticks done, ticks in all) now and then.
+        Callback with (ticks done, total).
+
+    Returns
+    -------
+    Run
+        Channels, events and outcome.
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     loop = build(definition)
@@ -208,7 +215,7 @@ def rehearse(
     except EmulationError as error:  # the test stands by itself
         events.append(Event(0.0, "reference", f"no reference: {error}"))
     if lost:
-        events.append(Event(done * definition.timing.step, "loop", f"{lost} further events found no room"))
+        events.append(Event(done * definition.timing.step, "loop", f"{lost} further events were not recorded"))
     outcome, reason = how_it_ended(definition, loop, ended)
     reason = (raised_by_user(definition, loop) if outcome == "tripped" else "") or reason
     found = stability_of(definition, loop, stability or loop_stability(definition))
@@ -270,7 +277,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
     text = "; ".join((linearisation.summary(), *before.caveats))
     after = as_adapted(definition, ran)
     if after is not None:
-        text += f"; as adapted by the end of the test it is {after.summary()}"
+        text += f"; with the parameters adapted by the end of the test it is {after.summary()}"
     margin = before.margin if before.linearisation.stable else None
     loci = None
     if before.open_loop is not None and before.margin is not None:
@@ -291,14 +298,13 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
 
 
 def versions() -> dict[str, Any]:
-    import numba
     import scipy
 
     return {
         "halfreal": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": numba_version(),
         "scipy": scipy.__version__,
     }
 

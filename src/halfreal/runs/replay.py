@@ -111,15 +111,16 @@ def replay(run: Run) -> Replay | None:
     [[block]] = definition.interface.named(definition.virtual.blocks(context_of(definition))[-1:])
     if definition.record.every != 1:
         raise ReplayError(
-            f"every {definition.record.every}. tick is on record, and all are needed to tell what happened inside the "
-            "virtual substructure; give record.every = 1"
+            f"only one of every {definition.record.every} ticks is recorded, but all are needed to "
+            "compute the response inside the "
+            "virtual substructure; use record.every = 1"
         )
     wanted = (*block.inputs, *definition.interface.channels("target"))
     missing = [name for name in wanted if name not in run.signals]
     if missing:
         raise ReplayError(
-            f"{', '.join(missing)} not on record, of which follows what happened inside the virtual substructure; "
-            "add to record.channels, or leave it out"
+            f"{', '.join(missing)} not recorded, but needed to compute the response inside the virtual substructure; "
+            "add them to record.channels, or omit record.channels"
         )
     kept = np.flatnonzero(judged(run))
     if not len(kept):
@@ -149,8 +150,9 @@ def _played(inside: Inside, block: Block, time: np.ndarray, inputs: np.ndarray, 
                 break
             if np.max(np.abs(y[:axes] - targets[row])) > within:
                 raise ReplayError(
-                    f"the virtual substructure, played what is on record, differs from its target at {time[row]:g} s "
-                    f"by more than {SAME:g} of the largest: what happened inside does not follow from the record (of "
+                    f"the virtual substructure, driven by the record, differs from its target at {time[row]:g} s "
+                    f"by more than {SAME:g} of the largest: the response inside cannot be computed "
+                    "from the record (from "
                     "another version, or resumed?)"
                 )
             for key, values in seen.items():
@@ -241,7 +243,7 @@ class _Ledger:
 
     def closed(self, time: np.ndarray) -> Replay:
         if not self.rows["kept"]:
-            raise ReplayError("the virtual substructure failed in its first tick: nothing happened inside")
+            raise ReplayError("the virtual substructure failed in its first tick: there is no response")
         joined = {key: np.concatenate(values) for key, values in self.rows.items()}
         energy = {key: np.concatenate(values) for key, values in self.energy.items()}
         ticks = len(energy["input"])

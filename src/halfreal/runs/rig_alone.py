@@ -69,7 +69,7 @@ def rig_fault(definition: Definition, loop: Loop) -> RigFault | None:
         return None
     pole = alone.continuous[0]
     reason = (
-        f"the rig is unstable on its own, whatever the coupling and the virtual part: with its command held, a pole at "
+        f"the rig alone is unstable, regardless of coupling and virtual part: with its command held, a pole at "
         f"{abs(pole.imag) / (2 * np.pi):.3g} Hz grows as exp({pole.real:.3g} t/s)"
     )
     return RigFault(reason, definition.rig.stability_remedy(definition))

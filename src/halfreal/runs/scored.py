@@ -47,7 +47,7 @@ def scores(definition: Definition, run: Run, reference: Run | None = None) -> di
     criteria = definition.criteria
     assert criteria is not None
     if run.outcome != "completed":
-        raise CriteriaError(f"the test was {run.outcome}, and criteria are of a test that has come to its end")
+        raise CriteriaError(f"the test was {run.outcome}; criteria are computed for completed tests only")
     inside = test_itself(run)
     due = emulated_run(definition, inside) if reference is None else reference
     return score(criteria, inside, due)
@@ -62,7 +62,7 @@ def score(criteria: Criteria, run: Run, reference: Run | None) -> dict[str, Scor
     except HalfrealError as error:
         raise CriteriaError(str(error)) from error
     except TookTooLongError:
-        raise CriteriaError(f"they did not come to an end within {LONGEST:g} s") from None
+        raise CriteriaError(f"they did not finish within {LONGEST:g} s") from None
     except KeyError as error:
         names = ", ".join(run.signals)
         raise CriteriaError(f"there is no {error} here; the record has the signals {names}") from error
@@ -75,7 +75,7 @@ def score(criteria: Criteria, run: Run, reference: Run | None) -> dict[str, Scor
 def _with_units(found: Mapping[str, float], named: Mapping[str, str]) -> dict[str, Scored]:
     strange = [name for name in found if name not in named]
     if strange:
-        raise CriteriaError(f"they gave '{strange[0]}', whose unit is not told; UNITS has {', '.join(named)}")
+        raise CriteriaError(f"they returned '{strange[0]}', whose unit is not stated; UNITS has {', '.join(named)}")
     values: dict[str, Scored] = {}
     for name, unit in named.items():
         try:
@@ -126,6 +126,6 @@ def against_acceptance(acceptance: Acceptance, run: Run) -> list[tuple[str, str,
         least, most = limit.bounds(one.unit)
         well = least <= one.value <= most
         suffix = "" if one.unit == "1" else f" {one.unit}"
-        asked = limit.text(one.unit) if well else f"where {limit.text(one.unit)} is accepted"
+        asked = limit.text(one.unit) if well else f"accepted: {limit.text(one.unit)}"
         found.append((name, f"the criterion {name} is {one.value:.4g}{suffix}, {asked} (acceptance.criteria)", well))
     return found

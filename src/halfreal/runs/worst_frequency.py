@@ -42,7 +42,7 @@ def at_worst(definition: Definition, radius: Callable[[Definition], float]) -> t
     else:
         worst, why = least_margin(definition, frequencies)
     low, high = min(frequencies), max(frequencies)
-    told = f"the coupling changes with the frequency: judged at {frequencies[worst]:g} Hz, {why}"
+    told = f"the coupling changes with the frequency: assessed at {frequencies[worst]:g} Hz, {why}"
     return tuned[worst], f"{told}, of {len(frequencies)} from {low:g} to {high:g} Hz"
 
 
@@ -66,5 +66,5 @@ def least_margin(definition: Definition, frequencies: tuple[float, ...]) -> tupl
         delays.append(float(np.min(lag / (2 * np.pi * hz[crossed]), initial=np.inf)))
         gains.append(float(size.max()))
     if np.isfinite(delays).any():
-        return int(np.argmin(delays)), "where it bears the least delay"
+        return int(np.argmin(delays)), "where its delay margin is smallest"
     return int(np.argmax(gains)), "where the loop gain is largest"

@@ -36,7 +36,7 @@ class Limit(Settings):
         if trip is None or warn is None:
             return trip
         if trip.size > 1 and warn.size > 1 and trip.size != warn.size:
-            raise fault(f"{trip.size} values beside {warn.size} of warn; give one, or one for each interface axis")
+            raise fault(f"{trip.size} values, but {warn.size} of warn; give one, or one for each interface axis")
         low, high = np.broadcast_arrays(warn, trip)
         for below, above in zip(low, high, strict=True):
             if below >= above:
@@ -208,35 +208,37 @@ class Limits(Settings):
     command: DisplacementLimit = DisplacementLimit()
     command_rate: RateLimit = RateLimit()
     drive: ForceLimit = ForceLimit()
-    """Of the command of a rig that is commanded in force, in place of ``command``; its rate likewise."""
+    """Limit of the command of a rig in force control, instead of ``command``."""
     drive_rate: ForceRateLimit = ForceRateLimit()
     target: DisplacementLimit = DisplacementLimit()
     displacement: DisplacementLimit = DisplacementLimit()
     force: ForceLimit = ForceLimit()
     gap: DisplacementLimit = DisplacementLimit()
     force_gap: ForceLimit = ForceLimit()
-    """Of target − measured force where the target is a force, in place of ``gap``."""
+    """Limit of target minus measured force if the target is a force, instead of ``gap``."""
     velocity: RateLimit = RateLimit()
     acceleration: AccelerationLimit = AccelerationLimit()
     energy: EnergyLimit = EnergyLimit()
     smoothing: Annotated[float, Number("s", least=0)] = 0.0
     """Time constant of the low-pass on the measured velocity and acceleration, which are differences."""
     frozen: FrozenLimit = FrozenLimit(warn=0.1, trip=0.25)
-    """Of the time for which a measured displacement or force has not changed by a bit, if its sensor has noise."""
+    """Limit of the time for which a measured displacement or force has not changed at all; use it for sensors with
+    noise.
+    """
     stale: TimeLimit = TimeLimit(trip=0.1)
     lateness: TimeLimit = TimeLimit(trip=0.1)
     on_trip: Literal["hold", "return"] = "hold"
     return_time: Annotated[float, Number("s", above=0)] = 1.0
     after_trip: Annotated[float, Number("s", least=0)] = 0.5
     safe_position: Annotated[np.ndarray, Vector("m")] | None = None
-    """Where to return to, on a trip or at the end of a test with a soft stop: where the test began if left out."""
+    """Safe position for a return after a trip or at the end of a test with a soft stop; default: the start position."""
 
     rotation: RotationLimits = RotationLimits()
-    """Limits of those axes that are rotations; without them, these have none."""
+    """Limits of the rotational axes; default: none."""
     actuator: ActuatorLimits = ActuatorLimits()
-    """Limits of actuators that move the interface, in place of ``command`` and ``command_rate``."""
+    """Limits of the actuators that move the interface, instead of ``command`` and ``command_rate``."""
     channels: dict[str, ChannelLimit] = Field(default_factory=dict)
-    """Limits of any other channels of the loop, by their names, such as ``rig.stroke.3``."""
+    """Limits of other channels of the loop, by name, e.g. ``rig.stroke.3``."""
 
     def watched(
         self,
@@ -264,11 +266,11 @@ class Limits(Settings):
         there = [channel.name for channel in channels]
         for name in self.channels:
             if name not in there:
-                far = " (over a link only the rig itself knows what it writes for itself)" if linked else ""
+                far = " (over a link, channels inside the rig are not available)" if linked else ""
                 near = difflib.get_close_matches(name, there, n=1)
-                hint = f"did you mean '{near[0]}'? It has" if near else "it has"
+                hint = f"did you mean '{near[0]}'? Available:" if near else "available:"
                 raise HalfrealError(
-                    f"limits.channels names '{name}', and this loop has no such channel{far}; {hint} {', '.join(there)}"
+                    f"limits.channels has '{name}', which is not a channel of this loop{far}; {hint} {', '.join(there)}"
                 )
 
     def _watched(self, quantity: Quantity, key: str, axes: Axes) -> Watched:
@@ -323,7 +325,7 @@ class Limits(Settings):
                         place = ".".join(("limits", *within, key, "trip"))
                         raise fault(
                             f"{units.text(float(position), found[i])} on axis {axes.names[i]} is beyond {place}, "
-                            f"{units.text(float(trip[i]), found[i])}: the rig would trip on its way there; move it "
+                            f"{units.text(float(trip[i]), found[i])}: the rig would trip on the way there; move it "
                             "inside the limit",
                             *within,
                             "safe_position",
@@ -352,7 +354,7 @@ class Limits(Settings):
             if limits[turns] is None and limits[not turns] is not None:
                 without = ", ".join(name for name, one in zip(axes.names, axes.rotations, strict=True) if one == turns)
                 at = (key,) if turns else ("rotation", key)
-                raise fault(f"it has a trip limit, and the axes {without} have none; give {place}.trip too", *at)
+                raise fault(f"it has a trip limit, but the axes {without} have none; also give {place}.trip", *at)
 
     def check_actuators(self, axes: Axes) -> None:
         """Refuse limits of strokes where no actuators have them, and limits of other commands where they do."""
@@ -395,8 +397,8 @@ def _check_count(given: np.ndarray | None, n: int, axes: Axes, *at: str) -> None
         return
     kind = "rotation" if at[0] == "rotation" else "displacement"
     if n == 0 and at[-2 if at[-1] in ("warn", "trip") else -1] in ("drive", "drive_rate"):
-        raise fault("the rig is driven by forces of its actuators, whatever its axes; give limits.drive", *at)
+        raise fault("the rig is driven by forces of its actuators; give limits.drive", *at)
     if n == 0:
-        raise fault(f"of the axes {', '.join(axes.names)} none is a {kind}; leave it out", *at)
+        raise fault(f"of the axes {', '.join(axes.names)} none is a {kind}; omit it", *at)
     of = f"{n} {kind}(s)" if axes.rotations.any() else f"{n} axis(es)"
     raise fault(f"{given.size} values for {of}; give one, or one for each", *at)

@@ -1,26 +1,33 @@
 """The rig as it is now: its lag and gain on every axis, identified while the test runs.
 
 A test is checked with a model of its rig, for all that is said to be uncertain in it.  If oil warms up or a bolt comes
-loose, the rig leaves what was checked, and the margins of the check no longer hold.  Command c and measurement x (what
-is commanded, displacement or force) tell so while the test runs.  Both pass the same band-pass, and c waits for about
-the lag τ₀ that was checked, D ticks, so that little is left to find; then at every tick, with the fading
-λ = exp(−Δt/memory) and c˙ by central differences::
+loose, the rig leaves what was checked, and the margins of the check no longer hold.  Commands c and measurements x
+(what is commanded, displacement or force) show it while the test runs; where actuators move the interface, both are
+strokes.  All pass the same band-pass, and c goes through the model that was checked, by its impulse responses h: what
+is left to find is how the rig differs from it.  At every tick, with the fading λ = exp(−Δt/memory), m˙ by central
+differences and φ = (m, m˙)::
 
-    S ← λ S + (c, c˙)ᵀ(c, c˙)      s ← λ s + (c, c˙)ᵀ x      ω² = S₂₂/S₁₁      (S + P) θ = s + P θ₀
+    m = h * c       S ← λ S + φ φᵀ      s ← λ s + φ x      ω² = S₂₂/S₁₁      (S + P) θ = s + P θ₀,   θ₀ = (1, 0)
 
-    lag = D Δt + arctan2(−θ₂ ω, θ₁)/ω                     gain = √(θ₁² + θ₂² ω²)
+    lag = τ₀ + arctan2(−θ₂ ω, θ₁)/ω                       gain = g₀ √(θ₁² + θ₂² ω²)
 
-which is recursive least squares with forgetting (information form) for x(t) = θ₁ c + θ₂ c˙.  For a sine of any
-frequency in the band both are exact, for a pure delay in a band they are to second order in ω (lag − τ₀).  θ₀ is the
-plant that was checked; P weighs it, with the width of what was checked, by the part of x that c does not explain: of a
-rig that rests, or whose motion is lost in noise, it tells what was checked, and nothing trips.  Where motion has just
-begun, (Σ c²)²/Σ c⁴ with the same fading, the ticks that count, is small, and the last estimate stays.
+which is recursive least squares with forgetting (information form) for x = θ₁ m + θ₂ m˙: exact for the rig that was
+checked, for a sine of any frequency, and to second order in ω (lag − τ₀) for a further delay in a band.  τ₀ and g₀ are
+lag and gain of the model in the band of the motion.  Where an axis also answers the commands of others, m is all of its
+modelled motion, and φ holds the answers to others once more, with their derivatives: two further numbers for each, 0 as
+checked, by which these differ more than the motion as a whole.
 
-How far that is outside of what was checked is told for each axis,
+P weighs what was checked, with its width, by the part of x that φ does not explain: of a rig that rests, or whose
+motion is lost in noise, the block gives what was checked, and nothing trips.  Axes that always move alike do not show
+which command an axis has answered; then the answers to others stay near those that were checked, and the change is
+taken for one of the axis itself.  Where motion has just begun, (Σ m²)²/Σ m⁴ with the same fading, the ticks that count,
+is small, and the last estimate stays.
+
+How far that is outside of what was checked is found for each axis,
 
     outside = max(|lag − τ_m|/τ_h, |gain − g_m|/g_h)                    1 at the edge of the range τ_m ± τ_h, g_m ± g_h
 
-and from the open loop L of the check follows what is left of its margins.  d(γ) is the further delay that γL bears
+and from the open loop L of the check follows what is left of its margins.  d(γ) is the further delay that γL can take
 (``stability/margins.py``), known before the test for a row of gains γ:
 
     margin used = 1 − (d(gain/g₀) − (lag − τ₀))/d(1)                    0 as checked, 1 at the limit of stability
@@ -38,7 +45,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import ValidationInfo, field_validator
 
-from ..kernels.block import Block, Value, channels
+from ..kernels.block import Block, Owner, Value, channels
+from ..kernels.linear import set_to, solve_in_place
 from ..settings import Number, Settings, fault
 
 LAG, GAIN, OUTSIDE, USED = "plant.lag", "plant.gain", "plant.outside", "plant.margin_used"
@@ -46,28 +54,26 @@ WARN_OUTSIDE, WARN_USED = 1.0, 0.5
 """Warning limits of these channels where the definition gives none."""
 ENOUGH = 0.15
 """Share of the memory in which there must have been motion for an estimate; before, the last one stays."""
-MOST_TICKS = 2000
-"""Of lag that the command may wait for."""
 
 
 class OnlineIdentification(Settings):
     """Lag and gain of the rig identified while the test runs, and what is left of the margins that were checked."""
 
     memory: Annotated[float, Number("s", above=0)] = 2.0
-    """Time in which what was measured fades to 1/e: a few periods of the motion."""
+    """Time constant of forgetting: a few periods of the motion."""
     lowest: Annotated[float, Number("Hz", above=0)] = 0.1
-    """Lower edge of the band that is looked at: below it are drift and offsets."""
+    """Lower edge of the identification band; drift and offsets are below it."""
     highest: Annotated[float, Number("Hz", above=0)] | None = None
-    """Upper edge of the band; a fiftieth of the sampling rate, or ten times the lower edge, if left out."""
+    """Upper edge of the band; default: a fiftieth of the sampling rate, or ten times the lower edge."""
     tolerance: Annotated[float, Number("1", above=0)] = 0.05
-    """By this share of gain and lag the range that was checked is widened: what counts as still the same."""
+    """Tolerance on gain and delay by which the checked range is widened."""
 
     @field_validator("highest")
     @classmethod
     def _above_lowest(cls, highest: float | None, info: ValidationInfo) -> float | None:
         lowest = info.data.get("lowest")
         if highest is not None and lowest is not None and highest <= lowest:
-            raise fault(f"{highest:g} Hz is not above lowest, {lowest:g} Hz; a band goes from low to high")
+            raise fault(f"{highest:g} Hz is not above lowest, {lowest:g} Hz; highest must be above lowest")
         return highest
 
     def band(self, step: float) -> tuple[float, float]:
@@ -82,6 +88,10 @@ class OnlineIdentification(Settings):
             raise fault(f"a band up to {high:g} Hz at {1.0 / step:g} ticks a second; stay below {0.4 / step:g} Hz", key)
         if low * step < 1e-6:
             raise fault(f"{low:g} Hz is below a millionth of the sampling rate, {1.0 / step:g} Hz; raise it", "lowest")
+
+
+RIDGE = 1e-9
+"""Part of S by which its diagonal is raised where what is unexplained is found: axes may move alike."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,13 @@ class CheckedPlant:
     """At these, not above ``longest``."""
     longest: float
     """Further delays beyond this one [s] are not told apart."""
+    taps: np.ndarray
+    """(axes, axes, ticks): impulse responses of the model, from the command of each axis in the tick before to what is
+    measured on each; zeros where it does not answer it."""
+    cross_width: np.ndarray
+    """(axes, axes, 2): half the width of θ that was checked, of the answers to the commands of others."""
+    unexplained: np.ndarray
+    """(axes, 2): by how much lag [s] and gain may be wrong, as variants of the answers are more than two numbers."""
 
     @property
     def margin(self) -> float:
@@ -108,59 +125,76 @@ class CheckedPlant:
 
 
 def online_plant_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    n = p.lag.size
-    depth = s.past.shape[0]
+    n, m, length = p.lag.size, s.theta.size, p.taps.shape[2]
     used = 0.0
     if s.started < 2.0:  # the command on the bus is that of the tick before
         s.started += 1.0
-        for i in range(n):
-            s.zero[i], s.zero[n + i] = u[i], u[n + i]
+        for k in range(2 * n):
+            s.zero[k] = u[k]
     s.count = p.fading * s.count + 1.0
-    for j in range(depth - 1, 0, -1):
-        for i in range(n):
-            s.past[j, i] = s.past[j - 1, i]
+    for k in range(2 * n):  # the same band-pass on command and measurement
+        value = u[k] - s.zero[k]
+        seen = p.b[0] * value + s.band[k, 0]
+        s.band[k, 0] = p.b[1] * value - p.a[1] * seen + s.band[k, 1]
+        s.band[k, 1] = p.b[2] * value - p.a[2] * seen
+        s.before[k] = s.seen[k]
+        s.seen[k] = seen
+    at = int(s.at)  # commands stand twice, the newest first from ``at`` on
     for i in range(n):
-        for k in (i, n + i):  # the same band-pass on command and measurement
-            value = u[k] - s.zero[k]
-            seen = p.b[0] * value + s.band[k, 0]
-            s.band[k, 0] = p.b[1] * value - p.a[1] * seen + s.band[k, 1]
-            s.band[k, 1] = p.b[2] * value - p.a[2] * seen
-            s.seen[k] = seen
-        s.past[0, i] = s.seen[i]
-        x = s.seen[n + i]
-        at = int(p.waits[i]) + 1
-        c = s.past[at, i]
-        d = (s.past[at - 1, i] - s.past[at + 1, i]) / (2.0 * p.dt)
-        s.cc[i] = p.fading * s.cc[i] + c * c
-        s.cd[i] = p.fading * s.cd[i] + c * d
-        s.dd[i] = p.fading * s.dd[i] + d * d
-        s.xc[i] = p.fading * s.xc[i] + x * c
-        s.xd[i] = p.fading * s.xd[i] + x * d
+        newest = s.seen[i] if p.ahead == 1.0 else s.before[i]
+        s.past[i, at] = s.past[i, at + length] = newest
+    for i in range(n):
+        x = s.before[n + i]  # that of the tick before: a central difference needs one after it
+        set_to(0.0, s.now)
+        for k in range(m // 2):
+            j = int(p.of[i, k])
+            if j >= 0:
+                for q in range(length):
+                    s.now[k] += p.taps[i, j, q] * s.past[j, at + q]
+        for k in range(1, m // 2):
+            s.now[0] += s.now[k]
+        for k in range(m // 2):
+            s.row[2 * k] = s.answer[i, k, 0]
+            s.row[2 * k + 1] = (s.now[k] - s.answer[i, k, 1]) / (2.0 * p.dt)
+            s.answer[i, k, 1] = s.answer[i, k, 0]
+            s.answer[i, k, 0] = s.now[k]
+        for k in range(m):
+            for j in range(k + 1):
+                s.known[i, k, j] = p.fading * s.known[i, k, j] + s.row[k] * s.row[j]
+            s.right[i, k] = p.fading * s.right[i, k] + s.row[k] * x
         s.xx[i] = p.fading * s.xx[i] + x * x
-        s.fourth[i] = p.fading * p.fading * s.fourth[i] + c * c * c * c
+        s.fourth[i] = p.fading * p.fading * s.fourth[i] + s.row[0] ** 4
+        cc, dd, cd = s.known[i, 0, 0], s.known[i, 1, 1], s.known[i, 1, 0]
         lag, gain = s.lag[i], s.gain[i]
-        det = s.cc[i] * s.dd[i] - s.cd[i] * s.cd[i]
-        enough = s.cc[i] * s.cc[i] >= p.enough * s.fourth[i]
-        if enough and det > 1e-9 * s.cc[i] * s.dd[i]:
-            first = (s.xc[i] * s.dd[i] - s.xd[i] * s.cd[i]) / det
-            second = (s.xd[i] * s.cc[i] - s.xc[i] * s.cd[i]) / det
-            left = max(s.xx[i] - first * s.xc[i] - second * s.xd[i], 0.0) / s.count
-            gained, delayed = left * p.prior_gain[i], left * p.prior_lag[i]
-            a11, a22 = s.cc[i] + gained, s.dd[i] + delayed
-            b1, b2 = s.xc[i] + gained * p.theta[0, i], s.xd[i] + delayed * p.theta[1, i]
-            both = a11 * a22 - s.cd[i] * s.cd[i]
-            first, second = (b1 * a22 - b2 * s.cd[i]) / both, (b2 * a11 - b1 * s.cd[i]) / both
-            omega = math.sqrt(s.dd[i] / s.cc[i])
-            lag = p.base[i] + math.atan2(-second * omega, first) / omega
-            gain = math.sqrt(first * first + second * second * omega * omega)
+        if cc * cc >= p.enough * s.fourth[i] and cc * dd - cd * cd > 1e-9 * cc * dd:
+            for k in range(m):
+                s.theta[k] = s.right[i, k]
+                for j in range(k):
+                    s.work[k, j] = s.work[j, k] = s.known[i, k, j]
+                s.work[k, k] = (1.0 + p.ridge) * s.known[i, k, k] if s.known[i, k, k] > 0.0 else 1.0
+            solve_in_place(s.work, s.theta)
+            left = s.xx[i]
+            for k in range(m):
+                left -= s.theta[k] * s.right[i, k]
+            left = max(left, p.ridge * s.xx[i]) / s.count
+            for k in range(m):
+                s.theta[k] = s.right[i, k] + left * p.prior[i, k] * p.start[k]
+                for j in range(k):
+                    s.work[k, j] = s.work[j, k] = s.known[i, k, j]
+                s.work[k, k] = s.known[i, k, k] + left * p.prior[i, k]
+            solve_in_place(s.work, s.theta)
+            first, second, omega = s.theta[0], s.theta[1], math.sqrt(dd / cc)
+            lag = p.lag[i] + math.atan2(-second * omega, first) / omega
+            gain = p.gain[i] * math.sqrt(first * first + second * second * omega * omega)
             s.lag[i], s.gain[i] = lag, gain
         y[i], y[n + i] = lag, gain
         y[2 * n + i] = max(abs(lag - p.lag_middle[i]) / p.lag_half[i], abs(gain - p.gain_middle[i]) / p.gain_half[i])
         place = (math.log(max(gain / p.gain[i], 1e-6)) - p.first_gain) / p.gain_step
         place = min(max(place, 0.0), p.further.size - 1.001)
         below = int(place)
-        bears = p.further[below] + (place - below) * (p.further[below + 1] - p.further[below])
-        used = max(used, 1.0 - (bears - (lag - p.lag[i])) / p.margin)
+        further = p.further[below] + (place - below) * (p.further[below + 1] - p.further[below])
+        used = max(used, 1.0 - (further - (lag - p.lag[i])) / p.margin)
+    s.at = float(at - 1 if at > 0 else length - 1)
     y[3 * n] = used
     return 0
 
@@ -172,30 +206,46 @@ def online_plant(
     command: tuple[str, ...],
     measured: tuple[str, ...],
     ahead: int,
+    of_what: Owner = "commanded",
 ) -> Block:
     """Block "plant": from the commands, each of ``ahead`` ticks ago, and what is measured of them."""
     from scipy.signal import butter
 
-    n = len(command)
+    n, length = len(command), checked.taps.shape[2]
     low, high = asked.band(dt)
     section = butter(1, [low, high], "bandpass", fs=1.0 / dt, output="sos")[0]
-    waits = np.clip(np.round(checked.lag / dt) - ahead - 1, 0, MOST_TICKS)  # a central difference needs one after it
-    base = (waits + ahead + 1) * dt
     # so many ticks tell as much as one that is independent of the others
     alike = 1.0 / (2.0 * high * dt)
     lag_size = np.maximum(np.abs(checked.lag), 5.0 * dt)
-    lag_half = 0.5 * np.ptp(checked.lag_range, axis=1) + asked.tolerance * lag_size
-    gain_half = 0.5 * np.ptp(checked.gain_range, axis=1) + asked.tolerance * checked.gain
+    lag_half = 0.5 * np.ptp(checked.lag_range, axis=1) + asked.tolerance * lag_size + checked.unexplained[:, 0]
+    gain_half = 0.5 * np.ptp(checked.gain_range, axis=1) + asked.tolerance * checked.gain + checked.unexplained[:, 1]
+    answered = [[i, *(j for j in range(n) if j != i and np.any(checked.taps[i, j]))] for i in range(n)]
+    most = max(len(one) for one in answered)
+    m = 2 * most
+    prior = np.ones((n, m))
+    prior[:, 0], prior[:, 1] = alike / (gain_half / checked.gain) ** 2, alike / lag_half**2
+    for i, one in enumerate(answered):
+        for k, j in enumerate(one[1:], start=1):
+            prior[i, 2 * k : 2 * k + 2] = alike / checked.cross_width[i, j] ** 2
     gains = np.log(checked.gains)
-    zeros = np.zeros(n)
     state: dict[str, Value] = {
         "started": 0.0,
         "count": 0.0,
+        "at": 0.0,
         "zero": np.zeros(2 * n),
         "band": np.zeros((2 * n, 2)),
         "seen": np.zeros(2 * n),
-        "past": np.zeros((int(waits.max()) + 3, n)),
-        **{name: zeros for name in ("cc", "cd", "dd", "xc", "xd", "xx", "fourth")},
+        "before": np.zeros(2 * n),
+        "past": np.zeros((n, 2 * length)),
+        "now": np.zeros(most),
+        "answer": np.zeros((n, most, 2)),
+        "known": np.zeros((n, m, m)),
+        "right": np.zeros((n, m)),
+        "xx": np.zeros(n),
+        "fourth": np.zeros(n),
+        "row": np.zeros(m),
+        "work": np.zeros((m, m)),
+        "theta": np.zeros(m),
         "lag": checked.lag,
         "gain": checked.gain,
     }
@@ -204,24 +254,25 @@ def online_plant(
         step=online_plant_step,
         inputs=(*command, *measured),
         outputs=(
-            *channels(LAG, "s", n, of="commanded"),
-            *channels(GAIN, "1", n, of="commanded"),
-            *channels(OUTSIDE, "1", n, of="commanded"),
+            *channels(LAG, "s", n, of=of_what),
+            *channels(GAIN, "1", n, of=of_what),
+            *channels(OUTSIDE, "1", n, of=of_what),
             *channels(USED, "1", 1),
         ),
         parameters={
             "dt": dt,
             "enough": ENOUGH * asked.memory / dt,
             "fading": math.exp(-dt / asked.memory),
+            "ridge": RIDGE,
             "b": section[:3],
             "a": section[3:],
-            "waits": waits,
-            "base": base,
+            "ahead": float(ahead),
+            "taps": checked.taps,
+            "of": np.array([one + [-1] * (most - len(one)) for one in answered], dtype=float),
             "lag": checked.lag,
             "gain": checked.gain,
-            "theta": np.array([checked.gain, -checked.gain * (checked.lag - base)]),
-            "prior_gain": np.asarray(alike / gain_half**2),
-            "prior_lag": np.asarray(alike / (checked.gain * lag_half) ** 2),
+            "start": np.eye(1, m)[0],
+            "prior": prior,
             "lag_middle": checked.lag_range.mean(axis=1),
             "lag_half": lag_half,
             "gain_middle": checked.gain_range.mean(axis=1),

@@ -42,8 +42,8 @@ MOVING, PAUSED, NOT_SETTLED, NOT_MEASURED = 0.0, 1.0, 2.0, 3.0
 STATES = {
     MOVING: "goes on",
     PAUSED: "paused: the command is held",
-    NOT_SETTLED: "the rig has not settled in time: the command is held, and the operator asked",
-    NOT_MEASURED: "no measurement in time: the command is held, and the operator asked",
+    NOT_SETTLED: "the rig has not settled in time: the command is held, and the operator is prompted",
+    NOT_MEASURED: "no measurement in time: the command is held, and the operator is prompted",
 }
 HOLDING = "motion.holding"
 SHARE_OF_RATE = 0.9
@@ -76,13 +76,13 @@ class Settle(Settings):
     """When a rig has settled: within the tolerance of its command for ``time``."""
 
     displacement: Annotated[np.ndarray, Vector("m", above=0)] | None = None
-    """Tolerance of a rig commanded in displacement; it counts as settled after ``time`` if left out."""
+    """Tolerance of a rig in displacement control; default: settled after ``time``."""
     rotation: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
-    """The same of axes that are rotations."""
+    """Tolerance of rotational axes."""
     force: Annotated[np.ndarray, Vector("N", above=0)] | None = None
-    """Tolerance of a rig commanded in force."""
+    """Tolerance of a rig in force control."""
     moment: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
-    """The same of axes that are rotations."""
+    """Tolerance of rotational axes."""
     time: Annotated[float, Number("s", least=0)] = 0.0
     time_out: Annotated[float, Number("s", above=0)] = 10.0
 
@@ -92,7 +92,7 @@ class Settle(Settings):
         time = info.data.get("time")
         if time is not None and time_out <= time:
             raise fault(
-                f"{time_out:g} s are not longer than the {time:g} s for which the rig must have settled (time); "
+                f"{time_out:g} s is not longer than the {time:g} s for which the rig must have settled (time); "
                 "lengthen it"
             )
         return time_out
@@ -102,7 +102,7 @@ class Resume(Settings):
     """How far from where the record ends a rig may stand for its test to be resumed; see ``live/comparison.py``."""
 
     displacement: Annotated[np.ndarray, Vector("m", above=0)] | None = None
-    """The comparison has defaults for what is left out."""
+    """Tolerance in displacement; default: derived from the settling tolerance."""
     rotation: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
     force: Annotated[np.ndarray, Vector("N", above=0)] | None = None
     moment: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
@@ -133,7 +133,7 @@ class Slow(Settings):
                     raise fault(f"{tolerance.size} values for {n} axis(es); give one, or one for each", section, key)
         missing = [key for key in TOLERANCES[commands] if getattr(self.settle, key) is None]
         if axes.rotations.any() and not axes.rotations.all() and len(missing) == 1:
-            raise fault(f"some axes have a tolerance, and others none; give slow.settle.{missing[0]} too", "settle")
+            raise fault(f"some axes have a tolerance, others have none; also give slow.settle.{missing[0]}", "settle")
 
     def shortest_tick(self) -> float:
         """Seconds that a tick takes at least."""
@@ -217,9 +217,9 @@ class Slow(Settings):
             frozen=tuple(name for name in state if name not in carried),
             faults={
                 int(NOT_SETTLED): f"the rig has not settled within {self.settle.time_out:g} s (slow.settle); widen the "
-                "tolerance, give it longer, or tune the rig's controller",
+                "tolerance, increase the timeout, or tune the rig's controller",
                 int(NOT_MEASURED): f"no displacement was measured within {self.settle.time_out:g} s "
-                "(slow.settle.time_out); see to camera or sensor, or give it longer",
+                "(slow.settle.time_out); check camera or sensor, or increase the timeout",
             },
             watched=("motion.state",),
             initial=(*begin, *initial, *zeros, *initial),

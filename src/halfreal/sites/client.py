@@ -64,30 +64,30 @@ class Client(Virtual):
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes: the degrees of freedom of the client's element."""
     listen: str = "127.0.0.1:8090"
-    """Address and port at which the client is waited for; 0.0.0.0 for every network of this machine."""
+    """Address and port for the client; 0.0.0.0 listens on all networks of this machine."""
     protocol: Literal["tcp", "udp"] = "tcp"
-    """Of the client's element: TCP, or with its option -udp UDP."""
+    """Protocol of the client's element: TCP, or UDP with its option -udp."""
     step: Annotated[float, Number("s", above=0)] | None = None
-    """Of the client's integration, for tests in real time; timing.step if left out."""
+    """Time step of the client's integration, for real-time tests; default: timing.step."""
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)] | None = None
-    """Initial stiffness that the client is told, in SI units; that of the rig's specimen if left out."""
+    """Initial stiffness sent to the client, in SI units; default: that of the rig's specimen."""
     damping: Annotated[np.ndarray, Matrix("N s/m", symmetric=True)] | None = None
-    """Damping that the client is told besides what is in the measured forces; none if left out."""
+    """Damping sent to the client in addition to that in the measured forces; default: none."""
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True)] | None = None
-    """Mass that the client is told besides what is in the measured forces; none if left out."""
+    """Mass sent to the client in addition to that in the measured forces; default: none."""
     silence: Annotated[float, Number("s", above=0)] = 60.0
-    """A client that says nothing for so long, while the site waits for it, trips the test."""
+    """Timeout: silence of the client, while the site waits for it, after which the test trips."""
     order: Annotated[int, Field(ge=0, le=3)] = 2
-    """Of the polynomial that predicts the target in real time."""
+    """Order of the polynomial that predicts the target in real time."""
     slow_down: Annotated[float, Number("1", least=0, most=0.95)] = 0.6
-    """Share of the client's step after which a target that is still predicted slows down."""
+    """Share of the client's step after which a predicted target slows down."""
 
     @field_validator("listen")
     @classmethod
     def _host_and_port(cls, listen: str) -> str:
         host, colon, port = listen.rpartition(":")
         if not (host and colon and port.isdecimal() and 0 <= int(port) < 65536):
-            raise fault(f"'{listen}' is no address to listen on; write host:port, such as '127.0.0.1:8090'")
+            raise fault(f"'{listen}' is not an address to listen on; write host:port, such as '127.0.0.1:8090'")
         return listen
 
     @field_validator("stiffness", "damping", "mass")
@@ -112,7 +112,9 @@ class Client(Virtual):
         super().fits(known)
         tick = known.step
         if tick is not None and self.step is not None and abs(self.step / tick - round(self.step / tick)) > 1e-6:
-            raise fault(f"{self.step:g} s is no whole number of ticks of {tick:g} s (timing.step); change one", "step")
+            raise fault(
+                f"{self.step:g} s is not a whole number of ticks of {tick:g} s (timing.step); change one", "step"
+            )
         if tick is not None and self.step is not None and round(self.step / tick) < 1:
             raise fault(f"{self.step:g} s is shorter than a tick of {tick:g} s (timing.step); shorten that", "step")
 
@@ -123,7 +125,7 @@ class Client(Virtual):
     def check_slow(self) -> None:
         """A client takes the force for the answer to the displacement that it asked for."""
         if self.step is not None:
-            raise fault("a slow test waits for each displacement, however long its client's step is; leave step out")
+            raise fault("a slow test waits for each displacement; omit step")
 
     def blocks(self, context: Context) -> list[Block]:
         test, n, slow = context.test, self.axes, context.test.slow is not None
@@ -161,7 +163,7 @@ class Client(Virtual):
                 parameters=parameters,
                 state=state,
                 frozen=tuple(state),
-                faults={**FAULTS, SILENT: f"the client has said nothing for {self.silence:g} s (virtual.silence)"},
+                faults={**FAULTS, SILENT: f"no message from the client for {self.silence:g} s (virtual.silence)"},
                 watched=("client.state", "client.held"),
                 references=() if slow else ("schellenberg2009",),
             )
@@ -169,8 +171,8 @@ class Client(Virtual):
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
         yield warning(
-            "the client computes the rest of the structure, which is not known here: what stands above on stability, "
-            "margins and delay is of the rig alone, and says nothing of the test"
+            "the client computes the rest of the structure, which is unknown here: the above findings on stability, "
+            "margins and delay concern the rig alone, not the test"
         )
 
 

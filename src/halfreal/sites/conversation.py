@@ -101,7 +101,9 @@ class Conversation:
             self.over = self.header is None
             return
         if not self._site.enter():
-            self._say(f"{self._who} was refused: this test has or had its client; a new test is a new session")
+            self._say(
+                f"{self._who} was refused: this test already had its client; start a new session for another test"
+            )
             return
         self._served = True
         self._size, self._force = header.size, bytearray(header.size)
@@ -117,7 +119,7 @@ class Conversation:
             values = np.zeros(header.numbers)
             values[: matrix.size] = matrix.ravel(order="F")
             self._known[float(action)] = values.tobytes()
-        self._say(f"{self._who} is served: {header.sent[0]} degree(s) of freedom, {header.numbers} numbers a message")
+        self._say(f"{self._who} connected: {header.sent[0]} degree(s) of freedom, {header.numbers} numbers per message")
 
     def answer(self, data: Message, still_there: StillThere) -> Reply | None:
         """What is to be sent in answer to a message; None if nothing is."""
@@ -169,7 +171,7 @@ class Conversation:
         displacement = self._numbers.unpack(trial)
         if not all(map(math.isfinite, displacement)):
             asked = ", ".join(f"{one:g}" for one in displacement)
-            self._end(NOT_FINITE, f"{self._who} asked for {asked} m, which is not a number")
+            self._end(NOT_FINITE, f"{self._who} requested {asked} m, which is not finite")
             return
         same = len(self._last) > 0
         for one, other in zip(displacement, self._last, strict=False):
@@ -210,7 +212,7 @@ class Conversation:
 
     def gone(self) -> None:
         """The connection has ended without a word."""
-        self._end(LOST, f"{self._who} has gone without ending the test")
+        self._end(LOST, f"{self._who} disconnected without ending the test")
         self.over = True
 
     def _end(self, how: int, text: str) -> None:
@@ -249,7 +251,7 @@ class MailboxSite:
             if waited - looked > LOOK:
                 looked = waited
                 if not still_there():
-                    raise ConnectionError("the client has gone while it waited")
+                    raise ConnectionError("the client disconnected while waiting")
             time.sleep(SHORT if waited < 0.1 else LONG)
         return [float(value) for value in found]
 

@@ -66,16 +66,14 @@ class Header:
     def read(cls, data: bytes) -> Header:
         """The header of a client."""
         if len(data) != HEADER_BYTES:
-            raise ProtocolError(f"the client's header has {len(data)} bytes and not {HEADER_BYTES}")
+            raise ProtocolError(f"the client's header has {len(data)} bytes instead of {HEADER_BYTES}")
         values = struct.unpack("=11i", data)
         header = cls(values[:5], values[5:10], values[10])
         if header._plain():
             return header
         if cls(*_split(struct.unpack(f"{_OTHER}11i", data)))._plain():
-            raise ProtocolError(
-                "the client's machine has another byte order than this one; run it on one with the same"
-            )
-        raise ProtocolError(f"the client's header is none of genericClient: {', '.join(map(str, values))}")
+            raise ProtocolError("the client's machine has a different byte order; run it on one with the same")
+        raise ProtocolError(f"the client's header is not one of genericClient: {', '.join(map(str, values))}")
 
     def _plain(self) -> bool:
         """Whether the sizes can be meant."""
@@ -94,11 +92,11 @@ class Header:
         n, velocities, accelerations, forces, time = self.sent
         if n != axes or velocities not in (0, n) or accelerations not in (0, n) or forces or time > 1:
             raise ProtocolError(
-                f"the client's element has {n} degree(s) of freedom, and the site has {axes} axis(es); give the "
+                f"the client's element has {n} degree(s) of freedom, but the site has {axes} axis(es); give the "
                 "element as many as the definition has (-dof, virtual.interface)"
             )
         if any(size not in (0, n) for size in self.wanted[:4]) or self.wanted[4] > 1:
-            raise ProtocolError(f"the client wants {self.wanted} measured values of {axes} axis(es)")
+            raise ProtocolError(f"the client requests {self.wanted} measured values of {axes} axis(es)")
         if self.numbers < axes * axes:
             raise ProtocolError(
                 f"the client's messages have {self.numbers} numbers, and a stiffness of {axes} axes has {axes * axes}; "
@@ -108,11 +106,11 @@ class Header:
     def message(self, data: bytes | bytearray | memoryview) -> Message:
         """A message of this client."""
         if len(data) != self.size:
-            raise ProtocolError(f"the client's message has {len(data)} bytes and not {self.size}")
+            raise ProtocolError(f"the client's message has {len(data)} bytes instead of {self.size}")
         values = np.frombuffer(data, dtype=np.float64)
         code = values[0]
         if code not in _ACTIONS:
-            raise ProtocolError(f"the client asks for action {code:g}, which the protocol does not have")
+            raise ProtocolError(f"the client requests action {code:g}, which is not part of the protocol")
         return Message(_ACTIONS[code], values, self)
 
 

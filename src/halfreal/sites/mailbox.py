@@ -29,10 +29,10 @@ NOBODY, CONNECTED, GOODBYE, LOST, GARBLED, NOT_FINITE, NO_SERVER = 0, 1, 2, 3, 4
 """What CLIENT says: nobody has come yet; a client is there; it has ended the test; it has gone without a word; its
 messages make no sense; it has asked for what is no number; the server itself has gone."""
 FAULTS = {
-    LOST: "the client has gone without ending the test: it was ended, crashed, or its connection broke",
+    LOST: "the client disconnected without ending the test: it was terminated, crashed, or lost its connection",
     GARBLED: "the client's message does not follow the protocol",
-    NOT_FINITE: "the client asked for a displacement that is not a number: its analysis has diverged",
-    NO_SERVER: "the process that speaks with the client has ended",
+    NOT_FINITE: "the client requested a displacement that is not finite: its analysis has diverged",
+    NO_SERVER: "the process that communicates with the client has ended",
 }
 HEAD = 8 * WORDS
 

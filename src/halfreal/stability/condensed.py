@@ -23,15 +23,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.linalg import block_diag
 
 from ..contracts.state_space import SINGULAR, StateSpace
+from ..kernels.entry import entry
 from .pieces import Pieces
 
 Side = Callable[[np.ndarray], np.ndarray]
 WIDEST = 6
-"""States of a part that is decomposed; a large block with larger ones is not condensed."""
+"""States of the parts that there may be many of; of larger ones there may be one, and its eigenvalues take longer."""
 SKEWED = 1e7
 """Condition number of a part's eigenvectors from which on its poles count as coinciding."""
 FEWEST = 100
@@ -40,7 +40,7 @@ MOST_SMALL = 600
 """States of the small part up to which condensing pays."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@entry("c16[]", "c16[,]", "c16[]", "c16[]", "f8[]", "c16[,]", "c16[,]", "f8[,]", fastmath=("contract",))
 def _sums(poles, residues, z, shift, reach, value, slope, curve):  # type: ignore[no-untyped-def]
     """Σ c b/(z − λ), its derivative, and unless reach < 0 a bound of its second one within ``reach``, of each entry.
 
@@ -63,6 +63,7 @@ def _sums(poles, residues, z, shift, reach, value, slope, curve):  # type: ignor
                 for e in range(entries):
                     term = residues[i, e]
                     curve[k, e] += np.sqrt(term.real * term.real + term.imag * term.imag) * cube
+    return 0
 
 
 def sums(
@@ -73,7 +74,16 @@ def sums(
     residues = np.ascontiguousarray((left.T[:, :, None] * right[:, None, :]).reshape(poles.size, entries))
     value, slope = np.zeros((z.size, entries), dtype=complex), np.zeros((z.size, entries), dtype=complex)
     curve = np.zeros((z.size, entries))
-    _sums(poles, residues, z.astype(complex), shift.astype(complex), reach, value, slope, curve)
+    _sums(
+        np.ascontiguousarray(poles, dtype=complex),
+        residues.astype(complex),
+        z.astype(complex),
+        shift.astype(complex),
+        reach,
+        value,
+        slope,
+        curve,
+    )
     shape = z.size, len(left), right.shape[1]
     return value.reshape(shape), slope.reshape(shape), curve.reshape(shape)
 
@@ -97,10 +107,12 @@ class Condensed:
     c: np.ndarray
     j: np.ndarray
     d: np.ndarray
+    apart: np.ndarray
+    """Poles of states of the large part that the rest of the loop does not feel."""
 
     @property
     def states(self) -> int:
-        return len(self.a) + self.modes.size
+        return len(self.a) + self.modes.size + self.apart.size
 
     @property
     def channels(self) -> int:
@@ -226,6 +238,7 @@ class Condensed:
             c=none.T,
             j=np.zeros((0, self.e.shape[1])),
             d=np.zeros((0, 0)),
+            apart=self.apart,
         )
 
     def _with(self, **changes: np.ndarray) -> Condensed:
@@ -242,23 +255,24 @@ def condensed(pieces: Pieces, states: int, dt: float) -> Condensed | None:
     one = pieces.large[0]
     if isinstance(one.a, np.ndarray) or not np.array_equal(of_large, np.arange(one.a.shape[0])):
         return None
-    parts = _parts(one.a.tocsr())
+    felt = _felt(one.a.tocsr(), one.b, one.c[np.any(pieces.by_outputs, axis=0)])
+    apart = _own_poles(one.a.tocsr()[~felt][:, ~felt])
+    a, b, c, d = one.a.tocsr()[felt][:, felt], one.b[felt], one.c[:, felt], one.d
+    parts = _parts(a)
     if parts is None:
         return None
     kept, poles, left, right = parts
     # the large block in x_k, which joins the small part, and modes m: v = c_m x_m + c_k x_k + d u
-    rows_of = one.a.tocsr()
-    own = rows_of[kept][:, kept].toarray()
-    b, c, d = one.b, one.c, one.d
+    own = a[kept][:, kept].toarray()
     n, m = int(np.sum(rest < states)), int(kept.size)
     r, e, f = pieces.rest, pieces.by_outputs, pieces.inputs
     cols, probes = f[:, :n], f[:, n:]
     # large inputs are (u, x_k)
     small = r + e @ d @ f
-    a = np.block([[small[:n, :n], e[:n] @ c[:, kept]], [b[kept] @ cols, own]])
+    joined = np.block([[small[:n, :n], e[:n] @ c[:, kept]], [b[kept] @ cols, own]])
     inputs = small.shape[1] - n
     found = Condensed(
-        a=a,
+        a=joined,
         e=np.vstack([e[:n], np.zeros((m, e.shape[1]))]),
         f=np.asarray(block_diag(cols, np.eye(m))),
         modes=poles,
@@ -270,6 +284,7 @@ def condensed(pieces: Pieces, states: int, dt: float) -> Condensed | None:
         c=np.hstack([small[n:, :n], e[n:] @ c[:, kept]]),
         j=e[n:],
         d=small[n:, n:],
+        apart=apart,
     )
     read, shown = np.any(found.f, axis=1) | np.any(found.h, axis=1), np.any(found.e, axis=0) | np.any(found.j, axis=0)
     return found._with(
@@ -280,6 +295,37 @@ def condensed(pieces: Pieces, states: int, dt: float) -> Condensed | None:
         j=found.j[:, shown],
         left=np.ascontiguousarray(found.left[shown]),
     )
+
+
+def _felt(a: Any, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """States of a block that its outputs depend on, now or later, and that something moves."""
+    a.eliminate_zeros()
+    read = np.any(c, axis=0)
+    while True:
+        more = read | (np.bincount(a[read].indices, minlength=read.size) > 0)
+        if np.array_equal(more, read):
+            return np.asarray(read & ((np.diff(a.indptr) > 0) | np.any(b, axis=1)))
+        read = more
+
+
+def _own_poles(a: Any) -> np.ndarray:
+    """Eigenvalues, of groups of states that act on each other one after another."""
+    from scipy.sparse.csgraph import connected_components
+
+    count, label = connected_components(a, directed=True, connection="strong")
+    order, widths = np.argsort(label, kind="stable"), np.bincount(label, minlength=count)
+    starts, found = np.concatenate([[0], np.cumsum(widths)])[:-1], [np.zeros(0, dtype=complex)]
+    for width in np.unique(widths):
+        members = order[starts[widths == width][:, None] + np.arange(width)]
+        if width > WIDEST:
+            found += [np.linalg.eigvals(a[one][:, one].toarray()) for one in members]
+            continue
+        blocks = np.zeros((len(members), width, width))
+        for i in range(width):
+            for j in range(width):
+                blocks[:, i, j] = np.asarray(a[members[:, i], members[:, j]]).ravel()
+        found.append(np.linalg.eigvals(blocks).ravel())
+    return np.concatenate(found)
 
 
 def _parts(a: Any) -> tuple[np.ndarray, np.ndarray, Side, Side] | None:
@@ -296,27 +342,32 @@ def _parts(a: Any) -> tuple[np.ndarray, np.ndarray, Side, Side] | None:
     count, label = connected_components(own, directed=True, connection="weak")
     order = np.argsort(label, kind="stable")
     widths = np.bincount(label, minlength=count)
-    if widths.max(initial=0) > WIDEST:
+    if np.count_nonzero(widths > WIDEST) > 1:
         return None
     starts = np.concatenate([[0], np.cumsum(widths)])
     dense_rows, joining = own.tocsr(), [np.flatnonzero(register)]
     found = []
     for width in np.unique(widths):
         members = order[starts[:-1][widths == width][:, None] + np.arange(width)]
-        blocks = np.zeros((len(members), width, width))
-        for i in range(width):
-            for j in range(width):
-                blocks[:, i, j] = np.asarray(dense_rows[members[:, i], members[:, j]]).ravel()
+        if width > WIDEST:
+            blocks = dense_rows[members[0]][:, members[0]].toarray()[None]
+        else:
+            blocks = np.zeros((len(members), width, width))
+            for i in range(width):
+                for j in range(width):
+                    blocks[:, i, j] = np.asarray(dense_rows[members[:, i], members[:, j]]).ravel()
         values, vectors = np.linalg.eig(blocks)
         good = np.linalg.cond(vectors) < SKEWED
+        if width > WIDEST and not good.all():
+            return None
         joining.append(moving[members[~good]].ravel())
         found.append((moving[members[good]], values[good].astype(complex), vectors[good].astype(complex)))
     kept = np.sort(np.concatenate(joining))
-    poles = np.concatenate([values.ravel() for _, values, _ in found])
+    poles = np.concatenate([np.zeros(0, dtype=complex), *(values.ravel() for _, values, _ in found)])
 
     def left(c: np.ndarray) -> np.ndarray:
         each = [np.einsum("rmi,mij->rmj", c[:, at], vectors).reshape(len(c), -1) for at, _, vectors in found]
-        return np.hstack(each)
+        return np.hstack([np.zeros((len(c), 0)), *each])
 
     def right(b: np.ndarray) -> np.ndarray:
         each = []
@@ -324,6 +375,6 @@ def _parts(a: Any) -> tuple[np.ndarray, np.ndarray, Side, Side] | None:
             driven = a[at.ravel()][:, kept].toarray().reshape(*at.shape, -1)
             both = np.concatenate([b[at], driven], axis=2)
             each.append(np.linalg.solve(vectors, both.astype(complex)).reshape(values.size, -1))
-        return np.vstack(each)
+        return np.vstack([np.zeros((0, b.shape[1] + kept.size)), *each])
 
     return kept, poles, left, right

@@ -28,9 +28,9 @@ If the numbers differ, the answer is None, and the whole matrix is asked.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import schur
 
+from ..kernels.entry import entry
 from .condensed import Condensed, sums
 
 ROUNDS = 40
@@ -52,7 +52,7 @@ UNCOUPLED = 1e-18
 """By how much a pole moves that the rest of the loop does not feel."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@entry("c16[]", "c16[]", "c16[]", "c16[]", "i8[]", "c16[]", fastmath=("contract",))
 def _repelled(anchor, shift, others, moved, skip, total):  # type: ignore[no-untyped-def]
     """Σ 1/(z − z_j) over all others but the one at ``skip``, z = anchor + shift."""
     for k in range(anchor.size):
@@ -61,6 +61,7 @@ def _repelled(anchor, shift, others, moved, skip, total):  # type: ignore[no-unt
                 apart = (anchor[k] - others[j]) + (shift[k] - moved[j])
                 scale = 1.0 / max(apart.real * apart.real + apart.imag * apart.imag, 1e-290)
                 total[k] += complex(apart.real * scale, -apart.imag * scale)
+    return 0
 
 
 def all_poles(loop: Condensed) -> np.ndarray | None:
@@ -72,7 +73,7 @@ def all_poles(loop: Condensed) -> np.ndarray | None:
     strength = np.linalg.norm(loop.left, axis=0) * np.linalg.norm(right, axis=1)
     moved = strength * np.linalg.norm(e) * np.linalg.norm(f) > UNCOUPLED
     moved &= (np.abs(loop.modes) > GONE) | (strength > 1e-10 * np.max(strength, initial=0.0))
-    rest = np.concatenate([alone, loop.modes[~moved]])
+    rest = np.concatenate([alone, loop.modes[~moved], loop.apart])
     if not inside.any() or not moved.any():
         return np.concatenate([rest, np.linalg.eigvals(loop.a[np.ix_(inside, inside)]), loop.modes[moved]])
     roots = _Roots(loop.a[np.ix_(inside, inside)], e, f, loop.modes[moved], loop.left[:, moved], right[moved]).found()

@@ -20,8 +20,8 @@ from ..figures import BAD, GOOD, QUIET, new_figure, styled
 from ..summaries import Summarised
 from .dde_count import Characteristic
 from .dde_pseudospectral import generator
+from .dde_settle import known, settle, upper
 from .dde_system import DelayError, DelaySystem
-from .dde_walk import known, settle, upper
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,7 +120,7 @@ class Spectrum(Summarised):
             change = f"{'grows' if lead.real > 0.0 else 'decays'} as exp({lead.real:.3g} t/s)"
             return f"{verdict}: {where} {change}"
         if verdict == "unstable" and not (self.roots.real > self.errors).any():
-            return f"unstable: {self.growing} roots grow, but where they lie is not certified ({self.reason})"
+            return f"unstable: {self.growing} roots grow, but their location is not certified ({self.reason})"
         if verdict == "unstable":
             lead = self.roots[0]
             return (
@@ -134,7 +134,10 @@ class Spectrum(Summarised):
                 f"not certified: the gain at high frequencies lies between {self.least_gain:.3g} and "
                 f"{self.high_frequency_gain:.3g}, and at 1 and above the system is unstable for any delay"
             )
-        return f"not certified: {self.reason or 'only roots of some frequencies or real parts were asked for'}"
+        return (
+            "not certified: "
+            f"{self.reason or 'only roots in a limited range of frequencies or real parts were requested'}"
+        )
 
     @styled
     def plot(self) -> Figure:
@@ -148,7 +151,7 @@ class Spectrum(Summarised):
                 axes.plot(part.real, part.imag / (2 * np.pi), "x", color=colour, label=label)
         axes.axvline(0.0, color=QUIET, linewidth=0.9)
         if np.isfinite(self.essential):
-            axes.axvline(self.essential, color=QUIET, linestyle="--", label="infinitely many tend here")
+            axes.axvline(self.essential, color=QUIET, linestyle="--", label="accumulation of infinitely many roots")
         title = "Characteristic roots" if self.complete_right_of < np.inf else "Characteristic roots (not certified)"
         axes.set(xlabel="real part [1/s]", ylabel="frequency [Hz]", title=title)
         if axes.get_legend_handles_labels()[0]:
@@ -191,8 +194,8 @@ class Search:
             c = system.essential
             if right_of is not None and right_of <= c:
                 raise DelayError(
-                    f"infinitely many roots lie right of {right_of:g} 1/s, as the delayed accelerations let them "
-                    f"gather at the real part {c:.4g} 1/s; ask for roots right of a larger value or give below_hz"
+                    f"infinitely many roots lie right of {right_of:g} 1/s, because the delayed accelerations make them "
+                    f"accumulate at the real part {c:.4g} 1/s; request roots right of a larger value or give below_hz"
                 )
             clear = c + CLEAR * self.unit
             self.floor = self.least = max(self.least, min(clear, 0.5 * c) if c < 0.0 else clear)

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from .dde_far import radius, unwound
+from .dde_matrix import EPS
 from .dde_system import DelaySystem
-from .dde_walk import CLOSE, EPS, FINE, LONG, far, walk
+from .dde_walk import CLOSE, FINE, LONG, far, walk
 
 STEPS = 200_000
 """Steps of one walk at most; a quarter of a second for a small system."""
@@ -36,7 +37,7 @@ LARGE = 64
 HUGE = 1e100
 """Entries whose squares still are numbers."""
 SEEDS = 400
-NO_END = "the delayed accelerations are not shown to die out right of {sigma:.4g} 1/s"
+NO_END = "the delayed accelerations are not proven to vanish right of {sigma:.4g} 1/s"
 REASONS = {
     CLOSE: "a root is too close to the line Re s = {sigma:.4g} 1/s for double precision",
     LONG: "the count right of {sigma:.4g} 1/s needs more than {steps} steps",

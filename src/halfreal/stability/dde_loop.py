@@ -15,12 +15,12 @@ bounded, is smaller there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from .dde_walk import compiled
+from ..kernels.entry import entry
+from .dde_matrix import FASTMATH
 
 SINGULAR = 1e-12
 """Relative size below which a singular value of scaled matrices counts as zero."""
@@ -118,11 +118,16 @@ def _radius(d: np.ndarray) -> float:
     return float(np.abs(np.linalg.eigvals(np.abs(d).sum(axis=0))).max())
 
 
-@compiled
-def balanced(size: Any) -> Any:
+def balanced(size: np.ndarray) -> np.ndarray:
     """Units (powers of 2) in which rows and columns are of like size."""
+    units = np.ones(len(size))
+    _balance(np.ascontiguousarray(size), units)
+    return units
+
+
+@entry("f8[,]", "f8[]", fastmath=FASTMATH)
+def _balance(size, units):  # type: ignore[no-untyped-def]
     n = size.shape[0]
-    units = np.ones(n)
     for _ in range(20):
         settled = True
         for i in range(n):
@@ -138,4 +143,4 @@ def balanced(size: Any) -> Any:
                     settled = False
         if settled:
             break
-    return units
+    return 0

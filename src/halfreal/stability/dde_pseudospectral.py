@@ -28,12 +28,12 @@ D        their derivatives at the points [1/s]
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
+from ..kernels.entry import Entry
 from .dde_loop import Loop
-from .dde_walk import compiled
+from .dde_matrix import FASTMATH
 
 
 @cache
@@ -68,21 +68,24 @@ def generator(loop: Loop, delays: np.ndarray, degree: int) -> np.ndarray:
         return loop.a
     half = 0.5 * float(delays.max())
     values = lagrange(degree, 1.0 - delays / half)
-    first = None
+    n, m = len(loop.a), len(loop.c)
+    inverse: np.ndarray = np.zeros((0, 0))
     if loop.d.any():
-        first = np.linalg.inv(np.eye(len(loop.c)) - np.tensordot(values[:, 0], loop.d, axes=1))
-    return np.asarray(_assembled(loop.a, loop.b, loop.c, loop.d, values, chebyshev(degree)[2] / half, first))
+        inverse = np.linalg.inv(np.eye(m) - np.tensordot(values[:, 0], loop.d, axes=1))
+    dtype = np.result_type(loop.a, loop.b, loop.c, loop.d)
+    whole = np.zeros((n + degree * m, n + degree * m), dtype)
+    given = [np.ascontiguousarray(one, dtype) for one in (loop.a, loop.b, loop.c, loop.d)]
+    rooms = np.zeros((2, m, len(whole)), dtype), np.zeros((n, m), dtype)
+    _ASSEMBLED[dtype](*given, values, chebyshev(degree)[2] / half, inverse.astype(dtype), whole, *rooms)
+    return whole
 
 
-@compiled
-def _assembled(a: Any, b: Any, c: Any, d: Any, values: Any, derivative: Any, inverse: Any) -> Any:
-    """Rows of the states and of w_1 … w_N; ``inverse`` of what w_0 has of itself, None for the identity."""
+def assembled(a, b, c, d, values, derivative, inverse, whole, rows, now):  # type: ignore[no-untyped-def]
+    """Rows of the states and of w_1 … w_N; ``inverse`` of what w_0 has of itself, empty for the identity."""
     n, m = a.shape[0], c.shape[0]
     late, degree = b.shape[0], values.shape[1] - 1
     size = n + degree * m
-    whole = np.zeros((size, size), b.dtype)
-    first = np.zeros((m, size), b.dtype)  # w_0 of the states and of the other points
-    now = np.zeros((n, m), b.dtype)
+    first = rows[0]  # w_0 of the states and of the other points
     for p in range(m):
         for q in range(n):
             first[p, q] = c[p, q]
@@ -90,8 +93,12 @@ def _assembled(a: Any, b: Any, c: Any, d: Any, values: Any, derivative: Any, inv
             for k in range(late):
                 for j in range(degree):
                     first[p, n + j * m + q] += values[k, j + 1] * d[k, p, q]
-    if inverse is not None:
-        first = inverse @ first
+    if inverse.size:
+        for p in range(m):
+            for q in range(m):
+                for j in range(size):
+                    rows[1, p, j] += inverse[p, q] * first[q, j]
+        first = rows[1]
     for p in range(n):
         for q in range(n):
             whole[p, q] = a[p, q]
@@ -109,4 +116,15 @@ def _assembled(a: Any, b: Any, c: Any, d: Any, values: Any, derivative: Any, inv
                 whole[n + i * m + p, n + j * m + p] = derivative[i + 1, j + 1]
             for j in range(size):
                 whole[n + i * m + p, j] += derivative[i + 1, 0] * first[p, j]
-    return whole
+    return 0
+
+
+_ASSEMBLED = {
+    np.dtype(name): Entry(
+        assembled,
+        (of2, of3, of2, of3, "f8[,]", "f8[,]", of2, of2, of3, of2),
+        FASTMATH,
+    )
+    for name, of2, of3 in (("f8", "f8[,]", "f8[,,]"), ("c16", "c16[,]", "c16[,,]"))
+}
+"""For real and for complex loops."""

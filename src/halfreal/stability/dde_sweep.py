@@ -109,11 +109,13 @@ def limit(family: Callable[[float], DelaySystem], low: float, high: float) -> fl
     def rate(value: float) -> float:
         found = roots(family(value), most=1)
         if np.isnan(found.abscissa):
-            raise DelayError(f"no limit can be given, as at {value:.6g} the rightmost root is {found.summary()}")
+            raise DelayError(
+                f"no limit can be computed, because at {value:.6g} the rightmost root is {found.summary()}"
+            )
         return found.abscissa
 
     ends = rate(low), rate(high)
     if np.sign(ends[0]) == np.sign(ends[1]):
         words = "stable" if ends[0] < 0.0 else "unstable"
-        raise DelayError(f"both at {low:g} and at {high:g} it is {words}; give two values between which that changes")
+        raise DelayError(f"it is {words} at both {low:g} and {high:g}; give two values between which stability changes")
     return float(brentq(rate, low, high, xtol=1e-12 * abs(high)))

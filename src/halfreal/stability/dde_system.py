@@ -67,11 +67,11 @@ class DelaySystem:
                 f"give a square E (n, n) and as many A as delays and one more, (1 + delays, n, n)"
             )
         if not (np.isfinite(E).all() and np.isfinite(A).all() and np.isfinite(delays).all()):
-            raise DelayError("E, A or the delays hold a value that is not finite; give numbers")
+            raise DelayError("E, A or the delays contain a value that is not finite")
         if delays.size and delays.min() < 0.0:
             raise DelayError(
                 f"a delay is {delays.min():g} s, below 0: the equation would need the future; "
-                f"predict at most as far ahead as the loop is late"
+                f"the prediction must not exceed the delay of the loop"
             )
         if delays.size and delays.min() == 0.0:
             now = delays == 0.0

@@ -39,13 +39,13 @@ class ElementMargins(Summarised):
     def summary(self) -> str:
         """Both, for people."""
         if np.isnan(self.delays).all():
-            return f"element by element the lines cannot be read; exact, of all channels together: {self.whole}"
+            return f"no element-wise margin can be computed; exact, for all channels together: {self.whole}"
         i, j = np.unravel_index(np.nanargmin(self.delays), self.delays.shape)
         read = f"{1e3 * self.least:.4g} ms (output {i + 1}, input {j + 1})" if np.isfinite(self.least) else "any delay"
-        wrong = ", which is too much" if self.least > self.exact * (1 + 1e-9) else ""
+        wrong = ", which is too optimistic" if self.least > self.exact * (1 + 1e-9) else ""
         return (
-            f"read element by element the loop would bear {read}{wrong}: that leaves out how the channels act on each "
-            f"other; exact, of all channels together: {self.whole}"
+            f"element by element the loop would tolerate {read}{wrong}: this neglects the coupling between the "
+            f"channels; exact, for all channels together: {self.whole}"
         )
 
 

@@ -135,7 +135,7 @@ class ForceControl:
         squares = scipy.linalg.eigh(stiffness, mass, eigvals_only=True)
         above = squares[squares > 1e-9 * np.abs(squares).max()]
         if above.size == 0:
-            raise ForceControlError("the coupled system does not oscillate; Ω has no meaning for it")
+            raise ForceControlError("the coupled system does not oscillate, so Ω is not defined")
         return float(np.sqrt(above[0]))
 
     def loop(self, dt: float) -> Loop:
@@ -183,7 +183,7 @@ class ForceControl:
         """Spectral radius, damping and period distortion against Ω, in rising order."""
         wanted = np.asarray(omegas, dtype=float)
         if wanted.size == 0 or wanted[0] <= 0.0 or np.any(np.diff(wanted) <= 0.0):
-            raise ForceControlError("give steps Ω above zero in rising order")
+            raise ForceControlError("give steps Ω above zero in increasing order")
         # the pole is followed from where it is known, in strides that it cannot be lost in
         leading = np.geomspace(min(PRINCIPAL_AT, wanted[0]), wanted[0], 8)[:-1]
         grid = np.concatenate([leading, wanted]) if wanted[0] > PRINCIPAL_AT else wanted
@@ -287,7 +287,9 @@ def convergence(
     """Errors in free vibration from the initial state, with exact histories before it, against the exact solution."""
     system = virtual.system("none")
     if not system.linear:
-        raise ForceControlError("the exact solution is known for linear substructures only; leave the elements out")
+        raise ForceControlError(
+            "the exact solution is known for linear substructures only; remove the nonlinear elements"
+        )
     if not np.any(system.displacement) and not np.any(system.velocity):
         raise ForceControlError("nothing moves; give virtual.initial_displacement or initial_velocity")
     control, errors = ForceControl(virtual, specimen), []
@@ -305,7 +307,7 @@ def free_vibration(
     For specimens that are springs; nonlinear elements count with their initial stiffness, and must move little.
     """
     if control.specimen.mass is not None or control.specimen.damping is not None:
-        raise ForceControlError("the exact history is known for specimens that are springs; leave mass and damping out")
+        raise ForceControlError("the exact history is known for elastic specimens only; remove mass and damping")
     n, h, system = control.virtual.dofs, control.virtual.constraint, control.system
     coupled = system.tangent_stiffness + h.T @ control.specimen.stiffness @ h
     right = np.linalg.solve(system.mass, np.hstack([-coupled, -system.tangent_damping]))

@@ -116,10 +116,12 @@ def recommend(
     """
     k = np.atleast_2d(np.asarray(stiffness, dtype=float))
     if not 0.0 <= uncertainty < 1.0:
-        raise ValueError(f"an uncertainty of {uncertainty:g} where one from 0 to below 1 is expected")
+        raise ValueError(f"uncertainty {uncertainty:g}; it must be at least 0 and below 1")
     if min(dt, amplitude, duration) <= 0.0 or noise < 0.0:
         given = f"{units.text(dt, 's')}, {units.text(amplitude, 'm')}, {units.text(duration, 's')}"
-        raise ValueError(f"step, amplitude and duration are {given} and must be above zero, the noise not below")
+        raise ValueError(
+            f"step, amplitude and duration are {given}; they must be above zero, and the noise at least zero"
+        )
     methods = {f"as defined: {virtual.method.kind}": virtual.method, **candidates(virtual, dt, k, uncertainty)}
     found = [
         _forecast(name, virtual.unchecked_copy({"method": method}), dt, k, uncertainty, noise, amplitude, duration)

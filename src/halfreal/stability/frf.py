@@ -45,11 +45,12 @@ class FRF:
             )
         for what, bad in (("frequency", ~np.isfinite(lines)), ("response", ~np.isfinite(values).all(axis=(1, 2)))):
             if bad.any():
-                raise HalfrealError(f"the {what} of line {int(np.argmax(bad)) + 1} is not finite; leave that line out")
+                raise HalfrealError(f"the {what} of line {int(np.argmax(bad)) + 1} is not finite; remove that line")
         if lines[0] < 0 or np.any(np.diff(lines) <= 0):
             where = int(np.argmax(np.diff(lines) <= 0)) + 1
             raise HalfrealError(
-                f"the frequencies must be ≥ 0 and rise from line to line; line {where} has {lines[where - 1]} Hz, line "
+                f"the frequencies must be ≥ 0 and increase from line to line; line {where} has "
+                f"{lines[where - 1]} Hz, line "
                 f"{where + 1} has {lines[where]} Hz"
             )
         object.__setattr__(self, "frequency_hz", lines)
@@ -62,7 +63,7 @@ class FRF:
         if path.suffix.lower() == ".npz":
             with np.load(path) as arrays:
                 if not {"frequency_hz", "response"} <= set(arrays.files):
-                    raise HalfrealError(f"{path.name} holds {arrays.files}; it needs frequency_hz and response")
+                    raise HalfrealError(f"{path.name} contains {arrays.files}; it needs frequency_hz and response")
                 return FRF(arrays["frequency_hz"], arrays["response"], unit)
         with path.open(newline="", encoding="utf-8") as file:
             text = [line for line in file if line.strip() and not line.startswith("#")]
@@ -74,9 +75,7 @@ class FRF:
         try:
             numbers = np.array(rows[1:], dtype=np.float64).reshape(len(rows) - 1, len(heading))
         except ValueError:
-            raise HalfrealError(
-                f"{path.name} has lines that are not {len(heading)} numbers as its heading says"
-            ) from None
+            raise HalfrealError(f"{path.name} has rows without the {len(heading)} numbers of its heading") from None
         columns = dict(zip(heading, numbers.T, strict=True))
         return FRF(_column(columns, "frequency_hz", path), _responses(columns, path), unit)
 
@@ -167,7 +166,7 @@ def _of_one(hz: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
     if np.any(values == 0):
         if not values.any():
             return (np.zeros(0),) * 7
-        raise HalfrealError(f"the response at {hz[np.argmax(values == 0)]:.6g} Hz is zero; leave it out")
+        raise HalfrealError(f"the response at {hz[np.argmax(values == 0)]:.6g} Hz is zero; remove that line")
     size, phase = np.log(np.abs(values)), np.unwrap(np.angle(values))
     gain_step, phase_step = np.abs(np.diff(size)), np.abs(np.diff(phase))
     near = np.minimum(np.abs(size[1:]), np.abs(size[:-1])) < np.maximum(gain_step, LARGEST_GAIN_STEP)
@@ -223,8 +222,8 @@ def refuse_coarse(hz: np.ndarray, wrong: np.ndarray, what: str) -> None:
     if wrong.any():
         i = int(np.argmax(wrong))
         raise HalfrealError(
-            f"{what} between the lines at {hz[i]:.6g} and {hz[i + 1]:.6g} Hz: what happens between them cannot be "
-            f"told; a finer resolution there is needed"
+            f"{what} between the lines at {hz[i]:.6g} and {hz[i + 1]:.6g} Hz: a finer resolution is needed there to "
+            f"resolve the loop"
         )
 
 

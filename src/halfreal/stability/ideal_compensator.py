@@ -91,10 +91,13 @@ class Ideal:
 def ideal(actuator: Follower, device: Device) -> Ideal:
     """P_id as a ratio of polynomials; powers of s that all terms share are cancelled."""
     if device.delay:
-        raise HalfrealError("the ideal compensator of a device with a delay is no ratio; ask for its response instead")
+        raise HalfrealError(
+            "the ideal compensator of a device with a delay is not a rational function; use its "
+            "frequency response instead"
+        )
     product = np.polymul(actuator.by_force, device.denominator)
     if not np.all(product == 0) and actuator.delay:
-        raise HalfrealError("the ideal compensator of an actuator with delay and compliance is no ratio")
+        raise HalfrealError("the ideal compensator of an actuator with delay and compliance is not a rational function")
     above: np.ndarray = np.polysub(np.polymul(actuator.denominator, device.numerator), product)
     below = np.polymul(actuator.by_command, device.numerator)
     while len(above) > 1 and len(below) > 1 and above[-1] == 0 and below[-1] == 0:

@@ -37,7 +37,7 @@ def with_predictor(bare: StateSpace, weights: np.ndarray, step: float) -> StateS
     if order * bare.channels > MOST:
         raise HalfrealError(
             f"the loop with its predictor of {len(weights)} samples has a gain of one up to frequencies that need "
-            f"{order * bare.channels} states where {MOST} are the most; take continuous=False, the loop that runs"
+            f"{order * bare.channels} states where {MOST} is the limit; use continuous=False, the sampled loop"
         )
     one = transport(span, order)
     rows = weights @ lagrange(order, 1.0 - 2.0 * np.arange(len(weights)) / (len(weights) - 1))
@@ -53,4 +53,4 @@ def _highest(bare: StateSpace, gain: float) -> float:
         if np.linalg.norm(ahead, 2, axis=(1, 2)).max() * gain < 1.0:
             return omega
         omega *= 1.25
-    raise HalfrealError("the gain of the loop with its predictor does not fall below one; take continuous=False")
+    raise HalfrealError("the gain of the loop with its predictor does not fall below one; use continuous=False")

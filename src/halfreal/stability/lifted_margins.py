@@ -195,10 +195,10 @@ def _searched(ticks: tuple[TickMap, ...], dt: float, known: DelayMargin) -> Dela
         break
     else:
         raise HalfrealError(
-            f"a loop that is sampled at two rates is stable up to {MOST_TICKS} ticks of further delay, and beyond that "
+            f"this loop with two sampling rates is stable up to {MOST_TICKS} ticks of additional delay; beyond that "
             "it is not known"
         )
     raise HalfrealError(
-        f"a loop that is sampled at two rates becomes unstable between {late - 1} and {late} ticks of further delay, "
-        "and where was not found"
+        f"this loop with two sampling rates becomes unstable between {late - 1} and {late} ticks of additional delay; "
+        "the exact value was not found"
     )

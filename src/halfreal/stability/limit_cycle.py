@@ -208,13 +208,13 @@ def refine(
             raise NoCycleError(unresolved_text(ticks))
         end = shooting.run(x, ticks)
         if free and amplitude_of(end, channel) < VANISHED * first:
-            raise NoCycleError("Newton's method goes to rest: there is no cycle near this amplitude")
+            raise NoCycleError("Newton's method converges to rest: there is no cycle near this amplitude")
     else:
         raise NoCycleError(_failed(shooting, end, x))
     unsure = between_ticks(end.signals)
     if unsure > COARSE:
         raise NoCycleError(
-            f"the step cannot resolve this cycle: between its {ticks:.3g} ticks in a period the motion is known to "
+            f"the step cannot resolve this cycle: with {ticks:.3g} ticks per period the motion is accurate to "
             f"{100 * unsure:.2g} % only; give a shorter timing.step"
         )
     shooting.base[shooting.entries] = x
@@ -232,8 +232,8 @@ def _failed(shooting: Shooting, end: End, x: np.ndarray) -> str:
     worst = shooting.loop.name_of(int(shooting.entries[int(np.argmax(apart))]))
     return (
         f"no cycle: after {MOST} iterations '{worst}' still differs by {100 * apart.max():.2g} % of its motion after a "
-        "period; a law that jumps, such as sign(v), a state that counts or adapts, or a motion that does not repeat "
-        "have none: smooth the law, such as by tanh(v/v0), or hold what adapts"
+        "period; a discontinuous law such as sign(v), a counting or adapting state, or a non-periodic motion "
+        "has no cycle: smooth the law, e.g. by tanh(v/v0), or freeze the adaptation"
     )
 
 
@@ -285,7 +285,7 @@ class _Slopes:
                 other = self.shooting.on(loop).run(self.x, self.ticks)
                 state = (other.state - self.end.state) / by / self.shooting.scale
                 return state, (amplitude_of(other, self.channel) - self.amplitude) / by
-        raise NoCycleError("the loop has another number of states on both sides of this value")
+        raise NoCycleError("the number of states of the loop changes at this value")
 
     @cached_property
     def _whole(self) -> np.ndarray:

@@ -24,26 +24,28 @@ import numpy as np
 from scipy.linalg import eigvals
 
 from ..errors import HalfrealError
-from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.loop import Loop
 from ..kernels.tick import FAULT
 from ..summaries import Summarised
 from .condensed import condensed
 from .condensed_poles import all_poles
 from .memory import find_memory
-from .pieces import taken_apart
-from .slopes import SHRUNK, SIZES, Slope, first_size, slope
+from .pieces import is_large, taken_apart
+from .slopes import SHRUNK, SIZES, Slope, agreeing, first_size, slope
 
 MARGINAL = 1e-9
 HALF_RATE = 0.95
 """Part of half the sampling rate from which on a pole alternates from tick to tick."""
 ALTERNATING = (
-    "it comes of a degree of freedom too stiff for its mass and the step (one without mass is better given none), or "
-    "of a loop gain near 1 there"
+    "caused by a degree of freedom too stiff for its mass and the step (if it has no mass, give it none), or "
+    "by a loop gain near 1 there"
 )
 
+AT_ONCE = 64
+"""Columns of which images are kept at a time."""
 CHANGING = (
-    "treats its state otherwise from tick to tick, as with a ring buffer or a slower rate of its own, and one tick "
-    "does not tell its poles: let it act alike in every tick, such as by shifting its entries"
+    "treats its state differently from tick to tick, e.g. with a ring buffer or a slower rate, so one tick "
+    "does not determine its poles: make it act in the same way in every tick, e.g. by shifting its entries"
 )
 
 
@@ -143,36 +145,43 @@ def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 
 def perturbed(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
     """The same derivative, every column by perturbing the loop itself."""
     found = slopes(loop, columns, rows, period)
-    for index, one in zip(columns, found, strict=True):
+    without = np.array([one.without for one in found]).reshape(len(found), rows.size)
+    for index, one in zip(columns, found, strict=True) if without.any() else ():
         if np.any(one.without):
             at = loop.name_of(int(rows[int(np.argmax(one.without))]))
             raise NoSlopeError(
                 f"the loop has no linearisation at rest: '{at}' does not change in proportion to "
-                f"'{loop.name_of(int(index))}', however small that is; smooth the law about zero, such as by "
-                "tanh(v/v0) in place of sign(v)"
+                f"'{loop.name_of(int(index))}', even for small changes; smooth the law around zero, e.g. by "
+                "tanh(v/v0) instead of sign(v)"
             )
     return matrix_of(found, rows.size)
 
 
 def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> list[Slope]:
-    """What ``derivative`` is made of: a slope for each column, also where the code has none."""
-    base = loop.vector.copy()
-    mode = loop.index.get(GUARD_MODE, FAULT)
-    found = []
-    for index in columns:
+    """What ``derivative`` is made of: a slope for each column, also where the code has none.
 
-        def image(by: float, index: int = int(index)) -> np.ndarray:
-            loop.vector[:] = base
-            loop.vector[index] += by
-            loop.run(period, event_room=0)
-            well = loop.vector[FAULT] == base[FAULT] and loop.vector[mode] == base[mode]
-            return loop.vector[rows] if well else np.full(rows.size, np.nan)
+    Those that two sizes agree on, nearly all, are found together; the others are looked at one by one.
+    """
+    base, found = loop.vector.copy(), list[Slope]()
+    sizes, everywhere = first_size(base[columns]), np.zeros(rows.size, dtype=bool)
+    for first in range(0, len(columns), AT_ONCE):
+        some, of_some = columns[first : first + AT_ONCE], sizes[first : first + AT_ONCE]
+        by = np.column_stack([factor * of_some for factor in (1.0, -1.0, 1.0 / SHRUNK, -1.0 / SHRUNK)])
+        images = loop.images(np.repeat(some, by.shape[1]), by.ravel(), rows, period)
+        values, agreed = agreeing(images.reshape(len(some), by.shape[1], rows.size), of_some)
+        for index, size, value, well in zip(some, of_some, values, agreed, strict=True):
+            if well:
+                found.append(Slope(value, everywhere))
+                continue
 
-        one = slope(image, first_size(base[index]))
-        loop.vector[:] = base
-        if np.any(np.isnan(one.values)):
-            raise HalfrealError(_not_finite(loop, int(index), rows[np.isnan(one.values)], period))
-        found.append(one)
+            def image(change: float, index: int = int(index)) -> np.ndarray:
+                found_there: np.ndarray = loop.images(np.array([index]), np.array([change]), rows, period)[0]
+                return found_there
+
+            one = slope(image, float(size))
+            if np.any(np.isnan(one.values)):
+                raise HalfrealError(_not_finite(loop, int(index), rows[np.isnan(one.values)], period))
+            found.append(one)
     return found
 
 
@@ -192,19 +201,30 @@ def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:
     bad = [name for name, place in loop.index.items() if not np.isfinite(now[place])]
     bad += [loop.name_of(int(i)) for i in rows if not np.isfinite(now[i])]
     if bad:
-        return f"the loop cannot be linearised: '{bad[0]}' is not finite; mend the block that writes it"
-    smallest = first_size(base[index]) / SHRUNK ** (SIZES - 1)
+        return f"the loop cannot be linearised: '{bad[0]}' is not finite; correct the block that writes it"
+    smallest = float(first_size(base[index])) / SHRUNK ** (SIZES - 1)
     return (
         f"the loop cannot be linearised: '{loop.name_of(int(rows[0]))}' is not finite, or a block has a fault, once "
-        f"'{loop.name_of(index)}' differs by as little as {smallest:.1g} from {base[index]:.6g}, where it rests; mend "
-        "the function that reads it, so that it gives finite numbers about there"
+        f"'{loop.name_of(index)}' differs by as little as {smallest:.1g} from {base[index]:.6g}, "
+        "its value at rest; correct "
+        "the function that reads it, so that it returns finite numbers near there"
     )
 
 
 def linearise(loop: Loop, period: int = 1) -> Linearisation:
-    """Measure the transition matrix of ``loop`` at its present state, which is left as it was.
+    """Compute the transition matrix of a loop at its present state, which is restored.
 
-    It is that of ``period`` ticks, or of as many times that as it takes the loop to act alike again.
+    Parameters
+    ----------
+    loop
+        The loop, see ``build``.
+    period
+        Ticks over which it is computed; multiplied until the loop repeats its pattern of rates.
+
+    Returns
+    -------
+    Linearisation
+        Matrix, poles and which states are memory.
     """
     indices, period = loop.dynamic_indices(), math.lcm(period, loop.period)
     pieces = taken_apart(loop, indices, indices, perturbed) if period == 1 else None
@@ -220,6 +240,44 @@ def linearise(loop: Loop, period: int = 1) -> Linearisation:
     memory = find_memory(loop, indices)
     poles = all_poles(small.without(*memory.of(pieces.columns[0], len(small.a)).bases()))
     return Linearisation(whole.matrix, loop.dt, 1, memory.names, memory.changing, poles=poles)
+
+
+@dataclass(frozen=True)
+class InMotion:
+    """Poles of a loop at a state in motion, to first order."""
+
+    poles: np.ndarray
+    """Of the loop, hysteretic memory that moves included."""
+    own: float | None
+    """Largest |λ| of the large block by itself, with what it reads held; None if there is none."""
+
+
+def in_motion(loop: Loop) -> InMotion | None:
+    """The loop at its present state, with large blocks that offer their Jacobian there; None if none does.
+
+    A law that yields follows its strain whatever it was before, and one that does not keeps its set: hysteretic memory
+    of a large block is no pole of its own, and its Jacobian has the tangents that come of it.
+    """
+    names = [block.name for block in loop.controller if is_large(block)]
+    if not names or loop.period > 1:
+        return None
+    theirs = {loop.row(name) for name in names}
+    memories = np.array([i for i in loop.memory_indices() if loop.owner_of(int(i)) not in theirs], dtype=int)
+    indices = np.concatenate([loop.dynamic_indices(), memories])
+    pieces = taken_apart(loop, indices, indices, lambda one, x, y: matrix_of(slopes(one, x, y), y.size))
+    if pieces is None:
+        return None
+    small = condensed(pieces, indices.size, loop.dt)
+    poles = None if small is None else all_poles(small)
+    if small is None or poles is None:
+        alone = [np.abs(eigvals(one.of_state().a)).max(initial=0.0) for one in pieces.large]
+        return InMotion(without_memory(loop, pieces.together(), indices).eigenvalues, float(max(alone)))
+    if np.abs(poles).max(initial=0.0) >= 1.0 - MARGINAL:
+        memory = find_memory(loop, indices).of(pieces.columns[0], len(small.a))
+        found = all_poles(small.without(*memory.bases()))
+        poles = poles if found is None else found
+    alone = np.abs(np.concatenate([small.modes, small.apart]))
+    return InMotion(poles, float(alone.max(initial=0.0)))
 
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:

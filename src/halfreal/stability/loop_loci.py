@@ -18,6 +18,8 @@ BELOW = 10.0
 """The lines begin this many times below the slowest oscillation of the open loop, or crossing of its gain."""
 TURN = 0.1
 """Largest step [rad] of a locus, or of its log-magnitude, between two lines."""
+CLOSE = 1e-9
+"""Damping ratio of a pole, and relative distance from it, below which L, which is infinite there, is not evaluated."""
 DAMPED = 0.9
 """Damping ratio from which on a pole of the open loop counts as no oscillation."""
 
@@ -71,7 +73,16 @@ def _lines(loop: StateSpace | Condensed, margin: DelayMargin) -> np.ndarray:
     low = min(np.min(slow, initial=top / 10.0), np.min(margin.omega, initial=top / 10.0)) / BELOW
     around = np.abs(poles.imag)[:, None] + np.abs(poles.real)[:, None] * np.array([-1.0, 0.0, 1.0])
     begin = np.concatenate([np.geomspace(low, top, LINES), around[(around > low) & (around < top)], margin.omega])
-    return smooth(lambda omega: _turns(loop.response(omega)), np.unique(begin), largest=MOST_LINES, turn=TURN)
+    undamped = np.abs(poles.imag)[np.abs(poles.real) < CLOSE * size]
+
+    def next_to_poles(omega: np.ndarray) -> np.ndarray:
+        for pole in undamped:
+            side = pole * (1.0 + CLOSE * np.where(omega < pole, -1.0, 1.0))
+            omega = np.where(np.abs(omega - pole) < CLOSE * pole, side, omega)
+        return omega
+
+    lines = smooth(lambda omega: _turns(loop.response(next_to_poles(omega))), np.unique(begin), MOST_LINES, TURN)
+    return np.unique(next_to_poles(lines))
 
 
 def _turns(response: np.ndarray) -> np.ndarray:

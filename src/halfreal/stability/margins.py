@@ -164,14 +164,14 @@ class DelayMargin(Summarised):
     def as_text(self) -> str:
         """Phase and gain margin as far as they are known; where the least lag is not where the least delay bites."""
         phase, gain, less = self.phase_margin_deg, self.gain_margin_db, self.gain_reduction_db
-        told = ["no phase lag matters"] if np.isinf(phase) else []
+        told = ["unlimited phase margin"] if np.isinf(phase) else []
         if np.isfinite(phase):
             critical, at = (f"{hz:.4g}" for hz in (self.critical_frequency_hz, self.frequency_hz[np.argmin(self.lag)]))
             told.append(f"phase margin {phase:.4g}°" + ("" if critical in (at, "nan") else f" at {at} Hz"))
         if np.isfinite(gain):
             told.append(f"gain margin {gain:.3g} dB" + (f" up and {-less:.3g} dB down" if np.isfinite(less) else ""))
         elif not np.isnan(gain):
-            told.append("no gain is too large" + (f", {-less:.3g} dB less are too little" if np.isfinite(less) else ""))
+            told.append("unlimited gain margin upwards" + (f", {-less:.3g} dB downwards" if np.isfinite(less) else ""))
         return ", ".join(told)
 
     def unstable_poles(self, delay: float) -> float:
@@ -235,7 +235,7 @@ class DelayMargin(Summarised):
                 return f"{start}; stable for delays of " + ", ".join(
                     f"{1e3 * low:.4g} to {1e3 * high:.4g} ms" for low, high in rows
                 )
-            return f"{start}, and a delay does not stabilise it"
+            return f"{start}, and no delay stabilises it"
         if not self.stable_for_small_delay:
             return (
                 f"stable without delay but unstable for every delay, however small: at high frequency the loop gain is "
@@ -245,10 +245,10 @@ class DelayMargin(Summarised):
         delay, hz = self.critical_delay, self.critical_frequency_hz
         margins = self.as_text()
         if np.isinf(delay):
-            return f"stable for every delay: no loop gain reaches 1 ({margins})"
+            return f"stable for every delay: the loop gain never reaches 1 ({margins})"
         if self.beyond_one and self.dt is not None:
             return (
-                f"unstable from a delay of {round(delay / self.dt)} samples ({1e3 * delay:.4g} ms) on: the loop gain "
+                f"unstable from a delay of {round(delay / self.dt)} samples ({1e3 * delay:.4g} ms): the loop gain "
                 f"is {gain:.3g} at half the sampling rate, and each sample of delay turns the phase by 180° there"
             )
         return f"stable up to a delay of {1e3 * delay:.4g} ms, critical at {hz:.4g} Hz ({margins})"
@@ -377,7 +377,7 @@ def _with_fixed_delays(loop: Delayed) -> tuple[int, bool]:
     if np.isinf(count):
         raise HalfrealError(
             f"with the delay {loop.delays[channel]:.4g} s in channel {channel} the loop gain is ≥ 1 at high frequency "
-            f"and endlessly many poles are unstable; no margin is left to compute: lower D"
+            f"and infinitely many poles are unstable; there is no margin: lower D"
         )
     return int(count), margin.stuck
 

@@ -84,7 +84,7 @@ class Curve(Summarised):
         try:
             return f"as a loop: {element_margins(self.loop).summary()}"
         except HalfrealError as error:
-            return f"as a loop: its margin is not that of any element, and is not known here: {error}"
+            return f"as a loop: its margin is not that of any element, and was not computed: {error}"
 
     @property
     def magnitude(self) -> np.ndarray:
@@ -207,8 +207,8 @@ def encirclements(loop: Part, open_loop_unstable: int = 0) -> Encirclements:
         if np.any(np.abs(ends.imag) > 0.35 * np.abs(ends)):
             raise HalfrealError(
                 "the measured band ends where det(I + L) is not near the real axis (arguments "
-                f"{np.degrees(np.angle(ends[0])):.0f}° and {np.degrees(np.angle(ends[1])):.0f}°), so that what it does "
-                "outside cannot be told; measure lower and higher frequencies"
+                f"{np.degrees(np.angle(ends[0])):.0f}° and {np.degrees(np.angle(ends[1])):.0f}°), so that its course "
+                "outside is not known; measure lower and higher frequencies"
             )
         return _counted(loop.frequency_hz, determinant, open_loop_unstable)
     check_square(loop)

@@ -112,5 +112,5 @@ def _of_each_tick(loop: Loop, states: np.ndarray, outputs: np.ndarray) -> list[T
 def _probed(loop: Loop) -> list[str]:
     found = [channel.name for block in loop.blocks if block.name == PROBE for channel in block.outputs]
     if not found:
-        raise HalfrealError("this loop has no probe: build it with cut=True to measure its open loop")
+        raise HalfrealError("this loop has no probe: build it with cut=True to obtain its open loop")
     return found

@@ -87,8 +87,8 @@ def mean_model(ticks: Sequence[TickMap], dt: float) -> StateSpace:
     size = count * p + int(kept.sum())
     if size > MOST_STATES:
         raise HalfrealError(
-            f"the loop acts alike only every {count} ticks, and its response would need {size} states where "
-            f"{MOST_STATES} are the most; choose rates whose common period with timing.step is shorter"
+            f"the loop repeats only every {count} ticks, and its response would need {size} states where "
+            f"{MOST_STATES} is the limit; choose rates whose common period with timing.step is shorter"
         )
     whole_a, whole_b, whole_c = np.zeros((size, size)), np.zeros((size, m)), np.zeros((c.shape[1], size))
     last = slice(count * p, size)

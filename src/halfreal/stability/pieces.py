@@ -55,6 +55,8 @@ class Pieces:
 
     def together(self) -> np.ndarray:
         """The derivative itself, (rows, columns)."""
+        if not self.columns[1].size and not self.rows[1].size:  # no states of large blocks, only their pass-through
+            return self._by_rest()
         rest, by_large, by_rest, own = replace(self, large=tuple(one.of_state() for one in self.large))._parts()
         (columns, large, _), (rows, large_rows, _) = self.columns, self.rows
         whole = np.zeros((rows.size + large_rows.size, columns.size + large.size))
@@ -63,6 +65,12 @@ class Pieces:
         whole[np.ix_(large_rows, columns)] = by_rest
         whole[np.ix_(large_rows, large)] = own if isinstance(own, np.ndarray) else own.toarray()
         return whole
+
+    def _by_rest(self) -> np.ndarray:
+        """Of rows of the rest by columns of the rest."""
+        d = _diagonal([one.d for one in self.large])
+        v_rest = np.linalg.solve(np.eye(len(d)) - d @ self.through, d @ self.inputs)
+        return np.asarray(self.rest + self.by_outputs @ v_rest)
 
     def sparse(self) -> Any:
         """The same as a sparse array, of a large block that is, with its states in its own coordinates."""
@@ -110,8 +118,10 @@ def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: De
     The loop is left as it was.
     """
     names = [block.name for block in loop.controller if is_large(block)]
+    if not names:
+        return None
     split = [_split(loop, names, where) for where in (columns, rows)]
-    if not names or None in split:
+    if None in split:
         return None
     alone = _with_stand_ins(loop, names)
     before = alone.vector.copy()

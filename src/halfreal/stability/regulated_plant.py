@@ -50,7 +50,8 @@ def hybrid_plant(virtual: System, specimen: Part, actuator: Part) -> StateSpace:
     a_v, b_v, c_v, d_v = virtual.first_order()
     if np.any(d_v[:n]):
         raise HalfrealError(
-            "the interface is at a degree of freedom without mass, which follows a measured force at once, and a plant "
+            "the interface is at a degree of freedom without mass, which responds instantly to a "
+            "measured force, and a plant "
             "with it has no state-space form; give the interface mass"
         )
     mass = specimen.mass + actuator.mass

@@ -36,7 +36,7 @@ MOVES = 1e-9
 DRIFTS = 0.2
 """Part of its way along a period that is left at the end, from which on a state may be a counter."""
 
-DIVERGES = "the motion grows until the loop cannot go on, or a block has a fault"
+DIVERGES = "the motion grows until the loop fails, or a block has a fault"
 
 
 class DivergedError(HalfrealError):
@@ -137,7 +137,7 @@ def weights(nodes: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray]:
 
 def unresolved_text(ticks: float) -> str:
     return (
-        f"the step cannot resolve this motion: it has {ticks:.3g} ticks in a period where at least {FEWEST_TICKS} are "
+        f"the step cannot resolve this motion: it has {ticks:.3g} ticks per period; at least {FEWEST_TICKS} are "
         "needed; give a shorter timing.step"
     )
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,8 +61,9 @@ class Slope:
     """Which entries have finite differences but no slope."""
 
 
-def first_size(value: float) -> float:
-    return max(SMALLEST, RELATIVE * abs(value))
+def first_size(value: Any) -> Any:
+    """Of a perturbation of a state that has this value, or of many."""
+    return np.maximum(SMALLEST, RELATIVE * np.abs(value))
 
 
 def slope(image: Image, size: float) -> Slope:
@@ -80,6 +82,17 @@ def slope(image: Image, size: float) -> Slope:
         blurs.append(blur)
     values[others], without[others] = _settled(np.array(estimates)[:, others], np.array(blurs)[:, others])
     return Slope(values, felt & without)
+
+
+def agreeing(images: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes of many directions at their first sizes, a row each, and for which of them all entries agree.
+
+    ``images`` are F at h, −h, h/8 and −h/8 in each: (directions, 4, entries).
+    """
+    size = sizes[:, None]
+    first, blurred = _central(images[:, 0], images[:, 1], size)
+    second, blur = _central(images[:, 2], images[:, 3], size / SHRUNK)
+    return first, np.asarray(_agree(first, second, blurred + blur).all(axis=1))
 
 
 def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,6 +151,9 @@ def _agree(one: np.ndarray, other: np.ndarray, blur: np.ndarray) -> np.ndarray:
 
 def _difference(image: Image, size: float) -> tuple[np.ndarray, np.ndarray]:
     """The central difference, NaN where it is not known, and what rounding may have made of it."""
-    ahead, behind = image(size), image(-size)
+    return _central(image(size), image(-size), size)
+
+
+def _central(ahead: np.ndarray, behind: np.ndarray, size: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(all="ignore"):
         return (ahead - behind) / (2.0 * size), (ROUNDING * (np.abs(ahead) + np.abs(behind)) + DENORMAL) / size

@@ -89,8 +89,8 @@ class Tracks(Summarised):
         """One sentence for people."""
         at, track = self.first_unstable, self.critical
         if at is None or track is None:
-            return f"stable up to the longest delay looked at, {1e3 * self.delays_s[-1]:.4g} ms"
-        whose = "a pole of the loop itself" if track < self.own else "a pole that the delay brings in"
+            return f"stable up to the longest delay analysed, {1e3 * self.delays_s[-1]:.4g} ms"
+        whose = "a pole of the loop itself" if track < self.own else "a pole added by the delay"
         hz = self.frequency_hz[at, track]
         return f"unstable from a delay of {1e3 * at * self.dt:.4g} ms ({at} samples): {whose}, at {hz:.4g} Hz, grows"
 
@@ -119,7 +119,7 @@ class Tracks(Summarised):
             for axes in (above, below):
                 axes.axvspan(delays[self.first_unstable], delays[-1], facecolor=BAD, alpha=0.12)
                 axes.axvline(delays[self.first_unstable], color=BAD, linewidth=0.9)
-        above.set(ylabel="frequency [Hz]", title="Poles against the delay (dashed: brought in by it)")
+        above.set(ylabel="frequency [Hz]", title="Poles against the delay (dashed: added by it)")
         below.set(xlabel="delay [ms]", ylabel="damping ratio [%]")
         return figure
 
@@ -141,7 +141,7 @@ def delayed(loop: StateSpace, samples: int) -> np.ndarray:
 def track(loop: StateSpace, samples: int) -> Tracks:
     """Follow the poles of the closed loop while its delay grows from 0 to ``samples``."""
     if loop.dt is None:
-        raise HalfrealError("the open loop is continuous, and its delay has no samples; use halfreal.stability.dde")
+        raise HalfrealError("the open loop is continuous; use halfreal.stability.dde")
     size = loop.states + samples * loop.channels
     if size > LARGEST:
         raise HalfrealError(

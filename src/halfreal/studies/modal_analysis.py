@@ -95,7 +95,26 @@ def modal_analysis(
     highest_hz: float | None = None,
     order: int | None = None,
 ) -> ModalAnalysis:
-    """Modes from a recorded run: all its responses and all its lines, if no others are named."""
+    """Identify the modes of the assembled structure from a run.
+
+    Parameters
+    ----------
+    run
+        A run with a random or pulse excitation.
+    outputs
+        Channels to use; default: all responses.
+    lowest_hz
+        Lower end of the band.
+    highest_hz
+        Upper end of the band.
+    order
+        Highest model order of the stabilisation diagram.
+
+    Returns
+    -------
+    ModalAnalysis
+        Frequencies, damping ratios and shapes with intervals.
+    """
     found = frf_of_run(run, outputs)
     band = band_of(found, lowest_hz, highest_hz, order)
     low, high = band["lowest_hz"], band["highest_hz"]

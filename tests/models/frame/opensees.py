@@ -189,7 +189,7 @@ def space_beam(
         ends[end] = own
     section = frame.sections[beam.section]
     shear = section.shear_modulus or section.modulus / (2.0 * (1.0 + section.poisson))
-    sort = "PDelta" if beam.geometry == "p-delta" else "Linear"
+    sort = {"p-delta": "PDelta", "corotational": "Corotational"}.get(beam.geometry, "Linear")
     commands.append(["geomTransf", sort, element, *map(float, given)])
     numbers = [section.area, section.modulus, shear, section.torsion_constant]
     numbers += [section.second_moment_y, section.second_moment_z]

@@ -117,9 +117,9 @@ def test_damping_in_modes_keeps_the_jacobian():
 
 def test_damping_that_does_not_fit_is_named():
     for given, words in (
-        ({"ratio": 0.02, "modes": [1, 99]}, "mode 99 is asked for"),
+        ({"ratio": 0.02, "modes": [1, 99]}, "mode 99 is requested"),
         ({"ratio": [0.02, 0.03], "modes": 3}, "2 ratios for 3 modes"),
-        ({"ratio": 0.02, "modes": [2, 2]}, "named twice"),
+        ({"ratio": 0.02, "modes": [2, 2]}, "listed twice"),
         ({"ratio": -0.1}, "ratio"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -115,5 +115,5 @@ def test_an_iteration_that_is_cut_short_is_told():
     frame = two_storeys(material=PLASTIC, scheme={"kind": "newmark", "iterations": 1, "tolerance": 1e-12})
     driven = loop(frame, shaking(400))
     driven.run(400)
-    assert "not known to 1e-12" in driven.describe(driven.vector[driven.index["loop.fault"]])
+    assert "not converged to 1e-12" in driven.describe(driven.vector[driven.index["loop.fault"]])
     assert driven.vector[driven.index["virtual.residual"]] > 1e-12

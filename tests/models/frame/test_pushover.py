@@ -59,12 +59,12 @@ def test_what_cannot_be_pushed_is_refused():
     frame = two_storeys()
     for push, words in (
         (Push(node="Z"), "no node is called 'Z'"),
-        (Push(direction="y"), "no horizontal direction"),
+        (Push(direction="y"), "not a horizontal direction"),
         (Push(node="A0"), "node 'A0' is held by supports"),
-        (Push(pattern="wave"), "none of mode, uniform, triangle"),
+        (Push(pattern="wave"), "not mode, uniform or triangle"),
         (Push(pattern={"A1": 1.0, "A2": -1.0}), "cancel"),
         (Push(pattern={"A0": 1.0}), "none acts where something can move"),
-        (Push(target=0.0), "leads nowhere"),
+        (Push(target=0.0), "give one other than zero"),
     ):
         with pytest.raises(StaticsError, match=words):
             frame.pushover(push)
@@ -83,11 +83,11 @@ def test_the_command_writes_table_and_picture(tmp_path: Path, monkeypatch):
     numbers = json.loads(CliRunner().invoke(app, options).output)
     assert numbers["base_shear"] == pytest.approx(rows[:, 1], rel=1e-8)
     for bad, words in (
-        (["--force-at", "A1"], "is no node with its share"),
+        (["--force-at", "A1"], "is not NODE=SHARE"),
         (["--force-at", "Z=1"], "no node is called 'Z'"),
         ([], "exists"),
     ):
         answer = CliRunner().invoke(app, ["pushover", "frame.toml", *bad, *(["-f"] if bad else [])])
         assert answer.exit_code == 2 and words in answer.output, answer.output
     answer = CliRunner().invoke(app, ["pushover", str(GALLERY / "uncompensated.toml"), "--json"])
-    assert answer.exit_code == 2 and "only a frame can" in answer.output
+    assert answer.exit_code == 2 and "only a frame has" in answer.output

@@ -86,5 +86,5 @@ def test_reductions_that_cannot_be_made_are_named():
     ):
         with pytest.raises(ValueError, match=words):
             built(reduction)
-    with pytest.raises(ValueError, match="leave the reduction out"):
+    with pytest.raises(ValueError, match="omit the reduction"):
         built({"kind": "static"}, inertia=300.0)

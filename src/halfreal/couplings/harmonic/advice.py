@@ -59,10 +59,10 @@ def on_answer(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     if size >= ABOVE * lost_in:
         return
     text = (
-        f"the model answers the random drive with {units.text(size, 'm', 3)} (rms), not well "
+        f"the model responds to the random drive with {units.text(size, 'm', 3)} (RMS), not well "
         f"above the noise of {units.text(lost_in, 'm', 3)}: what is identified may be noise; raise "
         f"coupling.amplitude from {units.text(amplitude, 'N')} to "
-        f"{units.text(amplitude * ABOVE * float(noise[axis] / answer[axis]), 'N', 2)} if the rig bears it, or use "
+        f"{units.text(amplitude * ABOVE * float(noise[axis] / answer[axis]), 'N', 2)} if the rig permits it, or use "
         "better sensors"
     )
     yield Finding("warning", text, size, ABOVE * lost_in, "m")
@@ -95,7 +95,8 @@ def on_excited(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     if not can.all():
         lost = ", ".join(units.text(float(hz), "Hz") for hz in known.hz[~can])
         yield note(
-            f"whether the rig answers the random drive at {lost} cannot be judged from {time / interval:.3g} intervals "
+            f"whether the rig responds to the random drive at {lost} cannot be determined from "
+            f"{time / interval:.3g} intervals "
             f"of {units.text(interval, 's', 3)}: {2 * PERIODS:.3g} period of the harmonic in each, and "
             f"{examined.definition.virtual.axes + 2} intervals, are needed"
         )
@@ -110,7 +111,7 @@ def on_gap(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     if run.outcome != "completed":
         return
     if NMSE not in run.signals:
-        yield note(f"whether the gap closes is not known, as {NMSE} is not recorded; add it to record.channels")
+        yield note(f"convergence of the gap is not known, because {NMSE} is not recorded; add it to record.channels")
         return
     left = float(np.sqrt(run.signals[NMSE].values[-1]))
     share = f"{100 * left:.3g} %" if left >= 1e-4 else "less than 0.01 %"
@@ -139,6 +140,6 @@ def ways_to_close(coupling: Harmonic, examined: Examined) -> list[str]:
         needed = units.text(rounded(begun + SETTLED / -slowest), "s")
         return [
             *coupling.ways_to_close(timing.step),
-            f"lengthen timing.duration to about {needed}, as the slowest pole decays as exp({slowest:.3g} t/s)",
+            f"lengthen timing.duration to about {needed}, because the slowest pole decays as exp({slowest:.3g} t/s)",
         ]
-    return [*coupling.ways_to_close(timing.step), "give the coupling the harmonics that are left in the gap"]
+    return [*coupling.ways_to_close(timing.step), "add the remaining harmonics of the gap to the coupling"]

@@ -32,8 +32,8 @@ CHANCE = 1e-3
 """Probability that a harmonic which the rig does not answer passes for answered."""
 LOST = "the rig's motion does not follow the random drive there, or is lost in noise and transients"
 REMEDY = (
-    "raise coupling.amplitude, lengthen coupling.random_interval or coupling.identification_time, or leave the "
-    "harmonic out"
+    "raise coupling.amplitude, lengthen coupling.random_interval or coupling.identification_time, or remove the "
+    "harmonic"
 )
 PERIODS = 0.5
 """Of a harmonic, in the second half of an interval, below which its amplitude is not judged."""
@@ -153,7 +153,7 @@ def texts(hz: np.ndarray, names: tuple[str, ...]) -> dict[str, dict[float, str]]
     for frequency, name in zip(hz, names, strict=True):
         at = units.text(float(frequency), "Hz")
         found[name] = {
-            NOT_JUDGED: f"whether the rig answers at {at} is not known",
+            NOT_JUDGED: f"the response of the rig at {at} is not known",
             ANSWERED: "",
             SILENT: f"warning: not excited at {at}: {LOST}; {REMEDY}",
         }

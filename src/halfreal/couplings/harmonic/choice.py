@@ -101,7 +101,7 @@ def short_identification(time: float, slowest: float) -> list[str]:
         return []
     return [
         f"an identification of {units.text(time, 's')} is shorter than the model's slowest time constant, "
-        f"{units.text(slowest, 's', 3)}: what it finds may be far off; lengthen it"
+        f"{units.text(slowest, 's', 3)}: its result may be inaccurate; lengthen it"
     ]
 
 
@@ -159,7 +159,7 @@ def check_actuators(transfer: np.ndarray, hz: np.ndarray) -> None:
         if moved < len(h):
             told = (
                 f"its actuators move {moved} of the {len(h)} interface axes independently at "
-                f"{units.text(float(one), 'Hz')}; place an actuator for each axis, or take fewer axes"
+                f"{units.text(float(one), 'Hz')}; provide an actuator for each axis, or use fewer axes"
             )
             raise DefinitionError([Fault("", "rig", told)])
 
@@ -190,14 +190,14 @@ class Choosing(Generic[H]):
             self.choices.append(Choice("base_frequency", base, "that of the excitation"))
             return
         listed = ", ".join(f'"{units.text(float(hz), "Hz")}"' for hz in self.coupling.hz)
-        why = "those of the excitation" + (" and multiples, as the structure is nonlinear" if nonlinear else "")
+        why = "those of the excitation" + (" and multiples, because the structure is nonlinear" if nonlinear else "")
         self.choices.append(Choice("frequencies", f"[{listed}]", why))
 
     def memories(self) -> None:
         """Of the adaption, and of an identification that goes on beside it."""
         coupling = self.coupling
         identified = coupling.identification_time > 0.0
-        known = "; by the model, as the rig is identified only in the test" if identified else ""
+        known = "; from the model, because the rig is identified only in the test" if identified else ""
         why, lacking = coupling.chosen_memories(self.plant, self.step)
         if lacking and coupling.needs_trial:
             why, lacking = self.tried(why, lacking)
@@ -216,10 +216,10 @@ class Choosing(Generic[H]):
             if trial is None:
                 return why, lacking
             if trial.closes:
-                why = "" if longer == lacking else "longer than each harmonic alone would need it: "
-                return f"{why}tried out on all together, the gap closes as exp({trial.rate:.2g} t/s)", longer
+                why = "" if longer == lacking else "longer than each harmonic alone would need: "
+                return f"{why}simulated with all together, the gap closes as exp({trial.rate:.2g} t/s)", longer
         return (
-            "with which, tried out on all harmonics together, the gap does not close: give the coupling fewer",
+            "with which the gap does not close in a simulation with all harmonics: give the coupling fewer",
             longer,
         )
 
@@ -250,7 +250,7 @@ class Choosing(Generic[H]):
         drive, gap = (limits.values(key, "trip", self.test.interface) for key in ("drive", "gap"))
         if min(drive.min(), gap.min()) >= UNLIMITED:
             raise HalfrealError(
-                "coupling.amplitude, that of the random drive of the identification, can be chosen from limits only; "
+                "coupling.amplitude, that of the random drive of the identification, can only be derived from limits; "
                 "give it, or limits.drive.trip, or limits.gap.trip"
             )
         hz = self.coupling.hz
@@ -261,4 +261,4 @@ class Choosing(Generic[H]):
             "gap": min((limit / moved for limit, moved in by_axis if moved > 0.0), default=UNLIMITED),
         }
         name = min(bounds, key=lambda key: bounds[key])
-        self.settle(f"half of what limits.{name} allows", amplitude=rounded(ROOM * bounds[name] / math.sqrt(2.0)))
+        self.settle(f"half of limits.{name}", amplitude=rounded(ROOM * bounds[name] / math.sqrt(2.0)))

@@ -70,13 +70,13 @@ if TYPE_CHECKING:
     from ...definition.definition import Definition
     from ...studies.check.examined import Examined
 
-MODES = {IDENTIFYING: "identification: the drive is random", ADAPTING: "adaption: the drive closes the gap"}
+MODES = {IDENTIFYING: "identification with a random drive", ADAPTING: "adaptation: the drive closes the gap"}
 REFERENCES = ("bartl2016",)
 PERIODS = 4.0
 """Of the lowest harmonic, over which mean squares fade."""
 SINGULAR = 1e-12
 LENGTHEN = "lengthen coupling.identification_time"
-LEAVE_OUT = "leave the coupling's gains and memories out, to have them chosen"
+LEAVE_OUT = "omit the coupling's gains and memories to have them chosen"
 USUAL_INTERVAL = 2.0
 
 
@@ -95,16 +95,19 @@ class Harmonic(Coupling):
     base_frequency: Annotated[float, Number("Hz", above=0)] | None = None
     harmonics: Annotated[int, Field(ge=1, le=100)] = 1
     following: Annotated[float, Number("Hz", above=0)] | None = None
-    """Bandwidth with which the base frequency follows the excitation; it is fixed if left out."""
+    """Bandwidth with which the base frequency follows the excitation; default: fixed frequency."""
     transfer: tuple[Transfer, ...] | Literal["model"] | None = None
     first_drive: tuple[Amplitudes, ...] | Literal["none", "model"] = "none"
-    """Where the adaption starts from: nothing, or the drive that closes the model's gap in steady state."""
+    """Initial drive of the adaptation: zero, or the drive that closes the model's gap in steady state."""
     identification_time: Annotated[float, Number("s", least=0)] = 0.0
     random_interval: Annotated[float, Number("s", above=0)] | None = None
-    """t_rand: long enough for transients to die; chosen from the plant if left out, 2 s outside definitions."""
+    """t_rand, duration of each random drive, long enough for transients to decay; default: chosen from the plant (2
+    s outside definitions).
+    """
     amplitude: Annotated[float, Number("N", above=0)] | None = None
-    """Bound of the random drive for each axis and harmonic, in both its real and its imaginary part; chosen from the
-    limits if left out."""
+    """Bound of the random drive per axis and harmonic, for real and imaginary part each; default: derived from the
+    limits.
+    """
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     @model_validator(mode="after")
@@ -115,13 +118,13 @@ class Harmonic(Coupling):
             if self.harmonics != 1:
                 raise fault(
                     f"harmonics = {self.harmonics} counts multiples of base_frequency, which is not given; give it, or "
-                    "leave both out",
+                    "omit both",
                     "harmonics",
                 )
             return self
         if self.frequencies is not None and self.harmonics != 1:
             raise fault(
-                f"harmonics = {self.harmonics} counts multiples of base_frequency; beside frequencies leave it out",
+                f"harmonics = {self.harmonics} counts multiples of base_frequency; omit it when frequencies are given",
                 "harmonics",
             )
         if self.frequencies is not None and self.following is not None:
@@ -137,7 +140,7 @@ class Harmonic(Coupling):
     @model_validator(mode="after")
     def _first_drive_fits(self) -> Self:
         if self.following is not None and self.first_drive != "none":
-            raise fault("a first drive is known at fixed frequencies only; leave it or following out", "first_drive")
+            raise fault("a first drive is defined at fixed frequencies only; omit it or following", "first_drive")
         if not isinstance(self.first_drive, str):
             if not self.known or len(self.first_drive) != len(self.hz):
                 raise fault("give frequencies, and the amplitudes of a first drive for each of them", "first_drive")
@@ -278,8 +281,8 @@ class Harmonic(Coupling):
         """Raise a fault if the coupling cannot work with an excitation of these parts."""
         if self.following is not None and not virtual:
             raise fault(
-                "what is followed is the phase of excitation.virtual, and nothing excites the virtual substructure; "
-                "leave following out, or excite the virtual substructure",
+                "following uses the phase of excitation.virtual, but nothing excites the virtual substructure; "
+                "omit following, or excite the virtual substructure",
                 "following",
             )
 
@@ -292,7 +295,7 @@ class Harmonic(Coupling):
             reach = "" if self.following is None else ", up to which the highest harmonic may follow,"
             raise fault(
                 f"{units.text(highest, 'Hz')}{reach} is not below half the sampling rate, "
-                f"{units.text(0.5 / dt, 'Hz')}; shorten timing.step or leave the harmonic out",
+                f"{units.text(0.5 / dt, 'Hz')}; shorten timing.step or remove the harmonic",
                 place,
             )
         if len(rising) > 1:
@@ -302,9 +305,9 @@ class Harmonic(Coupling):
             for name, memory in self.memories(dt).items():
                 if memory < needed:
                     raise fault(
-                        f"{units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be told apart within a {name} of "
-                        f"{units.text(memory, 's')}; lengthen it to more than {units.text(needed, 's')}, or leave one "
-                        "of them out",
+                        f"{units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be separated within a {name} of "
+                        f"{units.text(memory, 's')}; lengthen it to more than {units.text(needed, 's')}, or remove one "
+                        "of them",
                         place,
                     )
 
@@ -318,7 +321,7 @@ class Harmonic(Coupling):
             )
         if len(self.first_theta(axes)) != 2 * axes * len(self.hz):
             raise fault(
-                f"the first drive has not the {axes} axis(es) of the interface; give each of them", "first_drive"
+                f"the first drive does not have the {axes} axis(es) of the interface; give each of them", "first_drive"
             )
         for i, part in enumerate(self.given or ()):
             if len(part.real) != axes:
@@ -332,7 +335,7 @@ class Harmonic(Coupling):
             if sizes[-1] <= SINGULAR * sizes[0]:
                 raise fault(
                     f"the transfer function at {units.text(float(self.hz[i]), 'Hz')} is singular: the actuators cannot "
-                    "move every interface axis; check it, or place an actuator for each axis",
+                    "move every interface axis; check it, or provide an actuator for each axis",
                     "transfer",
                     i,
                 )
@@ -342,7 +345,7 @@ class Harmonic(Coupling):
         if draws < needed:
             raise fault(
                 f"{draws} random drive(s) within {units.text(self.identification_time, 's')} cannot excite {axes} "
-                f"axes{' and tell the excitation from them' if needed > axes else ''}; identify for at least "
+                f"axes{' and separate the excitation from them' if needed > axes else ''}; identify for at least "
                 f"{units.text(needed * self.random_interval, 's')}, or shorten random_interval",
                 "identification_time",
             )
@@ -428,7 +431,7 @@ class Harmonic(Coupling):
     def check_known(self) -> None:
         """Raise an error if something was left to be chosen (``choice.py``), and was not."""
         if self.first_drive == "model":
-            raise HalfrealError("the drive that closes the model's gap is not known here; give it by with_first_drive")
+            raise HalfrealError("the drive that closes the model's gap is not known here; use with_first_drive")
         if self.identification_time > 0.0 and self.amplitude is None:
             raise HalfrealError("the identification needs the amplitude of its random drive; give it")
 
@@ -438,6 +441,7 @@ class Harmonic(Coupling):
 
     def faults(self) -> Mapping[int, str]:
         return {
-            NOT_EXCITED: "the rig did not answer the random drive of the identification; check that its actuators are "
+            NOT_EXCITED: "the rig did not respond to the random drive of the identification; check "
+            "that its actuators are "
             "on, and raise coupling.amplitude"
         }

@@ -30,7 +30,7 @@ def with_harmonics(coupling: H, excitations: Sequence[Excitation | None], dt: fl
     _below_nyquist(told, dt, 1.0 if coupling.following is None else 1.0 + WIDEST)
     given = [one for one in told if one is not None]
     if not given:
-        raise fault("nothing excites the test that would tell the harmonics; give frequencies", "frequencies")
+        raise fault("the test has no excitation that defines the harmonics; give frequencies", "frequencies")
     if coupling.following is not None:
         first = given[0]
         return coupling.changed(base_frequency=first.frequency, harmonics=max(_orders(first, dt, nonlinear)))
@@ -45,7 +45,7 @@ def _below_nyquist(told: Sequence[Harmonics | None], dt: float, reach: float) ->
         if highest >= 0.5 / dt:
             beyond = "" if reach == 1.0 else f" and may be followed up to {units.text(highest, 'Hz')}"
             raise fault(
-                f"excitation.{name} goes up to {units.text(highest / reach, 'Hz')}{beyond}, not below half the "
+                f"excitation.{name} reaches {units.text(highest / reach, 'Hz')}{beyond}, not below half the "
                 f"sampling rate, {units.text(0.5 / dt, 'Hz')}; lower it, or shorten timing.step"
             )
 
@@ -55,14 +55,14 @@ def _harmonics(excitation: Excitation, dt: float, followed: bool) -> Harmonics:
     found = excitation.harmonics(dt)
     if found is None:
         raise fault(
-            f"an excitation of kind '{excitation.kind}' does not tell the harmonics; give frequencies, or "
+            f"an excitation of kind '{excitation.kind}' does not define the harmonics; give frequencies, or "
             "base_frequency and harmonics",
             "frequencies",
         )
     if followed and found.tones:
         raise fault(
-            f"the excitation has {1 + len(found.tones)} tones, and only one frequency with its multiples can be "
-            "followed; leave following out, or give base_frequency and harmonics",
+            f"the excitation has {1 + len(found.tones)} tones, but only one frequency with its multiples can be "
+            "followed; omit following, or give base_frequency and harmonics",
             "following",
         )
     if found.to is None:
@@ -76,8 +76,8 @@ def _harmonics(excitation: Excitation, dt: float, followed: bool) -> Harmonics:
         )
     if not low <= found.to <= high:
         raise fault(
-            f"the excitation runs to {units.text(found.to, 'Hz')}, and from {units.text(found.frequency, 'Hz')} it is "
-            f"followed between {units.text(low, 'Hz')} and {units.text(high, 'Hz')}; run it in parts",
+            f"the excitation reaches {units.text(found.to, 'Hz')}, but from {units.text(found.frequency, 'Hz')} it is "
+            f"followed between {units.text(low, 'Hz')} and {units.text(high, 'Hz')}; split the test",
             "following",
         )
     return found

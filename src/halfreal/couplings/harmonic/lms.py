@@ -129,7 +129,7 @@ class HarmonicLms(Harmonic):
     @model_validator(mode="after")
     def _one_gain(self) -> Self:
         if self.gain is not None and self.memory is not None:
-            raise fault("give either gain, for each sample, or memory, the time in which the gap is to close", "memory")
+            raise fault("give either gain (per sample) or memory (time constant of the gap)", "memory")
         if self.identification_gain is not None and self.identification_memory is not None:
             raise fault("give either identification_gain or identification_memory", "identification_memory")
         return self
@@ -178,9 +178,9 @@ class HarmonicLms(Harmonic):
             if memory < needed:
                 gain = memory / needed * getattr(self, name)
                 told.append(
-                    f"warning: {units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be told apart within "
-                    f"{units.text(memory, 's', 3)}, the memory that coupling.{name} gives; lower it below {gain:.3g} "
-                    f"{GAIN_UNITS[name]}, or leave one of them out"
+                    f"warning: {units.text(low, 'Hz')} and {units.text(high, 'Hz')} cannot be separated within "
+                    f"{units.text(memory, 's', 3)}, the memory due to coupling.{name}; lower it below {gain:.3g} "
+                    f"{GAIN_UNITS[name]}, or remove one of them"
                 )
         return told
 
@@ -200,7 +200,7 @@ class HarmonicLms(Harmonic):
         unknowns = 2 * axes * len(self.hz)
         if self.identification_memory is not None and self.identification_memory <= 0.5 * unknowns * dt:
             raise fault(
-                f"{units.text(self.identification_memory, 's')} are too short for {unknowns} unknowns: the "
+                f"{units.text(self.identification_memory, 's')} is too short for {unknowns} unknowns: the "
                 f"identification is unstable; lengthen it to well above {units.text(0.5 * unknowns * dt, 's')}",
                 "identification_memory",
             )

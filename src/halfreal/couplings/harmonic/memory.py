@@ -50,8 +50,8 @@ def time_constant(plant: StateSpace) -> float:
     rate = -float(growth(plant.a, plant.dt))
     if not rate > 0.0:
         raise HalfrealError(
-            f"the plant without its coupling is not stable: its slowest mode grows as exp({-rate:.3g} t/s), and "
-            "nothing can be chosen from it; give the coupling's memories, or damp rig and virtual substructure"
+            f"the plant without its coupling is not stable: its slowest mode grows as exp({-rate:.3g} t/s), so "
+            "no memory can be derived from it; give the coupling's memories, or damp rig and virtual substructure"
         )
     return 1.0 / rate
 
@@ -110,7 +110,8 @@ def rls_memories(
     counted = np.where(halved < 0.0, np.maximum(rates, -1.0 / slowest), np.inf)
     if not counted.min() < 0.0:
         raise HalfrealError(
-            f"no memories of RLS up to {units.text(LONGEST * slowest, 's', 3)} let simultaneous identification settle "
+            f"no memories of RLS up to {units.text(LONGEST * slowest, 's', 3)} make simultaneous "
+            "identification converge "
             'with this plant; use coupling.mode = "sequential"'
         )
     good = counted <= NEARLY * counted.min()

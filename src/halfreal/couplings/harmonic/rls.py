@@ -214,7 +214,10 @@ def closing(rate: float, plant: StateSpace) -> str:
     ringing = -1.0 / time_constant(plant)
     if rate >= ringing:
         return f"with which the gap closes as exp({rate:.3g} t/s)"
-    return f"with which the gap closes as exp({ringing:.3g} t/s), as the plant rings, and errors of the drive sooner"
+    return (
+        f"with which the gap closes as exp({ringing:.3g} t/s), limited by the plant's ringing; "
+        "errors of the drive decay faster"
+    )
 
 
 class HarmonicRls(Harmonic):
@@ -222,33 +225,40 @@ class HarmonicRls(Harmonic):
 
     kind: Literal["harmonic rls"] = "harmonic rls"
     mode: Literal["sequential", "simultaneous"] = "simultaneous"
-    """Identify first and adapt then, or go on identifying while it adapts."""
+    """Identify first and then adapt ("sequential"), or identify and adapt at the same time ("simultaneous")."""
     excitation_gap: Literal["twin", "identified"] = "twin"
-    """The gap that the excitation leaves: from a twin of the virtual substructure, or identified with the transfer
-    functions, which an excitation of the specimen needs."""
+    """Source of the gap due to the excitation: a twin of the virtual substructure, or identified with the transfer
+    functions (needed if the specimen is excited).
+    """
     memory: Annotated[float, Number("s", above=0)] | None = None
-    """T of the adaption; chosen if neither it nor ``forgetting`` (μ of a sample) is given, 1 s outside definitions."""
+    """T, memory of the adaptation; default: chosen automatically if ``forgetting`` is not given either (1 s outside
+    definitions).
+    """
     forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
     identification_memory: Annotated[float, Number("s", above=0)] | None = None
-    """T of the identification; likewise with ``identification_forgetting``, 2 s outside definitions."""
+    """T, memory of the identification; default: chosen automatically if ``identification_forgetting`` is not given
+    either (2 s outside definitions).
+    """
     identification_forgetting: Annotated[float, Number("1", above=0, most=1)] | None = None
     prior: Annotated[float, Number("s", least=0)] = 0.25
-    """Confidence in the drive at the start of the adaption: as in so many seconds of data."""
+    """Confidence in the initial drive, as an equivalent duration of data."""
     identification_prior: Annotated[float, Number("N^2", above=0)] = 1e-6
-    """Confidence in the transfer functions at the start: as in one sample of a drive of this square."""
+    """Confidence in the initial transfer functions, as one sample of a drive of this square."""
     regularisation: Annotated[float, Number("1", least=0, most=0.5)] = 0.25
-    """Of simultaneous identification: confidence that directions of H which the drive does not excite keep, as part of
-    what an exciting drive would give; 0 as in the paper's Alg. 4."""
+    """Simultaneous identification: confidence kept in directions of H that the drive does not excite, relative to an
+    exciting drive; 0 as in the paper's Alg. 4.
+    """
     discount_overestimates: bool = True
-    """Samples count less for the drive while H is estimated larger than when the adaption began; false as in the
-    paper's Alg. 4."""
+    """Reduce the weight of samples while H is estimated larger than at the start of the adaptation; false as in the
+    paper's Alg. 4.
+    """
 
     @model_validator(mode="after")
     def _one_memory(self) -> Self:
         pairs = (("memory", "forgetting"), ("identification_memory", "identification_forgetting"))
         for memory, forgetting in pairs:
             if getattr(self, memory) is not None and getattr(self, forgetting) is not None:
-                raise fault(f"{memory} is given beside {forgetting}; keep one", memory)
+                raise fault(f"both {memory} and {forgetting} are given; keep one", memory)
         return self
 
     @model_validator(mode="after")
@@ -259,8 +269,9 @@ class HarmonicRls(Harmonic):
             )
         if self.excitation_gap == "identified" and self.regularisation == 0.0:
             raise fault(
-                "a settled drive does not tell the gap of the excitation from what is driven, and regularisation = 0 "
-                "holds neither; give regularisation, such as 0.25",
+                "with a converged drive the gap of the excitation cannot be separated from that of "
+                "the drive, and regularisation = 0 "
+                "fixes neither; give regularisation, e.g. 0.25",
                 "regularisation",
             )
         return self
@@ -268,8 +279,9 @@ class HarmonicRls(Harmonic):
     def check_excitations(self, virtual: bool, specimen: bool) -> None:
         if specimen and self.excitation_gap == "twin":
             raise fault(
-                "by least squares the drive follows from the twin of the virtual substructure, which does not feel "
-                'excitation.specimen: its gap would not close, but open; use coupling.excitation_gap = "identified" or '
+                "with least squares the drive follows from the twin of the virtual substructure, "
+                "which does not include "
+                'excitation.specimen: its gap would grow; use coupling.excitation_gap = "identified" or '
                 "'harmonic lms', or excite the virtual substructure",
                 "kind",
             )
@@ -297,7 +309,7 @@ class HarmonicRls(Harmonic):
             return "", {}
         slowest = time_constant(plant())
         memory = rounded(max(0.25 * slowest, shortest(self.hz, slowest)[0]))
-        return f"beside the plant's slowest time constant, {units.text(slowest, 's', 3)}", {"memory": memory}
+        return f"compared with the plant's slowest time constant, {units.text(slowest, 's', 3)}", {"memory": memory}
 
     def drives(self, axes: int) -> int:
         return axes + (self.excitation_gap == "identified")
@@ -312,16 +324,15 @@ class HarmonicRls(Harmonic):
             return []
         memory, learning = (USUAL | self.memories(dt)).values()
         if math.isinf(memory) or math.isinf(learning):
-            return [
-                "a memory without end never forgets what it learnt first: the gap may not close; give a shorter one"
-            ]
+            return ["an infinite memory never forgets its first samples: the gap may not close; give a shorter one"]
         loop = plant()
         rate = max(float(growth_rates(loop, float(hz), np.array(memory), np.array(learning))) for hz in self.hz)
         if rate < 0.0:
-            return [f"while it identifies and adapts at once: {closing(rate, loop).removeprefix('with which ')}"]
+            return [f"while it identifies and adapts simultaneously: {closing(rate, loop).removeprefix('with which ')}"]
         return [
-            f"while it identifies and adapts at once, errors of the drive grow as exp({rate:.3g} t/s), and the gap "
-            "will not close; lengthen coupling.memory and coupling.identification_memory, or leave them out to have "
+            "while it identifies and adapts simultaneously, errors of the drive grow as "
+            f"exp({rate:.3g} t/s), and the gap "
+            "will not close; lengthen coupling.memory and coupling.identification_memory, or omit them to have "
             "them chosen"
         ]
 
@@ -406,9 +417,9 @@ class HarmonicRls(Harmonic):
             },
             state=state,
             frozen=tuple(state),
-            held="the coupling's drive is held: how it adapts is not judged"
+            held="the coupling's drive is frozen: its adaptation is not assessed"
             if waves
-            else "the coupling's drive is held: a feed-forward moves no poles, but how it adapts is not judged",
+            else "the coupling's drive is frozen: feed-forward does not move poles, but its adaptation is not assessed",
             faults=self.faults(),
             watched=self.watched,
             texts=self.texts,

@@ -31,7 +31,7 @@ class WithAmplitude(Excitation):
     force: Annotated[float, Number("N")] | None = None
     acceleration: Annotated[float, Number("m/s^2")] | None = None
     value: str | float | None = None
-    """Amplitude of the signal of an auxiliary channel, in a unit of that channel, in place of the three before."""
+    """Amplitude of the signal of an auxiliary channel, in a unit of that channel, instead of the three above."""
     ramp: Annotated[float, Number("s", least=0)] = 0.0
 
     @model_validator(mode="after")
@@ -40,7 +40,7 @@ class WithAmplitude(Excitation):
         if len(given) != 1:
             raise fault(
                 f"{' and '.join(given) if given else 'no amplitude'} given where exactly one of displacement, force, "
-                "acceleration is expected; the key says how the excitation acts"
+                "acceleration is expected; the key determines how the excitation acts"
             )
         return self
 

@@ -41,9 +41,9 @@ class FromChannel(Excitation):
     channel: Annotated[str, Field(min_length=1)]
     """A name of ``[auxiliary]``."""
     gain: str | float
-    """What one unit of the channel stands for, as in "60 N/V"."""
+    """Physical value of one unit of the channel, e.g. "60 N/V"."""
     limit: str
-    """Largest magnitude of the excitation, as in "400 N"."""
+    """Largest magnitude of the excitation, e.g. "400 N"."""
 
     @field_validator("limit")
     @classmethod
@@ -51,7 +51,8 @@ class FromChannel(Excitation):
         quantity = quantity_of(limit)
         if quantity is None:
             raise fault(
-                f"'{limit}' is no displacement, force or acceleration; its unit says how the excitation acts, as in "
+                f"'{limit}' is not a displacement, force or acceleration; its unit determines how "
+                "the excitation acts, e.g. "
                 "'5 mm', '400 N' or '2 m/s^2'"
             )
         if not units.parse(limit, UNITS[quantity]) > 0.0:

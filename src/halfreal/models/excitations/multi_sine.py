@@ -48,11 +48,11 @@ class MultiSine(WithAmplitude):
 
     kind: Literal["multi-sine"] = "multi-sine"
     frequencies: Annotated[np.ndarray, Vector("Hz", above=0)]
-    """Of the tones."""
+    """Frequencies of the tones."""
     amplitudes: Annotated[np.ndarray, Vector("1", above=0)] | None = None
-    """Of each tone, as multiples of the amplitude; all 1 if left out."""
+    """Relative amplitude of each tone; default: 1."""
     phases: Annotated[np.ndarray, Vector("rad")] | Literal["schroeder"] | None = None
-    """Of each tone's cosine at time 0, or "schroeder" for a low peak; all 0 if left out."""
+    """Phase of each tone's cosine at time 0, or "schroeder" for a low peak; default: 0."""
 
     @model_validator(mode="after")
     def _one_for_each(self) -> Self:

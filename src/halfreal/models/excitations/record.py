@@ -61,8 +61,8 @@ class Record(WithAmplitude):
                 object.__setattr__(self, "time_step", told.step)
             if told.step is not None and abs(self.step / told.step - 1.0) > SAME:
                 raise fault(
-                    f"{self.step:g} s are given, and the samples of '{self.file}' are {told.step:g} s apart; leave "
-                    "time_step out, or correct it",
+                    f"{self.step:g} s is given, but the samples of '{self.file}' are {told.step:g} s apart; omit "
+                    "time_step, or correct it",
                     "time_step",
                 )
             self._agree(told)
@@ -77,7 +77,7 @@ class Record(WithAmplitude):
         if told.unit is None:
             if "acceleration" in given and told.velocity:
                 raise fault(
-                    f"the column's heading in '{self.file}', {told.heading.strip()[:60]!r}, tells a velocity, in "
+                    f"the column's heading in '{self.file}', {told.heading.strip()[:60]!r}, states a velocity, in "
                     f"{told.velocity}; choose a column of acceleration, or correct the heading",
                     "column",
                 )
@@ -90,9 +90,9 @@ class Record(WithAmplitude):
         others = [f"1 {one}" for one in OFTEN if abs(units.parse(f"1 {one}", "m/s^2") / abs(value or 1.0) - 1.0) < 1e-6]
         if key != "acceleration" or (others and abs(abs(value) / size - 1.0) > 1e-6):
             raise fault(
-                f"the number 1 in '{self.file}' is said to be {units.text(value, UNITS[key])} ({key}), and its heading "
-                f"says that it is an acceleration in {told.unit}; write acceleration = '1 {told.unit}', a part of it "
-                f"such as '0.4 {told.unit}', or leave it out",
+                f"the number 1 in '{self.file}' is defined as {units.text(value, UNITS[key])} ({key}), but its heading "
+                f"states an acceleration in {told.unit}; write acceleration = '1 {told.unit}', a part of it "
+                f"such as '0.4 {told.unit}', or omit it",
                 key,
             )
 

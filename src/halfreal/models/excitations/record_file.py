@@ -91,7 +91,7 @@ def read_history(path: Path | str, column: int | str | None = None) -> History:
 def _read(path: Path, column: int | str | None, changed: int, size: int) -> History:
     """Kept as long as the file stays as it is: it is read when it is checked, and when a loop is built."""
     if size > LARGEST:
-        raise RecordFileError(f"{path} has {size / 1e6:.0f} MB where at most {LARGEST / 1e6:.0f} MB are read; cut it")
+        raise RecordFileError(f"{path} has {size / 1e6:.0f} MB; the limit is {LARGEST / 1e6:.0f} MB; shorten it")
     if path.suffix.lower() == ".mat":
         return _checked(path, _mat(path, column))
     if path.suffix.lower() == ".tdms":
@@ -106,7 +106,7 @@ def _read(path: Path, column: int | str | None, changed: int, size: int) -> Hist
 def _checked(path: Path, found: History) -> History:
     values = found.values
     if values.size < 2:
-        raise RecordFileError(f"{path} holds {values.size} number(s) where at least 2 are expected")
+        raise RecordFileError(f"{path} contains {values.size} number(s); at least 2 are needed")
     missing = np.flatnonzero(~np.isfinite(values))
     if missing.size:
         raise RecordFileError(f"{path}: {_missing(values, int(missing[0]))}; fill gaps in a record before using it")
@@ -177,7 +177,7 @@ def _numbers(path: Path, rows: list[tuple[int, str]]) -> tuple[np.ndarray, int, 
             what = "nothing" if not cells[wrong] else repr(cells[wrong][:30])
             raise RecordFileError(
                 f"line {number} of {path}, {line[:60]!r}, has {what} in column {wrong + 1} where numbers are expected; "
-                "fill gaps in a record before using it, and mark remarks with '#'"
+                "fill gaps in a record before using it, and mark comments with '#'"
             ) from None
         if table and len(row) != len(table[0]):
             raise RecordFileError(f"line {number} of {path} has {len(row)} column(s), and others {len(table[0])}")
@@ -294,7 +294,7 @@ def _chosen(
     elif not names and not times and not counts and not np.all(np.diff(table[:, 0]) > 0.0):
         index = 0  # one that only rises may be uneven times
     elif not others:
-        raise RecordFileError(f"{path} has a time and no history; its columns are {listed}")
+        raise RecordFileError(f"{path} has a time column and no history; its columns are {listed}")
     else:
         raise RecordFileError(f"{path}: which column is meant? Give its number or name (column); they are {listed}")
     if index in times:
@@ -323,14 +323,14 @@ def _at2(path: Path, lines: list[str], head: int | None, column: int | str | Non
     if head is None or found is None or count is None or not float(found[1]) > 0.0:
         raise RecordFileError(f"{path} has no line 'NPTS= …, DT= …'; is it a PEER record?")
     if column not in (None, 1):
-        raise RecordFileError(f"{path} is a PEER record, one history over all its columns; leave column out")
+        raise RecordFileError(f"{path} is a PEER record, one history over all its columns; omit column")
     try:
         values = np.array([float(word) for line in lines[head + 1 :] for word in line.split()])
     except ValueError as error:
         raise RecordFileError(f"{path}: {error}; fill gaps in a record before using it") from None
     if len(values) != int(count[1]):
         raise RecordFileError(
-            f"{path} holds {len(values)} samples where its header tells {count[1]}; it is cut or damaged"
+            f"{path} holds {len(values)} samples, but its header states {count[1]}; it is truncated or damaged"
         )
     return History(values, float(found[1]), " ".join(lines[: head + 1]), 1)
 
@@ -350,7 +350,7 @@ def _mat(path: Path, column: int | str | None) -> History:
     if len(pairs) != 1 or column not in (None, 2):
         held = ", ".join(name for name in content if not name.startswith("__")) or "nothing"
         raise RecordFileError(
-            f"{path} holds {held}; one array of two rows or columns, time and acceleration, is expected"
+            f"{path} contains {held}; one array of two rows or columns, time and acceleration, is expected"
         )
     (name, pair), *_ = pairs.items()
     pair = pair if pair.shape[0] == 2 else pair.T
@@ -366,7 +366,7 @@ def _tdms(path: Path, column: int | str | None) -> History:
     try:
         groups = TdmsFile.read(str(path)).groups()
     except Exception as error:  # of many kinds, by what the file is instead
-        raise RecordFileError(f"{path} is no TDMS file ({error})") from error
+        raise RecordFileError(f"{path} is not a TDMS file ({error})") from error
     found = [one for group in groups for one in group.channels() if one.dtype.kind in "fiu" and len(one)]
     if not found:
         raise RecordFileError(f"{path} has no channel with numbers")

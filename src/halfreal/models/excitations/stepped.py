@@ -39,14 +39,14 @@ class Stepped(WithAmplitude):
     """One frequency after another."""
 
     frequencies: Annotated[np.ndarray, Vector("Hz", above=0)]
-    """One, or several that follow one another; the phase goes on without a jump, and the last one stays."""
+    """One frequency, or several in sequence; the phase is continuous, and the last one is kept."""
     dwell: Annotated[float, Number("s", above=0)] | None = None
     """Time at each frequency; needed if there are several."""
 
     @model_validator(mode="after")
     def _knows_how_long(self) -> Self:
         if len(self.frequencies) > 1 and self.dwell is None:
-            raise fault(f"{len(self.frequencies)} frequencies without a dwell; say how long each of them lasts")
+            raise fault(f"{len(self.frequencies)} frequencies without a dwell; give the duration of each")
         return self
 
     @property

@@ -48,8 +48,8 @@ def on_start(virtual: Constrained, examined: Examined) -> Iterable[Finding]:
         return
     asked, under = (", ".join(units.text(float(f), "N", digits=4) for f in force) for force in (first, stands))
     yield warning(
-        f"the test begins with the interface displaced, and its first exchange asks for {asked} where the "
-        f"specimen stands under {under}: what the method reckons with is not exact; begin at rest, or bear the jolt"
+        f"the test starts with the interface displaced, and its first exchange commands {asked} while the "
+        f"specimen is loaded with {under}: the assumed stiffness is not exact; start at rest, or accept the transient"
     )
 
 
@@ -65,9 +65,9 @@ def on_method(virtual: Constrained, answer: StaticAnswer, examined: Examined) ->
     best = next(forecast for forecast in forecasts if forecast is not defined)
     beside = ""
     if answer.softer:
-        beside = "; the error of measuring the transfer system's compliance with the specimen's is not in these"
+        beside = "; these figures do not include the compliance of the transfer system"
     if not best.stable or defined.error <= CALLED_BETTER * best.error:
-        yield note(f"method {defined.summary()}; none of the others is expected to be better{beside}")
+        yield note(f"method {defined.summary()}; no other method is expected to be better{beside}")
         return
     reckoned = best.method.reckoned_stiffness
     given = "" if reckoned is None or reckoned.size > 1 else f" with stiffness {units.text(reckoned.item(), 'N/m')}"

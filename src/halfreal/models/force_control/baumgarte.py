@@ -66,7 +66,7 @@ class Baumgarte(ExchangeMethod):
     exchange: Exchange = "stage"
     derivatives: Literal["step end", "step start", "stage"] = "stage"
     points: Annotated[int, Field(ge=1, le=50)] = 3
-    """States in the regression."""
+    """Number of states in the regression."""
     slopes: Literal["commanded", "measured"] = "commanded"
     loop: Literal["solved", "lagged"] = "solved"
     stiffness: Stiffness | None = None
@@ -84,7 +84,7 @@ class Baumgarte(ExchangeMethod):
         if not determined(1.0, at, points, float(weight > 0.0)):
             least = next(n for n in range(1, 5) if determined(1.0, at, n, float(weight > 0.0)))
             raise fault(
-                f"a cubic is not determined by {points} state(s) with a velocity weight of {weight:g} s; take at least "
+                f"a cubic is not determined by {points} state(s) with a velocity weight of {weight:g} s; use at least "
                 f"{least} points" + ("" if weight > 0.0 else ", or give the velocities a weight")
             )
         return points
@@ -94,7 +94,7 @@ class Baumgarte(ExchangeMethod):
     def _exchanged(cls, slopes: str, info: ValidationInfo) -> str:
         if slopes == "measured" and info.data.get("exchange") == "step":
             raise fault(
-                "slopes 'measured' need a measurement at every stage, and exchange is 'step'; take exchange = 'stage', "
+                "slopes 'measured' need a measurement at every stage, but exchange is 'step'; use exchange = 'stage', "
                 "or slopes = 'commanded'"
             )
         return slopes
@@ -105,11 +105,11 @@ class Baumgarte(ExchangeMethod):
         loop, given = info.data.get("loop"), "stiffness" in info.data and info.data["stiffness"] is not None
         if loop == "solved" and given == (estimate is not None) and "stiffness" in info.data:
             raise fault(
-                "a solved loop reckons with the specimen's stiffness; give exactly one of stiffness and estimate, or "
-                "take loop = 'lagged'"
+                "a solved loop uses the specimen's stiffness; give exactly one of stiffness and estimate, or "
+                "use loop = 'lagged'"
             )
         if loop == "lagged" and (given or estimate is not None):
-            raise fault("a lagged loop makes no use of a stiffness; leave it out, or take loop = 'solved'")
+            raise fault("a lagged loop does not use a stiffness; omit it, or use loop = 'solved'")
         return estimate
 
     @property

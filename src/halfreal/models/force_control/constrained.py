@@ -52,9 +52,9 @@ class Constrained(StructureParts):
     kind: Literal["constrained"] = "constrained"
     targets: ClassVar[Commands] = "force"
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
-    """Of every degree of freedom: the force on the specimen is found from accelerations."""
+    """Mass of every degree of freedom, needed because the force on the specimen is computed from accelerations."""
     constraint: Annotated[np.ndarray, Matrix("1")]
-    """h, one row for each axis, one column for each degree of freedom."""
+    """h, one row per axis, one column per degree of freedom."""
     method: ForceMethod
 
     @field_validator("constraint")
@@ -63,7 +63,7 @@ class Constrained(StructureParts):
         n = dofs_of(info)
         if n is not None and h.shape[1] != n:
             raise fault(
-                f"a {h.shape[0]} × {h.shape[1]} constraint beside a {n} × {n} mass matrix; give one column for each "
+                f"a {h.shape[0]} × {h.shape[1]} constraint, but the mass matrix is {n} × {n}; give one column for each "
                 "degree of freedom"
             )
         for row, entries in enumerate(h, start=1):
@@ -74,8 +74,8 @@ class Constrained(StructureParts):
         rank = int(np.linalg.matrix_rank(h))
         if rank < len(h):
             raise fault(
-                f"{len(h)} rows of rank {rank}: an axis measures what others measure already, and its force cannot be "
-                f"told from theirs; leave {len(h) - rank} row(s) out"
+                f"{len(h)} rows of rank {rank}: an axis measures what others already measure, so its force cannot be "
+                f"distinguished from theirs; remove {len(h) - rank} row(s)"
             )
         return h
 
@@ -84,7 +84,7 @@ class Constrained(StructureParts):
     def _names_free(cls, responses: dict[str, Response]) -> dict[str, Response]:
         taken = [name for name in responses if name.split(".")[0] in ("displacement", "interface", "gap", "stage")]
         if taken:
-            raise fault(f"'virtual.{taken[0]}' is written in any case; choose another name", taken[0])
+            raise fault(f"'virtual.{taken[0]}' is always written; choose another name", taken[0])
         return responses
 
     @field_validator("method")
@@ -101,15 +101,16 @@ class Constrained(StructureParts):
             )
         if method.probing is not None and len(h) > 1:
             raise fault(
-                f"the stiffness is estimated along one axis only, and the interface has {len(h)}; give "
+                f"the stiffness is estimated along one axis only, but the interface has {len(h)}; give "
                 "method.stiffness",
                 "estimate",
             )
         q = info.data.get("initial_displacement")
         if method.probing is not None and q is not None and np.any(h @ q != 0.0):
             raise fault(
-                f"the substructure begins with the interface at {units.text(float((h @ q)[0]), 'm')}, and the force "
-                "that brings the specimen there is not known before its stiffness is; give method.stiffness, or begin "
+                f"the substructure starts with the interface at {units.text(float((h @ q)[0]), 'm')}, but the force "
+                "that holds the specimen there is unknown until its stiffness is known; give "
+                "method.stiffness, or start "
                 "at rest",
                 "estimate",
             )
@@ -166,7 +167,7 @@ class Constrained(StructureParts):
     def caveat(self) -> str | None:
         if all(element.law.linear for element in self.elements):
             return None
-        return "nonlinear elements are taken at their initial stiffness; the rehearsal has them as they are"
+        return "nonlinear elements are linearised at their initial stiffness; the rehearsal includes the nonlinearity"
 
     def linear_model(self) -> StateSpace | None:
         """None: it is fed back displacements and asks for forces."""
@@ -208,7 +209,7 @@ class Constrained(StructureParts):
         if limit is not None and dt > limit:
             raise fault(
                 f"'{self.method.kind}' is stable up to a step of {units.text(limit, 's')} for this substructure with "
-                f"its specimen, and the step is {units.text(dt, 's')}; shorten it, or take 'index 1 generalized-alpha'",
+                f"its specimen, but the step is {units.text(dt, 's')}; shorten it, or use 'index 1 generalized-alpha'",
                 "method",
             )
 

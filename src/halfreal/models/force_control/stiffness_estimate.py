@@ -35,9 +35,9 @@ class Estimate(Settings):
     force: Annotated[float, Number("N")]
     exchanges: Annotated[int, Field(ge=4, le=1000)] = 8
     factor: Annotated[float, Number("1", least=1, most=1.8)] = 1.1
-    """By which k̂ is to lie above the specimen's stiffness."""
+    """Factor by which k̂ is above the specimen's stiffness."""
     confidence: Annotated[float, Number("1", least=0, most=10)] = 3.0
-    """z, in standard errors."""
+    """Threshold z, in standard errors."""
 
     @field_validator("force")
     @classmethod
@@ -50,12 +50,14 @@ class Estimate(Settings):
     @classmethod
     def _even(cls, exchanges: int) -> int:
         if exchanges % 2:
-            raise fault(f"{exchanges} exchanges cannot be half with the force and half without; give an even number")
+            raise fault(
+                f"{exchanges} exchanges cannot be split into half with and half without the force; give an even number"
+            )
         return exchanges
 
 
 NO_STIFFNESS_FAULT = (
-    "the first exchanges do not tell the specimen's stiffness well enough (its reply to the probing force is not above "
+    "the first exchanges do not determine the specimen's stiffness (its response to the probing force is not above "
     "the noise, or has the wrong sign); raise method.estimate.force or .exchanges, check the signs of force and "
     "displacement, or give method.stiffness"
 )
@@ -67,7 +69,7 @@ def exactly_one(estimate: Estimate | None, info: ValidationInfo) -> Estimate | N
         which = "neither is" if estimate is None else "both are"
         raise fault(
             f"{which} given where exactly one of stiffness and estimate is expected; give the specimen's stiffness, "
-            "not below the true one, or let the first exchanges tell it"
+            "not below the true one, or have it estimated in the first exchanges"
         )
     return estimate
 
@@ -102,7 +104,7 @@ def below_specimen(estimate: np.ndarray, specimen: np.ndarray) -> str:
         )
     if most >= 2.0:
         return (
-            f"the stiffness estimate is {most:.3g} times that of the specimen: from 2 on the exchange diverges; lower "
+            f"the stiffness estimate is {most:.3g} times that of the specimen: above 2 the exchange diverges; lower "
             "it to 1.1 times"
         )
     return ""

@@ -81,6 +81,8 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
         if found is not None:
             masses.append(found)
     _check_connected(given, nodes)
+    if not len(site.numbering.free):
+        raise FrameError("every node is held in every direction; leave some free to move", "nodes")
     model = model_of(site.numbering, pieces, masses)
     if not model.mass.nnz or not np.any(model.mass.diagonal() > 0.0):
         raise FrameError("no node that can move has mass; give nodes mass, or sections mass_per_length", "nodes")
@@ -176,7 +178,7 @@ def shaken(model: Model, direction: str, masses: list[tuple[Any, np.ndarray]]) -
     directions = model.numbering.directions
     if direction not in directions or direction.startswith("r"):
         raise FrameError(
-            f"'{direction}' is no displacement of this frame; give one of "
+            f"'{direction}' is not a displacement of this frame; use one of "
             f"{', '.join(one for one in directions if not one.startswith('r'))}",
             "ground",
         )
@@ -192,7 +194,7 @@ def _nodes(given: Mapping[str, Any], dimensions: int) -> dict[str, np.ndarray]:
     for name, node in given.items():
         if len(node.at) != dimensions:
             raise FrameError(
-                f"node '{name}' has {len(node.at)} coordinates where dimensions = {dimensions}; give {dimensions}",
+                f"node '{name}' has {len(node.at)} coordinates, but dimensions = {dimensions}; give {dimensions}",
                 "nodes",
                 name,
                 "at",
@@ -240,8 +242,9 @@ def _check_connected(given: Mapping[str, Any], nodes: Mapping[str, Any]) -> None
     alone = [name for name in nodes if name not in joined]
     if alone:
         raise FrameError(
-            f"node '{alone[0]}'{f' and {len(alone) - 1} more' if len(alone) > 1 else ''} belongs to no element and no "
-            "constraint; connect it, or leave it out",
+            f"node '{alone[0]}'{f' and {len(alone) - 1} more' if len(alone) > 1 else ''} is not "
+            "connected to an element or a "
+            "constraint; connect it, or remove it",
             "nodes",
             alone[0],
         )
@@ -253,7 +256,7 @@ def _row(node: str, direction: str, numbers: Numbering, what: str, *at: str | in
         raise FrameError(f"{what}: {unknown('node', node, numbers.nodes)}", *at)
     if direction not in numbers.directions:
         raise FrameError(
-            f"{what}: '{direction}' is no direction of this frame; give one of {', '.join(numbers.directions)}", *at
+            f"{what}: '{direction}' is not a direction of this frame; use one of {', '.join(numbers.directions)}", *at
         )
     return np.asarray(numbers.transformation[numbers.index(node, direction)].toarray()[0])
 

@@ -89,7 +89,7 @@ class FrameBuilder:
 
     def _new(self, family: str, name: str, settings: Mapping[str, Any]) -> None:
         if name in self.parts[family]:
-            raise ValueError(f"{family} has a '{name}' already; give each a name of its own")
+            raise ValueError(f"{family} already has a '{name}'; give each a unique name")
         self.parts[family][name] = dict(settings)
 
 

@@ -37,23 +37,25 @@ class FrameRayleigh(Rayleigh):
     """Damping in proportion to mass and stiffness."""
 
     on: Literal["initial", "committed", "tangent"] = "initial"
-    """Which stiffness: without load, at the end of the step before, or as it is."""
+    """Stiffness used: initial, committed (end of the previous step), or tangent."""
 
 
 class ModalDamping(Settings):
     """Damping ratios of modes; modes that are not named are not damped."""
 
     ratio: Annotated[float | np.ndarray, PerAxis("1", least=0, most=1)]
-    """ζ, of all these modes or one each."""
+    """ζ, one for all these modes or one per mode."""
     modes: Annotated[int, Field(ge=1)] | tuple[Annotated[int, Field(ge=1)], ...] | None = None
-    """How many, from the lowest on, or their numbers, from 1 on; without it as many as there are ratios, or all."""
+    """Number of modes from the lowest, or a list of mode numbers from 1; default: as many as there are ratios, or
+    all.
+    """
 
     @field_validator("modes")
     @classmethod
     def _as_many(cls, modes: Any, info: ValidationInfo) -> Any:
         ratio = info.data.get("ratio")
         if isinstance(modes, tuple) and len(set(modes)) < max(1, len(modes)):
-            raise fault("a mode is named twice, or none is; name each once")
+            raise fault("a mode is listed twice, or none is; list each once")
         count = modes if isinstance(modes, int) or modes is None else len(modes)
         if isinstance(ratio, np.ndarray) and count is not None and len(ratio) != count:
             raise fault(f"{len(ratio)} ratios for {count} modes; give one for all, or one each")
@@ -109,12 +111,12 @@ def _modes(model: Model, given: ModalDamping) -> tuple[np.ndarray, np.ndarray]:
     most = int(numbers.max()) + 1
     if most > available:
         raise DampingError(
-            f"modal_damping: mode {most} is asked for, and the frame has {available} degrees of freedom with mass, so "
-            "as many modes; name fewer"
+            f"modal_damping: mode {most} is requested, but the frame has {available} degrees of freedom with mass, so "
+            "as many modes; request fewer"
         )
     squares, shapes = lowest_modes(model.mass, model.stiffness, most)
     if most > len(squares):
-        raise DampingError(f"modal_damping: mode {most} is asked for, and the frame has {len(squares)}; name fewer")
+        raise DampingError(f"modal_damping: mode {most} is requested, but the frame has {len(squares)}; request fewer")
     ratios = np.broadcast_to(given.ratio, numbers.shape)
     rates = 2.0 * ratios * np.sqrt(np.maximum(squares[numbers], 0.0))
     used = rates > 0.0

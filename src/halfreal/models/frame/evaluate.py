@@ -39,6 +39,7 @@ from .elements.displacement_space_beam import DISPLACEMENT_SPACE_BEAM, displacem
 from .elements.force_beam import FORCE_BEAM, force_beam
 from .elements.force_space_beam import FORCE_SPACE_BEAM, force_space_beam
 from .elements.spring import SPRING, spring
+from .elements.turning_space_beam import TURNING_SPACE_BEAM, turning_space_beam
 
 TYPE, COUNT, DOFS, AT_DOF, AT_A, AT_D, AT_N, AT_I, AT_K, AT_L, AT_S, AT_R = range(12)
 COLUMNS = 12
@@ -110,6 +111,10 @@ def _evaluate(  # type: ignore[no-untyped-def]
         elif kind == FORCE_SPACE_BEAM:
             status = force_space_beam(
                 numbers, at_n, at_s, laws, first, at_r, elapsed, inner, inner_trial, at_i, d, f, tangents, at_k, work
+            )
+        elif kind == TURNING_SPACE_BEAM:
+            status = turning_space_beam(
+                numbers, at_n, laws, first, elapsed, inner, inner_trial, at_i, d, f, tangents, at_k, work
             )
         if status != 0:
             failed = 1 + e

@@ -98,8 +98,8 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     heavy = model.mass.diagonal() > 0.0
     if not heavy.all():
         raise MasslessError(
-            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and an explicit scheme asks for some "
-            "everywhere; give the node inertia, element_mass = 'consistent' with a mass per length, or take the "
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, but an explicit scheme needs mass "
+            "everywhere; give the node inertia, element_mass = 'consistent' with a mass per length, or use the "
             "scheme 'newmark'"
         )
     damping, modes, rates = loaded.damping.constant, loaded.damping.modes, loaded.damping.rates

@@ -73,7 +73,7 @@ class Frame(Integrated):
 
     kind: Literal["frame"]
     dimensions: Literal[2, 3] = 2
-    """Of the space in which it stands."""
+    """Number of dimensions: 2 (plane) or 3 (space)."""
     materials: dict[str, AnyLaw] = Field(default_factory=dict)
     """Laws of hinges, springs, trusses and fibres, by name."""
     sections: dict[str, AnySection] = Field(default_factory=dict)
@@ -83,25 +83,25 @@ class Frame(Integrated):
     elements: Annotated[dict[str, AnyElement], OrFile()]
     """Elements by name; or the name of a CSV file."""
     constraints: tuple[Constraint, ...] = ()
-    """Nodes that follow others."""
+    """Constraints: nodes that follow other nodes."""
     loads: tuple[Load, ...] = ()
     """Gravity loads."""
     element_mass: Literal["lumped", "consistent"] = "lumped"
-    """How the elements' mass is put on their nodes."""
+    """Distribution of the elements' mass to their nodes."""
     rayleigh: FrameRayleigh | None = None
-    """Damping in proportion to mass and stiffness."""
+    """Rayleigh damping, proportional to mass and stiffness."""
     modal_damping: ModalDamping | None = None
     """Damping ratios of modes."""
     reduction: FrameReduction | None = None
-    """Fewer degrees of freedom for the linear parts."""
+    """Reduction of the linear parts."""
     interface: Annotated[tuple[At, ...], Field(min_length=1)]
-    """Where the specimen is attached: a node and a direction for each axis."""
+    """Attachment of the specimen: a node and a direction per axis."""
     force: At | None = None
-    """Where an excitation force acts."""
+    """Point where an excitation force acts."""
     ground: Direction = "x"
     """Direction of a ground acceleration."""
     responses: dict[Annotated[str, Field(min_length=1)], Response] = Field(default_factory=dict)
-    """Further outputs to record."""
+    """Additional outputs to record."""
     scheme: Annotated[AnyScheme, Field(validate_default=True)] = Newmark()
 
     @field_validator("nodes", "elements", mode="before")
@@ -115,7 +115,7 @@ class Frame(Integrated):
         by = scheme.coefficients()
         if by is None or by.form not in INTEGRATED:
             raise fault(
-                f"'{scheme.kind}' does not integrate frames; take 'newmark', 'hht', 'generalized-alpha' or "
+                f"'{scheme.kind}' does not integrate frames; use 'newmark', 'hht', 'generalized-alpha' or "
                 "'kr-alpha', 'mkr-alpha', and for slow tests 'operator splitting'"
             )
         return scheme
@@ -155,7 +155,7 @@ class Frame(Integrated):
 
     def form(self, step: float) -> str:
         model = self._assembled.model
-        banded = f"{model.dofs} degrees of freedom, banded: each acts on those up to {model.width} further on"
+        banded = f"{model.dofs} degrees of freedom, banded with half-bandwidth {model.width}"
         return banded if self.reduced is None else f"{banded}; {self.reduced.summary().removeprefix('virtual: ')}"
 
     def loaded(self, excitation: ActsAs) -> Loaded:
@@ -201,7 +201,7 @@ class Frame(Integrated):
         if joined.dofs != own.dofs or joined.elements.count:
             raise FrameError(
                 "the emulated system of a frame that yields is known only with a linear specimen that has no degrees "
-                "of freedom of its own; leave the reference out, or give such a reference.specimen"
+                "of freedom of its own; omit the reference, or give such a reference.specimen"
             )
         found = self.loaded("none")
         added = {

@@ -229,16 +229,24 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     damped = np.asarray(abs(damping).sum(axis=1)).ravel() > 0.0
     if by.alpha_f >= 0.5 and not heavy.all():
         raise MasslessError(
-            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and with rho_inf = 1 its error would "
-            "alternate from step to step without end; take rho_inf = 0.9 or less, or the scheme 'newmark'"
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, but with rho_inf = 1 its error would "
+            "alternate from step to step without decay; use rho_inf = 0.9 or less, or the scheme 'newmark'"
         )
 
     beta, gamma = by.beta, by.gamma
     a_by_q = np.where(heavy, 1.0 / (beta * dt**2), 0.0)
     v_by_q = np.where(heavy | damped, gamma / (beta * dt), 1.0 / dt)
     late = 1.0 - by.alpha_f
-    linear = (1.0 - by.alpha_m) * model.mass @ sparse.diags(a_by_q)
-    linear = linear + late * (damping @ sparse.diags(v_by_q) + model.stiffness)
+
+    def without_pieces(one: Loaded) -> Any:
+        inertia = (1.0 - by.alpha_m) * one.model.mass @ sparse.diags(a_by_q)
+        return inertia + late * (one.damping.constant @ sparse.diags(v_by_q) + one.model.stiffness)
+
+    def offered(p: Any, s: Mapping[str, Any], t: float, u: np.ndarray) -> Jacobian:
+        now = loaded.present(s)
+        return in_modes(now, dt, by) or _dense(now, dt, by, without_pieces(now), numbers)
+
+    linear = without_pieces(loaded)
     width, diagonal = model.width, linear.diagonal()
     parameters, states = loaded.fields()
     work: dict[str, Value] = {key: np.zeros(n) for key in WORK}
@@ -289,20 +297,18 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={
-            NOT_CONVERGED: f"the displacements of the frame are not known to {by.tolerance:g} of their way in a step "
-            f"after {by.iterations} iterations; shorten the step, allow more iterations, or look for an element that "
+            NOT_CONVERGED: f"the displacements of the frame have not converged to {by.tolerance:g} of their increment "
+            f"after {by.iterations} iterations; shorten the step, allow more iterations, or check for an element that "
             "softens faster than the step can follow",
             **loaded.faults(),
         },
         references=by.references,
-        jacobian=None
-        if len(model.states["flowing"])
-        else lambda *_: in_modes(loaded, dt, by) or _at_rest(loaded, dt, by, linear, numbers),
+        jacobian=None if len(model.states["flowing"]) else offered,
     )
 
 
-def _at_rest(loaded: Loaded, dt: float, by: Coefficients, linear: Any, numbers: Mapping[str, Any]) -> Jacobian:
-    """One step to first order, with every element at its stiffness at rest: of (q, v, a, u) and the inputs."""
+def _dense(loaded: Loaded, dt: float, by: Coefficients, linear: Any, numbers: Mapping[str, Any]) -> Jacobian:
+    """One step to first order, with every element at its tangent: of (q, v, a, u) and the inputs."""
     n, late, inputs = loaded.model.dofs, 1.0 - by.alpha_f, len(loaded.on_inputs)
     stiffness, now, none = loaded.model.stiffness.toarray(), np.eye(n), np.zeros((n, n))
     push = loaded.on_inputs.T

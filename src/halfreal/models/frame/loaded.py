@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg
@@ -12,7 +14,7 @@ from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
 from ...kernels.linear import stored
 from .damping import Damping
-from .evaluate import AT_DOF, AT_L, DOFS
+from .evaluate import AT_DOF, AT_L, COUNT, DOFS
 from .model import Model, along
 
 NO_SOLUTION = 2
@@ -53,6 +55,8 @@ class Loaded:
     """(count, 2): which, and of which instance."""
     progress: bool = True
     """Whether what is left of the iteration, and their number, are further outputs."""
+    moved: np.ndarray | None = None
+    """Displacements from rest at which the model's stiffness is its tangent; None at rest."""
 
     @property
     def outputs(self) -> int:
@@ -63,7 +67,7 @@ class Loaded:
         """What a step tells by ``no_solution``, for every element that may have none."""
         told = {
             code: f"the element '{piece.element}' has no equilibrium with its hinges or sections; shorten the step, or "
-            "look for a law in it that softens faster than it is stiff"
+            "check for a law in it that softens faster than the element unloads"
             for code, piece in enumerate(self.model.pieces[:MOST_FAULTS], start=NO_SOLUTION)
         }
         return told | {NO_SOLUTION + MOST_FAULTS: "an element has no equilibrium with its hinges or sections"}
@@ -93,16 +97,34 @@ class Loaded:
             at += len(f)
         return total
 
+    def present(self, state: Mapping[str, Any]) -> Loaded:
+        """The same with every element at its tangent in a state of the block, and damping that goes by it."""
+        initial = self.model.arrays["initial"]
+        if np.array_equal(state["tangents"], initial):
+            return self
+        softer = state["tangents"] - initial
+        damped = (state["held"] if self.damping.committed else state["tangents"]) - initial
+        shares = np.repeat(self.damping.shares, self.model.arrays["table"][:, COUNT].astype(int) ** 2)
+        states = {key: np.array(state[key]) for key in self.model.states}
+        model = replace(self.model, stiffness=self.model.stiffness + self.model.resisting(softer), states=states)
+        constant = self.damping.constant
+        if self.damping.shares.any():
+            constant = constant + self.model.resisting(shares * damped)
+        return replace(
+            self, model=model, damping=replace(self.damping, constant=constant.tocsr()), moved=np.array(state["q"])
+        )
+
     def probe_slopes(self) -> np.ndarray:
-        """How the strains and stresses that are read change with the displacements at rest, (probes, n)."""
+        """How the strains and stresses that are read change with the displacements, (probes, n)."""
         found = np.zeros((len(self.probes), self.model.dofs))
         if not len(self.probes):
             return found
         at = self.probes[:, 1].astype(int)
+        here = np.zeros(self.model.dofs) if self.moved is None else self.moved
         for column in self._read_by(at):
             near = np.zeros(self.model.dofs)
             near[column] = NEAR
-            ends = [self.model.forces(sign * near)[2] for sign in (1.0, -1.0)]
+            ends = [self.model.forces(here + sign * near)[2] for sign in (1.0, -1.0)]
             read = [np.where(self.probes[:, 0] == 0.0, one["strain"][at], one["stress"][at]) for one in ends]
             found[:, column] = (read[0] - read[1]) / (2.0 * NEAR)
         return found

@@ -16,13 +16,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ...kernels.band import half_bandwidth
 from ..materials.law import Law, rows
-from .evaluate import AT_A, AT_D, AT_DOF, COLUMNS, COUNT, DOFS, SCRATCH, evaluate
+from .evaluate import AT_A, AT_D, AT_DOF, AT_K, COLUMNS, COUNT, DOFS, SCRATCH, evaluate
+from .modes import Modes, all_modes
 from .numbering import Numbering
 from .piece import Piece
 
@@ -66,16 +66,15 @@ class Model:
     @cached_property
     def pattern(self) -> sparse.csr_matrix:
         """Where the stiffness may have entries."""
-        total = abs(self.stiffness)
-        for piece in self.pieces:
-            total = total + _spread(abs(along(piece, self.numbering)))
-        return total
+        places = [over_free(piece, self.numbering)[0] for piece in self.pieces]
+        i = np.concatenate([np.zeros(0, int), *(np.repeat(used, len(used)) for used in places)])
+        j = np.concatenate([np.zeros(0, int), *(np.tile(used, len(used)) for used in places)])
+        return abs(self.stiffness) + sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=self.stiffness.shape)
 
     @cached_property
-    def modes(self) -> tuple[np.ndarray, np.ndarray]:
-        """ω² and Φ of all modes at rest, with ΦᵀMΦ = I; every degree of freedom needs mass."""
-        square, shapes = scipy.linalg.eigh(self.stiffness.toarray(), self.mass.toarray())
-        return square, shapes
+    def modes(self) -> Modes | None:
+        """All modes at rest; None if one without mass is not held."""
+        return all_modes(self.mass, self.stiffness)
 
     def forces(
         self, q: np.ndarray, v: np.ndarray | None = None, elapsed: float = 0.0, factor: float = 0.0
@@ -113,22 +112,42 @@ class Model:
 
     def tangent(self, tangents: np.ndarray) -> sparse.csr_matrix:
         """K with the other pieces at given tangents."""
-        given, at = [], 0
-        for piece in self.pieces:
-            c = len(piece.kinematics)
-            given.append((piece, tangents[at : at + c * c].reshape(c, c)))
-            at += c * c
-        return self.stiffness + _sum(self.numbering, given)
+        return self.stiffness + self.resisting(tangents)
 
-
-def _spread(a: sparse.csr_matrix) -> sparse.csr_matrix:
-    used = sparse.csr_matrix(np.ones((1, a.shape[0]))) @ a
-    return used.T @ used
+    def resisting(self, tangents: np.ndarray) -> sparse.csr_matrix:
+        """Σ Aᵀ k A of the pieces that are not linear, at given tangents."""
+        table, dofs, kinematics = (self.arrays[key] for key in ("table", "dofs", "kinematics"))
+        rows_, columns, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+        for row in table.astype(int):
+            c, m, at_k, at_a, at_dof = row[COUNT], row[DOFS], row[AT_K], row[AT_A], row[AT_DOF]
+            k = tangents[at_k : at_k + c * c].reshape(c, c)
+            if np.any(k):
+                a, used = kinematics[at_a : at_a + c * m].reshape(c, m), dofs[at_dof : at_dof + m].astype(int)
+                rows_.append(np.repeat(used, m))
+                columns.append(np.tile(used, m))
+                values.append(np.ravel(a.T @ k @ a))
+        i, j, v = np.concatenate(rows_), np.concatenate(columns), np.concatenate(values)
+        return sparse.csr_matrix((v, (i, j)), shape=(self.dofs, self.dofs))
 
 
 def along(piece: Piece, numbering: Numbering) -> sparse.csr_matrix:
     """A of a piece over the free degrees of freedom, (c, n)."""
-    return sparse.csr_matrix(piece.kinematics) @ numbering.transformation[list(piece.dofs)]
+    used, own = over_free(piece, numbering)
+    rows_ = np.repeat(np.arange(len(own)), len(used))
+    return sparse.csr_matrix((own.ravel(), (rows_, np.tile(used, len(own)))), shape=(len(own), len(numbering.free)))
+
+
+def over_free(piece: Piece, numbering: Numbering) -> tuple[np.ndarray, np.ndarray]:
+    """Free degrees of freedom that a piece hangs on, in order, and its A over these, (c, m)."""
+    t = numbering.transformation
+    ranges = [np.arange(t.indptr[dof], t.indptr[dof + 1]) for dof in piece.dofs]
+    entries = np.concatenate(ranges)
+    used, place = np.unique(t.indices[entries], return_inverse=True)
+    turned = np.zeros((len(piece.dofs), len(used)))
+    turned[np.repeat(np.arange(len(ranges)), [len(one) for one in ranges]), place] = t.data[entries]
+    own = piece.kinematics @ turned
+    felt = np.any(own, axis=0)
+    return used[felt], own[:, felt]
 
 
 def model_of(
@@ -138,7 +157,7 @@ def model_of(
     n = len(numbering.free)
     rows_, columns = [], []
     for piece in pieces:
-        used = np.unique(along(piece, numbering).indices)
+        used, _ = over_free(piece, numbering)
         rows_.append(np.repeat(used, len(used)))
         columns.append(np.tile(used, len(used)))
     total = _full_mass(numbering, masses)
@@ -175,7 +194,7 @@ def committed(states: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def at_rest(model: Model, q: np.ndarray) -> Model:
     """The model brought to a displacement q, and counted from there."""
-    shift = [along(piece, model.numbering) @ q for piece in model.pieces]
+    shift = [own @ q[used] for used, own in (over_free(piece, model.numbering) for piece in model.pieces)]
     moved = replace(model, arrays={**model.arrays, "rest": np.concatenate([np.zeros(0), *shift])})
     _, tangents, states = moved.forces(np.zeros(model.dofs))
     return replace(
@@ -216,9 +235,7 @@ def _sum(numbering: Numbering, given: Sequence[tuple[Piece, Any]]) -> sparse.csr
     n = len(numbering.free)
     rows_, columns, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
     for piece, matrix in given:
-        a = along(piece, numbering)
-        used = np.unique(a.indices)
-        small = a[:, used].toarray()
+        used, small = over_free(piece, numbering)
         rows_.append(np.repeat(used, len(used)))
         columns.append(np.tile(used, len(used)))
         values.append(np.ravel(small.T @ matrix @ small))
@@ -258,8 +275,7 @@ def _tables(
     at_a = at_d = at_i = at_k = 0
     at_r = len(laws)
     for e, piece in enumerate(pieces):
-        a = along(piece, numbering)
-        used = np.unique(a.indices)
+        used, a = over_free(piece, numbering)
         c, m = len(piece.kinematics), len(used)
         if piece.shared not in shared:
             shared[piece.shared] = len(numbers)
@@ -267,7 +283,7 @@ def _tables(
         places = [len(dofs), at_a, at_d, len(numbers), at_i, at_k, first[id(piece)], shared[piece.shared], at_r]
         table[e] = [piece.type, c, m, *places]
         dofs += used.tolist()
-        kinematics.append(np.ravel(a[:, used].toarray()))
+        kinematics.append(np.ravel(a))
         numbers += piece.numbers
         for k in range(piece.recorded * piece.sections):
             recorded[piece.element, k] = at_r + k

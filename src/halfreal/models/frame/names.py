@@ -10,6 +10,8 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """What is wrong with a name that is not among the known ones."""
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.0 if len(names) < 3 else 0.4)
-    meant = f"; did you mean '{near[0]}'?" if near else ""
+    meant = f"; did you mean '{near[0]}'?" if near else ";"
     listed = ", ".join(f"'{one}'" for one in names[:8]) + (", …" if len(names) > 8 else "")
-    return f"no {what} is called '{name}'{meant} There are {listed}" if names else f"no {what} is called '{name}'"
+    if not names:
+        return f"no {what} is called '{name}'"
+    return f"no {what} is called '{name}'{meant} {'There' if near else 'there'} are {listed}"

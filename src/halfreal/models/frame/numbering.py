@@ -107,7 +107,7 @@ def numbering(
         at = index(node, direction)
         what = f"{direction} of node '{node}'"
         if at in held:
-            raise NumberingError(f"{what} is held by a support and prescribed by a constraint; keep one of them")
+            raise NumberingError(f"{what} is fixed by a support and prescribed by a constraint; keep one of them")
         if at in follows:
             raise NumberingError(f"{what} is prescribed by two constraints; keep one of them")
         follows[at] = {index(master, key): value for key, value in row.items() if value != 0.0}

@@ -34,7 +34,7 @@ class Node(Settings):
     inertia: Annotated[float, Number("kg m^2", least=0)] = 0.0
     """Rotational inertia, about every axis; nodes may have none."""
     fixed: Fixed = ()
-    """Directions that a support holds, or "all", or "pinned" for all displacements."""
+    """Directions fixed by a support, or "all", or "pinned" for all displacements."""
 
 
 class EqualMotion(Settings):
@@ -120,7 +120,7 @@ class Motion(At):
 
     quantity: Quantity
     against: str | None = None
-    """Another node whose motion is taken off, as for the drift of a storey."""
+    """Another node whose motion is subtracted, e.g. for a storey drift."""
 
     @property
     def unit(self) -> str:
@@ -142,11 +142,11 @@ class OfElement(Settings):
     """"deformation" or "force" of a law; "axial strain", "curvature", "axial force" or "moment" of a section, in space
     "curvature across" or "moment across" too; "strain" or "stress" of a fibre."""
     law: Annotated[int, Field(ge=1)] = 1
-    """Which of the element's laws, from its first end on."""
+    """Number of the law of the element, from its first end."""
     section: Annotated[int, Field(ge=1)] = 1
-    """Which of the sections of a beam with fibres, from its first end on."""
+    """Number of the section of a fibre beam, from its first end."""
     gauge: str | None = None
-    """Which fibre of the section: "top", "bottom", or one of the section's gauges."""
+    """Fibre of the section: "top", "bottom", or one of the section's gauges."""
 
 
 Response = Motion | OfElement

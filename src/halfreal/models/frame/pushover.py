@@ -43,7 +43,7 @@ def pushover(loaded: Loaded, inside: Inside, by: Push) -> Pushed:
     heights = [float(at[-1]) for at in sketch.nodes.values()]
     target = TARGET * (max(heights) - min(heights)) if by.target is None else by.target
     if target == 0.0 or not np.isfinite(target):
-        raise StaticsError(f"a push to {target:g} m leads nowhere; give a displacement (--to)")
+        raise StaticsError(f"target displacement {target:g} m; give one other than zero (--to)")
     everywhere = np.zeros(len(sketch.nodes) * len(inside.directions))
     for name, share in shares.items():
         everywhere[inside.column(name, direction)] = share
@@ -64,7 +64,10 @@ def pushover(loaded: Loaded, inside: Inside, by: Push) -> Pushed:
                 continue
             part, halved = 0.5 * part, halved + 1
             if halved > HALVINGS:
-                note = f"no equilibrium was found beyond {1e3 * d:.4g} mm: a hinge jumps there, or it has come down"
+                note = (
+                    f"no equilibrium was found beyond {1e3 * d:.4g} mm: a hinge fractures there, "
+                    "or the structure collapses"
+                )
         if note:
             break
         rows.append((d, factor, q, model.states["strain"][inside.spots], model.states["stress"][inside.spots]))
@@ -113,7 +116,7 @@ def _direction(inside: Inside, by: Push) -> str:
     if by.direction is None:
         return next((one for _, one in inside.sketch.interface if one in inside.sideways), inside.sideways[0])
     if by.direction not in inside.sideways:
-        raise StaticsError(f"'{by.direction}' is no horizontal direction; give {' or '.join(inside.sideways)}")
+        raise StaticsError(f"'{by.direction}' is not a horizontal direction; use {' or '.join(inside.sideways)}")
     return by.direction
 
 
@@ -139,7 +142,7 @@ def _shares(inside: Inside, pattern: str | Mapping[str, float], direction: str) 
         elif pattern == "uniform":
             found = mass
         else:
-            raise StaticsError(f"the pattern '{pattern}' is none of mode, uniform, triangle; or give forces of nodes")
+            raise StaticsError(f"the pattern '{pattern}' is not mode, uniform or triangle; or give forces of nodes")
     else:
         for name in pattern:
             if name not in sketch.nodes:

@@ -47,11 +47,13 @@ class FrameReduction(Settings):
     """Which degrees of freedom of the linear parts are left out."""
 
     kind: Literal["static", "craig-bampton"]
-    """"static" leaves out what has no mass; "craig-bampton" all that nothing nonlinear acts on, but for some modes."""
+    """"static" condenses degrees of freedom without mass; "craig-bampton" also the linear interior, except for some
+    modes.
+    """
     modes: Annotated[int, Field(ge=0)] | None = None
-    """Craig–Bampton: how many modes of the interior are kept,"""
+    """Craig–Bampton: number of interior modes that are kept,"""
     up_to: Annotated[Annotated[float, Number("Hz", above=0)] | None, Field(validate_default=True)] = None
-    """or all up to this frequency."""
+    """Upper frequency limit of the kept modes, instead of their number."""
 
     @field_validator("up_to")
     @classmethod
@@ -61,7 +63,7 @@ class FrameReduction(Settings):
         if reduced and len(given) != 1:
             raise fault("a Craig–Bampton reduction needs either modes or up_to; give one of them")
         if not reduced and given:
-            raise fault("a static reduction has no modes; leave modes and up_to out, or take kind = 'craig-bampton'")
+            raise fault("a static reduction has no modes; omit modes and up_to, or use kind = 'craig-bampton'")
         return up_to
 
 
@@ -90,7 +92,7 @@ class Quality:
         return (
             f"virtual: reduced from {self.before} to {self.after} degrees of freedom. Of the {len(right)} lowest "
             f"natural frequencies compared the first {kept}{to} are kept to {100.0 * AGREED:g} %; at the interface the "
-            f"static stiffness is {100.0 * self.static_error:.1g} % off, and the dynamic stiffness within "
+            f"static stiffness is {100.0 * self.static_error:.1g} % wrong, and the dynamic stiffness within "
             f"{100.0 * AGREED:g} % up to {self.band:.3g} Hz{beyond}"
         )
 
@@ -114,7 +116,7 @@ def reduced_numbering(model: Model, settings: FrameReduction, kept: np.ndarray) 
         mass = "mass, or " if settings.kind == "static" else ""
         raise ReductionError(
             f"reduction: each of the {model.dofs} degrees of freedom has {mass}an element that is not linear, or is "
-            "driven or read; leave the reduction out"
+            "driven or read; omit the reduction"
         )
     k, m = model.initial.tocsc(), model.mass.tocsc()
     stiff = k[inner][:, inner]
@@ -137,7 +139,7 @@ def _modes(mass: sparse.csr_matrix, stiffness: sparse.csr_matrix, settings: Fram
     if settings.modes is not None:
         if settings.modes > heavy:
             raise ReductionError(
-                f"reduction: modes = {settings.modes}, and the interior has {heavy} degrees of freedom with mass; give "
+                f"reduction: modes = {settings.modes}, but the interior has {heavy} degrees of freedom with mass; give "
                 "fewer"
             )
         return lowest_modes(mass, stiffness, settings.modes)[1] if settings.modes else np.zeros((mass.shape[0], 0))

@@ -90,11 +90,11 @@ class Section(Settings):
     torsion_constant: Annotated[float, Number("m^4", above=0)] | None = None
     """Saint-Venant's torsion constant J of a beam in space."""
     shear_modulus: Annotated[float, Number("Pa", above=0)] | None = None
-    """G of a beam in space; without it, E/(2 (1 + ν)) with ``poisson``."""
+    """Shear modulus G of a beam in space; default: E/(2 (1 + ν)) with ``poisson``."""
     poisson: Annotated[float, Number("1", least=0, most=0.5)] = 0.3
     """Poisson's ratio ν."""
     mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
-    """Put on the nodes as the frame's ``element_mass`` says."""
+    """Mass per length; distributed to the nodes according to ``element_mass`` of the frame."""
 
     @property
     def elastic(self) -> Section | None:
@@ -116,7 +116,7 @@ class Section(Settings):
         needed = ("second_moment",) if dimensions == 2 else ("second_moment_y", "second_moment_z")
         for key in needed:
             if getattr(self, key) is None:
-                raise fault(f"it has no {key}, and its beam bends; give one", key)
+                raise fault(f"it has no {key}, but its beam bends; give one", key)
         high, wide = (np.sqrt(getattr(self, key) / self.area) for key in (needed[0], needed[-1]))
         if dimensions == 2:
             return Fibres(np.array([-high, high]), np.zeros(2), np.full(2, 0.5 * self.area), (law, law), ("", ""))
@@ -133,7 +133,7 @@ class Part(Settings):
 
     kind: str
     material: Material
-    """Name of a material: a stress over a strain."""
+    """Name of a stress–strain material."""
 
     @abstractmethod
     def fibres(self) -> Iterator[tuple[float, float, float]]:
@@ -151,11 +151,11 @@ class Rectangle(Part):
     """y of its upper edge."""
     width: Annotated[float, Number("m", above=0)]
     fibres_across: Annotated[int, Field(ge=1, le=1000)] = 20
-    """Into how many fibres its height is cut."""
+    """Number of fibres over the height."""
     middle: Annotated[float, Number("m")] = 0.0
-    """z of its middle, in space."""
+    """z of its centre, in space."""
     fibres_along: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Into how many fibres its width is cut; in space take several."""
+    """Number of fibres over the width; use several in space."""
 
     @field_validator("top")
     @classmethod
@@ -174,9 +174,9 @@ class Bars(Part):
 
     kind: Literal["bars"]
     y: Annotated[float, Number("m")]
-    """Height of their centres."""
+    """Height of the centres of the bars."""
     z: Annotated[float, Number("m")] = 0.0
-    """How far to the right their centre is, in space."""
+    """Lateral position of the centre of the bars, in space."""
     area: Annotated[float, Number("m^2", above=0)]
     """Of all of them together."""
 
@@ -193,15 +193,15 @@ class WideFlange(Part):
     flange_width: Annotated[float, Number("m", above=0)]
     """Width of each flange, across the web."""
     flange_thickness: Annotated[float, Number("m", above=0)]
-    """Of each flange; both together must leave room for the web."""
+    """Thickness of each flange; both together must be less than the height."""
     web_thickness: Annotated[float, Number("m", above=0)]
-    """Of the web, between the flanges."""
+    """Thickness of the web, between the flanges."""
     flange_fibres: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Into how many fibres each flange is cut."""
+    """Number of fibres over the thickness of each flange."""
     web_fibres: Annotated[int, Field(ge=1, le=1000)] = 14
-    """Into how many fibres the web is cut."""
+    """Number of fibres over the height of the web."""
     fibres_along: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Into how many fibres the width of a flange is cut; in space take several."""
+    """Number of fibres over the width of a flange; use several in space."""
 
     @field_validator("flange_thickness")
     @classmethod
@@ -223,11 +223,11 @@ class Gauge(Settings):
     """A place of a section whose fibre can be recorded by name, as by a strain gauge."""
 
     y: Annotated[float, Number("m")]
-    """The fibre nearest to this height is taken."""
+    """Height of the fibre; the nearest one is used."""
     z: Annotated[float, Number("m")] | None = None
-    """Of those the nearest to this place across, in space."""
+    """Lateral position of the fibre, in space."""
     material: str | None = None
-    """Only fibres of this material, where several are at one height."""
+    """Only fibres of this material, if several are at the same height."""
 
 
 class FibreSection(Settings):
@@ -235,13 +235,13 @@ class FibreSection(Settings):
 
     kind: Literal["fibres"]
     parts: tuple[Annotated[Rectangle | Bars | WideFlange, Field(discriminator="kind")], ...]
-    """What it is made of."""
+    """Parts of the section."""
     mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0
-    """Put on the nodes as the frame's ``element_mass`` says."""
+    """Mass per length; distributed to the nodes according to ``element_mass`` of the frame."""
     torsional_rigidity: Annotated[float, Number("N m^2", above=0)] | None = None
-    """G J of a beam in space, which twists elastically."""
+    """Torsional stiffness G J of a beam in space."""
     gauges: dict[Annotated[str, Field(min_length=1)], Gauge] = Field(default_factory=dict)
-    """Fibres that responses name, besides "top" and "bottom"."""
+    """Named fibres for responses, in addition to "top" and "bottom"."""
 
     @field_validator("parts")
     @classmethod
@@ -282,8 +282,9 @@ class FibreSection(Settings):
             if law.of != "strain":
                 fits = ", ".join(f"'{one.model_fields['kind'].annotation.__args__[0]}'" for one in get_args(Fibre))
                 raise fault(
-                    f"material '{part.material}' ('{law.kind}') is a law over a {law.of}, and fibres need a stress "
-                    f"over a strain; take one of {fits}",
+                    f"material '{part.material}' ('{law.kind}') is a law over a {law.of}, but "
+                    "fibres need a stress–strain "
+                    f"law; use one of {fits}",
                     *("parts", i, "material"),
                 )
         found = [

@@ -86,8 +86,9 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     heavy = model.mass.diagonal() > 0.0
     if not heavy.all():
         raise MasslessError(
-            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, and a scheme of pseudo-dynamic tests asks "
-            "for some everywhere; give the node inertia, or element_mass = 'consistent' with a mass per length"
+            f"{model.numbering.named(int(np.argmin(heavy)))} has no mass, but a scheme for "
+            "pseudo-dynamic tests needs mass "
+            "everywhere; give the node inertia, or element_mass = 'consistent' with a mass per length"
         )
     damping, modes, rates = loaded.damping.constant, loaded.damping.modes, loaded.damping.rates
     correction = by.gamma * dt * damping + by.beta * dt**2 * model.stiffness

@@ -65,12 +65,12 @@ def check_stands(model: Model, stiffness: sparse.csr_matrix, loaded: bool = Fals
     what = f"{model.numbering.named(at)}{with_it}"
     if loaded:
         raise StaticsError(
-            f"the frame does not stand under its gravity loads: it buckles, or yields, at {what}; lower the loads, "
+            f"the frame is not stable under its gravity loads: it buckles or yields at {what}; lower the loads, "
             "stiffen or brace it",
             "loads",
         )
     raise StaticsError(
-        f"the frame is a mechanism: nothing holds {what}; support it, brace it, or take out a pinned end",
+        f"the frame is a mechanism: nothing holds {what}; support it, brace it, or remove a pinned end",
         "nodes",
         model.numbering.node_of(at),
     )
@@ -97,9 +97,9 @@ def settle(model: Model, load: np.ndarray, springs: sparse.csr_matrix) -> np.nda
             break
         q = q + step
     worst, unsolved = int(np.argmax(np.abs(left))), model.failed(q)
-    element = f", where element '{unsolved}' finds none with its hinges or sections" if unsolved else ""
+    element = f", where element '{unsolved}' has none with its hinges or sections" if unsolved else ""
     raise StaticsError(
-        f"the frame finds no equilibrium under its gravity loads: {np.abs(left).max():.3g} N or N m are left at "
+        f"no equilibrium of the frame under its gravity loads: {np.abs(left).max():.3g} N or N m remain at "
         f"{model.numbering.named(worst)}{element}; lower the loads, or strengthen it there",
         "loads",
         moved=q,

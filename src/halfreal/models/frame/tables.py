@@ -61,7 +61,7 @@ def _column(cell: str, file: str) -> tuple[str, str]:
     """Name and unit of a column."""
     match = re.fullmatch(r"\s*([\w ]+?)\s*(?:[(\[](.*?)[)\]])?\s*", cell)
     if match is None:
-        raise fault(f"'{file}': '{cell}' is no name of a column; write it as 'mass (kg)'")
+        raise fault(f"'{file}': '{cell}' is not a column name; write it as 'mass (kg)'")
     return match[1].replace(" ", "_"), match[2] or ""
 
 

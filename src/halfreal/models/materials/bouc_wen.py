@@ -103,11 +103,11 @@ class BoucWen(Law):
     gamma: Annotated[float, Number("1")] = 0.5
     """γ."""
     degrading_amplitude: Annotated[float, Number("1", least=0)] = 0.0
-    """δ_A, by which A falls for each k Y² of energy: strength and stiffness."""
+    """δ_A, decrease of A per k Y² of dissipated energy: strength and stiffness."""
     degrading_strength: Annotated[float, Number("1", least=0)] = 0.0
-    """δ_ν, by which ν grows."""
+    """δ_ν, increase of ν."""
     degrading_stiffness: Annotated[float, Number("1", least=0)] = 0.0
-    """δ_η, by which η grows."""
+    """δ_η, increase of η."""
 
     @field_validator("gamma")
     @classmethod
@@ -115,7 +115,7 @@ class BoucWen(Law):
         beta = info.data.get("beta")
         if beta is not None and not -beta < gamma <= beta:
             raise fault(
-                f"gamma = {gamma:g} with beta = {beta:g} leaves z unbounded or makes the element give out energy; "
+                f"gamma = {gamma:g} with beta = {beta:g} leaves z unbounded or makes the element generate energy; "
                 f"choose gamma greater than {-beta:g} and at most {beta:g}"
             )
         return gamma

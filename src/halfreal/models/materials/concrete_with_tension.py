@@ -79,9 +79,9 @@ class ConcreteWithTension(Concrete):
     tensile_strength: Annotated[float, Number("Pa", above=0)]
     """f_t."""
     softening_modulus: Annotated[float, Number("Pa", above=0)]
-    """E_ts, with which tension falls after cracking."""
+    """E_ts, slope of the tension softening after cracking."""
     unloading: Annotated[float, Number("1", least=0.01, most=0.9)] = 0.1
-    """λ, slope of unloading at the crushing strain as a part of the initial modulus."""
+    """λ, unloading slope at the crushing strain relative to the initial modulus."""
 
     def values(self) -> tuple[float, ...]:
         return *self.envelope(), self.unloading, self.tensile_strength, self.softening_modulus

@@ -45,7 +45,7 @@ class _Elastoplastic(Law):
     states = 1
     references = ("simo1998",)
     hardening: Annotated[float, Number("1", least=0, most=0.999)] = 0.0
-    """b, stiffness after yielding as a part of that before."""
+    """b, post-yield stiffness relative to the initial one."""
 
     def numbers(self, stiffness: float, yielding: float) -> tuple[float, ...]:
         return stiffness, yielding, stiffness * self.hardening / (1.0 - self.hardening)
@@ -75,7 +75,7 @@ class ElastoplasticHinge(_Elastoplastic):
     kind: Literal["elastoplastic hinge"]
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
-    """At which it yields first."""
+    """Moment at first yield."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.stiffness, self.yield_moment)
@@ -89,7 +89,7 @@ class ElastoplasticFibre(_Elastoplastic):
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]
-    """Stress at which it yields at first."""
+    """Stress at first yield."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.modulus, self.yield_stress)

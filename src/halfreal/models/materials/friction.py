@@ -50,7 +50,7 @@ class Friction(Law):
     force: Annotated[float, Number("N", above=0)]
     """F_f."""
     stick_stiffness: Annotated[float, Number("N/m", above=0)]
-    """k, before it slides."""
+    """k, stiffness before sliding."""
 
     def values(self) -> tuple[float, ...]:
         return self.stick_stiffness, self.force, self.force, 0.0, 0.0

@@ -29,17 +29,17 @@ class FrictionPendulum(Law):
     references = ("zayas1990", "constantinou1990")
     kind: Literal["friction pendulum"]
     normal_force: Annotated[float, Number("N", above=0)]
-    """N, of the weight on it."""
+    """N, normal force from the supported weight."""
     radius: Annotated[float, Number("m", above=0)]
     """R, effective: from the centre of the sphere to the pivot of the slider."""
     friction: Annotated[float, Number("1", above=0, most=1)]
     """μ_fast."""
     slow_friction: Annotated[float, Number("1", above=0, most=1)] | None = None
-    """μ_slow, at the onset of sliding; as the fast one if left out."""
+    """μ_slow, friction at the onset of sliding; default: the fast one."""
     fading_speed: Annotated[float, Number("m/s", above=0)] = 0.05
-    """v_f, over which it goes from the slow to the fast friction."""
+    """v_f, velocity of the transition from slow to fast friction."""
     yield_displacement: Annotated[float, Number("m", above=0)] = 1e-3
-    """Elastic displacement before it slides."""
+    """Elastic displacement before sliding."""
 
     @field_validator("slow_friction")
     @classmethod

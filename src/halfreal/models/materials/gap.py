@@ -33,7 +33,7 @@ def gap(p, strain):  # type: ignore[no-untyped-def]
 class _OneSided(Law):
     code = GAP
     stiffness: Annotated[float, Number("N/m", above=0)]
-    """k, in contact."""
+    """k, stiffness in contact."""
     gap: Annotated[float, Number("m", least=0)] = 0.0
     """g."""
 

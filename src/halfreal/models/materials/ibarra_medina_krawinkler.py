@@ -128,13 +128,13 @@ class _IMK(Law):
     capping: Annotated[float, Number("1", least=1)] = 1.1
     """F_c/F_y."""
     residual: Annotated[float, Number("1", least=0, most=0.95)] = 0.0
-    """κ, residual force as a part of F_y."""
+    """κ, residual force relative to F_y."""
     negative: Annotated[float, Number("1", above=0)] = 1.0
-    """F_y of the negative direction, as a part of that of the positive one."""
+    """Yield force in the negative direction relative to the positive one."""
     exponents: Annotated[tuple[float, float, float], Field(min_length=3, max_length=3)] = (1.0, 1.0, 1.0)
     """c of strength, of the line after capping, and of unloading."""
     rates: Annotated[tuple[float, float], Field(min_length=2, max_length=2)] = (1.0, 1.0)
-    """D⁺ and D⁻, from 0 to 1: how much of the deterioration each direction has, as with a slab."""
+    """D⁺ and D⁻, from 0 to 1: share of the deterioration in each direction, e.g. with a slab."""
 
     @field_validator("exponents", "rates")
     @classmethod
@@ -193,7 +193,7 @@ class IMKLaw(_IMK):
     post_capping_displacement: Annotated[float, Number("m", above=0)]
     """u_pc, from capping to no force."""
     ultimate_displacement: Annotated[float, Number("m", above=0)]
-    """u_u, at which it breaks."""
+    """u_u, deformation at fracture."""
     strength_capacity: Annotated[float, Number("m", above=0)] | None = None
     """Λ_s: the energy that it can dissipate, over F_y; without it the strength does not deteriorate."""
     capping_capacity: Annotated[float, Number("m", above=0)] | None = None
@@ -215,13 +215,13 @@ class IMKHinge(_IMK):
     kind: Literal["ibarra-medina-krawinkler hinge"]
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
-    """M_y, at which it yields first."""
+    """M_y, moment at first yield."""
     plastic_rotation: Annotated[float, Number("rad", above=0)]
     """θ_p, from yielding to capping."""
     post_capping_rotation: Annotated[float, Number("rad", above=0)]
     """θ_pc, from capping to no moment."""
     ultimate_rotation: Annotated[float, Number("rad", above=0)]
-    """θ_u, at which it breaks."""
+    """θ_u, rotation at fracture."""
     strength_capacity: Annotated[float, Number("rad", above=0)] | None = None
     """Λ_s: the energy that it can dissipate, over M_y; without it the strength does not deteriorate."""
     capping_capacity: Annotated[float, Number("rad", above=0)] | None = None

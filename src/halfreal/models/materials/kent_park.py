@@ -78,11 +78,11 @@ class Concrete(Law):
     of = "strain"
     curved = True
     strength: Annotated[float, Number("Pa", above=0)]
-    """f_c, of the cylinder or confined."""
+    """f_c, cylinder or confined strength."""
     strain_at_strength: Annotated[float, Number("1", above=0, most=0.1)] = 0.002
     """ε_0; the initial modulus is 2 f_c/ε_0."""
     crushed_stress: Annotated[float, Number("Pa", least=0)] = 0.0
-    """f_u, left after crushing."""
+    """f_u, residual strength after crushing."""
     crushing_strain: Annotated[float, Number("1", above=0, most=1)] = 0.006
     """ε_u."""
 

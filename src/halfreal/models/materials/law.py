@@ -80,7 +80,7 @@ class Law(Settings):
         if not _reads(value, wanted) and _reads(value, given):
             of = ("a displacement", "a rotation")
             raise fault(
-                f"'{value}' is in {given}, of {of[not turns]}, and this law is one of {of[turns]}, "
+                f"'{value}' is in {given}, a unit of {of[not turns]}, but this law is one of {of[turns]}, "
                 f"in {wanted}; give it in {wanted}, or the law kind = '{cls.other}'"
             )
         return value

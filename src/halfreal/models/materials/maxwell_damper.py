@@ -89,7 +89,7 @@ class MaxwellDamper(Law):
     speed: Annotated[float, Number("m/s", above=0)]
     """v_r."""
     alpha: Annotated[float, Number("1", least=0.05, most=3)] = 1.0
-    """α, 1 for a linear damper."""
+    """α, velocity exponent; 1 for a linear damper."""
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, self.force, self.speed, self.alpha

@@ -95,11 +95,11 @@ class _MenegottoPinto(Law):
     states = 10
     references = ("menegotto1973", "filippou1983")
     hardening: Annotated[float, Number("1", least=0, most=0.9)] = 0.01
-    """b, slope of the hardening line as a part of the elastic one."""
+    """b, hardening slope relative to the elastic one."""
     r0: Annotated[float, Number("1", least=1, most=50)] = 20.0
-    """R_0, sharpness of the first yielding."""
+    """R_0, sharpness of the first yield."""
     cr1: Annotated[float, Number("1", least=0, most=0.99)] = 0.925
-    """c_1, by which later yielding is rounder."""
+    """c_1, reduction of the sharpness at later yielding."""
     cr2: Annotated[float, Number("1", above=0)] = 0.15
     """c_2."""
     a1: Annotated[float, Number("1", least=0)] = 0.0
@@ -140,7 +140,7 @@ class MenegottoPintoHinge(_MenegottoPinto):
     kind: Literal["menegotto-pinto hinge"]
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
-    """M_y, at which it yields first."""
+    """M_y, moment at first yield."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.stiffness, self.yield_moment)
@@ -154,7 +154,7 @@ class MenegottoPintoFibre(_MenegottoPinto):
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]
-    """Stress at which it yields at first."""
+    """Stress at first yield."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.modulus, self.yield_stress)

@@ -93,7 +93,7 @@ class MRDamper(Law):
         beta = info.data.get("beta")
         if beta is not None and not -beta < gamma <= beta:
             raise fault(
-                f"gamma = {gamma:g} 1/m^2 with beta = {beta:g} 1/m^2 leaves z unbounded or makes the damper give out "
+                f"gamma = {gamma:g} 1/m^2 with beta = {beta:g} 1/m^2 leaves z unbounded or makes the damper generate "
                 f"energy; choose gamma greater than {-beta:g} and at most {beta:g}"
             )
         return gamma

@@ -44,7 +44,7 @@ class PowerDamper(Law):
     speed: Annotated[float, Number("m/s", above=0)]
     """v_r."""
     alpha: Annotated[float, Number("1", least=0.05, most=3)]
-    """α, 1 for a linear damper."""
+    """α, velocity exponent; 1 for a linear damper."""
     linear_below: Annotated[float, Number("m/s", above=0)] = 1e-3
     """v_0, speed below which it is linear."""
 

@@ -65,7 +65,7 @@ class Asked:
         with os.fdopen(read) as pipe:
             line = pipe.readline()
         timer.cancel()
-        self.answer = json.loads(line) if line else {"error": f"OpenSees ended without an answer{self._last_words()}"}
+        self.answer = json.loads(line) if line else {"error": f"OpenSees ended without a response{self._last_words()}"}
         if "error" in self.answer:
             self.end()
             raise OpenSeesError(str(self.answer["error"]))

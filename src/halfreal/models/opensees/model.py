@@ -64,14 +64,14 @@ class OpenSeesModel(Virtual, ForeignCode):
 
     kind: Literal["opensees"]
     model: str
-    """File, from the definition's folder."""
+    """File, relative to the definition's folder."""
     interface: Annotated[tuple[Place, ...], Field(min_length=1)]
-    """The degrees of freedom that are shared with the specimen, one for each axis."""
+    """Degrees of freedom shared with the specimen, one per axis."""
     responses: dict[Annotated[str, Field(min_length=1)], OpenSeesResponse] = Field(default_factory=dict)
     whole: str | None = None
-    """Model file of the whole structure, with the specimen as elements of OpenSees: the reference ([reference])."""
+    """Model file of the whole structure, including the specimen as OpenSees elements, for the [reference]."""
     time_out: Annotated[float, Number("s", above=0)] = 1.0
-    """A step that takes longer trips the test."""
+    """Timeout of a step; a longer one trips the test."""
 
     @field_validator("model", "whole")
     @classmethod
@@ -104,9 +104,7 @@ class OpenSeesModel(Virtual, ForeignCode):
 
     def check_excitation(self, excitation: ActsAs) -> None:
         if excitation != "none":
-            raise fault(
-                "OpenSees excites its model by load patterns of its own; put the excitation into the model file"
-            )
+            raise fault("OpenSees excites its model by its own load patterns; define the excitation in the model file")
 
     def _told(self, dt: float, model: str | None = None) -> dict[str, Any]:
         places = [[one.node, one.dof] for one in self.interface]
@@ -166,7 +164,7 @@ class OpenSeesModel(Virtual, ForeignCode):
                     STEP_FAILED: f"OpenSees' analysis of {name} failed",
                     HAS_ENDED: f"the process in which OpenSees computes {name} has ended",
                     TOO_LATE: f"OpenSees' step of {name} took longer than virtual.time_out, {self.time_out:g} s",
-                    SET_BACK: f"the loop was set back, and OpenSees' {name} cannot be",
+                    SET_BACK: f"the loop was reset, but OpenSees' {name} cannot be",
                 },
                 stand_in=stand_in,
                 keeps=stepper,
@@ -178,7 +176,7 @@ class OpenSeesModel(Virtual, ForeignCode):
         if self.whole is None:
             raise fault(
                 "the reference of an OpenSees model is run in OpenSees; give virtual.whole, a model file with the "
-                "specimen in it, or leave it out"
+                "specimen in it, or omit the reference"
             )
 
     @property

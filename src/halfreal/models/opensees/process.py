@@ -79,9 +79,9 @@ def check(ops: Any, model: str, wanted: list[list[int]]) -> None:
             raise ModelError(f"{name} has no node {node}; it has {', '.join(map(str, nodes))}")
         count = len(ops.nodeDisp(node))
         if not 1 <= dof <= count:
-            raise ModelError(f"node {node} of {name} has {count} degree(s) of freedom, and {dof} is none of them")
+            raise ModelError(f"node {node} of {name} has {count} degree(s) of freedom; {dof} is not one of them")
     if abs(ops.getTime()) > 0.0:
-        raise ModelError(f"{name} leaves the time at {ops.getTime():g} s; end it with loadConst('-time', 0.0)")
+        raise ModelError(f"{name} ends at time {ops.getTime():g} s; end it with loadConst('-time', 0.0)")
 
 
 def common(ops: Any, system: str) -> None:
@@ -103,7 +103,7 @@ def matrices(ops: Any, model: str, wanted: list[list[int]]) -> dict[str, Any]:
         values = np.array(ops.printA("-ret"))
         size = round(np.sqrt(values.size))
         if size == 0 or size * size != values.size:
-            raise ModelError(f"{Path(model).name} has no degree of freedom that is free")
+            raise ModelError(f"{Path(model).name} has no free degree of freedom")
         found[name] = values.reshape(size, size).tolist()
     places = []
     for node, dof in wanted:

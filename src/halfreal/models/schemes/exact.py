@@ -133,7 +133,7 @@ class Exact(Scheme):
     linear_only: ClassVar[bool] = True
     references = ("vanloan1978",)
     hold: Hold = "first"
-    """Inputs between their samples: linear ("first"), or held at the earlier one ("zero")."""
+    """Inputs between samples: linear ("first") or constant ("zero")."""
 
     @property
     def input_hold(self) -> Hold:
@@ -142,8 +142,8 @@ class Exact(Scheme):
     def plain(self, system: System, dt: float) -> Method:
         if not system.linear:
             raise ValueError(
-                f"the exact scheme integrates linear systems only, and this one has {system.elements.count} nonlinear "
-                "element(s); take another scheme, such as 'newmark' or 'kr-alpha'"
+                f"the exact scheme integrates linear systems only, but this one has {system.elements.count} nonlinear "
+                "element(s); use another scheme, e.g. 'newmark' or 'kr-alpha'"
             )
         return exact_method(system.first_order(), first_order_start(system), dt, self.hold)
 

@@ -184,18 +184,18 @@ def generalized_alpha(
     on_bare = bool(np.any(system.elements.direction[:, found.heavy :]))
     if on_bare and iterations == 1:
         raise MasslessError(
-            "a nonlinear element acts on a degree of freedom without mass, whose place has to be found by iteration, "
-            "and this scheme makes none; take 'newmark' with iterations, or give it mass"
+            "a nonlinear element acts on a degree of freedom without mass, whose position requires iteration, "
+            "which this scheme does not do; use 'newmark' with iterations, or give it mass"
         )
     if np.any(system.acceleration_outputs[:, found.heavy :]):
         raise MasslessError(
-            "the acceleration of a degree of freedom without mass is asked for, which has damping or a nonlinear "
-            "element and is integrated without one; ask for its displacement or velocity, or give it mass"
+            "the acceleration of a degree of freedom without mass is requested, which has damping or a nonlinear "
+            "element and is integrated without one; request its displacement or velocity, or give it mass"
         )
     if found.bare and alpha_f >= 0.5:
         raise MasslessError(
             "a degree of freedom without mass has damping or a nonlinear element, and with rho_inf = 1 its error would "
-            "alternate from step to step without end; take rho_inf = 0.9 or less, or the scheme 'newmark'"
+            "alternate from step to step without decay; use rho_inf = 0.9 or less, or the scheme 'newmark'"
         )
     # weights of a_n and a_{n+1} in the displacements and velocities at the end of a step
     many = (found.heavy, found.damped, found.algebraic)

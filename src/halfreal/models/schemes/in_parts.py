@@ -110,7 +110,7 @@ def in_parts(scheme: Scheme, system: System, dt: float) -> Method | None:
     modes = in_modes(found)
     if modes is not None:
         recursion = scheme.recursion(modes, dt)
-        form = f"{system.dofs} degrees of freedom in {len(modes.mass)} modes, each on its own"
+        form = f"{system.dofs} degrees of freedom in {len(modes.mass)} modes, integrated separately"
     else:
         whole = scheme.recursion(Stack.of(found.system), dt)
         recursion = None if whole is None else in_blocks(whole)

@@ -99,7 +99,8 @@ def splitting(
     system = condensed(system, kind)
     if np.any(system.feedthrough[:, EXCITATIONS:]):
         raise MasslessError(
-            f"the interface is at a degree of freedom without mass, which moves with the measured force at once, and "
+            "the interface is at a degree of freedom without mass, which responds instantly to the "
+            "measured force, but "
             f"'{kind}' moves the specimen before its force is known; give the interface mass"
         )
     m, c = system.mass, system.damping
@@ -160,7 +161,7 @@ class OperatorSplitting(Scheme):
         ratio = (along @ self.specimen_stiffness @ along) / (along @ specimen @ along)
         text = (
             f"virtual.scheme.specimen_stiffness is {ratio:.3g} times that of the specimen: below 1 operator "
-            "splitting is not stable at any step, and less exact; raise it to that of the specimen or above"
+            "splitting is not unconditionally stable, and less accurate; raise it to that of the specimen or above"
         )
         yield Finding("warning", text, float(ratio), 1.0)
 

@@ -70,7 +70,7 @@ class UserTableau(Settings):
         if a is not None and len(b) != len(a):
             raise fault(f"{len(b)} weight(s) for {len(a)} stage(s); give one for each")
         if abs(b.sum() - 1.0) > CONSISTENT:
-            raise fault(f"the weights b add up to {b.sum():.12g}, and to 1 in a consistent method; check them")
+            raise fault(f"the weights b add up to {b.sum():.12g}; a consistent method needs 1; check them")
         return b
 
 

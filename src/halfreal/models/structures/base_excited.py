@@ -65,7 +65,7 @@ class BaseExcited:
         for key in ("mass", "damping", "stiffness"):
             matrix = np.asarray(getattr(self, key), dtype=float)
             if matrix.shape != (n, n):
-                raise InterfaceError(f"the {key} matrix has the shape {matrix.shape} beside {n} × {n} of mass")
+                raise InterfaceError(f"the {key} matrix has the shape {matrix.shape}, but the mass matrix is {n} × {n}")
             object.__setattr__(self, key, matrix)
         object.__setattr__(self, "interface", tuple(int(i) for i in self.interface))
         b = self.interface

@@ -86,13 +86,13 @@ class Place(Settings):
     node: Node
     direction: Literal["deflection", "slope"] = "deflection"
     arm: Annotated[float, Number("m")] = 0.0
-    """Distance from the node along the beam, towards its last end, at which the arm's deflection counts."""
+    """Distance from the node along the beam, towards its last end, at which the deflection of the arm is taken."""
 
     @field_validator("arm")
     @classmethod
     def _of_a_deflection(cls, arm: float, info: ValidationInfo) -> float:
         if arm != 0.0 and info.data.get("direction") == "slope":
-            raise fault("the slope is the same all along a rigid arm; leave the arm out")
+            raise fault("the slope is the same all along a rigid arm; omit the arm")
         return arm
 
     def terms(self) -> dict[str, float]:
@@ -120,13 +120,13 @@ class Beam(Integrated):
     joints: tuple[Joint, ...] = ()
     interface: tuple[Place, ...]
     force: Place | None = None
-    """Where an excitation force acts."""
+    """Point where an excitation force acts."""
     rayleigh: Rayleigh | None = None
-    """Damping of beam and joints' springs, beside the joints' dampers."""
+    """Rayleigh damping of beam and joint springs, in addition to the dampers of the joints."""
     modal_damping: Annotated[float, Number("1", least=0)] | None = None
-    """The same as one damping ratio for all modes."""
+    """One damping ratio for all modes, instead of a matrix."""
     modes: Annotated[int, Field(ge=0)] | None = Field(default=None, validate_default=True)
-    """Fixed-interface modes kept in a Craig–Bampton reduction to interface and force; every element if left out."""
+    """Number of fixed-interface modes kept in a Craig–Bampton reduction; default: no reduction."""
     responses: dict[Annotated[str, Field(min_length=1)], BeamResponse] = Field(default_factory=dict)
     scheme: AnyScheme = Exact()
 
@@ -177,7 +177,7 @@ class Beam(Integrated):
     @classmethod
     def _one_way_of_damping(cls, ratio: float | None, info: ValidationInfo) -> float | None:
         if ratio is not None and info.data.get("rayleigh") is not None:
-            raise fault("modal_damping is given beside rayleigh; keep one way of damping")
+            raise fault("both modal_damping and rayleigh are given; keep one kind of damping")
         return ratio
 
     @field_validator("modes")

@@ -68,7 +68,7 @@ def craig_bampton(
     kept, interior = _split(len(mass), boundary)
     if not 0 <= modes <= len(interior):
         raise ReductionError(
-            f"{modes} fixed-interface modes asked of {len(interior)} interior degrees of freedom; ask for at most "
+            f"{modes} fixed-interface modes requested of {len(interior)} interior degrees of freedom; request at most "
             f"{len(interior)}"
         )
     basis = _checked_basis(basis, len(kept))
@@ -95,7 +95,7 @@ def boundary_modes(mass: np.ndarray, stiffness: np.ndarray, boundary: Sequence[i
     kept, _ = _split(len(mass), boundary)
     if not 1 <= count <= len(kept):
         raise ReductionError(
-            f"{count} modes asked of {len(kept)} boundary degrees of freedom; ask for 1 to {len(kept)}"
+            f"{count} modes requested of {len(kept)} boundary degrees of freedom; request 1 to {len(kept)}"
         )
     import scipy.linalg
 
@@ -133,7 +133,7 @@ def _checked_basis(basis: np.ndarray | None, count: int) -> np.ndarray:
     if np.linalg.matrix_rank(basis) < basis.shape[1]:
         raise ReductionError(
             f"the {basis.shape[1]} columns of the boundary basis are not independent (rank "
-            f"{np.linalg.matrix_rank(basis)}); leave out those that the others contain"
+            f"{np.linalg.matrix_rank(basis)}); remove those that the others contain"
         )
     return basis
 

@@ -33,11 +33,11 @@ class Term(Settings):
 
     dof: Annotated[int, Field(ge=1)]
     factor: Annotated[float, Number("1")] | None = None
-    """Of a degree of freedom of the element's own sort: a displacement, or for a hinge a rotation."""
+    """Factor on a degree of freedom of the element's type: a displacement, or a rotation for a hinge."""
     per_length: Annotated[float, Number("1/m")] | None = None
-    """Of a displacement that turns a hinge: one over the height of the storey, with its sign."""
+    """For a displacement that rotates a hinge: the reciprocal of the storey height, with sign."""
     lever: Annotated[float, Number("m")] | None = Field(default=None, validate_default=True)
-    """Of a rotation that deforms an element of displacements: its arm."""
+    """For a rotation that deforms a displacement element: its lever arm."""
 
     @field_validator("lever")
     @classmethod
@@ -45,9 +45,9 @@ class Term(Settings):
         given = {**{key: info.data.get(key) for key in ("factor", "per_length")}, "lever": lever}
         named = [key for key, value in given.items() if value is not None]
         if len(named) > 1:
-            raise fault(f"{named[0]} is given beside {named[1]}; keep one of them", named[1])
+            raise fault(f"both {named[0]} and {named[1]} are given; keep one of them", named[1])
         if named and given[named[0]] == 0.0:
-            raise fault(f"{named[0]} is 0, and the degree of freedom adds nothing; leave the term out", named[0])
+            raise fault(f"{named[0]} is 0, so the term has no effect; omit it", named[0])
         return lever
 
     @property
@@ -67,7 +67,7 @@ class Element(Settings):
     law: AnyElementLaw
     between: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, max_length=2)] | None = None
     along: Annotated[tuple[Term, ...], Field(min_length=1)] | None = Field(default=None, validate_default=True)
-    """Any deformation, in place of ``between``: a term for each degree of freedom, which are added."""
+    """General deformation instead of ``between``: one term per degree of freedom; the terms are added."""
 
     @field_validator("between")
     @classmethod
@@ -82,7 +82,7 @@ class Element(Settings):
     @classmethod
     def _one_place(cls, along: tuple[Term, ...] | None, info: ValidationInfo) -> tuple[Term, ...] | None:
         if "between" in info.data and (along is None) == (info.data["between"] is None):
-            told = "the element does not say where it is" if along is None else "along is given beside between"
+            told = "the element has no location" if along is None else "both along and between are given"
             raise fault(f"{told}; give either between = [1, 2] or along = [{{ dof = 1 }}, …]")
         if along is None:
             return None
@@ -94,8 +94,8 @@ class Element(Settings):
         for i, term in enumerate(along):
             if law is not None and (term.lever if law.rotational else term.per_length) is not None:
                 raise fault(
-                    f"{wrong} stands in elements of {sort}, and '{law.kind}' is one of {SORT[law.rotational]}s; "
-                    f"take the law '{law.other}', or give factor or {'per_length' if law.rotational else 'lever'}",
+                    f"{wrong} belongs to elements of {sort}, but '{law.kind}' is one of {SORT[law.rotational]}s; "
+                    f"use the law '{law.other}', or give factor or {'per_length' if law.rotational else 'lever'}",
                     i,
                     wrong,
                 )

@@ -47,8 +47,8 @@ class Integrated(OneBlock):
     def check_slow(self) -> None:
         if not self.scheme.answered_next_tick:
             raise fault(
-                f"'{self.scheme.kind}' takes a measured force for that of the tick in which it comes, and in a slow "
-                "test it is the answer to the target before; give virtual.scheme = "
+                f"'{self.scheme.kind}' uses the measured force as that of the same tick, but in a slow "
+                "test it is the response to the previous target; use virtual.scheme = "
                 f"{' or '.join(map(repr, answered_next_tick()))}"
             )
 
@@ -73,14 +73,14 @@ def check_step(scheme: Scheme, system: System, dt: float) -> None:
     limit = scheme.critical_step(system)
     kind = scheme.kind
     others = "'operator splitting'" if scheme.answered_next_tick else "'exact', 'newmark' or 'kr-alpha'"
-    remedy = f"take a scheme that is stable at any step, such as {others}"
+    remedy = f"use a scheme that is stable at any step, e.g. {others}"
     if limit == 0.0:
         raise fault(
             f"'{kind}' grows at any step where a mode has no damping, as here; add damping, or {remedy}", "scheme"
         )
     if limit is not None and dt > limit:
         raise fault(
-            f"'{kind}' is stable up to a step of {units.text(limit, 's')} for this substructure, and the step is "
+            f"'{kind}' is stable up to a step of {units.text(limit, 's')} for this substructure, but the step is "
             f"{units.text(dt, 's')}; shorten it, or {remedy}",
             "scheme",
         )

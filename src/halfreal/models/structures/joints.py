@@ -52,7 +52,7 @@ class Joint(Settings):
     @classmethod
     def _elsewhere(cls, to: int | None, info: ValidationInfo) -> int | None:
         if to is not None and to == info.data.get("node"):
-            raise fault(f"the joint leads from node {to} to itself; name another node, or leave 'to' out for ground")
+            raise fault(f"the joint leads from node {to} to itself; name another node, or omit 'to' for ground")
         return to
 
     def part(self, name: str) -> Substructure:

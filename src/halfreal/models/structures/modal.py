@@ -35,7 +35,7 @@ class ModalResponse(Settings):
     shape: Annotated[np.ndarray, Vector("1")]
     quantity: Quantity
     rotation: bool = False
-    """Whether the shape tells a rotation, in rad."""
+    """Whether the response is a rotation, in rad."""
 
     @property
     def unit(self) -> str:
@@ -48,10 +48,10 @@ class Modes(Integrated):
     kind: Literal["modes"]
     frequency: Annotated[np.ndarray, Vector("Hz", least=0)]
     damping: Annotated[np.ndarray, Vector("1", least=0)]
-    """Damping ratio: one for all modes, or one for each."""
+    """Damping ratio: one for all modes, or one per mode."""
     mass: Annotated[np.ndarray, Vector("kg", above=0)]
     interface: Annotated[np.ndarray, Matrix("1")]
-    """Shapes at the interface: one row for each axis, one column for each mode."""
+    """Mode shapes at the interface: one row per axis, one column per mode."""
     force_shape: Annotated[np.ndarray, Vector("1")] | None = None
     ground: Annotated[np.ndarray, Vector("kg")] | None = None
     """Participation Γ of a ground acceleration."""

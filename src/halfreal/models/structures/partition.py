@@ -36,8 +36,9 @@ class Removed(Settings):
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")] | None = None
     ground_load_on: Literal["virtual", "specimen"] = "virtual"
-    """Who feels what a ground acceleration does to the removed mass: the virtual part, for a specimen that stands still
-    in the laboratory, or the specimen, which is shaken there."""
+    """Where the inertia force of the removed mass under ground acceleration acts: on the virtual part (specimen
+    fixed in the laboratory), or on the specimen (shaken in the laboratory).
+    """
 
 
 class Partition(Structure):
@@ -67,9 +68,9 @@ class Partition(Structure):
             left[at] -= removed.mass
             size = np.abs(mass).max()
             if np.linalg.eigvalsh(left / size).min() < -ROUNDING:
-                raise fault("more mass is taken out than the structure has there; take out less", "mass")
+                raise fault("more mass is removed than the structure has there; remove less", "mass")
             if np.diag(left).max() <= ROUNDING * size:
-                raise fault("all mass is taken out, and none is left to the virtual part; take out less", "mass")
+                raise fault("all mass is removed, and none is left for the virtual part; remove less", "mass")
         return removed
 
     def system(self, excitation: ActsAs) -> System:

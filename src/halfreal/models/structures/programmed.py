@@ -77,7 +77,7 @@ class FmuModel(Virtual, FmuPart):
 
     kind: Literal["fmu"]
     responses: dict[Annotated[str, Field(min_length=1)], str] = Field(default_factory=dict)
-    """Further outputs of the FMU to record, by the names that they get."""
+    """Additional outputs of the FMU to record, by channel name."""
 
     @property
     def axes(self) -> int:

@@ -40,7 +40,7 @@ class SpringDamper(OneBlock):
     stiffness: Annotated[float, Number("N/m", above=0)]
     damping: Annotated[float, Number("N s/m", above=0)]
     hold: Hold = "zero"
-    """Forces between their samples: held at the earlier one ("zero"), or linear ("first")."""
+    """Forces between samples: constant ("zero") or linear ("first")."""
 
     def check_excitation(self, excitation: ActsAs) -> None:
         """Raise a fault if this excitation cannot act."""

@@ -84,8 +84,8 @@ class StateSpaceModel(OneBlock):
 
     def check_slow(self) -> None:
         raise fault(
-            "a state space takes a measured force for that of the tick in which it comes, and in a slow test it is the "
-            "answer to the target before; give the virtual substructure by its matrices, with virtual.scheme = "
+            "a state space uses the measured force as that of the same tick, but in a slow test it is the "
+            "response to the previous target; give the virtual substructure by its matrices, with virtual.scheme = "
             f"{' or '.join(map(repr, answered_next_tick()))}"
         )
 

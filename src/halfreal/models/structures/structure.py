@@ -61,16 +61,18 @@ class StructureParts(Virtual):
 
     kind: str
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
-    """Degrees of freedom may have none, as rotations without inertia: they follow the others at once."""
+    """Mass matrix; degrees of freedom may have no mass, e.g. rotations without inertia: they respond
+    quasi-statically.
+    """
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     rayleigh: Rayleigh | None = None
     modal_damping: Annotated[np.ndarray, Vector("1", least=0)] | None = None
-    """Damping ratio: one for all modes, or one for each."""
+    """Damping ratio: one for all modes, or one per mode."""
     support: Support | None = None
     force_dof: Dof | None = None
     ground: Annotated[np.ndarray, Vector("1")] | None = None
-    """Influence vector ι of a ground acceleration; ones if left out."""
+    """Influence vector ι of a ground acceleration; default: ones."""
     elements: tuple[Element, ...] = ()
     initial_displacement: Annotated[np.ndarray, Vector("m")] | None = None
     initial_velocity: Annotated[np.ndarray, Vector("m/s")] | None = None
@@ -90,7 +92,8 @@ class StructureParts(Virtual):
         n = dofs_of(info)
         if matrix is not None and n is not None and matrix.shape != (n, n):
             raise fault(
-                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix beside a {n} × {n} mass matrix; give every matrix one "
+                f"a {matrix.shape[0]} × {matrix.shape[1]} matrix, but the mass matrix is {n} × {n}; "
+                "give every matrix one "
                 "row and one column for each degree of freedom"
             )
         return matrix
@@ -100,7 +103,7 @@ class StructureParts(Virtual):
     def _one_way_of_damping(cls, value: object, info: ValidationInfo) -> object:
         given = [key for key in ("damping", "rayleigh") if info.data.get(key) is not None]
         if value is not None and given:
-            raise fault(f"{info.field_name} is given beside {given[0]}; keep one way of damping")
+            raise fault(f"both {info.field_name} and {given[0]} are given; keep one kind of damping")
         return value
 
     @field_validator("modal_damping")
@@ -192,7 +195,7 @@ class Structure(StructureParts, Integrated):
         nonlinear = sorted({one.law.kind for one in info.data.get("elements", ()) if not one.law.linear})
         if nonlinear and scheme.linear_only:
             raise fault(
-                f"'{scheme.kind}' integrates linear structures only, and an element is {nonlinear[0]}; take another "
+                f"'{scheme.kind}' integrates linear structures only, but an element is {nonlinear[0]}; use another "
                 "scheme, such as 'newmark' or 'kr-alpha'"
             )
         return scheme
@@ -322,7 +325,7 @@ def check_mass(mass: np.ndarray) -> None:
     coupled = [i for i in np.flatnonzero(diagonal == 0.0) if np.any(np.abs(mass[i]) > ZERO * np.abs(mass).max())]
     if coupled:
         raise fault(
-            f"degree of freedom {coupled[0] + 1} has no mass on the diagonal and mass beside it; make its row and "
+            f"degree of freedom {coupled[0] + 1} has no mass on the diagonal but off-diagonal mass; make its row and "
             "column zero, or give it mass"
         )
     if not np.any(diagonal):
@@ -332,5 +335,5 @@ def check_mass(mass: np.ndarray) -> None:
 def _check_length(vector: np.ndarray | None, info: ValidationInfo, *at: str) -> None:
     n = dofs_of(info)
     if vector is not None and n is not None and len(vector) != n:
-        found = f"a vector of length {len(vector)} beside a {n} × {n} mass matrix"
+        found = f"a vector of length {len(vector)}, but the mass matrix is {n} × {n}"
         raise fault(f"{found}; give one entry for each degree of freedom", *at)

@@ -39,7 +39,7 @@ class Substructure:
         n = len(self.dofs)
         if len(set(self.dofs)) < n:
             twice = next(dof for dof in self.dofs if self.dofs.count(dof) > 1)
-            raise SubstructureError(f"degree of freedom '{twice}' is named twice; give each a name of its own")
+            raise SubstructureError(f"degree of freedom '{twice}' is named twice; give each a unique name")
         for key in ("mass", "damping", "stiffness"):
             shape = getattr(self, key).shape
             if shape != (n, n):

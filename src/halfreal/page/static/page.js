@@ -9,7 +9,7 @@ let paused = null, zoom = null, lateness = null, ticket = null, ticketLasts = 0,
 const plots = {
   target: new TimePlot($("plot-target"), "Target and measured"), gap: new TimePlot($("plot-gap"), "Gap"), energy: new TimePlot($("plot-energy"), "Energy error"),
   any: new TimePlot($("plot-any"), "Any channel"), subspace: new PairPlot($("plot-subspace"), "Synchronisation"), hysteresis: new PairPlot($("plot-hysteresis"), "Hysteresis"),
-  shape: new ShapePlot($("plot-shape"), "Deformed shape"), lateness: new BarPlot($("plot-lateness"), "Lateness of ticks"), spectrum: new SpectrumPlot($("plot-spectrum"), "Spectrum"),
+  shape: new ShapePlot($("plot-shape"), "Deformed shape"), lateness: new BarPlot($("plot-lateness"), "Latency of ticks"), spectrum: new SpectrumPlot($("plot-spectrum"), "Spectrum"),
 };
 const timed = [plots.target, plots.gap, plots.energy, plots.any];
 
@@ -35,13 +35,13 @@ async function ask(path, body) {
     const found = await answer.json();
     complain(found.refused || "");
     return found;
-  } catch (error) { complain("The page's server does not answer: use the terminal, or the rig's own emergency stop."); return {}; }
+  } catch (error) { complain("The page's server does not respond: use the terminal, or the rig's emergency stop."); return {}; }
 }
 const say = (word, more = {}) => { document.body.dataset.said = status.time; return ask("/word", { word, ...more }); };
 
 const QUESTIONS = {
-  arm: ["Arming takes the rig over: it holds where it stands. Is everybody away from it?", "Yes, arm the rig"],
-  start: ["Starting moves the rig. Is everybody away from it?", "Yes, start the test"],
+  arm: ["Arming takes control of the rig: it holds its position. Is everyone clear of it?", "Yes, arm the rig"],
+  start: ["Starting moves the rig. Is everyone clear of it?", "Yes, start the test"],
 };
 async function first(word) {
   ticket = null;
@@ -74,7 +74,7 @@ $("ask").onclick = () => ask("/ask", {});
 $("hand-over").onclick = () => ask("/hand-over", { to: status.asking });
 $("invite").onclick = async () => {
   const found = await ask("/invite", {});
-  if (found.path) { put("invitation", `For one further browser, to watch: ${location.origin}${found.path}`); $("invitation").hidden = false; }
+  if (found.path) { put("invitation", `For one more browser, view only: ${location.origin}${found.path}`); $("invitation").hidden = false; }
 };
 document.addEventListener("keydown", event => {
   const writes = event.target.closest && event.target.closest("input, select, textarea"), presses = event.target.closest && event.target.closest("button, summary, a");
@@ -89,13 +89,13 @@ const WORD = state => state.startsWith("tripped") ? "tripped" : state.startsWith
 function showStatus() {
   const state = status.state || "idle", over = $("over").dataset.ended === "yes";
   put("state-word", state); $("state").dataset.state = WORD(state);
-  put("state-more", status.cause || (status.asked === "start" ? "holds the rig where it stands" : ""));
+  put("state-more", status.cause || (status.asked === "start" ? "holding the rig in position" : ""));
   document.title = `${state} – ${test.title || "halfreal"}`;
   put("time", status.time == null ? "–" : `${status.time.toFixed(2)} s`);
   const slow = status.motion && status.motion.left;
   put("left", status.left == null ? "" : slow ? `about ${span(slow)} left` : `${span(status.left)} left`);
   document.body.dataset.role = status.role || "watch";
-  put("role", status.operable === false ? "for looking only" : status.role === "operate" ? `this browser operates (${status.view})` : `this browser watches (${status.view})${status.operated ? "" : "; nobody operates from a page now"}`);
+  put("role", status.operable === false ? "view only" : status.role === "operate" ? `this browser operates (${status.view})` : `this browser is view-only (${status.view})${status.operated ? "" : "; no page operates the test now"}`);
   $("ask").hidden = !(status.operable && status.role === "watch") || over;
   $("hand-over").hidden = !(status.role === "operate" && status.asking && status.asking !== status.view);
   put("hand-over", `Hand over to ${status.asking}`);
@@ -113,10 +113,10 @@ function showStatus() {
   $("progress").hidden = !going;
   if (going) { $("progress").max = going[1]; $("progress").value = going[0]; }
   figures($("figures"), [
-    ["rate", status.rate == null ? null : `${+status.rate.toPrecision(6)} Hz`], ["execution, mean", micro(status.mean_execution)], ["execution, at most", micro(status.max_execution)],
-    ["lateness, 99 % below", micro(status.p99_lateness)], ["lateness, at most", micro(status.max_lateness)], ["overruns", count(status.overruns)],
+    ["rate", status.rate == null ? null : `${+status.rate.toPrecision(6)} Hz`], ["execution, mean", micro(status.mean_execution)], ["execution, maximum", micro(status.max_execution)],
+    ["latency, 99 % below", micro(status.p99_lateness)], ["latency, maximum", micro(status.max_lateness)], ["overruns", count(status.overruns)],
     ["late datagrams", count(status.late)], ["lost datagrams", count(status.lost)], ["age of measurement", status.age == null ? null : `${(1e3 * status.age).toFixed(2)} ms`],
-    ["recording", status.record_rate == null ? null : `${bytes(status.record_rate)}/s`], ["rows on their way", count(status.waiting_rows)], ["disk left", bytes(status.disk_left)]]);
+    ["recording", status.record_rate == null ? null : `${bytes(status.record_rate)}/s`], ["rows not yet written", count(status.waiting_rows)], ["disk left", bytes(status.disk_left)]]);
   const way = status.motion;
   $("motion").hidden = !way;
   if (way) figures($("motion-figures"), [["tick", `${way.tick} of ${way.ticks}`], ["now", way.phase], ["command", way.goal], ["speed", `${way.speed} ×`], ["left, as it went", span(way.left) || "not known"]]);

@@ -197,7 +197,7 @@ class ShapePlot extends Plot {
 class BarPlot extends Plot {
   draw(edges, counts) {
     const n = counts.length, most = Math.max(1, ...counts), us = i => i === 0 ? 0 : edges[Math.min(i - 1, edges.length - 1)] * 1e6;
-    const [pen, px, py] = this.axes(0, n, 0, Math.log10(most) + 0.3, "lateness [µs], each bar twice the one before", "ticks, log", true);
+    const [pen, px, py] = this.axes(0, n, 0, Math.log10(most) + 0.3, "latency [µs], each bar twice the previous one", "ticks, log", true);
     pen.fillStyle = style("--plot1");
     for (let i = 0; i < n; i++) if (counts[i] > 0) { const y = py(Math.log10(counts[i]) + 0.15); pen.fillRect(px(i) + 1, y, px(i + 1) - px(i) - 2, py(0) - y); }
     pen.restore();

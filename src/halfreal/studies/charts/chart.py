@@ -82,13 +82,13 @@ class Chart(Summarised):
         point = f"{self.x.text()}, {self.y.text()}"
         margin = self.operating_margin
         if np.isnan(margin):
-            return text + f"the operating point ({point}) is not on it"
+            return text + f"the operating point ({point}) is outside it"
         return text + f"the operating point ({point}) is {self._as_text(margin)}"
 
     def _as_text(self, margin: float) -> str:
         state = "stable" if margin > 0.0 else "unstable"
         if not np.isfinite(margin):
-            return f"{state}, and so is every delay shown"
+            return f"{state} for every delay shown"
         if self.measure == "delay":
             return f"{state}, {units.text(abs(margin), 's', digits=3)} of delay from the boundary"
         rate = f"exp({-margin:.3g} t/s)"
@@ -121,18 +121,36 @@ def chart(
     *,
     progress: Progress | None = None,
 ) -> Chart:
-    """Stability chart in two numbers of a definition, each a place or (place, low, high) in SI units.
+    """Compute a stability chart over two parameters.
 
-    ``continuous`` takes the loop's continuous limit instead of the code that runs, for charts with the rig's delay.
+    Parameters
+    ----------
+    definition
+        The test.
+    x
+        Key of the horizontal parameter, or (key, low, high) in SI units.
+    y
+        The same for the vertical parameter.
+    points
+        Resolution in both directions.
+    continuous
+        Whether to use the continuous limit of the loop instead of the code that runs.
+    progress
+        Callback with (done, total), called while it works.
+
+    Returns
+    -------
+    Chart
+        ``plot()`` and ``to_dataframe()``.
     """
     axes = axis_of(definition, x, points[0]), axis_of(definition, y, points[1])
     places = [axis.place for axis in axes]
     if places[0] == places[1]:
-        raise HalfrealError(f"both axes are '{places[0]}'; name two numbers")
+        raise HalfrealError(f"both axes are '{places[0]}'; give two different keys")
     if DELAY in places:
         return _with_delay(definition, axes, continuous, progress)
     if continuous:
-        raise HalfrealError(f"a continuous chart has '{DELAY}' on one axis; name it, or take continuous=False")
+        raise HalfrealError(f"a continuous chart needs '{DELAY}' on one axis; use it, or continuous=False")
     return _with_grid(definition, axes, progress)
 
 
@@ -144,15 +162,15 @@ def axis_of(definition: Definition, wanted: Wanted, count: int) -> Axis:
     unit = "1" if quantity is None else quantity.number.unit
     if isinstance(wanted, str):
         if value == 0.0:
-            raise HalfrealError(f"'{place}' is 0 and gives no range to draw; give ('{place}', low, high)")
+            raise HalfrealError(f"'{place}' is 0, so there is no default range; give ('{place}', low, high)")
         low, high = sorted((0.0 if place == DELAY else 0.05 * value, 2.0 * value))
     else:
         low, high = float(wanted[1]), float(wanted[2])
     if not low < high:
         ends = f"from {units.text(low, unit)} to {units.text(high, unit)}"
-        raise HalfrealError(f"the range of '{place}' goes {ends}; let it rise")
+        raise HalfrealError(f"the range of '{place}' goes {ends}; it must increase")
     if count < 2:
-        raise HalfrealError(f"{count} point(s) along '{place}' make no chart; give at least 2")
+        raise HalfrealError(f"{count} point(s) along '{place}'; at least 2 are needed")
     return Axis(place, unit, np.linspace(low, high, count), value)
 
 
@@ -192,7 +210,7 @@ def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progre
     found = zero_line(decay, points, progress=progress)
     if np.all(np.isnan(found.values)):
         variation.at(low + 0.5 * width)  # tells why
-        raise HalfrealError("nothing on this chart is a valid definition; give other ranges")
+        raise HalfrealError("no point of this chart is a valid definition; use other ranges")
     lines = [low + width * line for line in found.lines]
     here = -variation.growth([axis.operating for axis in axes]) if on_chart(axes) else np.nan
     return Chart(axes[0], axes[1], found.values, "decay", lines, [], found.evaluations, here)

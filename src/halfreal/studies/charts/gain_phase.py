@@ -80,7 +80,7 @@ def gain_phase_chart(loop: StateSpace, gains: np.ndarray, phases_deg: np.ndarray
     """Which factors on the gain (> 0) and additional phases (within ±180°) leave the loop stable; both must rise."""
     gains, phases = np.asarray(gains, dtype=float), np.asarray(phases_deg, dtype=float)
     if gains.size < 2 or phases.size < 2 or np.any(np.diff(gains) <= 0.0) or np.any(np.diff(phases) <= 0.0):
-        raise HalfrealError("gains and phases must rise, at least two of each")
+        raise HalfrealError("gains and phases must increase, with at least two of each")
     if gains[0] <= 0.0:
         raise HalfrealError(f"the gain {gains[0]:g} is not positive; turn the phase by 180° instead")
     if phases[0] < -180.0 or phases[-1] > 180.0:

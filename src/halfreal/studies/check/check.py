@@ -74,16 +74,30 @@ class Check(Summarised):
 
     def _repr_html_(self) -> str:
         rows = [("verdict", self.verdict), *(("reason", one) for one in self.reasons)]
-        rows += [("binding constraint", self.binding), *(("what would help", one) for one in self.remedies)]
+        rows += [("binding constraint", self.binding), *(("remedy", one) for one in self.remedies)]
         return html_table([(name, text) for name, text in rows if text])
 
 
 def check(
     definition: Definition, *, text: str | None = None, progress: Progress | None = None, remedies: bool = True
 ) -> Check:
-    """Judge the test that the definition describes (``text``: as its file has it, for the record).
+    """Check a test: stability, margins, rehearsal, uncertainty.
 
-    Without ``remedies``, what would make the test pass is not tried out.
+    Parameters
+    ----------
+    definition
+        The test.
+    text
+        The definition as its file has it, for the record.
+    progress
+        Callback with (done, total), called while it works.
+    remedies
+        Whether to search for what would make the test pass.
+
+    Returns
+    -------
+    Check
+        Verdict, reasons, remedies and the rehearsal.
     """
     examined = Examined(definition, text, progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))

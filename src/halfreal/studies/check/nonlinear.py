@@ -24,7 +24,8 @@ from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
 from ...runs.rehearse import check_log
 from ...safety.limits import Limits
-from ...stability.linearise import matrix_of, slopes, without_memory
+from ...stability.linearise import in_motion, matrix_of, slopes, without_memory
+from ...stability.pieces import is_large
 from ...summaries import Summarised
 
 POINTS = 60
@@ -34,9 +35,13 @@ FEWEST_POINTS = 3
 MOST_STATES = 3000
 """Beyond which none are taken."""
 LARGEST_FACTOR = 1024.0
+MUCH_WORK, SOME_FACTOR = 4e7, 2.0
+"""States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is asked for."""
 GROWN = 3.0
 """The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
 RESTING = 1e-6
+GROWING = 1e-6
+"""By how much a spectral radius at an operating point must be above 1 to be no rounding of a pole that rests."""
 SHARE = 0.1
 """… and at least this share of the target's."""
 SMALL = 1e-6
@@ -49,8 +54,10 @@ class Nonlinear(Summarised):
 
     time: np.ndarray
     spectral_radius: np.ndarray
+    softening: np.ndarray
+    """Whether the virtual part alone has a pole beyond one there: its tangent stiffness is not positive."""
     factor: float | None
-    """Of the excitation as defined, at which stability is lost; None if it is not up to ``LARGEST_FACTOR``."""
+    """Of the excitation as defined, at which stability is lost; None if it is not up to ``largest``."""
 
     searched: bool = True
     """Whether that amplitude was looked for; not in a loop that is unstable already at rest, or has a fault."""
@@ -66,16 +73,19 @@ class Nonlinear(Summarised):
 
     states: int = 0
     """States of the loop, memory included, that are linearised."""
+    largest: float = LARGEST_FACTOR
+    """Up to which factor stability was tried."""
 
     def summary(self) -> str:
-        text = "nonlinear: the rehearsal was too short for operating points"
+        text = "nonlinear: the rehearsal was too short to take operating points"
         if self.opaque:
             text = (
-                f"perhaps nonlinear, and not linearised along the rehearsal: {self.opaque[0]} keeps its state to itself"
+                "perhaps nonlinear, and not linearised along the rehearsal: the state of "
+                f"{self.opaque[0]} is not accessible"
             )
         if self.states > MOST_STATES:
             text = (
-                f"nonlinear, and not linearised along the rehearsal: it has {self.states} states with memory, and up "
+                f"nonlinear, and not linearised along the rehearsal: it has {self.states} states with memory; up "
                 f"to {MOST_STATES} are linearised"
             )
         if self.time.size:
@@ -84,19 +94,29 @@ class Nonlinear(Summarised):
                 f"nonlinear: linearised at {self.time.size} operating points of the rehearsal, largest spectral radius "
                 f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
             )
-            grows = int(np.sum(self.spectral_radius > 1.0))
-            if grows and self.searched and (self.factor is None or self.factor > 1.0):
-                text += (
-                    ", where small deviations grow for the ticks that the loop spends there; above 1 at "
-                    f"{grows} of the points"
-                )
+            grows = self.spectral_radius > 1.0 + GROWING
+            if np.any(grows) and self.searched and (self.factor is None or self.factor > 1.0):
+                text += f"; above 1 at {int(grows.sum())} of the points: {self._meaning(grows)}"
         if not self.searched:
             return text
         if self.factor is None and self.saturated is not None:
-            return f"{text}; from {self.saturated:.3g} times the excitation on the table saturates in {self.of}"
+            return f"{text}; above {self.saturated:.3g} times the excitation the table saturates in {self.of}"
         if self.factor is None:
-            return f"{text}; no growth up to {LARGEST_FACTOR:g} times the excitation"
+            return f"{text}; no growth up to {self.largest:g} times the excitation"
         return f"{text}; loses stability at {self.factor:.3g} times the excitation"
+
+    def _meaning(self, grows: np.ndarray) -> str:
+        """What poles that grow at some operating points say."""
+        own = int(np.sum(grows & self.softening))
+        here = "small deviations grow while the loop stays there"
+        if own == int(grows.sum()):
+            return (
+                f"{here}; at all of them the virtual part grows by itself (yielded hinges, softening, P-Δ): this is "
+                "the structure, not the coupling"
+            )
+        if own:
+            return f"{here}; at {own} of them the virtual part grows by itself (yielded hinges, softening, P-Δ)"
+        return f"{here}; the virtual part by itself is stable at all of them: the growth comes from the closed loop"
 
 
 def is_nonlinear(definition: Definition) -> bool:
@@ -107,28 +127,41 @@ def is_nonlinear(definition: Definition) -> bool:
 def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
     loop = build(definition, UNDISTURBED)
-    states = loop.dynamic_indices().size + loop.memory_indices().size
+    states = work_of(loop)
     points = 0 if loop.blind else points_for(states)
     stretch = max(definition.timing.ticks // max(points, 1), 1)
-    time, radius = [], []
+    time, radius, own = [], [], []
     for _ in range(points):
         loop.run(stretch)
         if loop.state("guard")["mode"] != 0.0:
             break
         try:
-            radius.append(moving_radius(loop.transparent()))
+            one = moving_radius(loop.transparent())
         except HalfrealError:  # where no slope is finite: the next tick has a fault, which the rehearsal tells
             continue
-        time.append(loop.vector[0] * loop.dt)
-    found = np.array(time), np.array(radius)
+        if one is not None:
+            radius.append(one[0])
+            own.append(one[1])
+            time.append(loop.vector[0] * loop.dt)
+    found = np.array(time), np.array(radius), np.array(own, dtype=bool)
     if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
         return Nonlinear(*found, factor=None, searched=False, opaque=loop.blind, states=states)
-    saturation = saturation_factors(definition)
+    saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:
-        return Nonlinear(*found, factor=critical_factor(definition), opaque=loop.blind, states=states)
+        factor = critical_factor(definition, largest)
+        return Nonlinear(*found, factor=factor, opaque=loop.blind, states=states, largest=largest)
     below, saturated = saturation
     end = tried(definition, saturated).end
     return Nonlinear(*found, critical_factor(definition, below), True, saturated, end, loop.blind, states)
+
+
+def work_of(loop: Loop) -> int:
+    """States of a loop that are linearised, memory included; of a block that offers its Jacobian half, without memory,
+    as these are not perturbed."""
+    large = {loop.row(block.name) for block in loop.controller if is_large(block)}
+    dynamic = np.array([loop.owner_of(int(i)) in large for i in loop.dynamic_indices()], dtype=bool)
+    memory = [i for i in loop.memory_indices() if loop.owner_of(int(i)) not in large]
+    return int(np.sum(~dynamic) + np.sum(dynamic) // 2) + len(memory)
 
 
 def points_for(states: int) -> int:
@@ -138,19 +171,26 @@ def points_for(states: int) -> int:
     return max(FEWEST_POINTS, int(POINTS * min(1.0, (MANY_STATES / max(states, 1)) ** 3)))
 
 
-def moving_radius(loop: Loop) -> float:
-    """Spectral radius at the loop's present state, hysteretic memory included.
+def moving_radius(loop: Loop) -> tuple[float, bool] | None:
+    """Spectral radius at the loop's present state, hysteretic memory included, and whether the virtual part alone has
+    one above 1; None if it is not known there.
 
     A specimen that does not yield at the moment keeps its permanent set: a pole at λ = 1 that says nothing.  As many as
     there are memories may be left out.
     """
     memories = loop.memory_indices()
     indices = np.concatenate([loop.dynamic_indices(), memories])
-    matrix = matrix_of(slopes(loop, indices, indices, loop.period), indices.size)
-    values = without_memory(loop, matrix, indices, loop.period).eigenvalues
+    moving = in_motion(loop)
+    if moving is not None:
+        values, own = moving.poles, moving.own is not None and moving.own > 1.0 + GROWING
+    elif indices.size > MANY_STATES:  # at a kink of a law; perturbing all states takes too long
+        return None
+    else:
+        matrix = matrix_of(slopes(loop, indices, indices, loop.period), indices.size)
+        values, own = without_memory(loop, matrix, indices, loop.period).eigenvalues, False
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
-    return float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period))
+    return float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period)), own
 
 
 def least_factor(definition: Definition) -> float:
@@ -166,6 +206,12 @@ def keeps_stability(definition: Definition) -> bool:
     if not judged or (excitation.virtual or excitation.specimen) is None or scaled(definition, 1.0) is None:
         return True
     return not diverges(definition, factor)
+
+
+def largest_factor(definition: Definition, states: int) -> float:
+    """Up to which factor on the excitation a rehearsal with so many states is tried."""
+    long = states * definition.timing.ticks > MUCH_WORK
+    return max(SOME_FACTOR, least_factor(definition)) if long else LARGEST_FACTOR
 
 
 def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR) -> float | None:

@@ -31,5 +31,5 @@ def draw(check: Check) -> Figure:
         colours = [BAD if share >= 100.0 else GOOD for share in shares]
         rows[-1].barh([name for name, _ in used], np.minimum(shares, 150.0), color=colours)
         rows[-1].axvline(100.0, color=QUIET, linestyle="--")
-        rows[-1].set(xlabel="share of the trip limit used [%]")
+        rows[-1].set(xlabel="used share of the trip limit [%]")
     return figure

@@ -21,17 +21,17 @@ from ...runs.reference import EmulationError, emulate
 from .examined import Examined
 from .nonlinear import keeps_stability
 
-WORST_CASE = "a narrower uncertainty, or a coupling that bears the worst case"
+WORST_CASE = "a smaller uncertainty, or a coupling that is stable in the worst case"
 """For a loop that is stable at rest as it is defined, and not for all it may be."""
-TUNE = "halfreal tune: it searches the couplings for this rig and compares them by rehearsal"
+TUNE = "'halfreal tune': it tunes the couplings for this rig and compares them in rehearsals"
 OTHERWISE = (
-    "a rig that follows sooner, a softer and lighter specimen against the virtual part, or more damping; halfreal "
-    "chart shows where the loop is stable over two numbers of the definition"
+    "a rig with less lag, a softer and lighter specimen relative to the virtual part, or more damping; 'halfreal "
+    "chart' shows where the loop is stable over two numbers of the definition"
 )
 """For a loop that is unstable, where nothing that was tried helps, and nothing can be tuned."""
 FOLLOWING = (
-    "a rig that follows closer or sooner, a shorter step or another method of integration, quieter sensors; or another "
-    "figure in [acceptance], where the test may be judged by it"
+    "a rig that tracks better, a shorter step or another integration scheme, quieter sensors; or another "
+    "limit in [acceptance], if justified"
 )
 """Likewise for one that is below acceptance."""
 ORDERS = (2, 3)
@@ -206,7 +206,7 @@ def coupling_remedy(definition: Definition) -> list[str]:
     if not linearised(definition.unchecked_copy({"coupling": Direct()})).stable:
         return []
     kind = definition.coupling.kind
-    return [f"without the coupling '{kind}' the loop is stable: another one, or other settings of it"]
+    return [f"without the coupling '{kind}' the loop is stable: use another one, or other settings"]
 
 
 def delay_remedy(definition: Definition, has: float | None, critical: float | None) -> list[str]:
@@ -215,7 +215,7 @@ def delay_remedy(definition: Definition, has: float | None, critical: float | No
         return []
     if not linearised(with_pure_delay(definition, 0.98 * critical)).stable:
         return []
-    return [f"a rig that lags by less than {units.text(critical, 's')}, without coupling"]
+    return [f"a rig with a lag below {units.text(critical, 's')}, without coupling"]
 
 
 def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
@@ -231,9 +231,10 @@ def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
             hz = margin.gain_omega[place] / (2.0 * np.pi)
             hint = "" if definition.coupling.compensates else definition.rig.tuning_hint
             return [
-                f"a specimen of {100 * share:.2g} % of the mass and stiffness, or a virtual part about "
-                f"{1.0 / share:.2g} times as heavy and stiff: what decides is the loop gain near {hz:.3g} Hz, by the "
-                f"specimen's mass and stiffness against those of the virtual part{f'; {hint}' if hint else ''}"
+                f"a specimen with {100 * share:.2g} % of the mass and stiffness, or a virtual part about "
+                f"{1.0 / share:.2g} times as heavy and stiff: decisive is the loop gain near "
+                f"{hz:.3g} Hz, the ratio of the "
+                f"specimen's mass and stiffness to those of the virtual part{f'; {hint}' if hint else ''}"
             ]
     return []
 
@@ -252,4 +253,4 @@ def smaller_specimen(definition: Definition, stability: LoopStability) -> list[s
     rig = definition.rig.with_share_of_specimen(share)
     if rig is None or trial(definition.unchecked_copy({"rig": rig}), definition.coupling) != "GO":
         return []
-    return [f"a specimen of {100 * share:.2g} % of the mass and stiffness: the test is a GO with it"]
+    return [f"a specimen with {100 * share:.2g} % of the mass and stiffness: the test is a GO with it"]

@@ -133,16 +133,33 @@ def continuation(
     largest: float | None = None,
     progress: Progress | None = None,
 ) -> Continuation:
-    """Follow the limit cycles of a test over the number at ``place``, from ``low`` to ``high`` in SI units.
+    """Follow the limit cycles of a test over a parameter.
 
-    Left out, the range is from zero to twice the number's value.  ``largest`` is the amplitude [m or rad] up to which
-    cycles are followed.
+    Parameters
+    ----------
+    definition
+        The test.
+    place
+        Key of the parameter.
+    low
+        Start of the range, SI units; default: 0.
+    high
+        End of the range, SI units; default: twice the present value.
+    largest
+        Largest amplitude [m or rad] that is followed.
+    progress
+        Callback with (done, total), called while it works.
+
+    Returns
+    -------
+    Continuation
+        Branches with folds and Hopf points; ``plot()``.
     """
     value_at(definition, place)
     if not is_nonlinear(definition):
         raise HalfrealError(
-            "nothing in this loop is nonlinear: its motion grows or decays alike at every amplitude, and it has no "
-            "limit cycles; halfreal chart shows where it is stable"
+            "this loop is linear: its motion grows or decays at the same rate at every amplitude, so it has no "
+            "limit cycles; 'halfreal chart' shows where it is stable"
         )
     family = Family(definition, place)
     low, high, unit = checked_range(definition, family, place, low, high)
@@ -201,19 +218,19 @@ def checked_range(
     """The range of a number and its unit; both ends must be valid."""
     value, quantity = value_at(definition, place), quantity_at(definition, place)
     if family.whole:
-        raise HalfrealError(f"'{place}' is a whole number, which does not change little by little; name another one")
+        raise HalfrealError(f"'{place}' is an integer and cannot vary continuously; use another key")
     if value == 0.0 and (low is None or high is None):
-        raise HalfrealError(f"'{place}' is 0 and gives no range; give both ends of it")
+        raise HalfrealError(f"'{place}' is 0, so there is no default range; give both ends")
     ends = sorted((0.05 * value, 2.0 * value))
     low, high = ends[0] if low is None else float(low), ends[1] if high is None else float(high)
     if not low < high:
-        raise HalfrealError(f"the range of '{place}' goes from {low:g} to {high:g}; let it rise")
+        raise HalfrealError(f"the range of '{place}' goes from {low:g} to {high:g}; it must increase")
     for end in (low, high):
         try:
             family.loop_at(end)
         except DefinitionError as error:
             raise HalfrealError(
-                f"the range of '{place}' leaves what is valid: {error}; give a narrower range"
+                f"the range of '{place}' contains invalid values: {error}; use a narrower range"
             ) from error
     return low, high, "1" if quantity is None else quantity.number.unit
 

@@ -24,9 +24,20 @@ SETTLED = 20
 
 
 def forced_response(definition: Definition) -> PeriodicMotion:
-    """The response to a periodic excitation, once its ramp is over; ideal sensors, no limits."""
+    """Compute the steady response to a periodic excitation, with ideal sensors and without limits.
+
+    Parameters
+    ----------
+    definition
+        The test.
+
+    Returns
+    -------
+    PeriodicMotion
+        The periodic motion and its Floquet multipliers.
+    """
     if definition.slow is not None:
-        raise HalfrealError("a slow test has no periodic response in time: it stands still until its rig has settled")
+        raise HalfrealError("a slow test has no periodic response: its time is paused until the rig has settled")
     loop, dt = build(definition.unchecked_copy({"limits": Limits(after_trip=0.0)}), UNDISTURBED), definition.timing.step
     every = ticks_alike(definition, loop)
     ticks = period_of(definition) / (every * dt)
@@ -54,14 +65,14 @@ def period_of(definition: Definition) -> float:
     """Period of the excitation [s]."""
     given = [one for one in (definition.excitation.virtual, definition.excitation.specimen) if one is not None]
     if not given:
-        raise HalfrealError("the test has no excitation, and so no forced response; look for its limit cycles")
+        raise HalfrealError(
+            "the test has no excitation and therefore no forced response; compute its limit cycles instead"
+        )
     periods = set()
     for one in given:
         dwells = one.dwells
         if dwells is None or len(dwells.frequencies) != 1:
-            raise HalfrealError(
-                f"the excitation '{one.kind}' does not repeat at one frequency; give one that does, such as a sine"
-            )
+            raise HalfrealError(f"the excitation '{one.kind}' is not periodic; use a periodic one, e.g. a sine")
         periods.add(1.0 / dwells.frequencies[0])
     longest = max(periods)
     if any(abs(longest / one - round(longest / one)) > 1e-9 for one in periods):

@@ -31,7 +31,7 @@ WATCHED = 200
 def free_loop(definition: Definition) -> Loop:
     """The loop that runs, with nothing that drives or stops it, past its first ticks."""
     if definition.slow is not None:
-        raise HalfrealError("a slow test has no limit cycles: time stands still until its rig has settled")
+        raise HalfrealError("a slow test has no limit cycles: its time is paused until the rig has settled")
     loop = build(definition.unchecked_copy({"limits": Limits(after_trip=0.0)}), AT_REST)
     loop.run(SETTLING_TICKS * ticks_alike(definition, loop))
     return loop
@@ -47,7 +47,7 @@ def check_rest(definition: Definition, loop: Loop, expected: float) -> None:
         raise HalfrealError(
             f"the loop has no steady state: without excitation its target moves by {moved:.3g} m or rad in "
             f"{WATCHED} ticks; give the virtual part a state of rest (stiffness to the ground, no steady load or "
-            "drift), and cycles can be looked for about it"
+            "drift) to compute cycles around it"
         )
 
 
@@ -55,8 +55,8 @@ def targets_of(definition: Definition, loop: Loop, ticks: int) -> np.ndarray:
     """The target over some ticks; an error that says why if the loop cannot go on for so long."""
     log = loop.run(ticks, record=definition.interface.channels("target"), event_room=0).log[:, 1:]
     if len(log) < ticks or loop.vector[FAULT] != 0.0 or not np.all(np.isfinite(log)):
-        fault = loop.describe(float(loop.vector[FAULT])) or "its motion is no number"
-        raise HalfrealError(f"the loop left to itself does not go on: {fault}")
+        fault = loop.describe(float(loop.vector[FAULT])) or "its motion is not finite"
+        raise HalfrealError(f"the free loop fails: {fault}")
     return log
 
 

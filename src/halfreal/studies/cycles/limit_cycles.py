@@ -38,10 +38,28 @@ SAME = 1e-3
 def limit_cycles(
     definition: Definition, *, expected: float | None = None, lowest: float = LOWEST, highest: float = HIGHEST
 ) -> tuple[PeriodicMotion, ...]:
-    """The limit cycles of a definition's loop between two amplitudes, smallest first; none of a linear one.
+    """Search for the limit cycles of a nonlinear loop without excitation.
 
-    ``expected`` is the motion [m or rad] to which ``lowest`` and ``highest`` are relative: the peak of the target in
-    the test's own rehearsal, if it is left out.  ``NoCycleError`` if motion seems to keep up, and no cycle is found.
+    Parameters
+    ----------
+    definition
+        The test.
+    expected
+        Reference amplitude [m or rad]; default: the peak of the target in the rehearsal.
+    lowest
+        Smallest amplitude, relative to ``expected``.
+    highest
+        Largest amplitude, relative to ``expected``.
+
+    Returns
+    -------
+    tuple of PeriodicMotion
+        Smallest first; empty for a linear loop.
+
+    Raises
+    ------
+    NoCycleError
+        If motion persists but no cycle is found.
     """
     if not is_nonlinear(definition):
         return ()
@@ -103,8 +121,8 @@ def check_period(ticks: float, step: float) -> None:
     """Raise an error if free motion is too slow to be followed."""
     if ticks > SLOWEST:
         raise HalfrealError(
-            f"free motion of the loop takes {ticks:,.3g} ticks ({ticks * step:,.3g} s) for one period, and cycles are "
-            f"looked for up to {SLOWEST:,} ticks; lengthen timing.step, or give what drifts so slowly a stiffness"
+            f"free motion of the loop takes {ticks:,.3g} ticks ({ticks * step:,.3g} s) for one period, but cycles are "
+            f"computed up to {SLOWEST:,} ticks; lengthen timing.step, or add stiffness to what drifts so slowly"
         )
 
 
@@ -118,8 +136,8 @@ def check_clock(definition: Definition, loop: Loop, mode: Mode, amplitude: float
     loop.vector[:] = mode.rest
     if not np.allclose(ends[0], ends[1], rtol=1e-9, atol=1e-12 * amplitude):
         raise HalfrealError(
-            "the loop is driven by its own clock also without excitation, as by a coupling with harmonics of given "
-            "frequencies: it has no limit cycles; look at its forced response, or take another coupling"
+            "the loop depends on time even without excitation, e.g. through a coupling with harmonics of given "
+            "frequencies: it has no limit cycles; compute its forced response, or use another coupling"
         )
 
 

@@ -58,12 +58,12 @@ def plan(
     axes, step = definition.interface, definition.timing.step
     if definition.commands != "displacement":
         raise HalfrealError(
-            f"a rig of kind '{definition.rig.kind}' is commanded in force, and an experiment commands displacements; "
+            f"a rig of kind '{definition.rig.kind}' is commanded in force, but an experiment commands displacements; "
             "identify it from records (--run)"
         )
     if axes.passive or definition.kinematics is not None or definition.slow is not None:
         raise HalfrealError(
-            "an experiment commands each axis in real time, and this test has passive axes, [kinematics] or [slow]; "
+            "an experiment commands each axis in real time, but this test has passive axes, [kinematics] or [slow]; "
             "identify it from records (--run)"
         )
     low, high = band or (2.0 / PERIOD, min(HIGHEST / step, HIGHEST_HZ))
@@ -72,8 +72,8 @@ def plan(
     period = step * round(min(length / PERIODS, PERIOD, MOST_LINES / (high - low)) / step)
     if period * (high - low) < FEWEST_LINES:
         raise NotIdentifiableError(
-            f"{units.text(length, 's')} hold {PERIODS} periods of {units.text(period, 's')}, with "
-            f"{period * (high - low):.0f} lines in the band, and {FEWEST_LINES} are needed; give a longer --duration"
+            f"{units.text(length, 's')} cover {PERIODS} periods of {units.text(period, 's')}, with "
+            f"{period * (high - low):.0f} lines in the band; {FEWEST_LINES} are needed: give a longer --duration"
         )
 
     def made(size: float) -> Definition:
@@ -98,7 +98,8 @@ def _check_band(low: float, high: float, step: float) -> None:
     half = 0.5 / step
     if not 0.0 < low < high < half:
         raise HalfrealError(
-            f"a band from {low:g} to {high:g} Hz; it must rise, from above 0 to below half the sampling rate, {half:g} "
+            f"band from {low:g} to {high:g} Hz; it must increase, from above 0 to below half the "
+            f"sampling rate, {half:g} "
             "Hz"
         )
 
@@ -116,7 +117,7 @@ def _allowed(made: Callable[[float], Definition]) -> tuple[float, str]:
         run: Run = rehearse(made(size))
         used = {key: value for key, value in run.limits_used.items() if not key.startswith("time ")}
         if not used:
-            raise HalfrealError("[limits] has no limit to choose an amplitude from; add some, or give --amplitude")
+            raise HalfrealError("[limits] has no limit to derive an amplitude from; add one, or give --amplitude")
         name, share = max(used.items(), key=lambda item: item[1])
         if run.outcome == "completed" and abs(share - USED) < 0.1 * USED:
             break
@@ -129,6 +130,6 @@ def completed(run: Run) -> Run:
     if run.outcome != "completed":
         raise NotIdentifiableError(
             f"the experiment {run.outcome}: {run.reason}; give a smaller --amplitude or a lower --band, or widen the "
-            "limit if rig and specimen bear it"
+            "limit if rig and specimen permit it"
         )
     return run

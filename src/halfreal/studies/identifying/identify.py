@@ -59,31 +59,42 @@ def identify(
     runs: Sequence[tuple[str, Run]],
     *,
     wanted: Sequence[Wanted] = (),
-    said: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[str], None] = lambda text: None,
 ) -> Identified:
-    """Identify the rig of a definition from named runs on it.
+    """Identify the rig of a definition from recorded runs.
 
     Parameters
     ----------
+    definition
+        The test.
+    runs
+        Pairs of a name and a run on this rig.
     wanted
-        Numbers of the rig that are sought, in place of those that it names itself.
+        Parameters to identify; default: those of actuator and specimen.
+    on_progress
+        Callback that receives progress messages.
+
+    Returns
+    -------
+    Identified
+        Parameters with confidence intervals, frequency responses, and the definition with them.
     """
     records = [rig_record(run, definition, name) for name, run in runs]
     notes = [note for one in records for note in one.notes]
     sought = sought_in(definition, records, wanted)
     fit = None
     if sought:
-        fit = fit_rig(definition.unchecked_copy({"uncertainty": {}}), records, sought, said)
+        fit = fit_rig(definition.unchecked_copy({"uncertainty": {}}), records, sought, on_progress)
     else:
         notes.append(
-            f"a rig of kind '{definition.rig.kind}' names no parameters to fit; name them, as in --parameter "
+            f"a rig of kind '{definition.rig.kind}' has no default parameters to fit; name them, e.g. --parameter "
             "'rig.sensors.force.delay'"
         )
     axes = []
     for axis in definition.interface.commanded_at:
         name = definition.interface.names[axis]
         record = max(records, key=lambda one: float(np.std(one.commands[one.kept, one.run.column("command", axis)])))
-        said(f"frequency response of axis {name}")
+        on_progress(f"frequency response of axis {name}")
         try:
             response = rig_response(record, axis)
         except NotIdentifiableError as error:
@@ -125,16 +136,15 @@ def _of_fit(definition: Definition, fit: RigFit) -> list[str]:
         if fit.share[i] > MATTERS and fit.left[i] > MORE_THAN_NOISE * noise[i]:
             beside = f"its sensor's noise is {units.text(float(noise[i]), of[i])}" if noise[i] else "no noise is given"
             notes.append(
-                f"{100 * fit.share[i]:.3g} % of the measured {name} is left, {units.text(float(fit.left[i]), of[i])} "
-                f"rms, where {beside} (rig.sensors): there is more in the rig than [rig] describes, and the intervals "
-                "do not count it"
+                f"{100 * fit.share[i]:.3g} % of the measured {name} is unexplained, "
+                f"{units.text(float(fit.left[i]), of[i])} "
+                f"rms; {beside} (rig.sensors): the rig has dynamics that [rig] does not describe, and the intervals "
+                "do not include them"
             )
     if fit.depend:
         pairs = sorted(fit.depend, key=lambda one: -abs(one[2]))
         told = "; ".join(f"{one} and {other} ({size:.3f})" for one, other, size in pairs)
-        notes.append(
-            f"depend on each other, and fit together only (correlation): {told}; a wider band tells them apart better"
-        )
+        notes.append(f"are correlated and only determined together: {told}; a wider band separates them better")
     return notes
 
 

@@ -68,9 +68,9 @@ def parts_of(definition: Definition) -> Parts:
     axes = definition.interface
     if definition.commands != "displacement" or len(axes.actuators) != len(axes):
         raise HalfrealError(
-            "a measured rig, specimen or actuator takes the model's place where every axis is commanded in "
+            "a measured rig, specimen or actuator can replace the model only if every axis is commanded in "
             f"displacement; this test commands {definition.commands} along {len(axes.actuators)} of {len(axes)} axes: "
-            "measure the whole loop, and give it as that"
+            "measure the whole open loop instead"
         )
     try:
         loop = cut_loop(definition)
@@ -85,8 +85,8 @@ def _split(loop: Loop, forces: tuple[str, ...], displacements: tuple[str, ...]) 
     last = loop.row("guard")
     if slower := [one.name for one in loop.blocks[: last + 1] if one.repeats > 1]:
         raise HalfrealError(
-            f"'{slower[0]}' acts at a slower rate of its own, and has no response of one frequency to put a measured "
-            "one behind; measure the whole loop, and give it as that"
+            f"'{slower[0]}' runs at a slower rate and has no single-frequency response to combine with a measured "
+            "one; measure the whole loop, and give it as that"
         )
     own = np.concatenate(
         [loop.state_begin(one.name) + np.arange(loop.state_of(one.name).size) for one in loop.blocks[: last + 1]]
@@ -102,8 +102,8 @@ def _split(loop: Loop, forces: tuple[str, ...], displacements: tuple[str, ...]) 
     if np.abs(slopes[:, others]).max(initial=0.0) > NOT_READ * max(np.abs(slopes).max(initial=0.0), 1e-300):
         at = int(states[others][int(np.argmax(np.abs(slopes[:, others]).max(axis=0)))])
         raise HalfrealError(
-            f"the virtual part or the coupling reads '{loop.name_of(at)}', which a measured response does not tell; "
-            "measure the whole loop, and give it as that"
+            f"the virtual part or the coupling reads '{loop.name_of(at)}', which a measured response does not provide; "
+            "measure the whole open loop instead"
         )
     n = len(inside)
 
@@ -131,13 +131,13 @@ def mixed_loop(definition: Definition, measured: FRF, of: Measured) -> tuple[FRF
     if kept.sum() < 2:
         low, high = lines.frequency_hz[[0, -1]]
         raise HalfrealError(
-            f"{int(kept.sum())} of the measured lines, {low:g} to {high:g} Hz, lie between 0 and {half:g} Hz, half the "
+            f"{int(kept.sum())} of the measured lines, {low:g} to {high:g} Hz, are between 0 and {half:g} Hz, half the "
             "sampling rate of the test; at least 2 are needed: measure within that band"
         )
     if lines.response.shape[1:] != (channels, channels):
         shape = " × ".join(map(str, lines.response.shape[1:]))
         raise HalfrealError(
-            f"the measured response is {shape} (outputs × inputs) where this test has {channels} × {channels}; give "
+            f"the measured response is {shape} (outputs × inputs), but this test has {channels} × {channels}; give "
             "every axis, in the order of the definition"
         )
     hz, values = lines.frequency_hz[kept], lines.response[kept]
@@ -154,13 +154,13 @@ def mixed_loop(definition: Definition, measured: FRF, of: Measured) -> tuple[FRF
         felt, moved = felt @ np.linalg.inv(moved) @ values, values
     loop = -(parts.from_force.response(omega) @ felt + parts.from_displacement.response(omega) @ moved)
     by_model = of == "rig" and parts.reads_displacement
-    return FRF(hz, loop), "the coupling reads displacements too, which are those of the model" if by_model else ""
+    return FRF(hz, loop), "the coupling also reads displacements, which are those of the model" if by_model else ""
 
 
 def in_units(measured: FRF, of: Measured) -> FRF:
     """A measurement in SI units, as force for displacement where it is motion for force."""
     if of not in EXPECTED:
-        raise HalfrealError(f"'{of}' is no part of the loop that can be measured; it is one of {get_args(Measured)}")
+        raise HalfrealError(f"'{of}' is not a part of the loop that can be measured; use one of {get_args(Measured)}")
     expected = EXPECTED[of]
     given = measured.unit or ("1" if expected == "1" else "")
     if given in (SI, expected):
@@ -194,5 +194,5 @@ def _inverse(measured: FRF, size: float, order: int) -> FRF:
             f"{response.shape[1]} motions for {response.shape[2]} forces have no inverse; give as many of both"
         )
     if np.any(np.linalg.matrix_rank(response) < response.shape[1]):
-        raise HalfrealError("the measured motions for forces are singular at a line, and have no inverse; leave it out")
+        raise HalfrealError("the measured motions for forces are singular at a line; remove that line")
     return FRF(hz, (2j * np.pi * hz[:, None, None]) ** order * np.linalg.inv(size * response))

@@ -74,18 +74,48 @@ class Nyquist(OpenLoop):
 
 
 def bode(test: Definition | None, frf: FRF | None = None, frf_of: Measured = "rig") -> Bode:
-    """Of a definition's open loop, of a measured one, or of one with a measured part (``mixed.py``)."""
+    """Compute magnitude and phase of the open loop.
+
+    Parameters
+    ----------
+    test
+        The test, or None for a measured open loop.
+    frf
+        A measured frequency response.
+    frf_of
+        What was measured: 'loop', 'rig', 'specimen' or 'actuator'; it replaces its model.
+
+    Returns
+    -------
+    Bode
+        ``plot()`` and ``summary()`` with the margins.
+    """
     return Bode(**_open_loop(test, frf, frf_of))
 
 
 def nyquist(test: Definition | None, frf: FRF | None = None, frf_of: Measured = "rig") -> Nyquist:
-    """Likewise, in the plane."""
+    """Compute the Nyquist plot of the open loop.
+
+    Parameters
+    ----------
+    test
+        The test, or None for a measured open loop.
+    frf
+        A measured frequency response.
+    frf_of
+        What was measured: 'loop', 'rig', 'specimen' or 'actuator'; it replaces its model.
+
+    Returns
+    -------
+    Nyquist
+        ``plot()`` and ``summary()`` with the margins.
+    """
     return Nyquist(**_open_loop(test, frf, frf_of))
 
 
 def _open_loop(test: Definition | None, frf: FRF | None, frf_of: Measured) -> dict[str, Any]:
     if test is None and frf is None:
-        raise HalfrealError("neither a definition nor a measured response is given; give one of them, or both")
+        raise HalfrealError("give a definition, a measured response, or both")
     if test is None:
         assert frf is not None
         lines = in_units(frf, "loop")
@@ -100,7 +130,7 @@ def _open_loop(test: Definition | None, frf: FRF | None, frf_of: Measured) -> di
         }
     why = without_margins(test)
     if why is not None:
-        raise HalfrealError(f"this test has no open loop to draw: {why}; 'halfreal poles' tells its poles")
+        raise HalfrealError(f"this test has no open loop to draw: {why}; 'halfreal poles' shows its poles")
     test, tuned = at_worst(test, lambda one: linearised(one).spectral_radius)
     names, loop = tuple(test.interface.actuators.names), open_loop_of(test)
     margin = delay_margin(loop)
@@ -163,7 +193,7 @@ def _measured(lines: FRF, unstable: int) -> Loci:
         counted = encirclements(lines, unstable)
         text = counted.summary()
     except HalfrealError as error:
-        text = f"whether it is stable is not known: {error}"
+        text = f"its stability is not known: {error}"
     try:
         margins = data_margins(lines)
         text += "" if counted is not None and not counted.stable else f"; {margins.summary()}"

@@ -54,7 +54,7 @@ def identified(run: Run, value: float, test: Definition, most: int, highest_hz: 
     if kind not in (*DECAYS, "random"):
         raise HalfrealError(
             f"'{run.title}' has a virtual excitation of kind '{kind}'; poles are identified after a pulse, without "
-            "excitation, or from a random one: leave this run out, or record such a test"
+            "excitation, or from a random one: omit this run, or record such a test"
         )
     try:
         if kind == "random":
@@ -84,9 +84,9 @@ def _free_motion(run: Run, since: float, test: Definition) -> np.ndarray:
         kept[np.flatnonzero(kept)[np.logical_or.accumulate(reached)]] = False
     names = response_channels(run)
     if not names:
-        raise ModalError(f"'{run.title}' has recorded no response; record measured.displacement, or name responses")
+        raise ModalError(f"'{run.title}' has no recorded response; record measured.displacement, or select responses")
     found = np.array([run.signals[name].values[kept] for name in names])
     moving = found.std(axis=1) > 0.0 if found.shape[1] else np.zeros(len(names), dtype=bool)
     if not moving.any():
-        raise ModalError(f"nothing moves freely in '{run.title}' from {since:.4g} s on; excite it, or record longer")
+        raise ModalError(f"there is no free motion in '{run.title}' after {since:.4g} s; excite it, or record longer")
     return np.asarray(found[moving])

@@ -59,7 +59,7 @@ def draw_sweep(figure: Figure, found: LoopPoles, over: Axis) -> None:
         for axes in (above, below):
             axes.axvline(factor * over.operating, color=REFERENCE, linewidth=0.9, linestyle=(0, (1, 2)))
     above.set(ylabel="frequency [Hz]", ylim=(0.0, found.below_hz), xlim=(x[0], x[-1]))
-    above.set_title("Poles of the loop that runs")
+    above.set_title("Poles of the loop")
     below.set(xlabel=f"{over.place} [{unit}]", ylabel="damping ratio [%]", ylim=_damping_limits(found, shown))
     _legend(figure, found, over)
 
@@ -101,7 +101,7 @@ def _legend(figure: Figure, found: LoopPoles, over: Axis) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    entries: list[Artist] = [Line2D([], [], color=TARGET, label="loop that runs")]
+    entries: list[Artist] = [Line2D([], [], color=TARGET, label="sampled loop")]
     if found.equation is not None:
         entries.append(Line2D([], [], color=REFERENCE, linestyle=(0, (4, 3)), linewidth=1.0, label="delay equation"))
     if any(one.poles.size for one in found.identified):
@@ -135,5 +135,5 @@ def draw_map(figure: Figure, found: LoopPoles) -> None:
     top = min(max(1.3 * float(seen.max(initial=0.0)), 1.0), 100 * HIGHEST_DAMPING)
     axes.set(xlim=(0.0, found.below_hz), ylim=(min(1.3 * float(seen.min(initial=0.0)), -0.05 * top), top))
     axes.set(xlabel="frequency [Hz]", ylabel="damping ratio [%]")
-    axes.set_title("Poles of the loop that runs")
+    axes.set_title("Poles of the loop")
     axes.legend()

@@ -141,16 +141,31 @@ def poles(
     modes: int = MOST_IDENTIFIED,
     progress: Progress | None = None,
 ) -> LoopPoles:
-    """Poles of the loop that runs, ``over`` a number of the definition: its place, or (place, low, high) in SI units.
+    """Compute the poles of the loop that runs, also over a parameter.
 
     Parameters
     ----------
+    definition
+        The test.
+    over
+        Key of a parameter, or (key, low, high) in SI units.
+    points
+        Number of values of the parameter.
     delay_equation
-        Lay over the characteristic roots of the delay equation.
+        Whether to add the characteristic roots of the delay equation.
     runs
-        Recorded tests whose poles are identified, up to ``modes`` of them, and laid over.
+        Recorded tests from which poles are identified and added.
     below_hz
-        Highest frequency that is drawn and identified; twice that of the slowest poles if left out.
+        Highest frequency; default: twice that of the slowest poles.
+    modes
+        Number of poles followed or identified.
+    progress
+        Callback with (done, total), called while it works.
+
+    Returns
+    -------
+    LoopPoles
+        ``plot()``, ``summary()`` and ``to_dataframe()``.
     """
     if delay_equation and not has_delay_equation(definition):
         raise HalfrealError(

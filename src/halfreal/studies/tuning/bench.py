@@ -28,6 +28,7 @@ from ...definition.sections import Reference
 from ...definition.uncertainty import parameters
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
+from ...runs.alike import alike_from_now
 from ...runs.build import build
 from ...runs.error_measures import nrmse
 from ...runs.events import how_it_ended, limits_used
@@ -105,7 +106,7 @@ class Bench:
         drawn = [self.nominal, *self._draw(definition, samples)]
         learns = definition.commands == "force"  # for which there are harmonic couplings alone
         self.first = round(LEARNT * self.nominal.timing.ticks) if learns else 0
-        self._pool = ThreadPoolExecutor(workers)
+        self._pool = ThreadPoolExecutor(workers, initializer=alike_from_now)
         self._due = list(self._pool.map(self._emulated, drawn))
         self._compared: dict[int, Run | None] = {}
         self.drawn = drawn
@@ -126,6 +127,7 @@ class Bench:
         part = qmc.LatinHypercube(len(self.uncertain), seed=definition.timing.seed).random(samples)
         values = np.column_stack([p.quantile(part[:, i]) for i, p in enumerate(self.uncertain)])
         variation, found = Variation(self.nominal, [p.place for p in self.uncertain]), list[Definition]()
+        variation.expect([p.low for p in self.uncertain], [p.high for p in self.uncertain])
         for row in values:
             try:
                 found.append(variation.at(row))
@@ -214,6 +216,8 @@ class Bench:
                 error = self._scored(definition, which, loop, dict(zip(names, whole.T, strict=True)))
             except HalfrealError as problem:
                 return Outcome(f"no criteria: {problem}", math.inf), None
+            if not math.isfinite(error):
+                return Outcome(f"its criterion '{self.criterion}' is not a finite number", math.inf), None
         found = Outcome(
             "",
             error,
@@ -227,7 +231,7 @@ class Bench:
         return found, signals
 
     def _scored(self, definition: Definition, which: int, loop: Loop, log: dict[str, np.ndarray]) -> float:
-        """The criterion that is minimised, of a rehearsal; endless if it is not a number."""
+        """The criterion that is minimised, of a rehearsal."""
         units = {channel.name: channel.unit for channel in loop.channels}
         time = definition.timing.step * np.arange(definition.timing.ticks)
         run = Run(
@@ -248,8 +252,7 @@ class Bench:
         if which not in self._compared:
             self._compared[which] = emulated_run(self.drawn[which], run)
         assert definition.criteria is not None
-        value = score(definition.criteria, run, self._compared[which])[self.criterion].value
-        return value if np.isfinite(value) else math.inf
+        return score(definition.criteria, run, self._compared[which])[self.criterion].value
 
     def outcomes(self, coupling: Coupling, which: Sequence[int]) -> list[Outcome]:
         """Of several samples; 0 is the nominal rig."""

@@ -50,20 +50,20 @@ def tune_from_records(
     *,
     samples: int = SAMPLES,
     workers: int = 2,
-    said: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[str], None] = lambda text: None,
     journal: Path | None = None,
 ) -> TunedFromRecords:
     """Identify the rig of a definition from named runs on it, and find the coupling for all that they leave open."""
-    said("identifying the rig")
-    found = identify(definition, runs, said=said)
+    on_progress("identifying the rig")
+    found = identify(definition, runs, on_progress=on_progress)
     if found.definition is None:
         raise HalfrealError(
-            "the records do not tell the rig's numbers"
+            "the records do not determine the rig's parameters"
             + (f": {'; '.join(found.notes)}" if found.notes else "")
-            + "; halfreal identify tells more, and takes --parameter; then tune the definition that it writes"
+            + "; 'halfreal identify' shows details and accepts --parameter; then tune the definition that it writes"
         )
     compared = tuple(against(found.definition.rig, name, run) for name, run in runs)
-    tuning = tune(found.definition, samples=samples, workers=workers, said=said, journal=journal)
+    tuning = tune(found.definition, samples=samples, workers=workers, on_progress=on_progress, journal=journal)
     return TunedFromRecords(found, compared, tuning)
 
 

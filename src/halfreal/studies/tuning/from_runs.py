@@ -49,7 +49,7 @@ VAGUE = 0.3
 """Standard error of r, and relative error of a secant's G_c, beyond which they are not used."""
 LARGEST = 0.5
 """Change of P in one step, as a part of it."""
-RIGHT = "right within its scatter"
+RIGHT = "correct within its scatter"
 RECORDED = ("target", "command", "measured.displacement")
 
 
@@ -106,21 +106,34 @@ class TableCorrection:
 
 
 def tune_from_runs(definition: Definition, runs: Sequence[Run]) -> TableCorrection:
-    """Correct a definition's table by one record of a stepped test, or by two, of which the last is corrected."""
+    """Correct the compensation table of a definition from recorded stepped tests.
+
+    Parameters
+    ----------
+    definition
+        The test.
+    runs
+        One record, or two of which the last is corrected.
+
+    Returns
+    -------
+    TableCorrection
+        The corrected table and its expected errors.
+    """
     if len(runs) not in (1, 2):
-        raise HalfrealError(f"a table is corrected by one or two records, and these are {len(runs)}; leave some out")
+        raise HalfrealError(f"a table is corrected by one or two records, but {len(runs)} are given; omit some")
     if definition.coupling.with_responses(definition, np.zeros(0), np.zeros(0, dtype=complex)) is None:
         raise HalfrealError(
-            f"a coupling of kind '{definition.coupling.kind}' has no table that could be corrected from records; use "
-            'one that has, such as kind = "narrow band table"'
+            f"a coupling of kind '{definition.coupling.kind}' has no table to correct from records; use "
+            'one with a table, e.g. kind = "narrow band table"'
         )
     if len(definition.interface) != 1:
-        raise HalfrealError(f"a table is corrected for one axis, and the interface has {len(definition.interface)}")
+        raise HalfrealError(f"a table is corrected for one axis, but the interface has {len(definition.interface)}")
     *earlier, last = [dwells(run, f"record {i}") for i, run in enumerate(runs, start=1)]
     first = earlier[0] if earlier else {}
     rows = [corrected(definition, one, first.get(one.hz)) for one in last.values()]
     asked = definition.coupling.frequencies_to_judge(definition)
-    missing = [Correction(hz, note="not excited in the record, left as it is") for hz in asked if hz not in last]
+    missing = [Correction(hz, note="not excited in the record, unchanged") for hz in asked if hz not in last]
     changed = [row for row in rows if row.after is not None]
     best = None
     if changed:
@@ -138,7 +151,7 @@ def dwells(run: Run, name: str = "the record") -> dict[float, Dwell]:
     stays = None if driven is None else driven.dwells
     if stays is None:
         raise HalfrealError(
-            f"{name} ('{run.title}') has no frequency that it stays at; a table is corrected from a sine or a stepped "
+            f"{name} ('{run.title}') has no constant frequency; a table is corrected from a sine or a stepped "
             "test, such as gust trains or a stepped sine"
         )
     columns = {name: run.vector(name) for name in RECORDED}
@@ -187,7 +200,7 @@ def corrected(definition: Definition, last: Dwell, first: Dwell | None) -> Corre
     row = Correction(last.hz, last.ratio, last.error, last.compensator)
     off = abs(1.0 - last.ratio)
     if not math.isfinite(off) or not math.isfinite(last.error):
-        return replace(row, note="the target does not move: is it excited at all?")
+        return replace(row, note="the target does not move: is it excited?")
     if last.sine < SINE:
         return replace(
             row, note=f"{100 * last.sine:.0f} % of the target is a sine of this frequency: not steady, or noise"
@@ -203,11 +216,11 @@ def corrected(definition: Definition, last: Dwell, first: Dwell | None) -> Corre
         if unsure <= VAGUE:
             slope, vague, source = met / (last.compensator - first.compensator), unsure, "two records"
         else:
-            note = "the records are too alike to tell G_c"
+            note = "the records are too similar to determine G_c"
     step = (1.0 - last.ratio) / slope
     share = min(1.0, LARGEST * abs(last.compensator) / abs(step))
     if share < 1.0:
-        note = f"step cut to {100 * LARGEST:.0f} % of P, {100 * share:.0f} % of what it should be; repeat the test"
+        note = f"step limited to {100 * LARGEST:.0f} % of P, {100 * share:.0f} % of the required one; repeat the test"
     left = math.hypot(last.error, off * max(1.0 - share, share * vague) if math.isfinite(vague) else math.nan)
     return replace(row, after=last.compensator + share * step, slope=slope, slope_from=source, left=left, note=note)
 
@@ -230,7 +243,7 @@ def notes(definition: Definition, runs: Sequence[Run]) -> tuple[str, ...]:
     for i, run in enumerate(runs, start=1):
         if run.definition["virtual"] != mine["virtual"]:
             raise HalfrealError(
-                f"record {i} ('{run.title}') is of another [virtual] than this definition, and the table depends on "
+                f"record {i} ('{run.title}') has another [virtual] than this definition, but the table depends on "
                 "it; record this one"
             )
         if run.definition["rig"] != mine["rig"]:

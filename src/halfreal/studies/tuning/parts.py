@@ -67,7 +67,7 @@ class Parts:
             "integration": self.integration or 0.0,
         }
         name = max(parts, key=lambda name: parts[name])
-        return name if 2.0 * parts[name] > self.fidelity else "what the loop makes of small errors"
+        return name if 2.0 * parts[name] > self.fidelity else "amplification of small errors by the loop"
 
 
 def parts(bench: Bench, coupling: Coupling) -> Parts | None:

@@ -69,11 +69,15 @@ class Tried:
     """Why they cannot be run, or which margins they do not leave; empty if nothing speaks against them."""
 
 
-class Search:
-    """The search on one bench; ``said`` is told what is tried."""
+STILL = 1e-9
+"""Rms motion [m or rad], and velocity, of an axis that stands still."""
 
-    def __init__(self, bench: Bench, said: Callable[[str], None]) -> None:
-        self.bench, self.said = bench, said
+
+class Search:
+    """The search on one bench; ``on_progress`` receives a line of progress."""
+
+    def __init__(self, bench: Bench, on_progress: Callable[[str], None]) -> None:
+        self.bench, self.on_progress = bench, on_progress
         self.which = range(min(SEARCHED, len(bench.drawn)))
         self.tried: list[Tried] = []
         self.families = 0
@@ -102,7 +106,7 @@ class Search:
         """The best of a grid of settings, with the number at each place ``refined`` between two values in turn; the
         last of a place's keys may be that of an axis."""
         self.families += 1
-        self.said(f"{name}: coupling {self.families}, {self.bench.rehearsals} rehearsals so far")
+        self.on_progress(f"{name}: coupling {self.families}, {self.bench.rehearsals} rehearsals so far")
         if not name.startswith("as given"):
             grid = [rounded(tried) for tried in grid]
         best, settings = Found(name, None, math.inf), grid[0]
@@ -157,9 +161,9 @@ def _put(settings: Settings, place: tuple[str, ...], value: float) -> Settings:
 # --- what applies -----------------------------------------------------------------------------------------------------
 
 
-def search(bench: Bench, said: Callable[[str], None]) -> tuple[list[Found], list[Tried]]:
+def search(bench: Bench, on_progress: Callable[[str], None]) -> tuple[list[Found], list[Tried]]:
     """Every coupling that applies, at its best, and all that was tried."""
-    hunt = Search(bench, said)
+    hunt = Search(bench, on_progress)
     found = harmonic(hunt) if bench.nominal.commands == "force" else by_displacement(hunt)
     return found, hunt.tried
 
@@ -185,8 +189,7 @@ def by_displacement(hunt: Search) -> list[Found]:
     """Couplings for a rig that is commanded in displacement."""
     definition = hunt.bench.nominal
     rigs, motion = measured_rigs(hunt.bench)
-    moving = [i for i in range(motion.shape[1]) if motion[:, i].any()] or list(range(motion.shape[1]))
-    rms, step = min(float(np.sqrt(np.mean(motion[:, i] ** 2))) for i in moving), definition.timing.step
+    rms, step = np.maximum(np.sqrt(np.mean(motion**2, axis=0)), STILL), definition.timing.step
     late = np.array([rig.lag + 0.5 * step for rig in rigs])
     found = [hunt.family("none", [{"kind": "none"}])]
     if definition.coupling.compensates:
@@ -200,7 +203,7 @@ def by_displacement(hunt: Search) -> list[Found]:
     ahead = [(("prediction", *axis), 0.6 * late[i], 1.4 * late[i]) for i, axis in on_axes(len(rigs))]
     prediction = hunt.family("forward prediction", predicted, *ahead)
     found.append(prediction)
-    found.append(hunt.family("adaptive forward prediction", adaptive_predictions(prediction, float(late.max()))))
+    found.append(hunt.family("adaptive forward prediction", adaptive_predictions(prediction, late, motion, step)))
 
     inverses = [
         {
@@ -214,29 +217,27 @@ def by_displacement(hunt: Search) -> list[Found]:
     ]
     leads = [(("lead", *axis), 0.0, max(0.1 * late[i], step)) for i, axis in on_axes(len(rigs))]
     found.append(hunt.family("model inverse", inverses, *leads))
-    corner = max(centre_hz(rig) for rig in rigs)
-    cutoffs = [min(times * corner, 0.1 / step) for times in (3.0, 6.0, 12.0)]
+    corner = np.array([centre_hz(rig) for rig in rigs])
+    cutoffs = [each(np.minimum(times * corner, 0.1 / step)) for times in (3.0, 6.0, 12.0)]
     series = [
         {
             "kind": "adaptive time series",
-            "coefficients": start,
+            "coefficients": inverse(rigs, 2),
             "cutoff": cutoff,
-            "least_amplitude": 0.15 * rms,
+            "least_amplitude": each(0.15 * rms),
         }
-        for start in starts("adaptive time series", rigs, 2)
         for cutoff in cutoffs
     ]
     found.append(hunt.family("adaptive time series", series))
     models = [
         {
             "kind": "adaptive model based",
-            "coefficients": start,
+            "coefficients": inverse(rigs, 3),
             "cutoff": cutoff,
             "memory": memory,
-            "least_amplitude": 0.015 * rms,
-            "prior": 1.5e-3 * rms,
+            "least_amplitude": each(0.015 * rms),
+            "prior": each(1.5e-3 * rms),
         }
-        for start in starts("adaptive model based", rigs, 3)
         for cutoff in cutoffs
         for memory in (2.0, 5.0)
     ]
@@ -269,18 +270,6 @@ def inverse(rigs: Sequence[RigResponse], order: int) -> np.ndarray:
     """Coefficients of the inverse, a row for each axis; a plain list if there is one axis."""
     rows = np.array([rig.inverse(order) for rig in rigs])
     return rows[0] if len(rows) == 1 else rows
-
-
-def starts(kind: str, rigs: Sequence[RigResponse], order: int) -> list[np.ndarray]:
-    """Coefficients that a coupling can begin with: a row for each axis if it takes them, else that of each alone."""
-    rows = inverse(rigs, order)
-    if rows.ndim == 1:
-        return [rows]
-    try:
-        reader("coupling").validate_python({"kind": kind, "coefficients": rows}, context={"stored": True})
-    except ValidationError:
-        return list(rows)
-    return [rows]
 
 
 def ideal_compensators(hunt: Search, top_hz: float) -> list[Found]:
@@ -319,20 +308,27 @@ def ideal_compensators(hunt: Search, top_hz: float) -> list[Found]:
     return [*found, hunt.family("broad band inverse", bands)]
 
 
-def adaptive_predictions(fixed: Found, late: float) -> list[Settings]:
-    """Forward prediction that adapts, from the best that does not."""
-    best = {"prediction": late, "order": 2, "points": 40} if fixed.coupling is None else fixed.coupling.model_dump()
-    start, order, points = float(np.max(best["prediction"])), best["order"], best["points"]
+def adaptive_predictions(fixed: Found, late: np.ndarray, motion: np.ndarray, step: float) -> list[Settings]:
+    """Forward prediction that adapts on every axis, from the best that does not."""
+    best = (
+        {"prediction": each(late), "order": 2, "points": 40} if fixed.coupling is None else fixed.coupling.model_dump()
+    )
+    start, order, points = np.atleast_1d(best["prediction"]), best["order"], best["points"]
+    slow = {}
+    if len(late) > 1:  # axes of different units: each by its own motion
+        velocity = np.sqrt(np.mean(np.diff(motion, axis=0) ** 2, axis=0)) / step
+        slow = {"least_velocity": np.maximum(0.05 * velocity, STILL)}
     return [
         {
             "kind": "adaptive forward prediction",
-            "prediction": start,
+            "prediction": each(start),
             "order": order,
             "highest_order": order,
             "points": points,
-            "longest_prediction": max(3.0 * start, 0.05),
+            "longest_prediction": each(np.maximum(3.0 * start, 0.05)),
             "adaption_time": time,
             "amplitude_gain": gain,
+            **slow,
         }
         for time in (0.5, 2.0)
         for gain in (0.0, 0.1)

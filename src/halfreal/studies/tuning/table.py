@@ -166,30 +166,37 @@ def tune_table(
     bandwidth_hz: float | None = None,
     shapes: Sequence[tuple[int, int]] = SHAPES,
     rms: float = RMS,
-    said: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[str], None] = lambda text: None,
 ) -> TableTuning:
-    """Find gains, filters and predictions for the table of a definition.
+    """Find controller gains, filters and predictions for a shaking table.
 
     Parameters
     ----------
+    definition
+        The test.
     bandwidth_hz
-        For which the controllers are tuned; they stay as they are if it is left out.
+        Bandwidth for which the controllers are tuned; default: they are kept.
     shapes
-        Orders and points of the predictions that are tried.
+        Orders and numbers of points of the predictions to evaluate.
     rms
-        Of the random target with which an axis is measured [m, or rad].
-    said
-        Told what is under way.
+        Rms of the random target with which an axis is measured [m or rad].
+    on_progress
+        Callback that receives progress messages.
+
+    Returns
+    -------
+    TableTuning
+        The tuned definition and the measured axes.
     """
     rig = definition.rig.as_table
     if rig is None:
-        raise HalfrealError(f"a rig of kind '{definition.rig.kind}' is no shaking table; give a definition with one")
+        raise HalfrealError(f"a rig of kind '{definition.rig.kind}' is not a shaking table; give a definition with one")
     if definition.slow is not None:
         raise HalfrealError("a slow test waits until its table has settled: there is nothing to tune")
     controller = rig.controller
     if bandwidth_hz is not None:
         _check(definition, bandwidth_hz)
-        said(f"controllers for {bandwidth_hz:g} Hz")
+        on_progress(f"controllers for {bandwidth_hz:g} Hz")
         controller = _rounded(tune_controller(rig, bandwidth_hz))
     table = rig.unchecked_copy({"controller": controller})
     tuned = definition.unchecked_copy({"coupling": Direct(), "rig": table})
@@ -199,20 +206,20 @@ def tune_table(
     step, names = definition.timing.step, table.axes
     measured = []
     for number, name in enumerate(names, start=1):
-        said(f"axis {name}")
+        on_progress(f"axis {name}")
         measured.append(follows(tuned, number, FITTED * band, rms))
         _check_coherence(measured[-1], name, units.text(rms, definition.interface.units("m")[number - 1]))
     fits, filters = zip(*(inverse(one, band) for one in measured), strict=True)
     plain = AxisFilters(kind="feed-forward filters", filters=filters)
     inverted = [_through(plain, i, one, step) for i, one in enumerate(measured)]
-    said("predictions")
+    on_progress("predictions")
     late = np.array([delay(one, band) for one in inverted])
     tried = predictions(tuned, plain, measured, late, band, shapes)
     title = f"{definition.title}, table tuned up to {units.text(band, 'Hz', 3)}"
     best = tuned.unchecked_copy({"coupling": tried[0].coupling, "title": title})
     axes = []
     for i, name in enumerate(names):
-        said(f"axis {name}, compensated")
+        on_progress(f"axis {name}, compensated")
         after = follows(best, i + 1, FITTED * band, rms)
         axes.append(AxisFollowing(name, band, measured[i], fits[i], filters[i], inverted[i], after))
     return TableTuning(tuple(axes), band, controller, bandwidth_hz is not None, tried, best)
@@ -292,7 +299,7 @@ def follows(definition: Definition, axis: int, highest_hz: float, rms: float = R
         amplitude = units.text(rms, definition.interface.units("m")[axis - 1])
         raise HalfrealError(
             f"the measurement of axis {definition.interface.names[axis - 1]} with {amplitude} rms up to {top:.3g} Hz "
-            f"{outcome}: {reason}; choose a smaller amplitude, or a wider limit if table and specimen bear it"
+            f"{outcome}: {reason}; choose a smaller amplitude, or a wider limit if table and specimen permit it"
         )
     _, target, moved = stretch.log[round(period / timing.step) :].T
     return estimate(target, moved, timing.step, window=period).between(LOWEST_HZ, highest_hz)
@@ -323,14 +330,13 @@ def _check(definition: Definition, band_hz: float) -> None:
     least, most = LEAST_BAND * LOWEST_HZ, SHARE / step / FILTERED
     if not least <= band_hz:
         raise HalfrealError(
-            f"a bandwidth of {band_hz:.3g} Hz, where axes are measured from {LOWEST_HZ:g} Hz on; ask for {least:g} Hz "
-            "or more"
+            f"a bandwidth of {band_hz:.3g} Hz; axes are measured from {LOWEST_HZ:g} Hz; use {least:g} Hz or more"
         )
     if band_hz > most:
         raise HalfrealError(
             f"a bandwidth of {band_hz:.3g} Hz with a step of {units.text(step, 's')}: the filters' low-pass at "
-            f"{FILTERED:g} times that would be above {SHARE:g} of the sampling rate; ask for {most:.3g} Hz or less, or "
-            "take a shorter timing.step"
+            f"{FILTERED:g} times that would be above {SHARE:g} of the sampling rate; use {most:.3g} Hz or less, or "
+            "a shorter timing.step"
         )
 
 
@@ -340,8 +346,8 @@ def _check_coherence(response: Estimate, name: str, amplitude: str) -> None:
     if seen < LEAST_COHERENCE:
         raise HalfrealError(
             f"axis {name} is hidden by noise: measured with {amplitude} rms, the coherence of target and motion is "
-            f"{seen:.2f} in the median, and {LEAST_COHERENCE:g} is needed; measure with a larger --amplitude (rms), as "
-            "large as table and limits bear, or with quieter sensors"
+            f"{seen:.2f} (median), but {LEAST_COHERENCE:g} is needed; measure with a larger --amplitude (rms), as "
+            "large as table and limits permit, or with quieter sensors"
         )
 
 

@@ -24,6 +24,7 @@ from ...contracts.coupling import Coupling
 from ...data_frames import data_frame
 from ...definition.definition import Definition
 from ...errors import HalfrealError
+from ...runs.alike import alike as built_alike
 from ...runs.loop_stability import LoopStability, loop_stability
 from ...safety.limits import Commands
 from ...summaries import Summarised
@@ -81,7 +82,7 @@ class Tuning(Summarised):
     rehearsals: int
     notes: tuple[str, ...]
     commands: Commands
-    """What the rig is commanded in."""
+    """Commanded quantity of the rig."""
     tried: tuple[Tried, ...] = ()
     """All settings that were tried, in their order."""
     criterion: str = ""
@@ -117,29 +118,49 @@ def tune(
     *,
     samples: int = SAMPLES,
     workers: int = 2,
-    said: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[str], None] = lambda text: None,
     journal: Path | None = None,
 ) -> Tuning:
-    """Find the coupling for a test; ``said`` is told what is under way.
+    """Find the best coupling for a test by rehearsals over its uncertainty.
 
-    ``journal`` is a file in which the search notes what it has found out: interrupted, it goes on from there.
+    Parameters
+    ----------
+    definition
+        The test.
+    samples
+        Samples of the uncertain parameters.
+    workers
+        Number of processes.
+    on_progress
+        Callback that receives progress messages.
+    journal
+        File in which intermediate results are stored; an interrupted search resumes from it.
+
+    Returns
+    -------
+    Tuning
+        Ranked couplings, and the tuned definition.
     """
     reason = applies(definition)
     if reason:
         raise HalfrealError(reason)
     kept = Journal(journal, fingerprint(definition, samples))
-    bench = Bench(definition, samples, workers, kept)
+    with built_alike():
+        return _tuned(definition, Bench(definition, samples, workers, kept), kept, on_progress)
+
+
+def _tuned(definition: Definition, bench: Bench, kept: Journal, on_progress: Callable[[str], None]) -> Tuning:
     try:
-        said("couplings")
-        found, tried = search(bench, said)
+        on_progress("couplings")
+        found, tried = search(bench, on_progress)
         rows = []
         for i, one in enumerate(found, start=1):
-            said(f"{one.name}, all samples: {i} of {len(found)}, {bench.rehearsals} rehearsals so far")
+            on_progress(f"{one.name}, all samples: {i} of {len(found)}, {bench.rehearsals} rehearsals so far")
             rows.append(judged(bench, one))
         ranked = with_reasons(rank(rows, bool(bench.criterion)), bench)
         best = None
         if ranked and math.isfinite(ranked[0].worst):
-            said("where the error comes from")
+            on_progress("decomposing the error")
             ranked = [replace(row, parts=told_apart(bench, row)) for row in ranked]
             title = f"{definition.title.partition(TUNED)[0]}{TUNED}{ranked[0].name}"
             best = definition.unchecked_copy({"coupling": ranked[0].coupling, "title": title})
@@ -240,10 +261,10 @@ def with_reasons(ranked: list[TuningRow], bench: Bench) -> list[TuningRow]:
             ratio = row.worst / best.worst if best.worst > 0.0 else math.inf
             return f"its {bench.criterion or 'error'} is {ratio:.3g} times that of the best"
         if row.delay_margin < 0.5 * best.delay_margin:
-            return "alike, but it leaves less than half the delay margin"
+            return "equally accurate, but with less than half the delay margin"
         if adapts(row) and not adapts(best):
-            return "alike, but it adapts where a fixed one is as good"
-        return "alike, but less simple"
+            return "equally accurate, but adaptive where a fixed one is as good"
+        return "equally accurate, but less simple"
 
     return [best, *(replace(row, lost=lost(row)) for row in ranked[1:])]
 
@@ -252,23 +273,21 @@ def notes(definition: Definition, bench: Bench) -> list[str]:
     """What the answer rests on."""
     told = [finding.text for finding in out_of_reach(bench.nominal, bench.due)]
     if not bench.uncertain:
-        told.append(
-            "nothing is said to be uncertain: judged for the rig exactly as described ([uncertainty] changes that)"
-        )
+        told.append("no uncertainty is stated: assessed for the nominal rig only (add [uncertainty])")
     if bench.refused:
-        told.append(f"{bench.refused} sample(s) of what is uncertain are no valid definitions, and were left out")
+        told.append(f"{bench.refused} sample(s) of the uncertainty are not valid definitions and were skipped")
     if bench.due is None:
-        told.append("the emulated system is not known: errors are those of the rig behind its target")
+        told.append("the emulated system is not known: errors are those of the rig relative to its target")
     if bench.criterion:
         told.append(f"ranked by the criterion '{bench.criterion}' (section [criteria])")
     if bench.unlinearised:
-        told.append(f"the loop cannot be linearised, so that rehearsals alone speak: {bench.unlinearised}")
+        told.append(f"the loop cannot be linearised, so only rehearsals are used: {bench.unlinearised}")
     if bench.by_sensors:
-        told.append("the rig does not tell its true displacement: errors are those of the measured one")
+        told.append("the rig does not provide its true displacement: errors are those of the measured one")
     if definition.timing.duration > LONGEST:
         told.append(f"the first {LONGEST:g} s of {definition.timing.duration:g} s were rehearsed")
     if bench.first:
-        told.append(f"couplings that learn are judged by the last {100 * (1 - LEARNT):.0f} % of the test")
+        told.append(f"adaptive couplings are assessed by the last {100 * (1 - LEARNT):.0f} % of the test")
     if np.all([part is None for part in (definition.excitation.virtual, definition.excitation.specimen)]):
-        told.append("nothing excites this test: what was compared is how it comes to rest")
+        told.append("this test has no excitation: the decay to rest was compared")
     return told

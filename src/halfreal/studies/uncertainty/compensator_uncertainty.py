@@ -115,7 +115,7 @@ def compensator_bands(
     unknown = set(ranges) - set(type(shaker).model_fields)
     if unknown or not ranges:
         raise HalfrealError(
-            f"{', '.join(sorted(unknown)) or 'nothing'} is no number of a shaker; name some of "
+            f"{', '.join(sorted(unknown)) or 'nothing'} is not a parameter of a shaker; use some of "
             f"{', '.join(type(shaker).model_fields)}"
         )
     if drive.position_rate is not None:

@@ -10,12 +10,15 @@ Pearson, "The use of confidence or fiducial limits illustrated in the case of th
     B(2.5 %; k, n − k + 1)  to  B(97.5 %; k + 1, n − k)
 
 which is on the safe side here, as a Latin hypercube scatters less than independent samples.  A search then goes on from
-the worst samples, and from the corners of the ranges while they are few, to the worst case within the ranges.
+the worst samples to the worst case within the ranges.  While the numbers are few, it starts at all corners of the
+ranges too.  Where they are many, slopes at a point say which corner to go to, and the slopes there whether to go on:
+that takes n + 1 loops for each corner where all of them would be 2ⁿ.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,6 +31,7 @@ from ...definition.faults import DefinitionError
 from ...definition.uncertainty import Parameter, parameters
 from ...errors import HalfrealError
 from ...figures import BAD, GOOD, QUIET, TARGET, new_figure, styled
+from ...runs.alike import alike
 from ...runs.rehearse import Progress
 from ...summaries import Summarised
 from .variation import Variation
@@ -42,6 +46,12 @@ MOST_CORNERS = 6
 """Uncertain numbers up to which every corner of their ranges is tried."""
 EVALUATIONS = 40
 """Loops that a local search may linearise for each uncertain number."""
+STEP = 0.1
+"""Part of a range over which slopes are taken, and size of the first simplex of a local search."""
+WALKS = 4
+"""Corners that slopes lead to from a start."""
+LAST = 10
+"""Loops for each uncertain number of the local search that follows, where they are many."""
 REFUSED = 1e30
 """Stands for the decay rate of a point that is not a valid definition: the search turns away from it."""
 
@@ -136,7 +146,24 @@ def study_uncertainty(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> UncertaintyStudy:
-    """Sample the uncertain numbers of a definition and find the worst case (``seed``: the definition's if left out)."""
+    """Sample the uncertain parameters of a definition and search for the worst case.
+
+    Parameters
+    ----------
+    definition
+        The test.
+    samples
+        Number of samples.
+    seed
+        Random seed; default: that of the definition.
+    progress
+        Callback with (done, total), called while it works.
+
+    Returns
+    -------
+    UncertaintyStudy
+        Probability of instability, worst case, influence; ``plot()``.
+    """
     uncertain = parameters(definition)
     if not uncertain:
         raise HalfrealError(
@@ -149,16 +176,19 @@ def study_uncertainty(
     values = np.column_stack([p.quantile(drawn[:, column]) for column, p in enumerate(uncertain)])
     variation = Variation(definition, [p.place for p in uncertain])
     growth, refused = np.full(samples, np.nan), list[tuple[int, str]]()
-    for row in range(samples):
-        try:
-            growth[row] = variation.growth(values[row])
-        except DefinitionError as error:
-            refused.append((row, str(error)))
-        if progress is not None:
-            progress(row + 1, samples)
-    if len(refused) == samples:
-        raise HalfrealError(f"none of {samples} samples is a valid definition: {refused[0][1]}; narrow the uncertainty")
-    worst, rate, searched = _worst_case(variation, uncertain, values, growth)
+    with alike():
+        variation.expect(*_ranges(uncertain))
+        for row in range(samples):
+            try:
+                growth[row] = variation.growth(values[row])
+            except DefinitionError as error:
+                refused.append((row, str(error)))
+            if progress is not None:
+                progress(row + 1, samples)
+        if len(refused) == samples:
+            why = refused[0][1]
+            raise HalfrealError(f"none of {samples} samples is a valid definition: {why}; narrow the uncertainty")
+        worst, rate, searched = _worst_case(variation, uncertain, values, growth)
     return UncertaintyStudy(
         parameters=uncertain,
         samples=values,
@@ -177,7 +207,7 @@ def _worst_case(
     """The point of largest growth rate within the ranges, that rate, and how many loops it took to find it."""
     from scipy.optimize import minimize
 
-    low, high = (np.array([getattr(p, end) for p in uncertain]) for end in ("low", "high"))
+    low, high = _ranges(uncertain)
     count = 0
 
     def decay(part: np.ndarray) -> float:
@@ -194,7 +224,11 @@ def _worst_case(
         corners = [np.array(corner) for corner in itertools.product((0.0, 1.0), repeat=len(uncertain))]
         found += [(corner, decay(corner)) for corner in corners]
     found.sort(key=lambda item: item[1])
-    for point, _ in found[:STARTS]:
+    starts, most = found[:STARTS], EVALUATIONS
+    if len(uncertain) > MOST_CORNERS:
+        found += [_to_a_corner(decay, point, rate) for point, rate in starts]
+        starts, most = [min(found, key=lambda item: item[1])], LAST
+    for point, _ in starts:
         best = minimize(
             decay,
             point,
@@ -202,7 +236,7 @@ def _worst_case(
             bounds=[(0.0, 1.0)] * len(uncertain),
             options={
                 "initial_simplex": _simplex(point),
-                "maxfev": EVALUATIONS * len(uncertain),
+                "maxfev": most * len(uncertain),
                 "xatol": 1e-4,
                 "fatol": 1e-6,
             },
@@ -212,9 +246,26 @@ def _worst_case(
     return low + point * (high - low), -rate, count
 
 
-def _simplex(point: np.ndarray, size: float = 0.1) -> np.ndarray:
+def _ranges(uncertain: tuple[Parameter, ...]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([p.low for p in uncertain]), np.array([p.high for p in uncertain])
+
+
+def _to_a_corner(decay: Callable[[np.ndarray], float], point: np.ndarray, rate: float) -> tuple[np.ndarray, float]:
+    """The corner of the unit cube that slopes lead to from ``point``, and on from there while the loop decays less."""
+    for _ in range(WALKS):
+        simplex = _simplex(point)[1:]
+        slopes = np.array([decay(one) - rate for one in simplex]) / (simplex - point).sum(axis=1)
+        corner = np.where(slopes < 0.0, 1.0, 0.0)
+        reached = rate if np.array_equal(corner, point) else decay(corner)
+        if reached >= rate:
+            break
+        point, rate = corner, reached
+    return point, rate
+
+
+def _simplex(point: np.ndarray) -> np.ndarray:
     """A simplex within the unit cube that starts at ``point`` and leads away from the nearer wall on every axis."""
-    inward = np.where(point < 0.5, size, -size)
+    inward = np.where(point < 0.5, STEP, -STEP)
     return np.vstack([point, point + np.diag(inward)])
 
 

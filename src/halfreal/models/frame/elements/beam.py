@@ -160,9 +160,11 @@ class BeamColumn(FrameElement):
     section: str
     """Name of its section, with a second moment of area."""
     hinges: tuple[str, str] = ("rigid", "rigid")
-    """At each end the name of a material over a rotation, "rigid" or "pinned"."""
+    """Per end: the name of a moment–rotation material, "rigid" or "pinned"."""
     geometry: Geometry = "linear"
-    """"p-delta": the axial force acts across the beam where it leans; "corotational": displacements of any size."""
+    """"p-delta" includes the moment of the axial force due to lateral displacement; "corotational" is exact for
+    large displacements.
+    """
 
     @property
     def pinned(self) -> tuple[float, ...]:
@@ -170,11 +172,11 @@ class BeamColumn(FrameElement):
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 2:
-            raise fault("a beam stands in a plane frame; in space take kind = 'space beam'", "kind")
+            raise fault("'beam' is for plane frames; in space use kind = 'space beam'", "kind")
         section = site.elastic_section(self.section, "section")
         if section.second_moment is None:
             raise fault(
-                f"section '{self.section}' has no second_moment, and the beam '{name}' bends; give one", "section"
+                f"section '{self.section}' has no second_moment, but the beam '{name}' bends; give one", "section"
             )
         length, direction = chord(*self.ends(site, name))
         stretch = section.modulus * section.area / length
@@ -215,8 +217,8 @@ def joints(
         law = site.material(hinge, key, end)
         if not law.rotational:
             raise fault(
-                f"material '{hinge}' ('{law.kind}') is a force over a displacement, and a hinge needs a "
-                f"moment over a rotation; take kind = '{law.other}'",
+                f"material '{hinge}' ('{law.kind}') is a force–displacement law, but a hinge needs a "
+                f"moment–rotation law; use kind = '{law.other}'",
                 key,
                 end,
             )
@@ -238,7 +240,8 @@ def _check_followed(
         worst = int(np.argmax(falls))
         raise fault(
             f"the hinge of '{name}' at '{nodes[worst]}' softens by up to {1e-3 * falls[worst]:.4g} kN m/rad, "
-            f"faster than the beam unloads ({2e-3 * bend:.4g} kN m/rad, 2 EI/L): its moment jumps there, which no step "
+            f"faster than the beam unloads ({2e-3 * bend:.4g} kN m/rad, 2 EI/L): its moment is "
+            "discontinuous there, which no step "
             "can follow; give it a longer post_capping_rotation, or a stiffer or shorter beam",
             key,
             worst,

@@ -72,7 +72,7 @@ class DisplacementBeam(FibreBeam):
 
     kind: Literal["displacement-based beam"]
     rule: Rule = "legendre"
-    """Where its sections are: Gauss–Legendre points, or Gauss–Lobatto points, which include its ends."""
+    """Integration points: Gauss–Legendre, or Gauss–Lobatto, which include the ends."""
 
     def stiffness(self, length: float, x: np.ndarray, weights: np.ndarray, section: np.ndarray) -> np.ndarray:
         b = np.zeros((len(x), 2, 3))

@@ -68,7 +68,7 @@ class DisplacementSpaceBeam(SpaceFibreBeam):
 
     kind: Literal["displacement-based space beam"]
     rule: Rule = "legendre"
-    """Where its sections are: Gauss–Legendre points, or Gauss–Lobatto points, which include its ends."""
+    """Integration points: Gauss–Legendre, or Gauss–Lobatto, which include the ends."""
 
     def stiffness(self, length: float, x: np.ndarray, weights: np.ndarray, section: np.ndarray) -> np.ndarray:
         b = shapes(6.0 * x - 4.0, 6.0 * x - 2.0)

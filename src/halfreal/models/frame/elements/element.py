@@ -43,7 +43,7 @@ class Site:
         found = self.section(name, *at).elastic
         if found is None:
             raise fault(
-                f"section '{name}' is made of fibres, and this element is elastic; take the kind 'force-based beam' or "
+                f"section '{name}' is made of fibres, but this element is elastic; use the kind 'force-based beam' or "
                 "'displacement-based beam', or a section with modulus and area",
                 *at,
             )
@@ -91,7 +91,7 @@ class FrameElement(Settings):
         """What a response asks of it; a fault if it has no such thing."""
         if asked.quantity not in ("deformation", "force") or asked.gauge is not None:
             raise fault(
-                "it has laws, and no sections; give quantity = 'deformation' or 'force', and no gauge", "quantity"
+                "it has laws but no sections; give quantity = 'deformation' or 'force', and no gauge", "quantity"
             )
         return Reading("law", asked.law - 1, asked.quantity == "force")
 
@@ -104,8 +104,9 @@ class FrameElement(Settings):
         start, end = (site.numbering.nodes[node] for node in self.nodes)
         if np.linalg.norm(end - start) <= 1e-9 * max(1.0, float(np.abs(start).max())):
             raise fault(
-                f"the {self.kind} '{name}' has no length: nodes '{self.nodes[0]}' and '{self.nodes[1]}' are in one "
-                "place; give them different coordinates, or take a spring, which needs no length",
+                f"the {self.kind} '{name}' has no length: nodes '{self.nodes[0]}' and "
+                f"'{self.nodes[1]}' are at the same "
+                "point; give them different coordinates, or use a spring, which needs no length",
                 "nodes",
             )
         return start, end
@@ -135,7 +136,7 @@ def oriented(kind: str, name: str, direction: np.ndarray, orientation: np.ndarra
     axes = local_axes(direction, orientation)
     if axes is None:
         raise fault(
-            f"orientation of the {kind} '{name}' is along the beam itself, and tells nothing of where its local z is; "
+            f"orientation of the {kind} '{name}' is along the beam itself and does not define its local z; "
             "give a vector across it",
             "orientation",
         )

@@ -53,10 +53,12 @@ class FibreBeam(FrameElement):
     section: str
     """Name of its section, of fibres or elastic."""
     geometry: Geometry = "linear"
-    """"p-delta": the axial force acts across the beam where it leans; "corotational": displacements of any size."""
+    """"p-delta" includes the moment of the axial force due to lateral displacement; "corotational" is exact for
+    large displacements.
+    """
     rule: Rule
     points: Annotated[int, Field(validate_default=True)] = 5
-    """How many sections it has."""
+    """Number of integration sections."""
 
     @field_validator("points")
     @classmethod
@@ -81,7 +83,7 @@ class FibreBeam(FrameElement):
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 2:
-            raise fault(f"a {self.kind} stands in a plane frame only; give dimensions = 2", "kind")
+            raise fault(f"a {self.kind} is for plane frames only; use dimensions = 2", "kind")
         fibres = site.fibres(self.section, "section")
         length, direction = chord(*self.ends(site, name))
         x, weights = points_of(self.rule, self.points)
@@ -117,20 +119,21 @@ def fibre_reading(
 ) -> Reading:
     """What a response asks of a beam with so many sections, of which so many deformations are recorded each."""
     if asked.law != 1:
-        raise fault("it has no laws to count, but sections: give section, and gauge for one of its fibres", "law")
+        raise fault("it has sections, not laws: give section, and gauge for one of its fibres", "law")
     if asked.section > points:
-        raise fault(f"it has no section {asked.section}, but {points}, from its first end on", "section")
+        raise fault(f"it has no section {asked.section}, but {points}, from its first end", "section")
     if asked.gauge is None:
         if asked.quantity not in quantities:
             raise fault(
-                f"'{asked.quantity}' is none of a section; give one of {', '.join(quantities)}, or a gauge for "
+                f"'{asked.quantity}' is not a quantity of a section; use one of "
+                f"{', '.join(quantities)}, or a gauge for "
                 "strain and stress",
                 "quantity",
             )
         which, force, unit = quantities[asked.quantity]
         return Reading("section", recorded * (asked.section - 1) + which, bool(force), unit)
     if asked.quantity not in OF_FIBRES:
-        raise fault(f"a gauge tells strain or stress, not '{asked.quantity}'; give one of them", "quantity")
+        raise fault(f"a gauge gives strain or stress, not '{asked.quantity}'; give one of them", "quantity")
     fibres = site.fibres(section, "section")
     fibre = site.section(section).gauge(asked.gauge, fibres)
     force, unit = OF_FIBRES[asked.quantity]

@@ -181,7 +181,7 @@ class ForceBeam(FibreBeam):
     references = ("spacone1996",)
     kind: Literal["force-based beam"]
     rule: Rule = "lobatto"
-    """Where its sections are: Gauss–Lobatto points, which include its ends, or Gauss–Legendre points."""
+    """Integration points: Gauss–Lobatto, which include the ends, or Gauss–Legendre."""
 
     def stiffness(self, length: float, x: np.ndarray, weights: np.ndarray, section: np.ndarray) -> np.ndarray:
         b = np.zeros((len(x), 2, 3))

@@ -235,7 +235,7 @@ class ForceSpaceBeam(SpaceFibreBeam):
     references = ("spacone1996",)
     kind: Literal["force-based space beam"]
     rule: Rule = "lobatto"
-    """Where its sections are: Gauss–Lobatto points, which include its ends, or Gauss–Legendre points."""
+    """Integration points: Gauss–Lobatto, which include the ends, or Gauss–Legendre."""
 
     def stiffness(self, length: float, x: np.ndarray, weights: np.ndarray, section: np.ndarray) -> np.ndarray:
         b = shapes(x - 1.0, x)

@@ -70,26 +70,27 @@ class SpaceFibreBeam(FibreBeam):
     """A beam–column with fibre sections in space."""
 
     orientation: Annotated[np.ndarray, Vector("1")] | None = None
-    """A vector to the side on which its section's y is; upwards if not given, and along x for vertical beams."""
+    """Vector towards the positive y of its section; default: upwards, for vertical beams along x."""
     geometry: Literal["linear", "p-delta"] = "linear"
-    """Whether the axial force acts across the beam where it leans ("p-delta")."""
+    """Geometric nonlinearity: "p-delta" includes the moment of the axial force due to lateral displacement."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         if site.numbering.dimensions != 3:
-            raise fault(f"a {self.kind} stands in a frame in space; in a plane take the kind without 'space'", "kind")
+            raise fault(f"a {self.kind} is for frames in space; in a plane use the kind without 'space'", "kind")
         fibres = site.fibres(self.section, "section")
         section = fibres.space_stiffness()
         if np.linalg.det(section[1:, 1:]) <= LINE * section[1, 1] * section[2, 2] or not section[2, 2] > 0.0:
             raise fault(
-                f"all fibres of section '{self.section}' are in one line, across which it does not resist bending; cut "
+                f"all fibres of section '{self.section}' are in one line, across which it does not "
+                "resist bending; divide "
                 "its width into several fibres (fibres_along), or give bars a z",
                 "section",
             )
         rigidity = site.section(self.section).rigidity
         if rigidity is None:
             raise fault(
-                f"section '{self.section}' does not say how it resists twisting, and the {self.kind} '{name}' "
-                "stands in space; give torsional_rigidity (G J), or torsion_constant of an elastic section",
+                f"section '{self.section}' has no torsional stiffness, but the {self.kind} '{name}' "
+                "needs one; give torsional_rigidity (G J), or torsion_constant of an elastic section",
                 "section",
             )
         length, direction = chord(*self.ends(site, name))

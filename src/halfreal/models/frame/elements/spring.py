@@ -74,10 +74,9 @@ class Truss(FrameElement):
     section: str | None = None
     """Name of its section: EA/L, or the area of a material."""
     material: str | None = None
-    """Name of a material: a force over the elongation, in place of a section; or a stress over a strain, with one."""
+    """Name of a material: force–elongation instead of a section, or stress–strain with one."""
     geometry: Geometry = "linear"
-    """"p-delta": the force acts across the member where it leans, as of leaning columns; "corotational": displacements
-    of any size."""
+    """"p-delta" includes the lateral force of a leaning member; "corotational" is exact for large displacements."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         section = None if self.section is None else site.elastic_section(self.section, "section")
@@ -96,7 +95,7 @@ class Truss(FrameElement):
             return
         if law is not None and law.of == "strain":
             raise fault(
-                f"material '{self.material}' of the truss '{name}' is a stress over a strain; give a section too, for "
+                f"material '{self.material}' of the truss '{name}' is a stress–strain law; also give a section, for "
                 "its area",
                 "section",
             )
@@ -123,9 +122,9 @@ class Spring(FrameElement):
     kind: Literal["spring"]
     look: ClassVar[Look] = "spring"
     direction: str
-    """The direction in which it is deformed: "x", "y", "rz"; in space also "z", "rx", "ry"."""
+    """Direction of the deformation: "x", "y", "rz"; in space also "z", "rx", "ry"."""
     material: str
-    """Name of a material: over a displacement, or over a rotation for rx, ry, rz."""
+    """Name of a material: force–displacement, or moment–rotation for rx, ry, rz."""
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
         a = _between(self, self.direction, site)
@@ -140,7 +139,7 @@ class Damper(FrameElement):
     look: ClassVar[Look] = "dashpot"
     damping: Annotated[float, Number("N s/m", least=0)] | None = None
     rotational_damping: Annotated[float, Number("N m s/rad", least=0)] | None = None
-    """Of a dashpot along rx, ry, rz."""
+    """Rotational damping of a dashpot along rx, ry, rz."""
     direction: str | None = None
 
     def pieces(self, name: str, site: Site) -> Iterator[Piece]:
@@ -148,14 +147,14 @@ class Damper(FrameElement):
         wanted, other = ("rotational_damping", "damping") if turning else ("damping", "rotational_damping")
         value = getattr(self, wanted)
         if value is None or getattr(self, other) is not None:
-            raise fault(f"the damper '{name}' needs {wanted}, and no {other}; give it", other if value else wanted)
+            raise fault(f"the damper '{name}' needs {wanted}, not {other}; give it", other if value else wanted)
         if self.direction is not None:
             a = _between(self, self.direction, site)
         elif len(self.nodes) == 2:
             _, along = chord(*self.ends(site, name))
             a = elongation(along, len(site.numbering.directions))[None]
         else:
-            raise fault(f"the damper '{name}' stands at one node and has no direction; give direction = 'x'", "nodes")
+            raise fault(f"the damper '{name}' has one node and no direction; give direction = 'x'", "nodes")
         yield Piece(name, self.dofs(site), a, np.zeros((1, 1)), damping=np.array([[value]]))
 
 
@@ -163,7 +162,7 @@ def _between(element: FrameElement, direction: str, site: Site) -> np.ndarray:
     """A of a deformation along a direction, (1, dofs)."""
     directions = site.numbering.directions
     if direction not in directions:
-        raise fault(f"'{direction}' is no direction of this frame; give one of {', '.join(directions)}", "direction")
+        raise fault(f"'{direction}' is not a direction of this frame; use one of {', '.join(directions)}", "direction")
     row = np.zeros(len(element.nodes) * len(directions))
     at = directions.index(direction)
     row[-len(directions) + at] = 1.0
@@ -176,13 +175,13 @@ def _along(law: Law, turning: bool, name: str) -> Law:
     if law.of != ("displacement", "rotation")[turning]:
         if law.of == "strain":
             raise fault(
-                f"the material '{law.kind}' is a stress over a strain, of trusses and fibres; '{name}' needs one over "
+                f"the material '{law.kind}' is a stress–strain law, for trusses and fibres; '{name}' needs one over "
                 f"a {('displacement', 'rotation')[turning]}",
                 "material",
             )
         raise fault(
-            f"'{name}' is deformed by a {('displacement', 'rotation')[turning]}, and its material '{law.kind}' is "
-            f"one of {('displacements', 'rotations')[law.rotational]}; take kind = '{law.other}'",
+            f"'{name}' is deformed by a {('displacement', 'rotation')[turning]}, but its material '{law.kind}' is "
+            f"one of {('displacements', 'rotations')[law.rotational]}; use kind = '{law.other}'",
             "material",
         )
     return law

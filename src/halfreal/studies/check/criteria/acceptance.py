@@ -26,7 +26,7 @@ from .margins import lag_text
 from .truncation import high_frequency_gain_of
 
 MARGINS = ("gain_margin", "phase_margin", "delay_margin")
-UNKNOWN = "the margins that are asked for are not known, so that only the rehearsal speaks for this test"
+UNKNOWN = "the required margins are not known, so this verdict rests on the rehearsal alone"
 ERRORS = ("synchronisation", "fidelity")
 
 
@@ -59,14 +59,14 @@ def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     up, down = margin.gain_margin_db, -margin.gain_reduction_db
     if up < least:
         text = (
-            f"a gain margin of {below(up, least)} dB, where {least:g} dB are asked for: a specimen "
+            f"gain margin {below(up, least)} dB, required {least:g} dB: a specimen "
             f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
             f"{calmer(examined.definition)}"
         )
         yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
     if down < least:
         text = (
-            f"a gain margin of {below(down, least)} dB downwards, where {least:g} dB are asked for: a specimen "
+            f"lower gain margin {below(down, least)} dB, required {least:g} dB: a specimen "
             f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
         )
         yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
@@ -79,11 +79,12 @@ def of_high_frequency(examined: Examined) -> Iterable[Finding]:
     up = -20.0 * float(np.log10(max(gain, np.finfo(float).tiny)))
     if asked.gain_margin == OFF or not up < least:
         return
-    left = f"a gain margin of {below(up, least)} dB" if np.isfinite(gain) else "no gain margin"
+    left = f"gain margin {below(up, least)} dB" if np.isfinite(gain) else "no gain margin"
     text = (
-        f"{left} at high frequency, where {least:g} dB are asked for: a rig that is a pure delay passes on all that is "
-        f"fast, and there the loop gain is {gain:.3g}, the specimen's mass over the virtual part's; only the step "
-        "smooths it; a lighter specimen, or more mass of the virtual part at the interface, helps"
+        f"{left} at high frequency, required {least:g} dB: a rig modelled as a pure delay passes all high "
+        f"frequencies, and there the loop gain is {gain:.3g}, the ratio of specimen mass to virtual "
+        "mass; only the step "
+        "attenuates it; use a lighter specimen, or more virtual mass at the interface"
     )
     value = up if np.isfinite(up) else None
     yield Finding("marginal", text, value, least, "dB", name="accepted gain margin", room=0.0)
@@ -101,8 +102,8 @@ def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     if not phase < least:
         return
     hz = margin.frequency_hz[int(np.argmin(margin.lag))]
-    why = "" if ideal is None else f"; with a rig that follows at once this loop would have {ideal:.3g}°"
-    text = f"a phase margin of {below(phase, least)}° at {hz:.4g} Hz, where {least:.3g}° are asked for{why}"
+    why = "" if ideal is None else f"; with an ideal rig (no lag) this loop would have {ideal:.3g}°"
+    text = f"phase margin {below(phase, least)}° at {hz:.4g} Hz, required {least:.3g}°{why}"
     yield Finding("marginal", text, phase, least, "deg", name="accepted phase margin", room=0.0)
 
 
@@ -111,8 +112,8 @@ def of_delay(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     if share is None or not share < least:
         return
     text = (
-        f"a further delay of {units.text(margin.critical_delay, 's')} makes the loop unstable, "
-        f"{below(100 * share, 100 * least)} % of {lag_text(examined.stability)}, where {100 * least:g} % are asked for"
+        f"an additional delay of {units.text(margin.critical_delay, 's')} makes the loop unstable, "
+        f"{below(100 * share, 100 * least)} % of {lag_text(examined.stability)}; required {100 * least:g} %"
     )
     yield Finding("marginal", text, share, least, name="accepted delay margin", room=0.0)
 
@@ -134,7 +135,7 @@ def of_errors(examined: Examined) -> Iterable[Finding]:
             else "the target against the reference"
         )
         size = f"{100 * row.nrmse:.3g} %"
-        text = f"a {name} error of {size}{axis} in the rehearsal, where {100 * most:g} % are accepted ({what}, RMS)"
+        text = f"{name} error {size}{axis} in the rehearsal, accepted {100 * most:g} % ({what}, RMS)"
         yield Finding("marginal", text, row.nrmse, most, name=f"accepted {name} error", room=0.0)
 
 
@@ -144,12 +145,12 @@ def judged_against(examined: Examined) -> str:
     phase = (
         f"phase margin {asked.least('phase_margin'):g}°"
         if asked.phase_margin is not None
-        else (f"phase margin {LEAST_PHASE:g}° or {100 * KEPT_PHASE:g} % of what a rig that follows at once would leave")
+        else (f"phase margin {LEAST_PHASE:g}° or {100 * KEPT_PHASE:g} % of that with an ideal rig")
     )
     told = [
         ("gain_margin", f"gain margin {asked.least('gain_margin'):g} dB"),
         ("phase_margin", phase),
-        ("delay_margin", f"further delay {100 * asked.least('delay_margin'):g} % of the rig's lag"),
+        ("delay_margin", f"additional delay {100 * asked.least('delay_margin'):g} % of the rig's lag"),
         ("synchronisation", f"synchronisation error up to {100 * asked.most('synchronisation'):g} %"),
         ("fidelity", f"fidelity error up to {100 * asked.most('fidelity'):g} %"),
     ]
@@ -157,11 +158,11 @@ def judged_against(examined: Examined) -> str:
         told.append(
             (
                 "amplitude_margin",
-                f"free motion bounded up to {asked.least('amplitude_margin'):g} times what is expected",
+                f"free motion bounded up to {asked.least('amplitude_margin'):g} times the expected motion",
             )
         )
     kept = [text for name, text in told if getattr(asked, name) != OFF]
-    return f"accepted are: {', '.join(kept)} (section [acceptance])" if kept else "nothing is asked in [acceptance]"
+    return f"acceptance criteria: {', '.join(kept)} (section [acceptance])" if kept else "[acceptance] sets no criteria"
 
 
 def more(factor: float) -> str:

@@ -9,7 +9,7 @@ from ....contracts.finding import Finding
 from ....runs.loop_stability import finite
 from ..examined import Examined
 
-ONE_CLOCK = 'real_time.pacing = "rig": one tick for each measurement of the rig, and one clock for both'
+ONE_CLOCK = 'real_time.pacing = "rig": one tick per measurement of the rig, so both share one clock'
 
 
 def clocks(examined: Examined) -> Iterable[Finding]:
@@ -19,11 +19,11 @@ def clocks(examined: Examined) -> Iterable[Finding]:
     if not examined.stable:  # it bears nothing, and that is told
         return
     step, further = definition.timing.step, finite(margin.critical_delay)
-    added = f"with clocks of their own, loop and rig add up to one step ({units.text(step, 's')}) of delay"
+    added = f"with separate clocks, loop and rig add up to one step ({units.text(step, 's')}) of delay"
     if further is None or further > step:
-        yield Finding("note", f"{added}; the loop bears it", step, further, "s")
+        yield Finding("note", f"{added}; the loop tolerates it", step, further, "s")
         return
     mend = examined.remedies(lambda: [ONE_CLOCK] if examined.sound else [])
     yield Finding(
-        "no-go", f"{added}, more than the loop bears", step, further, "s", remedies=mend, name="clocks", room=0.0
+        "no-go", f"{added}, more than the loop tolerates", step, further, "s", remedies=mend, name="clocks", room=0.0
     )

@@ -16,8 +16,8 @@ def continuous_limit(examined: Examined) -> Iterable[Finding]:
     words = ("stable", "unstable") if examined.stable else ("unstable", "stable")
     yield Finding(
         "warning",
-        f"the loop that runs is {words[0]}, and its delay equation in continuous time is {words[1]}: the step of "
-        f"{units.text(step, 's')} decides; try a shorter timing.step",
+        f"the sampled loop is {words[0]}, but its delay equation in continuous time is {words[1]}: the step of "
+        f"{units.text(step, 's')} makes the difference; try a shorter timing.step",
         step,
         unit="s",
     )

@@ -11,19 +11,15 @@ import ctypes
 import math
 import sys
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
 
 import numpy as np
-from numba import float64, int64, intp, njit
 
 from .... import units
 from ....contracts.finding import Finding, note, warning
 from ....definition.user_code import files_run
 from ....kernels.block import Block, flatten, layout
 from ....kernels.clock import NANO, now
-from ....kernels.compile import OPTIONS, identity
-from ....kernels.disk_cache import keep
+from ....kernels.entry import entry
 from ....kernels.native import call_native, compile_block
 from ....kernels.tick import call_block
 from ....runs.build import build
@@ -41,7 +37,7 @@ def foreign_code(examined: Examined) -> Iterable[Finding]:
     if not files:
         return
     for name, digest in files.items():
-        yield note(f"{name} is run in this test, SHA-256 {digest}")
+        yield note(f"this test runs {name}, SHA-256 {digest}")
     slow = examined.definition.slow is not None  # its time stands still meanwhile
     step = math.inf if slow else examined.definition.timing.step
     for block in build(examined.definition).blocks:
@@ -49,7 +45,7 @@ def foreign_code(examined: Examined) -> Iterable[Finding]:
             yield from judged(block, step)
         said = "" if block.said is None else block.said()
         if said:
-            yield note(f"block '{block.name}' has logged: {said}")
+            yield note(f"block '{block.name}' logged: {said}")
 
 
 def judged(block: Block, step: float) -> Iterable[Finding]:
@@ -57,7 +53,7 @@ def judged(block: Block, step: float) -> Iterable[Finding]:
     took, grown = timed(block)
     median, slow, longest = (float(one) for one in (np.median(took), np.quantile(took, 0.99), took.max()))
     told = [units.text(float(f"{one:.2g}"), "s") for one in (median, slow, longest)]
-    text = f"block '{block.name}' takes {told[0]} a tick (median), {told[1]} (99 %), {told[2]} (longest of {TICKS})"
+    text = f"block '{block.name}' takes {told[0]} per tick (median), {told[1]} (99 %), {told[2]} (maximum of {TICKS})"
     late = int(np.count_nonzero(took > step))
     if slow > FULL * step:
         yield Finding(
@@ -66,24 +62,24 @@ def judged(block: Block, step: float) -> Iterable[Finding]:
             value=slow,
             limit=FULL * step,
             unit="s",
-            remedies=("take a longer step, or have the function do less in one tick",),
+            remedies=("use a longer step, or reduce the work per tick in this function",),
         )
     elif late:
         yield Finding(
             "marginal",
-            f"{text}: {late} of {TICKS} ticks take longer than the step of {1e3 * step:g} ms, and would be late",
+            f"{text}: {late} of {TICKS} ticks take longer than the step of {1e3 * step:g} ms",
             value=longest,
             limit=step,
             unit="s",
-            remedies=("have the function do without memory, files and locks while it runs, or take a longer step",),
+            remedies=("avoid memory allocation, file access and locks in this function, or use a longer step",),
         )
     else:
         yield note(text)
     if grown > LEAST * TICKS:
         hour = grown / TICKS * 3600.0 / step
         yield warning(
-            f"block '{block.name}' takes {grown / TICKS:.0f} bytes of memory in a tick and does not give them back, "
-            f"{hour / 1e6:,.0f} MB in an hour; asking for memory may make a tick late"
+            f"block '{block.name}' leaks {grown / TICKS:.0f} bytes of memory per tick, "
+            f"{hour / 1e6:,.0f} MB per hour; memory allocation may delay a tick"
         )
 
 
@@ -93,13 +89,12 @@ def timed(block: Block) -> tuple[np.ndarray, int]:
     address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
     p, u, y = flatten(block.parameters), np.zeros(max(sizes[0], 1)), np.zeros(max(sizes[1], 1))
     shortest, grown = np.full(TICKS, np.iinfo(np.int64).max), sys.maxsize
-    watch = stopwatch()
     for again in range(PASSES):
         if again and call_native(address, p, flatten(block.state), 0.0, u, y) != (0, 0):
             break  # it cannot be set back to its beginning
         s, took = flatten(block.state), np.zeros(TICKS, dtype=np.int64)
         before = memory_in_use()
-        watch(address, p, s, u, y, took)
+        measure(address, p, s, u, y, took)
         grown = min(grown, memory_in_use() - before)
         shortest = np.minimum(shortest, took)
     return np.asarray(shortest / NANO), grown
@@ -121,18 +116,12 @@ def memory_in_use() -> int:
     return int(ask().numbers[7])
 
 
-def _measure(address, p, s, u, y, took):  # type: ignore[no-untyped-def]
+@entry("i8", "f8[]", "f8[]", "f8[]", "f8[]", "i8[]")
+def measure(address, p, s, u, y, took):  # type: ignore[no-untyped-def]
+    """Call a block again and again, from compiled code, and take its times [ns]."""
     places = p.ctypes.data, s.ctypes.data, u.ctypes.data, y.ctypes.data
     for tick in range(took.size):
         began = now()
         call_block(address, places[0], places[1], 0.0, places[2], places[3])
         took[tick] = now() - began
-
-
-@cache
-def stopwatch() -> Any:
-    """Calls a block again and again, from compiled code, and takes its times [ns]."""
-    numbers = float64[::1]
-    compiled = keep(njit(**OPTIONS)(_measure), identity(_measure))
-    compiled.compile((intp, numbers, numbers, numbers, numbers, int64[::1]))
-    return compiled
+    return 0

@@ -18,7 +18,7 @@ from .acceptance import below
 if TYPE_CHECKING:
     from ..free_motion import FreeMotion
 
-CONTINUE = "halfreal continue shows how its limit moves with any number of the definition"
+CONTINUE = "'halfreal continue' shows how the limit depends on any number of the definition"
 
 
 def free_motion(examined: Examined) -> Iterable[Finding]:
@@ -26,7 +26,7 @@ def free_motion(examined: Examined) -> Iterable[Finding]:
     if found is None:
         return
     if found.untold:
-        yield note(f"limit cycles are not known: {found.untold}")
+        yield note(f"limit cycles were not computed: {found.untold}")
     elif not examined.stable:
         yield note(unstable_at_rest(examined, found))
     elif found.border is not None:
@@ -35,8 +35,8 @@ def free_motion(examined: Examined) -> Iterable[Finding]:
         cycle = found.bounded
         share = 100 * cycle.amplitude / found.expected
         yield note(
-            f"free motion does not come to rest, but settles on a limit cycle of {cycle.amplitude_text()} at "
-            f"{cycle.frequency_hz:.4g} Hz, {share:.2g} % of the largest motion expected"
+            f"free motion does not decay, but settles on a limit cycle of {cycle.amplitude_text()} at "
+            f"{cycle.frequency_hz:.4g} Hz, {share:.2g} % of the largest expected motion"
         )
 
 
@@ -45,9 +45,9 @@ def unstable_at_rest(examined: Examined, found: FreeMotion) -> str:
     cycle, unit = found.bounded, examined.definition.interface.units("m")[0]
     if cycle is None:
         most = units.text(found.searched_to, unit, 3)
-        return f"motion that grows from rest settles on no limit cycle: none was found up to {most}"
+        return f"motion growing from rest settles on no limit cycle: none was found up to {most}"
     return (
-        f"motion that grows from rest stays bounded: it settles on a limit cycle of {cycle.amplitude_text()} at "
+        f"motion growing from rest stays bounded: it settles on a limit cycle of {cycle.amplitude_text()} at "
         f"{cycle.frequency_hz:.4g} Hz"
     )
 
@@ -64,7 +64,7 @@ def of_border(examined: Examined, found: FreeMotion) -> Iterable[Finding]:
     )
     text = (
         f"free motion beyond {cycle.amplitude_text()} at {cycle.frequency_hz:.4g} Hz {ends}: "
-        f"{below(ratio, least)} times the largest motion expected, "
+        f"{below(ratio, least)} times the largest expected motion, "
         f"{units.text(found.expected, cycle.units[cycle.axis], 3)}"
     )
     room = max(1.0 - 1.0 / ratio, 0.0)
@@ -72,10 +72,13 @@ def of_border(examined: Examined, found: FreeMotion) -> Iterable[Finding]:
         yield Finding("note", text, ratio, least, name="amplitude of free motion", room=room)
         return
     mend = examined.remedies(lambda: remedies(ratio, least))
-    text += f", where {least:g} times are asked for"
+    text += f"; required: {least:g} times"
     yield Finding("marginal", text, ratio, least, name="accepted amplitude margin", room=0.0, remedies=mend)
 
 
 def remedies(ratio: float, least: float) -> Iterable[str]:
-    yield f"a smaller excitation: about {ratio / least:.2g} times this one keeps that far from where motion grows"
-    yield f"less lag of the rig, or a coupling that makes up for it; {CONTINUE}"
+    yield (
+        f"a smaller excitation: about {ratio / least:.2g} times this one keeps this distance from "
+        "the amplitude where motion grows"
+    )
+    yield f"less lag of the rig, or a coupling that compensates for it; {CONTINUE}"

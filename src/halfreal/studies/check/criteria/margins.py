@@ -27,14 +27,14 @@ def margins(examined: Examined) -> Iterable[Finding]:
     further = finite(margin.critical_delay)
     name, room = least_room(stability, margin)
     if further is None:
-        text, gain = "bears any further delay: the loop gain never reaches 1", margin.gain_margin_db
+        text, gain = "the loop tolerates any additional delay: its gain never reaches 1", margin.gain_margin_db
         told = f"; gain margin {gain:.3g} dB" if gain < WORTH_TELLING else ""
         yield Finding("note", text + told, name=name, room=room)
         return
     share = stability.delay_share
     beside = "" if share is None else f", {100 * share:.0f} % of {lag_text(stability)}"
     at = f"{margin.critical_frequency_hz:.4g} Hz{critical_axis(margin, axes)}"
-    text = f"bears a further delay of {units.text(further, 's')}{beside}, at {at}"
+    text = f"the loop tolerates {units.text(further, 's')} of additional delay{beside}, at {at}"
     yield Finding("note", f"{text}; {margin.as_text()}", further, 0.0, "s", name=name, room=room)
 
 
@@ -45,7 +45,7 @@ def lag_text(stability: LoopStability) -> str:
     on = f" on axis {axis}" if axis else ""
     alike = abs(here - slow) <= ALIKE * abs(slow)
     return f"the rig's lag of {units.text(here, 's')}{on}" + (
-        "" if alike else f" ({units.text(slow, 's')} in slow motion)"
+        "" if alike else f" ({units.text(slow, 's')} at low frequency)"
     )
 
 

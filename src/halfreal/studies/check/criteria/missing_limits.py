@@ -19,4 +19,4 @@ def missing_limits(examined: Examined) -> Iterable[Finding]:
     names = [one.key for one in (watched[COMMAND], watched[COMMAND_RATE]) if (one.trip == UNLIMITED).any()]
     if names:
         missing = " and ".join(f"limits.{name}.trip" for name in names)
-        yield warning(f"without {missing} only the rig's own limits bound its commands; set what the rig may do")
+        yield warning(f"without {missing} only the rig's own limits bound its commands; set the limits of the rig")

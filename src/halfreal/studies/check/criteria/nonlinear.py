@@ -22,7 +22,7 @@ def nonlinear(examined: Examined) -> Iterable[Finding]:
     thin = found.factor is not None and found.factor < least
     saturates = found.saturated is not None and found.saturated <= 1.0
     mend = examined.remedies(lambda: remedies(examined, lost, thin, saturates))
-    asked = f", where {least:.3g} times are asked for (acceptance.gain_margin)" if thin and not lost else ""
+    asked = f"; required: {least:.3g} times (acceptance.gain_margin)" if thin and not lost else ""
     name, room = "reach of the rig", None if found.saturated is None else max(1.0 - 1.0 / found.saturated, 0.0)
     if found.factor is not None:
         name, room = "stability at larger excitation", 0.0 if thin or lost else 1.0 - 1.0 / found.factor
@@ -41,10 +41,10 @@ def remedies(examined: Examined, lost: bool, thin: bool, saturates: bool) -> Ite
     found = examined.nonlinear
     assert found is not None
     if lost and examined.sound:
-        yield f"a smaller excitation: below {found.factor:.3g} times this one the rehearsal keeps its stability"
+        yield f"a smaller excitation: below {found.factor:.3g} times this one the rehearsal stays stable"
     elif thin and found.factor is not None:
         share = rounded_down(found.factor / least_factor(examined.definition))
-        yield f"a smaller excitation: {share:g} times this one leaves what is asked for"
+        yield f"a smaller excitation: {share:g} times this one leaves the required margin"
     if saturates:
         yield (
             f"a smaller excitation, below {found.saturated:.3g} times this one, or a table whose actuators do not "

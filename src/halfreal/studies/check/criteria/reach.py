@@ -25,7 +25,7 @@ from ..nonlinear import scaled
 def reach(examined: Examined) -> Iterable[Finding]:
     definition, run = examined.definition, examined.rehearsal
     if reference_specimen(definition) is None:
-        found = out_of_reach(definition, asked_for(definition, run), "the rehearsal asks for")
+        found = out_of_reach(definition, asked_for(definition, run), "the rehearsal needs")
     else:
         found = out_of_reach(definition, whole_reference(definition, run))
     if found:
@@ -81,7 +81,7 @@ def out_of_reach(
         needed, most, unit = float(bound.needed[place]), float(bound.most[place]), bound.units[place]
         if needed > most:
             text = (
-                f"the rig cannot make the motion: {bound.names[place]} is {units.text(most, unit)}, and {needs} "
+                f"the rig cannot follow the motion: {bound.names[place]} is {units.text(most, unit)}, but {needs} "
                 f"{units.text(needed, unit)}"
             )
             found.append(Finding("no-go", text, needed, most, unit, name="reach of the rig", room=0.0))

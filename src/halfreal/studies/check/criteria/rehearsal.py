@@ -10,9 +10,9 @@ from ....runs.run import Run
 from ..examined import Examined
 from ..excitation_factor import within_limits
 
-OF_USERS = (" raised ", "a fault of its own", "not a finite number")
+OF_USERS = (" raised ", "a user-defined fault", "not a finite number")
 """Words for what ends a rehearsal where a user's function is wrong."""
-CORRECTED = "the function that is at fault corrected; or a smaller excitation, if it refuses large motion on purpose"
+CORRECTED = "correct the function; or use a smaller excitation, if the function rejects large motion on purpose"
 
 
 def rehearsal(examined: Examined) -> Iterable[Finding]:
@@ -21,12 +21,12 @@ def rehearsal(examined: Examined) -> Iterable[Finding]:
     if run.outcome != "completed":
         text = f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}"
         mend = examined.remedies(lambda: remedies(examined))
-        binds = name if by_limit(run) else "the fault that ended the rehearsal"
+        binds = name if by_limit(run) else "fault that ended the rehearsal"
         yield Finding("no-go", text, remedies=mend, name=binds, room=0.0)
     elif run.limits_used:
         closest, share = max(run.limits_used.items(), key=lambda one: one[1])
         used = f"{100 * share:.0f} % of its trip limit"
-        text = f"the rehearsal stays within its limits; closest is {closest} with {used} used"
+        text = f"the rehearsal stays within its limits; closest: {closest}, {used} used"
         yield Finding("note", text, share, 1.0, name=name, room=room)
 
 
@@ -60,10 +60,10 @@ def remedies(examined: Examined) -> list[str]:
     if found is None:
         excitation = examined.definition.excitation
         excited = (excitation.virtual or excitation.specimen) is not None
-        what = "a smaller excitation" if excited else "a start from less displacement or velocity"
-        return [f"{what}, or a wider limit if rig and specimen bear it"]
+        what = "a smaller excitation" if excited else "a smaller initial displacement or velocity"
+        return [f"{what}, or a wider limit if rig and specimen permit it"]
     factor, closest = found
     return [
-        f"a smaller excitation: {factor:g} times this one stays within the limits in a rehearsal, and {closest} comes "
-        "closest; or a wider limit if rig and specimen bear it"
+        f"a smaller excitation: {factor:g} times this one stays within the limits in a rehearsal, {closest} being "
+        "closest; or a wider limit if rig and specimen permit it"
     ]

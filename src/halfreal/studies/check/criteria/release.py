@@ -17,12 +17,13 @@ def release(examined: Examined) -> Iterable[Finding]:
         times = ", ".join(units.text(float(time), "s") for time in at)
         button = "" if by is None else f"when the simulated auxiliary.{by.channel} rises to {by.threshold}"
         yield note(
-            f"the excitation is released {'by the operator' if by is None else f'by auxiliary.{by.channel}'}, and was "
-            f"rehearsed with releases {' and '.join(filter(None, (button, times and f'at {times}')))}; released while "
-            "the structure still moves from an earlier release, it may move more than it did in the rehearsal"
+            f"the excitation is released {'by the operator' if by is None else f'by auxiliary.{by.channel}'}; it was "
+            "rehearsed with releases "
+            f"{' and '.join(filter(None, (button, times and f'at {times}')))}; if released while "
+            "the structure still moves from an earlier release, motion may be larger than in the rehearsal"
         )
     if driven is not None and driven.reads is not None:
         yield note(
             f"the excitation is what auxiliary.{driven.reads} measures, and was rehearsed with its simulated signal; "
-            f"another one of the same magnitude, up to {driven.trip}, may move the structure more"
+            f"another signal of the same magnitude, up to {driven.trip}, may cause larger motion"
         )

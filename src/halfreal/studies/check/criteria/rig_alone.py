@@ -12,4 +12,4 @@ def rig_alone(examined: Examined) -> Iterable[Finding]:
     fault = examined.stability.rig_fault
     if fault is not None:
         mend = examined.remedies(lambda: [fault.remedy])
-        yield Finding("no-go", fault.reason, remedies=mend, name="stability of the rig on its own", room=0.0)
+        yield Finding("no-go", fault.reason, remedies=mend, name="stability of the rig alone", room=0.0)

@@ -25,8 +25,8 @@ def on_step(name: str, excitation: Excitation, step: float) -> Iterable[Finding]
     highest, half, period = excitation.highest_frequency, 0.5 / step, excitation.averaged_period
     if highest is not None and highest >= half:
         text = (
-            f"{name} goes up to {highest:.6g} Hz, and a step of {units.text(step, 's')} carries less than {half:.6g} "
-            "Hz, half its sampling rate: what is above acts as a lower frequency; choose a lower one, or a shorter "
+            f"{name} reaches {highest:.6g} Hz, but a step of {units.text(step, 's')} resolves less than {half:.6g} "
+            "Hz, half the sampling rate: higher frequencies are aliased; choose a lower frequency, or a shorter "
             "timing.step"
         )
         yield Finding("warning", text, highest, half, "Hz")
@@ -35,8 +35,9 @@ def on_step(name: str, excitation: Excitation, step: float) -> Iterable[Finding]
         if abs(count * step / period - 1.0) > WHOLE:
             near = units.text(max(count, 1) * step, "s", 9)
             text = (
-                f"{name} repeats every {units.text(period, 's', 9)}, which is {period / step:.9g} steps: 'halfreal "
-                "modes' refuses a record of it, as periods cannot be averaged; choose whole steps, such as "
+                f"{name} repeats every {units.text(period, 's', 9)}, i.e. {period / step:.9g} steps: 'halfreal "
+                "modes' rejects such a record, because periods cannot be averaged; choose a whole "
+                "number of steps, e.g. "
                 f"{near}"
             )
             yield Finding("warning", text, period, unit="s")

@@ -14,6 +14,6 @@ def slow(examined: Examined) -> Iterable[Finding]:
     lost = () if definition.slow is None or specimen is None else specimen.felt_in_motion(definition.virtual.axes)
     if lost:
         yield warning(
-            f"the specimen has {' and '.join(lost)}, and in a slow test their forces are lost; put them into the "
+            f"the specimen has {' and '.join(lost)}, whose forces are absent in a slow test; model them in the "
             "virtual substructure"
         )

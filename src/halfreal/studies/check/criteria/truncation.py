@@ -29,12 +29,12 @@ def truncation(examined: Examined) -> Iterable[Finding]:
         return
     system, mass = known
     kept = most_modes(system, mass) if np.isfinite(gain) else 0
-    remedy = f"keep the lowest {kept} of {system.dofs} modes" if kept else "give the virtual part mass at the interface"
+    remedy = f"keep the lowest {kept} of {system.dofs} modes" if kept else "add virtual mass at the interface"
     told = f"the loop gain is {gain:.3g}, above 1"
     if not np.isfinite(gain):
-        told = "the loop gain has no bound, as the specimen has mass where the virtual part has none"
+        told = "the loop gain is unbounded, because the specimen has mass where the virtual part has none"
     text = (
-        f"at high frequency {told}: without the step that samples it and the rig that smooths it the loop would be "
+        f"at high frequency {told}: without sampling and the rig's attenuation the loop would be "
         f"unstable for any delay; {remedy}"
     )
     yield Finding("warning", text, float(gain) if np.isfinite(gain) else None, 1.0)

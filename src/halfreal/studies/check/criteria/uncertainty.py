@@ -20,7 +20,7 @@ def uncertainty(examined: Examined) -> Iterable[Finding]:
     mended = examined.sound and examined.rehearsal.outcome == "completed"
     yield Finding(
         "no-go",
-        f"not stable for all it may be: {text}",
+        f"not stable over the stated uncertainty: {text}",
         growth,
         0.0,
         "1/s",

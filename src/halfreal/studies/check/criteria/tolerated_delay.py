@@ -17,7 +17,7 @@ MOST_STEPS = 200
 """Of a pure delay that is tried in place of the rig: each is a state of the loop, and time grows with their cube."""
 
 
-def borne_delay(examined: Examined) -> Iterable[Finding]:
+def tolerated_delay(examined: Examined) -> Iterable[Finding]:
     definition, stability = examined.definition, examined.stability
     margin, lag, critical = stability.margin, stability.lag, stability.critical_delay
     if stability.rig_fault is not None or margin is None or lag is None:
@@ -27,20 +27,26 @@ def borne_delay(examined: Examined) -> Iterable[Finding]:
     if examined.stable and (not definition.coupling.compensates or finite(margin.critical_delay) is None):
         return
     has, axis = lag.latest()
-    lags = f"the rig lags by {units.text(has, 's')}{f' on axis {axis}' if axis else ''} in slow motion"
+    lags = f"the rig lags by {units.text(has, 's')}{f' on axis {axis}' if axis else ''} at low frequency"
     if critical is not None:
-        text = f"without coupling, a pure delay in place of the rig is borne up to {units.text(critical, 's')}; {lags}"
+        text = (
+            "without coupling, the loop tolerates a pure delay of up to "
+            f"{units.text(critical, 's')} in place of the rig; {lags}"
+        )
         faster = not examined.stable and has < critical
-        why = ", which is less: the coupling, or how the rig follows faster motion, makes the loop unstable"
+        why = ", which is less: the coupling, or the rig's dynamics at higher frequency, makes the loop unstable"
         yield Finding("note", text + (why if faster else ""), has, critical, "s")
     elif linearised(with_pure_delay(definition, definition.timing.step)).stable:
-        yield note(f"without coupling, any pure delay in place of the rig is borne; {lags}")
+        yield note(f"without coupling, the loop tolerates any pure delay in place of the rig; {lags}")
     elif has > MOST_STEPS * definition.timing.step:
         yield note(
-            f"without coupling it is unstable with a delay of one step in place of the rig; {lags}: longer than "
-            f"{MOST_STEPS} steps, so that such a delay was not tried in its place"
+            f"without coupling, the loop is unstable with a delay of one step in place of the rig; {lags}: longer than "
+            f"{MOST_STEPS} steps, so a pure delay of that length was not analysed"
         )
     elif linearised(with_pure_delay(definition, max(has, definition.timing.step))).stable:
-        yield note(f"without coupling, a pure delay like the rig's is borne, and one of a single step is not; {lags}")
+        yield note(
+            "without coupling, the loop tolerates a pure delay equal to the rig's, but not one of "
+            f"a single step; {lags}"
+        )
     else:
-        yield note(f"without coupling it is unstable with a delay of one step in place of the rig too; {lags}")
+        yield note(f"without coupling, the loop is unstable with a delay of one step in place of the rig, too; {lags}")

@@ -1,0 +1,132 @@
+"""Compiled functions as objects of machine code, kept on disk and loaded by LLVM alone.
+
+To load Numba and to have it ready takes longer than most short commands do, and it is needed only where something has
+to be compiled.  What it makes of a function is therefore kept as an object, with its LLVM code for ``fused.py``::
+
+    symbol | newline | length of the object, 8 bytes | object (ELF) | LLVM code
+
+An object may need functions from outside, such as those of libm.  LLVM ends the process where one is missing, so each
+is looked up before the object is loaded; if one is not found, Numba compiles the function anew and loads it itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from struct import pack, unpack_from
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from . import disk_cache
+
+FOLDER = "NUMBA_CACHE_DIR"
+SYMBOL_TABLE, UNDEFINED = 2, 0
+"""Of ELF: the kind of section that holds symbols, and the section of those that come from outside."""
+
+
+@dataclass(frozen=True)
+class Native:
+    """A compiled function in Numba's calling convention: places for its value and for what was raised, arguments."""
+
+    symbol: str
+    address: int
+    code: bytes = b""
+    """LLVM code, empty if it is not kept."""
+    keeps: Any = field(default=None, compare=False, repr=False)
+    """What must live as long as the address is used."""
+
+
+def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
+    """A function by its name and a text that stands for all that it depends on; ``compiled`` by Numba if need be."""
+    entry = f"{name[:40]}-{hashlib.sha256(f'{machine()[1]}:{key}'.encode()).hexdigest()[:40]}"
+    kept = disk_cache.kept(entry)
+    if kept is not None:
+        symbol, content, code = _parts(kept)
+        found = load(content, (symbol,))
+        if found is not None:
+            return Native(symbol, found[0], code)
+    result = compiled()
+    symbol = str(result.fndesc.llvm_func_name)
+    code = bytes(result.library._get_module_for_linking().as_bitcode())
+    content = emit(code, symbol)
+    found = None if result.library.has_dynamic_globals else load(content, (symbol,))
+    if found is None:  # it holds addresses of this process, or needs what only Numba has
+        return Native(symbol, import_module(f"{__package__}.compiler").loaded(result), code, result)
+    disk_cache.put(entry, symbol.encode() + b"\n" + pack("<Q", len(content)) + content + code)
+    return Native(symbol, found[0], code)
+
+
+def _parts(kept: bytes) -> tuple[str, bytes, bytes]:
+    symbol, _, rest = kept.partition(b"\n")
+    (length,) = unpack_from("<Q", rest)
+    return symbol.decode(), rest[8 : 8 + length], rest[8 + length :]
+
+
+def emit(code: bytes, symbol: str) -> bytes:
+    """The object of a module of LLVM code in which one function is seen from outside, without what that does not need.
+
+    The code has been optimised, and is translated as it is.
+    """
+    module = llvm.parse_bitcode(code)
+    for one in (*module.functions, *module.global_variables):
+        if not one.is_declaration:
+            one.linkage = "external" if one.name == symbol else "internal"
+    target, _ = machine()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
+    return bytes(target.emit_object(module))
+
+
+_engines: list[Any] = []
+"""Kept alive, for the addresses that they gave."""
+
+
+def load(content: bytes, symbols: Sequence[str]) -> tuple[int, ...] | None:
+    """Addresses of an object's functions; None if something that it needs is not there."""
+    target, _ = machine()
+    if any(llvm.address_of_symbol(name) is None for name in needed(content)):
+        return None
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(content))
+    engine.finalize_object()
+    _engines.append(engine)
+    return tuple(int(engine.get_function_address(name)) for name in symbols)
+
+
+def needed(content: bytes) -> list[str]:
+    """Names that an object (ELF of 64 bits, little-endian) needs from outside."""
+    (at,), (size, count) = unpack_from("<Q", content, 0x28), unpack_from("<HH", content, 0x3A)
+    sections = [unpack_from("<IIQQQQIIQQ", content, at + size * number) for number in range(count)]
+    found = []
+    for _, kind, _, _, begin, length, names, *_ in sections:
+        if kind == SYMBOL_TABLE:
+            for place in range(begin, begin + length, 24):
+                name, _, _, section = unpack_from("<IBBH", content, place)
+                if name and section == UNDEFINED:
+                    start = sections[names][4] + name
+                    found.append(content[start : content.index(b"\0", start)].decode())
+    return found
+
+
+@cache
+def machine() -> tuple[Any, str]:
+    """This processor as LLVM knows it, and a text that stands for it and for how Numba is set up."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for library in ("libm.so.6", "libsvml.so"):  # where LLVM looks for sin and its like; the second one is Intel's
+        with suppress(OSError):
+            ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+    name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=name, features=features, opt=3, reloc="pic", codemodel="default"
+    )
+    settings = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_") and key != FOLDER}
+    return target, f"{name}:{features}:{disk_cache.versions()}:{sorted(settings.items())}"
