@@ -87,11 +87,17 @@ def markdown(rows: list[Row]) -> str:
 
 
 def write(
-    rows: list[Row], of_frames: list[Row], of_fibres: list[Row], of_site: list[Row], in_real_time: list[Row]
+    rows: list[Row],
+    of_growth: list[Row],
+    of_frames: list[Row],
+    of_fibres: list[Row],
+    of_site: list[Row],
+    in_real_time: list[Row],
 ) -> None:
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
     parts = {
         "table": rows,
+        "growth": of_growth,
         "frames": of_frames,
         "fibres": of_fibres,
         "site": of_site,
@@ -118,6 +124,12 @@ out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; `.ve
 shows the second table alone.
 
 {table}
+
+## Growth of a tick's cost
+
+{growth}
+
+![Time of a tick over degrees of freedom, axes, elements and recorded channels](growth.svg)
 
 ## Frames that yield
 
@@ -159,6 +171,11 @@ Measured on:
 - **Whole rehearsal**: `halfreal.rehearse(definition)` in a running process, with all analyses that go into its run.
 - **Linearising**: the transition matrix of the compiled loop, by perturbing each of its states both ways; building
   the loop is not counted.
+- **Growth**: [`growth.py`](growth.py). Degrees of freedom and elements: a tick of the virtual substructure alone. Axes
+  and recorded channels: the whole fused loop of the example, with all channels recorded, or some. Exponents are those
+  between the two largest sizes.
+- **Records**: [`records.py`](records.py), in a fresh process after a short rehearsal: the peak of resident memory
+  during the long one, and during its report, less what was resident before.
 - **Frames**: [`frames.py`](frames.py), a step of regular frames that yield, by Newmark's method at 1 kHz, the block
   alone. A step's work is the same whenever the run is repeated, so that the shortest time of each step in 15 runs
   counts; quantiles are over steps, of which some yield and most do not. OpenSees has the same model and integrator,

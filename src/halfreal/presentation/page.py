@@ -13,9 +13,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ..two_processes import results
 from . import plots
 from .style import as_svg
-from .two_processes import results
 from .wording import date, in_time, number, percent, sentence
 
 PACE = "Distribution of latency and execution time of the ticks; both scales are logarithmic."
