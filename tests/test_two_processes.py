@@ -12,6 +12,8 @@ from halfreal.figures import new_figure
 from halfreal.presentation.style import as_svg
 from halfreal.two_processes import results, shared
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 def drawn(number: int) -> str:
     figure = new_figure(3.0, 2.0)

@@ -1,11 +1,11 @@
-"""Work shared with a forked process: figures of a report, blocks that have to be compiled."""
+"""Work shared with a forked process: figures of a report, blocks to compile, variants of a test."""
 
 from __future__ import annotations
 
 import os
 import pickle
-import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -14,9 +14,12 @@ MOST_JOBS = 256
 
 def results(jobs: Sequence[Callable[[], T]]) -> list[T]:
     """What the jobs return, in their order; another process takes part where that is safe and pays."""
-    if not 2 <= len(jobs) <= MOST_JOBS or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
-        return [job() for job in jobs]  # a fork would copy locks of other threads, without the threads to release them
-    return shared(jobs)
+    return shared(jobs) if 2 <= len(jobs) <= MOST_JOBS and _can_fork() else [job() for job in jobs]
+
+
+def _can_fork() -> bool:
+    """Whether there is another processor, and no thread whose locks a fork would copy without the thread itself."""
+    return len(os.sched_getaffinity(0)) > 1 and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
 
 
 def shared(jobs: Sequence[Callable[[], T]]) -> list[T]:
