@@ -198,6 +198,9 @@ Measured on:
 - **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced wing](../examples/strut_braced_wing) over
   a grid of devices in one table of results, from the definition to the score; and Latin hypercube samples of its
   shaker. `BENCH_CAMPAIGN` is the number of points along each side of the grid, 20 if it is not set.
+- **Uncertainty study**: [`variants.py`](variants.py), samples and the search for the worst case of a definition of the
+  benchmark problem, in two processes that share what its variants have in common; against variants that are validated,
+  built and linearised one by one. The first samples must have the same growth rates to the bit.
 - **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
   with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one left
   there.

@@ -28,6 +28,7 @@ import realtime
 import rls
 import scale
 import site_server as site
+import variants
 from capacity import structure
 from report import Row, duration, show, speed, write
 
@@ -215,6 +216,7 @@ def main() -> None:
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
             *fresh.submit(campaign.rows).result(),
+            *fresh.submit(variants.rows).result(),
             *command_line(definition, folder),
             *fresh.submit(records.rows).result(),
         ]
