@@ -86,24 +86,10 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(
-    rows: list[Row],
-    of_growth: list[Row],
-    of_frames: list[Row],
-    of_fibres: list[Row],
-    of_site: list[Row],
-    in_real_time: list[Row],
-) -> None:
+def write(tables: dict[str, list[Row]]) -> None:
+    """Renew README.md with its tables by name."""
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    parts = {
-        "table": rows,
-        "growth": of_growth,
-        "frames": of_frames,
-        "fibres": of_fibres,
-        "site": of_site,
-        "in_real_time": in_real_time,
-    }
-    text = TEXT.format(**{name: markdown(part) for name, part in parts.items()}, machine=facts)
+    text = TEXT.format(**{name: markdown(part) for name, part in tables.items()}, machine=facts)
     README.write_text(text, encoding="utf-8")
 
 
@@ -120,8 +106,8 @@ TEXT = """\
 `make bench` measures, in one run and as ratios, how fast the rehearsal of
 [`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is, and how well real-time runs
 keep time. It takes about five minutes and the long run, `BENCH_MINUTES` of them (10 if it is not set; 0 leaves it
-out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; `.venv/bin/python benchmarks/realtime.py`
-shows the second table alone.
+out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; with names of parts, such as
+`loops commands`, it measures these alone and takes the others as they were measured last.
 
 {table}
 
