@@ -14,10 +14,10 @@ MOST_JOBS = 256
 
 def results(jobs: Sequence[Callable[[], T]]) -> list[T]:
     """What the jobs return, in their order; another process takes part where that is safe and pays."""
-    return shared(jobs) if 2 <= len(jobs) <= MOST_JOBS and _can_fork() else [job() for job in jobs]
+    return shared(jobs) if 2 <= len(jobs) <= MOST_JOBS and can_fork() else [job() for job in jobs]
 
 
-def _can_fork() -> bool:
+def can_fork() -> bool:
     """Whether there is another processor, and no thread whose locks a fork would copy without the thread itself."""
     return len(os.sched_getaffinity(0)) > 1 and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
 

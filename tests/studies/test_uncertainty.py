@@ -214,7 +214,7 @@ def test_plot_shows_distribution_and_influence(delay_study):
 def test_two_processes_find_what_one_finds(monkeypatch):
     test, found = definition(uncertainty=THREE), []
     for forks in (False, True):
-        monkeypatch.setattr(two_processes, "_can_fork", lambda forks=forks: forks)
+        monkeypatch.setattr(two_processes, "can_fork", lambda forks=forks: forks)
         found.append(study_uncertainty(test, samples=12))
     alone, together = found
     np.testing.assert_array_equal(alone.growth, together.growth)

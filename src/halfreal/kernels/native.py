@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import HalfrealError
-from ..two_processes import results
+from ..two_processes import can_fork, results
 from . import any_size
 from .block import LARGEST_FAULT, UNUSED
 from .closed_over import closed_over
@@ -85,7 +85,7 @@ def compiled_block(
 
 
 def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
-    """Compile what is not on disk yet, in two processes if possible: what the other one makes is found on disk."""
+    """Compile what is not on disk yet in two processes, if there can be two: what the other one makes is found on disk."""
     missing = {}
     for fields in blocks:
         if is_own(fields[0]):
@@ -94,7 +94,7 @@ def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
             if (fields[0], *layout) not in _compiled and is_missing(name, key):
                 missing[key] = partial(compiled_block, *fields)
     jobs = [*(one.ready for one in also if one.is_missing), *missing.values()]
-    if len(jobs) > 1:
+    if len(jobs) > 1 and can_fork():
         _compiler()  # once, for both
         results([partial(_done, job) for job in jobs])
 
