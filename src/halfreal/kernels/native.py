@@ -85,7 +85,7 @@ def compiled_block(
 
 
 def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
-    """Compile what is not on disk yet in two processes, if there can be two; the disk brings it from one to the other."""
+    """Compile what is not on disk yet in two processes, if there can be two; the disk passes it on."""
     missing = {}
     for fields in blocks:
         if is_own(fields[0]):
