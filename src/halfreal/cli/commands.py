@@ -56,8 +56,8 @@ COMMANDS = (
 """Their places in this package."""
 HELP = {"help_option_names": ["-h", "--help"]}
 GARBAGE = 50_000
-"""New objects after which Python looks for unreachable ones.  Importing makes many objects and no garbage; with
-Python's own figure, a tenth of a short command goes into looking at them again and again."""
+"""New objects after which Python looks for unreachable ones.  Importing makes many objects and no garbage, and
+with Python's own figure it looks at them again and again."""
 READER_GONE = 128 + 13
 """Exit code where the reader of our output went before its end, as in ``… | head``: that of a shell for it."""
 
