@@ -88,10 +88,10 @@ def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
     """Compile what is not on disk yet in two processes, if there can be two; the disk passes it on."""
     missing: dict[str, Callable[[], object]] = {}
     for fields in blocks:
-        if is_own(fields[0]):
-            layout = _layout(*fields)
+        layout = _layout(*fields)
+        if is_own(fields[0]) and (fields[0], *layout) not in _compiled:
             name, key = _name_and_key(layout, fields[0])
-            if (fields[0], *layout) not in _compiled and is_missing(name, key):
+            if is_missing(name, key):
                 missing[key] = partial(compiled_block, *fields)
     jobs: list[Callable[[], object]] = [*(one.ready for one in also if one.is_missing), *missing.values()]
     if len(jobs) > 1 and can_fork():
