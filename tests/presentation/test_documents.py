@@ -14,8 +14,11 @@ from halfreal.cli.commands import app
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *("getting_started", "exit_codes", "run_files"),
-    *(f"tutorials/{path.stem}" for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))),
-    *(f"theory/{path.stem}" for path in sorted((ROOT / "docs" / "theory").glob("*.md"))),
+    *(
+        f"{folder}/{path.stem}"
+        for folder in ("tutorials", "how_to", "theory")
+        for path in sorted((ROOT / "docs" / folder).glob("*.md"))
+    ),
 ]
 """Pages whose blocks of Python, console commands and named TOML files are run from top to bottom."""
 FENCE = re.compile(r"^```(python|console|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
