@@ -46,7 +46,7 @@ def specimen_met(run: Run, rehearsal: Run | None) -> SpecimenMet:
     except (np.linalg.LinAlgError, ValueError) as error:  # no record may be lost by a figure that cannot be had
         return SpecimenMet((), f"its figures cannot be computed ({error})")
     if isinstance(model, str):
-        return SpecimenMet(_properties(run, met, None), f"the model could not be looked at likewise: {model}")
+        return SpecimenMet(_properties(run, met, None), f"the model could not be identified in the same way: {model}")
     return SpecimenMet(_properties(run, met, model))
 
 

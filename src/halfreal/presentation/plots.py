@@ -277,7 +277,7 @@ def command(run: Run, actuator: int = 1, limits: tuple[float, float] | None = No
     figure = new_figure(10.4, 2.6)
     axes = figure.subplots()
     if asked is not None:
-        _line(axes, run, asked, unit, color=QUIET, linewidth=2.0, label="asked for")
+        _line(axes, run, asked, unit, color=QUIET, linewidth=2.0, label="requested")
     _line(axes, run, applied, unit, color=TARGET, label="applied")
     for i, limit in enumerate(limits or ()):
         axes.axhline(unit.factor * limit, color=BAD, linewidth=1.0, label=None if i else "limit")

@@ -120,7 +120,7 @@ class Electrodynamic(SensedRig):
     def _moves(cls, specimen: HeldStructure, info: ValidationInfo) -> HeldStructure:
         mass = specimen.mass + np.outer(specimen.held_at(), specimen.held_at())
         if np.linalg.eigvalsh(mass).min() <= 0.0:
-            raise fault("a degree of freedom besides the interface has no mass; condense it statically", "mass")
+            raise fault("a degree of freedom other than the interface has no mass; condense it statically", "mass")
         return specimen
 
     def fits(self, known: Known) -> None:
