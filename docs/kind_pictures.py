@@ -15,6 +15,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -61,7 +62,7 @@ EXCITATIONS: dict[str, dict[str, Any]] = {
     "sine": {"displacement": "10 mm", "frequency": "1 Hz", "ramp": "2 s"},
 }
 """Settings that show more than those of the gallery."""
-LONGEST = 20.0
+LONGEST = 60.0
 """Seconds of a test that are simulated."""
 SECONDS_OF_A_RESPONSE = 4.0
 ABOVE: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.98), "ncols": 2, "fontsize": 7}
@@ -101,7 +102,10 @@ def of_other_models() -> halfreal.Definition:
 @cache
 def with_exported(family: str) -> halfreal.Definition:
     """The first example with a part that halfreal exported as an FMU."""
-    test = halfreal.load(GALLERY / "spring_mass_damper" / "forward_prediction.toml")
+    text = (GALLERY / "spring_mass_damper" / "forward_prediction.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    del data["reference"]  # an FMU has no matrices
+    test = halfreal.Definition(**data)
     fmu = Path(mkdtemp(prefix="halfreal-pictures-")) / f"{family}.fmu"
     halfreal.export_fmu(test, fmu, family)  # type: ignore[arg-type]
     signals = {
@@ -249,7 +253,7 @@ def draw_frame(sketch: Any, axes: Any) -> None:
 def excitation(kind: str, figure: Figure) -> str:
     test = definition_for("excitation", kind)
     part = part_of(test, "excitation", kind)
-    seconds = min(test.timing.duration, LONGEST)
+    seconds = min(test.timing.duration, 20.0)
     if part.reads is None:
         block = part.block("signal")
         loop = Loop([block], dt=test.timing.step)
@@ -281,18 +285,18 @@ def end_of_interest(time: np.ndarray, values: np.ndarray) -> float:
 
 
 def largest(played: Played, signal: str) -> int:
-    """The axis that moves most."""
+    """The axis that moves most, a displacement where there are several."""
     names = played.of(signal)
-    return int(np.argmax([np.ptp(played.values[name]) for name in names]))
+    return int(np.argmax([np.ptp(played.values[name]) * (played.unit[name] != "rad") for name in names]))
 
 
 def window(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A few cycles around the largest value."""
+    """A few cycles around the last large value."""
     beyond = values - values.mean()
     beyond = beyond[np.abs(beyond) > 0.1 * np.max(np.abs(beyond), initial=0.0)]  # noise is no cycle
     crossings = max(int(np.sum(np.diff(np.sign(beyond)) != 0)), 1)
     length = min(float(time[-1] - time[0]), 10.0 * float(time[-1] - time[0]) / crossings)
-    middle = float(time[int(np.argmax(np.abs(values)))])
+    middle = float(time[np.flatnonzero(np.abs(values) >= 0.7 * np.max(np.abs(values)))[-1]])
     begin = min(max(middle - 0.5 * length, float(time[0])), float(time[-1]) - length)
     return (time >= begin) & (time <= begin + length)
 
@@ -318,17 +322,17 @@ def coupling(kind: str, figure: Figure) -> str:
     left, right = figure.subplots(1, 2)
     left.plot(played.time[seen], target[seen], color=TARGET, label="target")
     left.plot(played.time[seen], measured[seen], "--", color=MEASURED, label="measured")
-    left.set(xlabel="time [s]", ylabel=f"{quantity(unit)} [{unit}]", title="Target and measurement")
+    left.set(xlabel="time [s]", ylabel=f"{quantity(unit)} [{unit}]", title="Tracking")
     left.legend(**ABOVE)
-    curves = [(played, kind, ERROR)]
+    curves = [(played, "with", ERROR)]
     if kind != "none" and (bare := without_coupling(test)) is not None:
-        curves.insert(0, (bare, "without compensation", QUIET))
+        curves.insert(0, (bare, "without", QUIET))
     unit, drawn = scaled(played.unit[name], *(one.values[follower] - one.values[name] for one, _, _ in curves))
     for (one, label, color), error in zip(curves, drawn, strict=True):
         right.plot(*thinned(one.time, error), color=color, linewidth=0.8, label=label)
-    right.set(xlabel="time [s]", ylabel=f"tracking error [{unit}]", title="Tracking error")
+    right.set(xlabel="time [s]", ylabel=f"tracking error [{unit}]", title="Error")
     right.legend(**ABOVE)
-    return "Tracking with this coupling in a rehearsal of the example, and its error"
+    return "Tracking with this coupling in a rehearsal of the example; its error, and the error without a coupling"
 
 
 def without_coupling(test: halfreal.Definition) -> Played | None:
@@ -353,7 +357,7 @@ def rig(kind: str, figure: Figure) -> str:
     left.plot(played.time[seen], asked[seen], color=TARGET, label="command")
     if played.unit[command] == played.unit[answer]:
         left.plot(played.time[seen], measured[seen], "--", color=MEASURED, label="measured")
-    left.set(xlabel="time [s]", ylabel=f"{quantity(unit)} [{unit}]", title="Command and response")
+    left.set(xlabel="time [s]", ylabel=f"{quantity(unit)} [{unit}]", title="Tracking")
     left.legend(**ABOVE)
     unit, (displacement,) = scaled(played.unit[displacements[axis]], played.values[displacements[axis]])
     force_unit, (force,) = scaled(played.unit[forces[axis]], played.values[forces[axis]])

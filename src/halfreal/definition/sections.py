@@ -199,7 +199,7 @@ def also_said(about: Mapping[str, str], besides: Mapping[str, str]) -> dict[str,
 
 
 class RecordSettings(Settings):
-    """Channels to keep (all if left out) and how often, and what else a record should tell of the test.
+    """Channels to keep (all if left out) and how often, and what else a record should contain.
 
     ``operator``, ``specimen``, ``calibration`` and ``notes`` are free text for the run file and its report; options of
     ``halfreal run``, ``resume`` and ``rehearse`` take the place of the first three, and add to the notes.

@@ -10,8 +10,8 @@ the drive's filters e, g and integrators p, r::
     f = k_I i − m_a d¨ − c_a d˙ − k_a d                                            force of the load cell
 
 The command D_c is held over the step.  A continuous drive is integrated exactly for it (C. F. Van Loan, IEEE Trans.
-Autom. Control 23 (1978) 395–404); where the mean force asked for in a step, F_c, exceeds k_I times the current limit,
-the step is taken with that force instead, and the position loop's integrator stands still.  A sampled drive
+Autom. Control 23 (1978) 395–404); where the mean force required in a step, F_c, exceeds k_I times the current limit,
+the step is taken with that force instead, and the position loop's integrator is held.  A sampled drive
 (``halfreal.models.sampled_drive``) updates its loops at their rates by backward differences, its voltage being held in
 between; its clock is that of the test, and its loops act together at time 0.
 
