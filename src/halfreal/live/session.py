@@ -88,11 +88,11 @@ class Session(SlowOperator, Remarks):
     without_go
         The reason for running in spite of a NO-GO or MARGINAL; it is recorded.
     after
-        The record of a slow test that was interrupted, to be gone on with.
+        The record of a slow test that was interrupted, to be continued.
     stands_elsewhere
         The reason for going on with it on a rig that is not where the record ends; it is recorded.
     about
-        What is said of this run beside the definition's [record]: operator, specimen, calibration, notes.
+        What is said of this run next to the definition's [record]: operator, specimen, calibration, notes.
     """
 
     serves: ClassVar[bool] = False
@@ -295,7 +295,7 @@ class Session(SlowOperator, Remarks):
         return self._recording.ring, self._layout(self.loop)
 
     def check_not_stopped(self) -> None:
-        """Refuse to go on if the operator has stopped the test before the rig was armed."""
+        """Refuse to continue if the operator has stopped the test before the rig was armed."""
         if self._stop_at_once:
             raise RefusedError("emergency stop by the operator before the rig was armed; it was not armed")
         if self._declined:

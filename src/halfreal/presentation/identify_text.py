@@ -1,4 +1,4 @@
-"""An identified rig in words, as numbers for programs, and as a picture."""
+"""An identified rig as text, as numbers for programs, and as a picture."""
 
 from __future__ import annotations
 

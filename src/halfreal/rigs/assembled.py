@@ -87,7 +87,7 @@ class AssembledRig(Rig, UserCode):
         return self.substeps
 
     def drives(self, virtual: Virtual) -> bool:
-        """Commanded in force where displacements are asked for, its commands are those of actuators."""
+        """Commanded in force where displacements are requested, its commands are those of actuators."""
         return self.commands == "force" and virtual.targets == "displacement"
 
     def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:

@@ -279,7 +279,7 @@ class Electrodynamic(SensedRig):
     def _continuous(self, plant: Plant, h: float) -> dict[str, Value]:
         a, b, asked, by = self.open_drive()
         n = len(a)
-        # the integral of the force asked for is one state more, so that its mean comes out exactly too
+        # the integral of the force requested is one state more, so that its mean comes out exactly too
         closed = np.zeros((n + 1, n + 1))
         closed[:n, :n], closed[n, :n] = a + np.outer(b[:, 0], asked), asked
         inputs = np.vstack([b[:, 1:] + np.outer(b[:, 0], by[1:]), by[1:]])

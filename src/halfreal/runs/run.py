@@ -77,7 +77,7 @@ class Stability:
 
 @dataclass(frozen=True)
 class Property:
-    """A property of the specimen as a record felt it, beside the same of the rehearsal, which is that of the model."""
+    """A property of the specimen as a record felt it, next to the same of the rehearsal, which is that of the model."""
 
     name: str
     """``"stiffness"``, ``"damping"``, ``"mass"``, ``"equivalent damping"``, ``"energy per cycle"``, or
