@@ -105,7 +105,7 @@ def test_the_operator_pauses_steps_resumes_and_the_test_is_the_rehearsal_all_the
     assert not np.any(column(run, "guard.warning")), "the rig lags on its way alone: no row tells of it"
     assert warnings(run) == warnings(rehearsal) and len(warnings(run)) > TICKS / 2
     told = [(event.time, event.text) for event in run.events if event.channel == "motion.state"]
-    held, going = "paused: the command is held", "goes on"
+    held, going = "paused: the command is held", "resumed"
     assert told == [(pytest.approx(tick * STEP), text) for tick in range(3) for text in (held, going)]
 
 

@@ -1,4 +1,4 @@
-"""Whether a rig stands where the record of an interrupted slow test ends.
+"""Whether a rig is where the record of an interrupted slow test ends.
 
 It was interrupted between the last completed tick and the next.  What the rig is commanded in, displacement or force,
 must therefore lie between the last measurement and the next command, widened by a tolerance.  The other quantity must

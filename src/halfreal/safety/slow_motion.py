@@ -40,7 +40,7 @@ ADVANCE, RAMP, SETTLE, AVERAGE = 0.0, 1.0, 2.0, 3.0
 MOVING, PAUSED, NOT_SETTLED, NOT_MEASURED = 0.0, 1.0, 2.0, 3.0
 """States of a slow test; in the last two the operator is asked."""
 STATES = {
-    MOVING: "goes on",
+    MOVING: "resumed",
     PAUSED: "paused: the command is held",
     NOT_SETTLED: "the rig has not settled in time: the command is held, and the operator is prompted",
     NOT_MEASURED: "no measurement in time: the command is held, and the operator is prompted",

@@ -5,7 +5,7 @@ Central differences, one step a tick:
     M (q_{n+1} − 2 q_n + q_{n−1}) / Δt² + C (q_{n+1} − q_{n−1}) / (2 Δt) + R(q_n) + B r_n = F_n
 
 R are the forces of OpenSees' elements, F its load patterns and r_n the specimen's force at q_n, which is measured
-before q_{n+1} is asked for: Newmark's explicit method (``schemes/explicit_newmark.py``), which therefore stands in
+before q_{n+1} is required: Newmark's explicit method (``schemes/explicit_newmark.py``), which therefore replaces
 where the loop is linearised, with mass, damping and tangent stiffness of the model at rest.
 """
 
