@@ -176,7 +176,7 @@ Measured on:
   and the Floquet multipliers; and Newton's method alone.
 - **QR-RLS coupling**: [`rls.py`](rls.py), the adaptive feed-forward of two axes and nine harmonics, identifying and
   adapting at once: three rows a tick into two triangular factors of 36 unknowns, by Givens rotations. NumPy factorises
-  anew what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.
+  again what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.
 - **Benchmark problem**: [`vrths.py`](vrths.py), a run of the field's benchmark problem
   ([`vrths_benchmark`](../examples/vrths_benchmark)) as long as its record of El Centro, from the definition to the
   record of what its criteria need. The plain NumPy loop has no guard, no energy error and no noise, and must give the
@@ -193,9 +193,9 @@ Measured on:
 
 In real time:
 
-- **Wake-up lateness**: from the moment a tick is due to that at which the loop goes on, of every tick; an *overrun*
+- **Wake-up lateness**: from the moment a tick is due to that at which the loop continues, of every tick; an *overrun*
   is a tick that was not done before the next was due. Ours is the compiled loop of the example with its simulated rig
-  in process, every channel recorded, and the clock of `halfreal run`, in a thread beside Python's own. C is
+  in process, every channel recorded, and the clock of `halfreal run`, in a thread next to Python's own. C is
   [`pace.c`](pace.c), a program of its own with the loop of `loop.c` and the same clock: absolute deadlines, asleep
   until 60 µs before one (at most half a period: real-time threads may not take all of a processor), then watching the
   clock. Both have the same priority and locked memory, and the delay of the rig is the same number of steps at every
@@ -215,9 +215,9 @@ In real time:
   a dense random linear substructure of as many states or degrees of freedom. The loop is not paced: one tick after
   another, p99 of the median turn of seven. Sizes are measured, by halving the interval between one that fits and one
   that does not until they are within 12 %.
-- **Beside a busy interpreter**: while another thread of our process computes in Python without rest and makes garbage.
+- **With a busy interpreter**: while another thread of our process computes in Python without rest and makes garbage.
   The long run ([`long_run.py`](long_run.py)) is one stretch with the recorder process taking every row; its lateness is
-  that of every tick, as it stands in the file.
+  that of every tick, as it is in the file.
 
 In the first table times are the best of several, and those that are compared take turns, so that a busy machine
 disturbs both alike. The compiled loop and C are compared in four fresh processes, and the best of each counts: where

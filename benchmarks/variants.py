@@ -1,4 +1,4 @@
-"""Studies of many variants of a test: an uncertainty study against one that builds and validates every variant from scratch.
+"""Studies of many variants of a test: an uncertainty study against its variants one by one.
 
 ``python benchmarks/variants.py`` alone shows these rows only.
 """
@@ -41,7 +41,7 @@ def rows() -> list[Row]:
         Row(
             f"uncertainty study of the benchmark problem, {study.evaluations:,} variants",
             f"{duration(min(whole))} a variant",
-            f"{ratio:.1f} × faster than one by one, each validated and built from scratch ({duration(min(plain))}), same numbers; "
+            f"{ratio:.1f} × faster than one by one, built from scratch ({duration(min(plain))}), same numbers; "
             f"target at least {FASTER:g}: {'met' if ratio >= FASTER else 'missed'}",
         )
     ]
