@@ -146,9 +146,9 @@ Measured on:
 - **The same loop in C**: [`loop.c`](loop.c), written by hand for this one test and compiled with `gcc -O2`. It does
   the same work in the same order: excitation with its ramp and rate, start-up, exact step of the virtual
   substructure, prediction from 12 points, energy error, guard over nine signals with warn and trip limits, events,
-  record of all channels, actuator, specimen, sensors. Its numbers come from the package's own blocks.
-  Before anything is timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the
-  row is left out.
+  record of all channels, actuator, specimen, sensors. Its numbers come from the package's own blocks. Before anything
+  is timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the row is left
+  out.
 - **Interpreted NumPy**: [`numpy_loop.py`](numpy_loop.py), the loop as a script with small arrays has it,
   `A @ x + B @ u` at every step. It must give the same targets too.
 - **NumPy with a library call at every step**: the same script with the virtual substructure's step taken by
@@ -157,9 +157,13 @@ Measured on:
 - **Whole rehearsal**: `halfreal.rehearse(definition)` in a running process, with all analyses that go into its run.
 - **Linearising**: the transition matrix of the compiled loop, by perturbing each of its states both ways; building
   the loop is not counted.
-- **Growth**: [`growth.py`](growth.py). Degrees of freedom and elements: a tick of the virtual substructure alone. Axes
-  and recorded channels: the whole fused loop of the example, with all channels recorded, or some. Exponents are those
-  between the two largest sizes.
+- **In modes**: [`scale.py`](scale.py), a tick of a virtual substructure alone, integrated in modes as the program
+  chooses, against the same scheme with its full matrices; both must give the same target. Poles, margins and checks
+  of loops with such structures: once warm, the structure's modes known, with margins of the whole model for
+  comparison where it is small enough.
+- **Growth**: [`growth.py`](growth.py). Degrees of freedom and elements: a tick of the virtual substructure alone.
+  Axes and recorded channels: the whole fused loop of the example, with all channels recorded, or some. Exponents are
+  those between the two largest sizes.
 - **Records**: [`records.py`](records.py), in a fresh process after a short rehearsal: the peak of resident memory
   during the long one, and during its report, less what was resident before.
 - **Frames**: [`frames.py`](frames.py), a step of regular frames that yield, by Newmark's method at 1 kHz, the block
@@ -170,32 +174,38 @@ Measured on:
 - **Degrees of freedom**: the same loop with a virtual substructure of random symmetric positive definite mass and
   stiffness matrices, integrated by Newmark's method.
 - **Delay margins**: [`stability.py`](stability.py), the critical delay of the spring–mass–damper loop. The exact one
-  comes from an eigenvalue problem, not from a grid. DDE-BIFTOOL has a row only where Octave and it are installed.
+  comes from an eigenvalue problem, not from a grid.
+- **Delay equations**: the rightmost characteristic root with the proof that none lies right of it, from the matrices
+  on. DDE-BIFTOOL's `p_stabil`, with its defaults and given the derivatives, corrects its roots and checks their
+  residuals. Both are warm and take turns; the best of 25 turns counts. It has rows only where Octave and it are
+  installed.
 - **Limit cycles**: [`cycles.py`](cycles.py), all of the loop of
-  [`saturating_late.toml`](../examples/limit_cycles/saturating_late.toml): free motion at 37 amplitudes, Newton's method
-  and the Floquet multipliers; and Newton's method alone.
+  [`saturating_late.toml`](../examples/limit_cycles/saturating_late.toml): free motion at 37 amplitudes, Newton's
+  method and the Floquet multipliers; and Newton's method alone.
 - **QR-RLS coupling**: [`rls.py`](rls.py), the adaptive feed-forward of two axes and nine harmonics, identifying and
-  adapting at once: three rows a tick into two triangular factors of 36 unknowns, by Givens rotations. NumPy factorises
-  again what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.
+  adapting at once: three rows a tick into two triangular factors of 36 unknowns, by Givens rotations. NumPy
+  factorises again what it has with the new rows below, at every tick; both must command the same drive to 10⁻¹⁰.
 - **Benchmark problem**: [`vrths.py`](vrths.py), a run of the field's benchmark problem
-  ([`vrths_benchmark`](../examples/vrths_benchmark)) as long as its record of El Centro, from the definition to the
-  record of what its criteria need. The plain NumPy loop has no guard, no energy error and no noise, and must give the
-  same targets to 10⁻⁹. The scorecard is `halfreal benchmark vrths` with the shipped motions, in threads of one process.
-- **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced wing](../examples/strut_braced_wing) over
-  a grid of devices in one table of results, from the definition to the score; and Latin hypercube samples of its
-  shaker. `BENCH_CAMPAIGN` is the number of points along each side of the grid, 20 if it is not set.
-- **Uncertainty study**: [`variants.py`](variants.py), samples and the search for the worst case of a definition of the
-  benchmark problem, in two processes that share what its variants have in common; against variants that are validated,
-  built and linearised one by one. The first samples must have the same growth rates to the bit.
+  ([`vrths_benchmark`](../examples/vrths_benchmark/README.md)) as long as its record of El Centro, from the definition
+  to the record of what its criteria need. The plain NumPy loop has no guard, no energy error and no noise, and must
+  give the same targets to 10⁻⁹. The scorecard is `halfreal benchmark vrths` with the shipped motions, in threads of
+  one process.
+- **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced
+  wing](../examples/strut_braced_wing/README.md) over a grid of devices in one table of results, from the definition
+  to the score; and Latin hypercube samples of its shaker. `BENCH_CAMPAIGN` is the number of points along each side of
+  the grid, 20 if it is not set.
+- **Uncertainty study**: [`variants.py`](variants.py), samples and the search for the worst case of a definition of
+  the benchmark problem, in two processes that share what its variants have in common; against variants that are
+  validated, built and linearised one by one. The first samples must have the same growth rates to the bit.
 - **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
-  with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one left
-  there.
+  with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one
+  left there.
 
 In real time:
 
 - **Wake-up lateness**: from the moment a tick is due to that at which the loop continues, of every tick; an *overrun*
   is a tick that was not done before the next was due. Ours is the compiled loop of the example with its simulated rig
-  in process, every channel recorded, and the clock of `halfreal run`, in a thread next to Python's own. C is
+  in process, every channel recorded, and the clock of `halfreal run`, in a thread next to Python's. C is
   [`pace.c`](pace.c), a program of its own with the loop of `loop.c` and the same clock: absolute deadlines, asleep
   until 60 µs before one (at most half a period: real-time threads may not take all of a processor), then watching the
   clock. Both have the same priority and locked memory, and the delay of the rig is the same number of steps at every
@@ -211,13 +221,17 @@ In real time:
   ([`rig.c`](../docs/link/rig.c)) goes to sleep after each answer where ours watches for 30 µs first. *Bare exchange*
   is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths, wait in the same way, and do
   nothing else.
+- **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
+  EtherCAT, and of how long it takes until a driver that fails is safe.
+- **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference
+  to the same datagrams without a tag, fastest of 20 turns.
 - **Largest virtual substructure**: [`capacity.py`](capacity.py), the whole tick with all blocks of the example, with
   a dense random linear substructure of as many states or degrees of freedom. The loop is not paced: one tick after
   another, p99 of the median turn of seven. Sizes are measured, by halving the interval between one that fits and one
   that does not until they are within 12 %.
 - **With a busy interpreter**: while another thread of our process computes in Python without rest and makes garbage.
-  The long run ([`long_run.py`](long_run.py)) is one stretch with the recorder process taking every row; its lateness is
-  that of every tick, as it is in the file.
+  The long run ([`long_run.py`](long_run.py)) is one stretch with the recorder process taking every row; its lateness
+  is that of every tick, as it is in the file.
 
 In the first table times are the best of several, and those that are compared take turns, so that a busy machine
 disturbs both alike. The compiled loop and C are compared in four fresh processes, and the best of each counts: where
