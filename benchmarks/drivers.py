@@ -135,11 +135,12 @@ def many_channels(library: str, folder: Path) -> list[str]:
         run = session.finish()
     finally:
         session.close()
+    ended = f"{run.outcome} ({run.reason})" if run.reason else run.outcome
     gaps = int(np.sum(np.round(np.diff(run.time) * RATE) != 1))
     return [
         f"A whole run through a driver in C, {CHANNELS} auxiliary channels with a trip limit each, {LENGTH} at "
-        f"{1e-3 * RATE:g} kHz: {run.outcome}; {run.time.size:,} rows of {len(run.signals)} channels, "
-        f"{dropped} dropped, {gaps} gaps."
+        f"{1e-3 * RATE:g} kHz: {ended}; {run.time.size:,} rows of {len(run.signals)} channels, {dropped} dropped, "
+        f"{gaps} gaps."
     ]
 
 
