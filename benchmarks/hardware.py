@@ -20,7 +20,7 @@ import numpy as np
 from hardware_page import show
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "drivers"))
 
 LINK = ROOT / "docs" / "link"
 CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m33")
@@ -83,8 +83,8 @@ def footprint() -> list[str]:
 
 def ethercat() -> list[str]:
     import pysoem
+    from test_ethercat import Cable, opening
 
-    from drivers.test_ethercat import Cable, opening
     from halfreal.drivers.ethercat import EtherCatDriver
 
     pysoem.settings.timeouts.ret = 50_000  # microseconds: the slaves are a process on a busy machine

@@ -12,7 +12,7 @@ PAGE = Path(__file__).with_name("hardware.md")
 
 def show(title: str, lines: list[str], write: bool) -> None:
     """Print a section, and put it into the page, in place of the one with the same title."""
-    section = f"## {title}\n\n" + "\n".join(lines) + f"\n\nMeasured on {machine()}.\n"
+    section = f"## {title}\n\n" + "\n".join(lines) + f"\n\n{machine()}.\n"
     print(section, flush=True)
     if not write:
         return
@@ -28,4 +28,5 @@ def machine() -> str:
     named = re.search(r"^model name\s*: (.*)$", info, re.MULTILINE)
     name = " ".join(named[1].split()) if named else platform.machine()
     virtual = ", virtual machine" if "hypervisor" in info else ""
-    return f"{name}, {os.cpu_count()} cores{virtual}, Linux {platform.release().split('-')[0]}"
+    load = f"load average {os.getloadavg()[0]:.1f} at the end"
+    return f"{name}, {os.cpu_count()} cores{virtual}, Linux {platform.release().split('-')[0]}, {load}"

@@ -117,11 +117,11 @@ def test_a_rig_that_moves_the_other_way_fails(rehearsed) -> None:
 
 def test_a_noisy_rig_is_named_with_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretest, "SECONDS", 0.2)
-    for volts, verdict in ((5e-4, "good"), (5e-3, "BAD"), (0.2, "BAD")):
+    for volts, verdict in ((5e-4, "good"), (5e-3, "BAD")):
         test = with_values(bench(noise=volts), {"link.lease": "5 s"})
         with closing(Idle(test)) as idle:
-            found = {one.what: one for one in noise(test, idle.rows(), idle)}["noise of measured.displacement"]
+            found = {one.what: one for one in noise(test, idle.rows(), idle)}["noise of measured.force"]
         assert found.verdict == verdict, found
-    assert "times the 5 µm of the model, up to 2 are allowed" in found.found
+    assert "times the 4 mN of the model, up to 2 are allowed" in found.found
     times = float(found.found.split("; ")[1].split(" ")[0])
-    assert times == pytest.approx(400.0, rel=0.2)  # 0.2 V at 10 mm/V, of 200 samples
+    assert times == pytest.approx(12.5, rel=0.2)  # 5 mV at 10 N/V, of 200 samples

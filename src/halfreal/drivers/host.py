@@ -53,6 +53,8 @@ LOOKS = 16
 """Of the watchdog within the time after which it acts."""
 NEVER = 2.0
 """Seconds after which a call that has not returned is not waited for any more."""
+GONE = 10.0
+"""Seconds for the warden to end once the driver is closed."""
 PATIENCE = 60.0
 """Seconds for the warden to start."""
 TOO_SILENT = f"the driver was silent for {100.0 * WATCHDOG_SHARE:.0f} % of the lease"
@@ -226,8 +228,11 @@ class Host:
             if self._warden is not None:
                 assert self._warden.stdin is not None and self._warden.stdout is not None
                 self._warden.stdin.close()
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._warden.wait(2.0)
+                try:
+                    self._warden.wait(GONE)
+                except subprocess.TimeoutExpired:  # the driver is closed: it has nothing left to do
+                    self._warden.kill()
+                    self._warden.wait()
                 self._warden.stdout.close()
 
 

@@ -213,7 +213,7 @@ def noise(definition: Definition, rows: np.ndarray, idle: Idle) -> list[Found]:
         size, limit = float(column.std()), limits.get(name, UNLIMITED)
         text = f"{units.text(size, unit)} r.m.s."
         if name in steps:
-            text += f", {size / steps[name]:.2g} times its resolution"
+            text += f", {size / steps[name]:.3g} times its resolution"
         verdict: Verdict = "good"
         if limit < UNLIMITED:
             text += f", {100 * 3 * size / limit:.2g} % of its trip limit as three times that"
@@ -223,7 +223,7 @@ def noise(definition: Definition, rows: np.ndarray, idle: Idle) -> list[Found]:
             verdict = "note"
         if size > LOUDER * (model := float(modelled.get(name, 0.0))) > 0.0:
             text += (
-                f"; {size / model:.2g} times the {units.text(model, unit)} of the model, up to {LOUDER:g} are allowed: "
+                f"; {size / model:.3g} times the {units.text(model, unit)} of the model, up to {LOUDER:g} are allowed: "
                 "reduce it, or state it in rig.sensors, so that check and rehearsal have it"
             )
             verdict = "BAD"
