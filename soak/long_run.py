@@ -7,7 +7,8 @@ as 8 h at 1 kHz have, but a step of 20 µs and a rig without a clock, so as fast
 minutes at 1 kHz in wall time, with every channel in both records.  Memory is what a process uses itself or shares with
 its recorder, without the pages of libraries (RssAnon and RssShmem of Linux), taken every second and kept in
 results/soak/PART_memory.csv; the first third of a part is not counted.  A row is missing if the controller's record
-has a gap, or if the rig reports that its own record lacks one.
+has a gap, or if the rig reports that its own record lacks one.  The rig's record of 28.8 million ticks takes 7.4 GB in
+the folder for temporary files.
 """
 
 from __future__ import annotations
