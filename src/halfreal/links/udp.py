@@ -29,7 +29,7 @@ SO_RCVBUFFORCE = 33
 class Udp(Link):
     """A rig that listens on a UDP port, on this machine or another.
 
-    ``key`` is a file with the secret that both ends share (``halfreal key``), reckoned from the definition's folder.  A
+    ``key`` is a file with the secret that both ends share (``halfreal key``), relative to the definition's folder.  A
     rig that is not on this machine needs one; ``unauthenticated`` is the reason for doing without, which is recorded.
     """
 

@@ -84,7 +84,7 @@ def create(
     }
     rows = 2 ** round(np.log2(CHUNK_TIME / (run.step * every)))
     chunk = int(np.clip(rows, SMALLEST_CHUNK, LARGEST_CHUNK))
-    # Version 1.10 is the first in which a file can be read beside its writer, and all later ones read it.
+    # Version 1.10 is the first in which a file can be read next to its writer, and all later ones read it.
     with whole_file(path, overwrite) as temporary:
         with new_hdf5_file(temporary, libver=("v110", "v110")) as file:
             write_header(replace(run, outcome="failed", reason="see /ending"), file)
