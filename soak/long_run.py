@@ -108,7 +108,8 @@ def judged(name: str, what: str, done: Part, every: int, moved: float | None = N
     gaps = int(np.sum(np.diff(ticks) != every))
     found = [run.outcome != "completed", gaps, done.missing, moved is not None and not abs(moved) <= DRIFT]
     found += [not one <= GROWTH for one in grown.values()]
-    text = f"{run.outcome}; {gaps} rows missing of {ticks.size:,}, {done.missing} of the rig's {done.steps:,}"
+    ended = f"{run.outcome}: {run.reason}" if run.reason else run.outcome
+    text = f"{ended}; {gaps} rows missing of {ticks.size:,}, {done.missing} of the rig's {done.steps:,}"
     if moved is not None:
         text += f"; its clock moved by {moved:.1e} of a step"
     text += "; memory grew by " + ", ".join(
