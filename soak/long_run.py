@@ -92,7 +92,10 @@ def main() -> int:
             what = f"ticks in step, as many as {asked.ticks / 3.6e6:.3g} h at 1 kHz have"
             codes.append(judged("long_run_in_step", what, part(Path(name), changes, ["--in-step"]), 100))
         if asked.minutes:
-            done = part(Path(name), {"timing.duration": f"{60.0 * asked.minutes!r} s"}, [])
+            # with a rate limit, without which the rig refuses a command that is 5 mm away from the one before: that is
+            # as far as it moves while a busy machine holds up the controller for some 30 ms
+            changes = {"timing.duration": f"{60.0 * asked.minutes!r} s", "limits.command_rate.trip": "1 m/s"}
+            done = part(Path(name), changes, [])
             rig = halfreal.load_run(done.rig_file)
             done.missing = max(done.missing, done.steps - rig.time.size)
             what = f"ticks by the clock, {asked.minutes:g} min at 1 kHz, every channel recorded at both ends"
