@@ -4,7 +4,8 @@
 # make test-live  tests of processes that talk to each other, in wall time
 # make bench      speed, as ratios in one run
 # make soak       a hostile network, long runs, mutated definitions, damaged files and caches: docs/reliability.md, within an hour
-# make test-lowest, make test-newest     the suite with the oldest versions that pyproject.toml allows, and with the newest
+# make test-lowest, make test-newest     the fast tier with the oldest versions that pyproject.toml allows, and with the newest;
+#                 TIER='fast or live' for others, TESTS='tests/kernels tests/records' for a part, PYTHON=python3.13 for another Python
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
 # make docs       the documentation as a site, build/docs/index.html, and an offline copy, build/halfreal-docs.zip; warnings are errors
@@ -62,6 +63,7 @@ test-live: $(BIN)/.halfreal-test
 	$(BIN)/pytest -m live -n 1
 
 TIER ?= fast
+TESTS ?=
 
 test-lowest test-newest: test-%:
 	$(PYTHON) -m venv --clear .venv-$*
@@ -70,7 +72,7 @@ test-lowest test-newest: test-%:
 	@# what the environment itself came with is no dependency, and older than the tests need
 	.venv-$*/bin/uv pip freeze --quiet --exclude-editable --python .venv-$*/bin/python | grep -Ev '^(pip|setuptools|uv)==' > .venv-$*/versions.txt
 	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --constraints .venv-$*/versions.txt -e '.[test]'
-	.venv-$*/bin/pytest -m $(TIER)
+	.venv-$*/bin/pytest -m '$(TIER)' $(TESTS)
 
 # a part that loses something does not keep the others from being tried; what was lost stands on the page
 soak: $(BIN)/.halfreal-test

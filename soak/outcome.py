@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "results" / "soak"
-STARTED = time.monotonic()
+_begun = [time.monotonic()]
+"""When what is kept next began."""
 
 
 class Tries:
@@ -37,7 +38,8 @@ class Tries:
 
 def keep(name: str, what: str, tried: int, lost: int, text: str) -> int:
     """Print and keep what was tried, how often, and how often something was lost; the exit code."""
-    minutes = (time.monotonic() - STARTED) / 60.0
+    now = time.monotonic()
+    minutes, _begun[0] = (now - _begun[0]) / 60.0, now
     FOLDER.mkdir(parents=True, exist_ok=True)
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     found = {"what": what, "day": day, "tried": tried, "lost": lost, "text": text, "minutes": round(minutes, 1)}

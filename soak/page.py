@@ -24,11 +24,12 @@ ORDER = (
 BEGINS = """# Reliability: soak tests
 
 Written by `make soak` from the results of its parts, each with the day on which it was run. The counts are those that
-were run, which may be fewer than `make soak` asks for. Each part is a program in [soak](../soak/page.py); its first
+were run, which may be fewer than `make soak` asks for; minutes are those of wall time, longer on a computer that is
+busy with other work. Each part is a program in [soak](../soak/page.py); its first
 lines say what it does and what counts as lost. The suite (`make test`) has smaller tests of the same kind.
 
-| | run on | tried | lost | details |
-|---|---|---|---|---|
+| | run on | minutes | tried | lost | details |
+|---|---|---|---|---|---|
 """
 ENDS = """
 - **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who hears
@@ -57,7 +58,8 @@ def main() -> None:
             left_out.append(name.replace("_", " "))
         else:
             found = json.loads(path.read_text("utf-8"))
-            rows += f"| {found['what']} | {found['day']} | {found['tried']:,} | {found['lost']} | {found['text']} |\n"
+            counts = f"{found['minutes']:.0f} | {found['tried']:,} | {found['lost']}"
+            rows += f"| {found['what']} | {found['day']} | {counts} | {found['text']} |\n"
     if left_out:
         rows += f"\nNot run this time: {', '.join(left_out)}.\n"
     PAGE.write_text(BEGINS + rows + ENDS, "utf-8")

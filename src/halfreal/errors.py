@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MOST_SHOWN = 50
+"""Faults of a definition that its error lists."""
+
 
 class HalfrealError(ValueError):
     """Something is wrong with what halfreal was given, not with halfreal."""
@@ -33,4 +36,5 @@ class DefinitionError(HalfrealError):
         super().__init__(self.faults)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.faults))
+        lines, left = list(map(str, self.faults[:MOST_SHOWN])), len(self.faults) - MOST_SHOWN
+        return "\n".join([*lines, f"and {left} more; correct these first"] if left > 0 else lines)

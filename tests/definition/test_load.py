@@ -247,3 +247,11 @@ def test_any_text_gives_faults_and_nothing_else(text: str) -> None:
 @given(st.integers(0, len(GOOD)), st.integers(0, 12), st.text("[]{}\"'=.,#\n\\ eN19-", max_size=6))
 def test_a_damaged_definition_gives_faults_and_nothing_else(start: int, length: int, instead: str) -> None:
     check_faults(GOOD[:start] + instead + GOOD[start + length :])
+
+
+def test_of_very_many_faults_the_first_are_shown() -> None:
+    with pytest.raises(DefinitionError) as raised:
+        load("".join(f"[a{i}]\n" for i in range(1000)))
+    lines = str(raised.value).splitlines()
+    assert len(raised.value.faults) > 1000 and len(lines) == 51
+    assert lines[-1] == f"and {len(raised.value.faults) - 50} more; correct these first"
