@@ -31,6 +31,7 @@ from capacity import structure
 from report import Row, duration, show, speed, write
 
 import halfreal
+import marths
 import stability
 import vrths
 from halfreal.contracts.context import AT_REST
@@ -212,6 +213,7 @@ def main() -> None:
             *fresh.submit(fmus.rows).result(),
             *fresh.submit(rls.rows).result(),
             *fresh.submit(vrths.rows).result(),
+            *fresh.submit(marths.rows).result(),
             *fresh.submit(campaign.rows).result(),
             *command_line(definition, folder),
         ]
