@@ -37,6 +37,7 @@ from capacity import structure
 from report import Row, duration, show, speed, write
 
 import halfreal
+import marths
 import records
 import stability
 import vrths
@@ -225,6 +226,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "fmus": alone(fmus.rows),
         "rls": alone(rls.rows),
         "vrths": alone(vrths.rows),
+        "marths": alone(marths.rows),
         "campaign": alone(campaign.rows),
         "variants": alone(variants.rows),
         "commands": command_line,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from couplings import lumped
+from halfreal.couplings.harmonic.lever import Lever
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.couplings.harmonic.transfer import packed, sampled, unpacked
@@ -134,7 +135,7 @@ def test_transfer_functions_survive_packing_and_settings():
     h = lumped.seen_by_two(np.array([8.0, 16.0]))
     np.testing.assert_array_equal(unpacked(packed(h)), h)
     coupling = HarmonicRls(base_frequency=8.0, harmonics=2, memory="0.5 s").with_model(h)
-    np.testing.assert_array_equal(unpacked(coupling.start(2)), h)
+    np.testing.assert_array_equal(unpacked(coupling.start(Lever.of(None, 2, None))), h)
     assert coupling.memories(1e-3)["memory"] == 0.5
     timed = coupling.changed(identification_time=3.0, amplitude=1.0)
     assert timed.adapting() == coupling.changed(amplitude=1.0)

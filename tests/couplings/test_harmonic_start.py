@@ -10,6 +10,7 @@ from couplings.lumped import DT
 from couplings.test_harmonic_choice import definition
 from couplings.test_harmonic_rls import HZ, TICKS, fed, real_row, turned
 from halfreal.couplings.harmonic.choice import choice
+from halfreal.couplings.harmonic.lever import Lever
 from halfreal.couplings.harmonic.lms import HarmonicLms
 from halfreal.couplings.harmonic.rls import HarmonicRls
 from halfreal.couplings.harmonic.transfer import packed
@@ -47,7 +48,7 @@ def test_the_models_first_drive_closes_its_gap(law):
     known = choice(test, test.coupling, lambda: plant(test))
     h = plant(test).response(np.array([2 * np.pi * 8.0]))[0, 0, 0]
     expected = -1j / lumped.impedance(lumped.VIRTUAL, lumped.bilinear(8.0)) / h
-    assert complex(*known.coupling.first_theta(1)) == pytest.approx(expected, rel=1e-4)
+    assert complex(*known.coupling.first_theta(Lever.of(None, 1, None))) == pytest.approx(expected, rel=1e-4)
     assert known.settings.first_drive == "model"  # as one would write it down
     assert known.coupling.adapting().first_drive == "none"  # at rest nothing is driven
 

@@ -188,9 +188,11 @@ def _intervals(
 def _cycle(problem: Problem) -> float:
     """Samples in a cycle of the commands, in the mean."""
     moved = [one.commands[one.kept] - one.commands[one.kept].mean(axis=0) for one in problem.records]
-    power = sum(float(np.sum(one**2)) for one in moved)
-    rate = sum(float(np.sum(np.diff(one, axis=0) ** 2)) for one in moved)
-    return float(2 * np.pi * np.sqrt(power / max(rate, 1e-300)))
+    power = sum(np.sum(one**2, axis=0) for one in moved)
+    rate = sum(np.sum(np.diff(one, axis=0) ** 2, axis=0) for one in moved)
+    moves = np.asarray(power) > 0.0  # each command by its own motion
+    square = np.mean(np.asarray(rate)[moves] / np.asarray(power)[moves]) if moves.any() else 0.0
+    return float(2 * np.pi / np.sqrt(max(float(square), 1e-300)))
 
 
 def _least_known(fitted: Sequence[Fitted]) -> int | None:

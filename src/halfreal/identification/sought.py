@@ -94,12 +94,12 @@ UNITS = {"stiffness": "N/m", "damping": "N s/m", "mass": "kg"}
 
 
 def _sizes(records: Sequence[RigRecord]) -> dict[str, float]:
-    """Stiffness, damping and mass whose force on the motion would be all that was measured."""
-    force = np.concatenate([one.force[one.kept].ravel() - one.force[one.kept].mean() for one in records])
+    """Stiffness, damping and mass whose force on the motion would be all that was measured, on the first axis."""
+    force = np.concatenate([one.force[one.kept, 0] - one.force[one.kept, 0].mean() for one in records])
     size = float(np.sqrt(np.mean(force**2)))
-    motion, rates = np.zeros(3), []
+    motion = np.zeros(3)
     for order in range(3):
-        rates = [np.diff(one.commands[one.kept], order, axis=0).ravel() / one.step**order for one in records]
+        rates = [np.diff(one.commands[one.kept, 0], order) / one.step**order for one in records]
         motion[order] = float(np.std(np.concatenate(rates)))
     return {key: size / max(motion[i], 1e-300) for i, key in enumerate(UNITS)}
 

@@ -59,8 +59,8 @@ class Actuators(Settings):
         sizes = np.linalg.svd(static, compute_uv=False)
         if sizes[-1] <= ALIKE * sizes[0]:
             raise fault(
-                f"the actuators are alike: their static gains {np.array2string(static, precision=4)} are singular, so "
-                "that some strokes cannot be had; look for rows or columns that are equal"
+                f"the actuators are alike: their static gains {static.round(4).tolist()} are a singular matrix: "
+                "not every pair of strokes can be reached; check for equal rows or columns"
             )
         return self
 

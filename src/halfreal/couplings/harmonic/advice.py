@@ -49,27 +49,29 @@ def on_answer(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     """A warning if the model's answer to the random drive is lost in the noise."""
     if not coupling.identifies:
         return
-    known = choice(examined.definition, coupling, lambda: examined.plant).coupling
-    transfer = examined.plant.response(2 * np.pi * known.hz)
+    chosen = choice(examined.definition, coupling, lambda: examined.plant)
+    known = chosen.coupling
+    transfer = examined.plant.response(2 * np.pi * known.hz) * chosen.lever.drives
     amplitude = float(known.amplitude or 0.0)
     answer = amplitude * np.sqrt(np.sum(np.abs(transfer) ** 2, axis=(0, 2)) / 3.0)
     noise = at_rest(known, examined)
     axis = int(np.argmax(noise / answer))
     size, lost_in = float(answer[axis]), float(noise[axis])
+    unit = examined.definition.interface.units("m")[axis]
     if size >= ABOVE * lost_in:
         return
     text = (
-        f"the model responds to the random drive with {units.text(size, 'm', 3)} (RMS), not well "
-        f"above the noise of {units.text(lost_in, 'm', 3)}: what is identified may be noise; raise "
+        f"the model responds to the random drive with {units.text(size, unit, 3)} (RMS), not well "
+        f"above the noise of {units.text(lost_in, unit, 3)}: what is identified may be noise; raise "
         f"coupling.amplitude from {units.text(amplitude, 'N')} to "
         f"{units.text(amplitude * ABOVE * float(noise[axis] / answer[axis]), 'N', 2)} if the rig permits it, or use "
         "better sensors"
     )
-    yield Finding("warning", text, size, ABOVE * lost_in, "m")
+    yield Finding("warning", text, size, ABOVE * lost_in, unit)
 
 
 def at_rest(known: Harmonic, examined: Examined) -> np.ndarray:
-    """Noise of the gap of each axis [m, rms]: its answer, g − g_ext, while nothing is driven."""
+    """Noise of the gap of each axis [m or rad, rms]: its answer, g − g_ext, while nothing is driven."""
     test = examined.definition
     settings = test.coupling.written_down(test, lambda: examined.plant)
     alone = test.excitation.unchecked_copy({"specimen": None})
@@ -115,7 +117,8 @@ def on_gap(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
         return
     left = float(np.sqrt(run.signals[NMSE].values[-1]))
     share = f"{100 * left:.3g} %" if left >= 1e-4 else "less than 0.01 %"
-    text = f"gap at the end of the rehearsal: {share} of the target"
+    worst = " on the worst axis" if len(examined.definition.interface) > 1 else ""
+    text = f"gap at the end of the rehearsal: {share} of the target{worst}"
     if left <= OPEN:
         yield Finding("note", text, left, OPEN)
     else:

@@ -14,6 +14,7 @@ memories              by the rules of ``memory.py``; of sequential RLS τ/4, so 
 t_rand                4τ, if there is time for two random drives for each axis (and one more, if the excitation's gap is
                       identified), and memory for all of them
 amplitude             half of what the limits of drive and gap allow at the worst phases
+lever                 where axes are rotations: drives move displacements and rotations equally (``lever.py``)
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ...contracts.state_space import StateSpace
 from ...errors import DefinitionError, Fault, HalfrealError
 from ...models.remembered import remembered
 from .excitation import with_harmonics
+from .lever import Lever, balanced
 from .memory import SETTLED, rounded, time_constant
 from .trial import MOST_TICKS, closing_drive, try_out
 
@@ -78,6 +80,7 @@ class Chosen(Generic[H]):
     choices: tuple[Choice, ...]
     settings: H
     """The coupling as one would write it down: with what was chosen, but the model's transfer functions unnamed."""
+    lever: Lever
 
     def judged(self, plant: Plant) -> H:
         """The coupling as it is judged before a test: without its identification, its result that of the model."""
@@ -93,7 +96,8 @@ class Chosen(Generic[H]):
         if coupling.identification_time > 0.0:
             told += short_identification(coupling.identification_time, time_constant(plant()))
         by_rule = any(choice.key.endswith("memory") for choice in self.choices)
-        return told + coupling.adaption_remarks(plant, step, by_rule)
+        scaled = coupling.in_metres(self.lever)
+        return told + scaled.adaption_remarks(lambda: self.lever.plant(plant()), step, by_rule)
 
 
 def short_identification(time: float, slowest: float) -> list[str]:
@@ -135,8 +139,10 @@ def choose(test: Definition, coupling: H, plant: Plant) -> Chosen[H]:
     """The coupling of a test with everything known, each time anew."""
     choosing = Choosing(test, coupling, plant)
     choosing.harmonics()
+    choosing.find_lever()
     if choosing.coupling.given is None:
-        check_actuators(plant().response(2 * np.pi * choosing.coupling.hz), choosing.coupling.hz)
+        transfer = choosing.lever.transfer(plant().response(2 * np.pi * choosing.coupling.hz))
+        check_actuators(transfer, choosing.coupling.hz)
     choosing.memories()
     if choosing.coupling.identification_time > 0.0:
         choosing.random_interval()
@@ -148,7 +154,7 @@ def choose(test: Definition, coupling: H, plant: Plant) -> Chosen[H]:
         known = settings.with_model(plant().response(2 * np.pi * settings.hz))
     if settings.first_drive == "model":
         known = known.with_first_drive(closing_drive(test, settings.hz, plant()))
-    return Chosen(known, tuple(choosing.choices), settings)
+    return Chosen(known, tuple(choosing.choices), settings, choosing.lever)
 
 
 def check_actuators(transfer: np.ndarray, hz: np.ndarray) -> None:
@@ -172,11 +178,12 @@ class Choosing(Generic[H]):
         self.choices: list[Choice] = []
         self.test, self.plant = test, plant
         self.step, self.axes = test.timing.step, test.virtual.axes
+        self.lever = Lever.of(None, self.axes, None)
 
     def settle(self, reason: str, **values: float) -> None:
         self.coupling = self.coupling.changed(**values)
         for key, value in values.items():
-            unit = "N" if key == "amplitude" else "s"
+            unit = {"amplitude": "N", "lever": "m"}.get(key, "s")
             self.choices.append(Choice(key, f'"{units.text(value, unit)}"', reason))
 
     def harmonics(self) -> None:
@@ -193,12 +200,27 @@ class Choosing(Generic[H]):
         why = "those of the excitation" + (" and multiples, because the structure is nonlinear" if nonlinear else "")
         self.choices.append(Choice("frequencies", f"[{listed}]", why))
 
+    def find_lever(self) -> None:
+        """Between rotations and displacements, if there are both."""
+        axes, coupling = self.test.interface, self.coupling
+        if not (axes.rotations.any() or axes.actuators.rotations.any()):
+            return
+        if coupling.lever is None:
+            known = coupling.given
+            transfer = (
+                self.plant().response(2 * np.pi * coupling.hz)
+                if known is None
+                else np.array([part.matrix for part in known])
+            )
+            self.settle("drives move displacements and rotations equally", lever=rounded(balanced(transfer, axes)))
+        self.lever = self.coupling.lever_of(axes, self.axes)
+
     def memories(self) -> None:
         """Of the adaption, and of an identification that goes on beside it."""
         coupling = self.coupling
         identified = coupling.identification_time > 0.0
         known = "; from the model, because the rig is identified only in the test" if identified else ""
-        why, lacking = coupling.chosen_memories(self.plant, self.step)
+        why, lacking = coupling.chosen_memories(lambda: self.lever.plant(self.plant()), self.step)
         if lacking and coupling.needs_trial:
             why, lacking = self.tried(why, lacking)
         if lacking:
@@ -254,10 +276,10 @@ class Choosing(Generic[H]):
                 "give it, or limits.drive.trip, or limits.gap.trip"
             )
         hz = self.coupling.hz
-        per_newton = np.abs(self.plant().response(2 * np.pi * hz)).sum(axis=(0, 2))
+        per_newton = np.abs(self.plant().response(2 * np.pi * hz) * self.lever.drives).sum(axis=(0, 2))
         by_axis = zip(gap.tolist(), per_newton.tolist(), strict=True)
         bounds = {
-            "drive": float(drive.min()) / len(hz),
+            "drive": float((drive / self.lever.drives).min()) / len(hz),
             "gap": min((limit / moved for limit, moved in by_axis if moved > 0.0), default=UNLIMITED),
         }
         name = min(bounds, key=lambda key: bounds[key])

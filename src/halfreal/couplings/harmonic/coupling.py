@@ -48,6 +48,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ... import units
+from ...contracts.axes import Axes
 from ...contracts.context import Context
 from ...contracts.coupling import Coupling
 from ...contracts.finding import Finding
@@ -62,6 +63,7 @@ from .advice import advice
 from .choice import Plant, choice
 from .excitation import with_harmonics
 from .kernel import ADAPTING, IDENTIFYING, NOT_EXCITED
+from .lever import Lever
 from .phase import WIDEST, follower
 from .transfer import Amplitudes, Transfer, packed
 from .twin import twin
@@ -109,6 +111,10 @@ class Harmonic(Coupling):
     limits.
     """
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    lever: Annotated[float, Number("m", above=0)] | None = None
+    """Length that converts rotations to displacements and moments to forces in sums over all axes; default: drives
+    move both equally in the model.
+    """
 
     @model_validator(mode="after")
     def _frequencies_known(self) -> Self:
@@ -234,7 +240,13 @@ class Harmonic(Coupling):
             twin(context.virtual.blocks(context)[-1], context.channels("feedback"), "nothing"),
             *([] if phase is None else [phase]),
             coupling.block(
-                context.step, context.unit, target, place, twins, () if phase is None else ("excitation.phase",)
+                context.step,
+                context.unit,
+                target,
+                place,
+                twins,
+                () if phase is None else ("excitation.phase",),
+                context.test.interface,
             ),
         ]
 
@@ -319,7 +331,7 @@ class Harmonic(Coupling):
                 "identification_time",
                 "transfer",
             )
-        if len(self.first_theta(axes)) != 2 * axes * len(self.hz):
+        if not isinstance(self.first_drive, str) and any(len(part.real) != axes for part in self.first_drive):
             raise fault(
                 f"the first drive does not have the {axes} axis(es) of the interface; give each of them", "first_drive"
             )
@@ -331,7 +343,8 @@ class Harmonic(Coupling):
                     "transfer",
                     i,
                 )
-            sizes = np.linalg.svd(part.matrix, compute_uv=False)
+            rows = np.maximum(np.linalg.norm(part.matrix, axis=1, keepdims=True), 1e-300)  # each axis in its unit
+            sizes = np.linalg.svd(part.matrix / rows, compute_uv=False)
             if sizes[-1] <= SINGULAR * sizes[0]:
                 raise fault(
                     f"the transfer function at {units.text(float(self.hz[i]), 'Hz')} is singular: the actuators cannot "
@@ -367,8 +380,12 @@ class Harmonic(Coupling):
         displacement: tuple[str, ...],
         twin: tuple[str, ...],
         phase: tuple[str, ...] = (),
+        axes: Axes | None = None,
     ) -> Block:
-        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase."""
+        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase.
+
+        Without ``axes`` all of them are displacements.
+        """
         raise NotImplementedError
 
     # --- pieces of the blocks -----------------------------------------------------------------------------------------
@@ -380,20 +397,36 @@ class Harmonic(Coupling):
         """
         return None if self.following is None else follower(dt, float(self.hz[0]), self.following, excitation)
 
-    def first_theta(self, axes: int) -> np.ndarray:
+    def lever_of(self, axes: Axes | None, count: int) -> Lever:
+        """The lever between the axes of an interface and this coupling, whose ``count`` axes are displacements."""
+        turns = axes is not None and bool(axes.rotations.any() or axes.actuators.rotations.any())
+        if turns and self.lever is None:
+            raise HalfrealError("the lever between rotations and displacements is not known here; give coupling.lever")
+        return Lever.of(axes if turns else None, count, self.lever)
+
+    def in_metres(self, lever: Lever) -> Self:
+        """The same coupling, the transfer functions that it is given in m/N."""
+        if self.given is None:
+            return self
+        return self.with_model(lever.transfer(np.array([part.matrix for part in self.given])))
+
+    def first_theta(self, lever: Lever) -> np.ndarray:
         """θ at the start of the adaption, (N,)."""
         if isinstance(self.first_drive, str):
-            return np.zeros(2 * axes * len(self.hz))
-        return np.array([[part.real, part.imaginary] for part in self.first_drive]).ravel()
+            return np.zeros(2 * len(lever.axes) * len(self.hz))
+        drives = np.array([[part.real, part.imaginary] for part in self.first_drive])
+        return np.asarray(drives / lever.drives).ravel()
 
-    def start(self, axes: int) -> np.ndarray:
+    def start(self, lever: Lever) -> np.ndarray:
         """P at the start, (n, N)."""
+        n = len(lever.axes)
         if self.given is None:
-            return np.zeros((axes, 2 * axes * len(self.hz)))
-        return packed(np.array([part.matrix for part in self.given]))
+            return np.zeros((n, 2 * n * len(self.hz)))
+        return packed(lever.transfer(np.array([part.matrix for part in self.given])))
 
     def outputs(self, unit: str, axes: int) -> tuple[Channel, ...]:
-        """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩; ⟨e²⟩/⟨(g − g_ext)²⟩; |ψ_i|; ‖H_i‖; which were answered."""
+        """Drive; phase of the test; ⟨g²⟩/⟨y_v²⟩ and ⟨e²⟩/⟨(g − g_ext)²⟩ of the worst axis; |ψ_i|; ‖H_i‖; which were
+        answered."""
         count = len(self.hz)
         return (
             *channels("command.asked", unit, axes, of="actuator"),
@@ -405,10 +438,12 @@ class Harmonic(Coupling):
             *channels("coupling.excited", "1", count),
         )
 
-    def parameters(self, dt: float, axes: int, phase: tuple[str, ...]) -> Mapping[str, Value]:
+    def parameters(self, dt: float, lever: Lever, phase: tuple[str, ...]) -> Mapping[str, Value]:
         """Parameters that both laws share."""
         return {
             "dt": dt,
+            "lengths": lever.axes,
+            "drives": lever.drives,
             "omega": 2 * np.pi * self.hz,
             "order": self.hz / self.hz[0],
             "follows": float(bool(phase)),
@@ -416,7 +451,9 @@ class Harmonic(Coupling):
             "random_interval": self.random_interval or USUAL_INTERVAL,
             "amplitude": self.amplitude or 0.0,
             "seed": float(self.seed),
-            **answered.parameters(self.hz, axes, dt, self.identification_time, self.random_interval or USUAL_INTERVAL),
+            **answered.parameters(
+                self.hz, len(lever.axes), dt, self.identification_time, self.random_interval or USUAL_INTERVAL
+            ),
             "fade": math.exp(-dt * float(self.hz.min()) / PERIODS),
         }
 

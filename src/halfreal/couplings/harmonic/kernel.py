@@ -20,6 +20,8 @@ NOT_EXCITED = 1
 """Fault of a coupling whose identification had no answer."""
 RANDOM_STREAM = 1e6
 """Streams of random numbers from here on are those of random drives; sensors take the first ones."""
+MOVES = 1e-4
+"""Part of the largest mean square of an axis, below which another axis does not count as moving."""
 WHITE, AS_NOISE, EXPLAINED, FEWEST = 4.0, 10.0, 0.03, 100.0
 """A rig did not answer if its motion is white, the correlation of successive samples being below so many deviations of
 that of white noise, and the random drives explain below so many times what they would of white noise, and this part;
@@ -56,6 +58,14 @@ def draw(seed, number, amplitude, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def in_metres(u, lengths, motion):  # type: ignore[no-untyped-def]
+    """Targets, measured and the twin's displacements, rotations through the lever (``lever.py``), into ``motion``."""
+    n = lengths.shape[0]
+    for k in range(3 * n):
+        motion[k] = lengths[k % n] * u[k]
+
+
+@kernel
 def observe(u, twin, phasor, transfer, gap, answer, error):  # type: ignore[no-untyped-def]
     """Gap g, its answer to the drive r, g − g_ext, and what the transfer functions leave unexplained of that.
 
@@ -72,19 +82,27 @@ def observe(u, twin, phasor, transfer, gap, answer, error):  # type: ignore[no-u
 
 @kernel
 def faded_ratio(held, fade, first, second):  # type: ignore[no-untyped-def]
-    """Ratio of the fading mean squares of two vectors, both held in ``held``."""
-    held[0] *= fade
-    held[1] *= fade
+    """Ratio of the fading mean squares of two vectors, held in ``held``, (2, axes): the largest of the axes that move.
+
+    Each axis is compared with its own motion.
+    """
+    most = 0.0
     for c in range(first.shape[0]):
-        held[0] += (1.0 - fade) * first[c] * first[c]
-        held[1] += (1.0 - fade) * second[c] * second[c]
-    return held[0] / held[1] if held[1] > 0.0 else 0.0
+        held[0, c] = fade * held[0, c] + (1.0 - fade) * first[c] * first[c]
+        held[1, c] = fade * held[1, c] + (1.0 - fade) * second[c] * second[c]
+        most = max(most, held[1, c])
+    worst = 0.0
+    for c in range(first.shape[0]):
+        if held[1, c] > 0.0 and held[1, c] >= MOVES * most:
+            worst = max(worst, held[0, c] / held[1, c])
+    return worst
 
 
 @kernel
-def write(phasor, drive, transfer, axes, mode, nmse, misfit, excited, y):  # type: ignore[no-untyped-def]
-    """A block's outputs: u = Σ_i Re q_i, and what is worth recording; ``drive``, ``transfer`` are |q_i|², ‖H_i‖²."""
-    harmonics = drive.shape[0]
+def write(phasor, drives, drive, transfer, mode, nmse, misfit, excited, y):  # type: ignore[no-untyped-def]
+    """A block's outputs: u = Σ_i Re q_i, and what is worth recording; ``drives`` are those of a lever, ``drive`` and
+    ``transfer`` |q_i|², ‖H_i‖²."""
+    harmonics, axes = drive.shape[0], drives.shape[0]
     for c in range(axes):
         y[c] = 0.0
     for i in range(harmonics):
@@ -93,6 +111,8 @@ def write(phasor, drive, transfer, axes, mode, nmse, misfit, excited, y):  # typ
         y[axes + 3 + i] = math.sqrt(drive[i])
         y[axes + 3 + harmonics + i] = math.sqrt(transfer[i])
         y[axes + 3 + 2 * harmonics + i] = excited[i]
+    for c in range(axes):
+        y[c] *= drives[c]
     y[axes], y[axes + 1], y[axes + 2] = mode, nmse, misfit
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ... import units
+from ...contracts.axes import Axes
 from ...errors import HalfrealError
 from ...kernels.block import Block, Value
 from ...settings import Number, fault
@@ -45,6 +46,7 @@ from .kernel import (
     comparison,
     draw,
     faded_ratio,
+    in_metres,
     observe,
     squares,
     turn,
@@ -69,13 +71,14 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.phase = u[3 * n]
     squares(s.phasor, s.drive)
     squares(s.transfer, s.size)
-    observe(u, u[2 * n : 3 * n], s.phasor[0], s.transfer, s.gap, s.answer, s.error)
-    nmse = faded_ratio(s.gap_squares, p.fade, s.gap, u[:n])
+    in_metres(u, p.lengths, s.motion)
+    observe(s.motion, s.motion[2 * n : 3 * n], s.phasor[0], s.transfer, s.gap, s.answer, s.error)
+    nmse = faded_ratio(s.gap_squares, p.fade, s.gap, s.motion[:n])
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
     if t < p.identification_time - 0.5 * p.dt:
-        compare(s, u)
-        listen(p, s, u, base, t)
+        compare(s, s.motion)
+        listen(p, s, s.motion, base, t)
         gain = p.identification_gain
         if p.identification_rate > 0.0:
             square = 0.0
@@ -106,7 +109,7 @@ def harmonic_lms_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for o in range(n):
                 for k in range(2 * i * n, 2 * (i + 1) * n):
                     s.phasor[0, k] -= gain * s.gap[o] * s.transfer[o, k]
-    write(s.phasor[0], s.drive, s.size, n, s.mode, nmse, misfit, s.excited, y)
+    write(s.phasor[0], p.drives, s.drive, s.size, s.mode, nmse, misfit, s.excited, y)
     return status
 
 
@@ -213,9 +216,10 @@ class HarmonicLms(Harmonic):
         displacement: tuple[str, ...],
         twin: tuple[str, ...],
         phase: tuple[str, ...] = (),
+        axes: Axes | None = None,
     ) -> Block:
-        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase."""
         n = len(target)
+        lever = self.lever_of(axes, n)
         self.check_step(dt)
         self.check_axes(n, dt)
         self.check_phase(phase)
@@ -223,7 +227,8 @@ class HarmonicLms(Harmonic):
         size = 2 * n * len(self.hz)
         zeros = np.zeros(n)
         held: dict[str, Value] = {
-            "transfer": self.start(n),
+            "transfer": self.start(lever),
+            "motion": np.zeros(3 * n),
             "mode": IDENTIFYING,
             "drawn": -1.0,
             "phase": 0.0,
@@ -234,8 +239,8 @@ class HarmonicLms(Harmonic):
             "gap": zeros,
             "answer": zeros,
             "error": zeros,
-            "gap_squares": np.zeros(2),
-            "misfit_squares": np.zeros(2),
+            "gap_squares": np.zeros((2, n)),
+            "misfit_squares": np.zeros((2, n)),
             **comparison(n, len(self.hz)),
             **answered.state(n, len(self.hz)),
         }
@@ -245,8 +250,8 @@ class HarmonicLms(Harmonic):
             inputs=(*target, *displacement, *twin, *phase),
             outputs=self.outputs(unit, n),
             parameters={
-                **self.parameters(dt, n, phase),
-                "first_drive": self.first_theta(n),
+                **self.parameters(dt, lever, phase),
+                "first_drive": self.first_theta(lever),
                 "gain": self.gain or 0.0,
                 "rate": 2 * n * dt / self.memory if self.memory else 0.0,
                 "identification_gain": self.identification_gain or 0.0,

@@ -53,6 +53,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ... import units
+from ...contracts.axes import Axes
 from ...contracts.state_space import StateSpace
 from ...kernels.block import Block, Value
 from ...kernels.compile import kernel
@@ -71,6 +72,7 @@ from .kernel import (
     comparison,
     draw,
     faded_ratio,
+    in_metres,
     observe,
     squares,
     turn,
@@ -123,11 +125,11 @@ def identify(p, s, axes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def foresee(p, s, u, axes):  # type: ignore[no-untyped-def]
-    """−g_ext, into s.twin: that of the twin, u[2n:3n], or as identified."""
+def foresee(p, s, axes):  # type: ignore[no-untyped-def]
+    """−g_ext, into s.twin: that of the twin, s.motion[2n:3n], or as identified."""
     if s.waves.shape[0] == 0:
         for o in range(axes):
-            s.twin[o] = u[2 * axes + o]
+            s.twin[o] = s.motion[2 * axes + o]
         return
     for i in range(s.cosine.shape[0]):
         s.waves[2 * i], s.waves[2 * i + 1] = p.scale * s.cosine[i], -p.scale * s.sine[i]
@@ -180,15 +182,16 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])  # what was driven, turned on to this tick
     squares(s.phasor, s.drive)
     squares(s.transfer, s.now)
-    foresee(p, s, u, n)
-    observe(u, s.twin, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
-    nmse = faded_ratio(s.gap_squares, p.fade, s.gap, u[:n])
+    in_metres(u, p.lengths, s.motion)
+    foresee(p, s, n)
+    observe(s.motion, s.twin, s.phasor[0], s.transfer, s.gap, s.answer, s.error)
+    nmse = faded_ratio(s.gap_squares, p.fade, s.gap, s.motion[:n])
     misfit = faded_ratio(s.misfit_squares, p.fade, s.error, s.answer)
 
     identifying = t < p.identification_time - 0.5 * p.dt
     if identifying:
-        compare(s, u)
-        listen(p, s, u, base, t)
+        compare(s, s.motion)
+        listen(p, s, s.motion, base, t)
         number = math.floor(t / p.random_interval + 1e-9)
         if number != s.drawn:
             s.drawn = number
@@ -205,7 +208,7 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     if identifying or p.simultaneous == 1.0:
         identify(p, s, n)
     turn(s.theta[0], s.cosine, s.sine, n, s.phasor[0])
-    write(s.phasor[0], s.drive, s.now, n, s.mode, nmse, misfit, s.excited, y)
+    write(s.phasor[0], p.drives, s.drive, s.now, s.mode, nmse, misfit, s.excited, y)
     return status
 
 
@@ -352,16 +355,17 @@ class HarmonicRls(Harmonic):
         displacement: tuple[str, ...],
         twin: tuple[str, ...],
         phase: tuple[str, ...] = (),
+        axes: Axes | None = None,
     ) -> Block:
-        """The block "coupling"; it reads targets, measured displacements, the twin's displacements, and the phase."""
         n = len(target)
+        lever = self.lever_of(axes, n)
         self.check_step(dt)
         self.check_axes(n, dt)
         self.check_phase(phase)
         self.check_known()
         size, harmonics = 2 * n * len(self.hz), len(self.hz)
         waves = 2 * harmonics if self.excitation_gap == "identified" else 0
-        start, known_r = self.start(n), math.sqrt(self.identification_prior) * np.eye(waves + size)
+        start, known_r = self.start(lever), math.sqrt(self.identification_prior) * np.eye(waves + size)
         known = np.hstack([np.zeros((n, waves)), start])
         memories = USUAL | self.memories(dt)
         zeros = np.zeros(n)
@@ -376,6 +380,7 @@ class HarmonicRls(Harmonic):
             "known_z": known @ known_r,
             "known_row": np.zeros(waves + size),
             "waves": np.zeros(waves),
+            "motion": np.zeros(3 * n),
             "twin": zeros,
             "mode": IDENTIFYING,
             "drawn": -1.0,
@@ -391,8 +396,8 @@ class HarmonicRls(Harmonic):
             "gap": zeros,
             "answer": zeros,
             "error": zeros,
-            "gap_squares": np.zeros(2),
-            "misfit_squares": np.zeros(2),
+            "gap_squares": np.zeros((2, n)),
+            "misfit_squares": np.zeros((2, n)),
             **comparison(n, len(self.hz)),
             **answered.state(n, len(self.hz)),
         }
@@ -404,12 +409,12 @@ class HarmonicRls(Harmonic):
             inputs=(*target, *displacement, *twin, *phase),
             outputs=self.outputs(unit, n),
             parameters={
-                **self.parameters(dt, n, phase),
+                **self.parameters(dt, lever, phase),
                 "simultaneous": float(self.mode == "simultaneous"),
                 "forget": math.exp(-0.5 * dt / memories["memory"]),
                 "identification_forget": math.exp(-0.5 * dt / memories["identification_memory"]),
                 "prior": self.prior / dt / (2 * n),
-                "first_drive": self.first_theta(n),
+                "first_drive": self.first_theta(lever),
                 "scale": self.amplitude or 1.0,
                 "weakest": WEAKEST * (self.amplitude or 1.0) ** 2 if waves else 0.0,
                 "discounts": float(self.discount_overestimates),

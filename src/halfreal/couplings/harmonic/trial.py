@@ -84,7 +84,8 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
     twins = context.channels("twin")
     answers = tuple(channel.name for channel in channels("answer", "m", len(twins)))
     step, ticks = test.timing.step, max(round(duration / test.timing.step / STRETCHES), 1)
-    block = coupling.adapting().block(step, context.unit, twins, answers, twins)
+    block = coupling.adapting().block(step, context.unit, twins, answers, twins, axes=test.interface)
+    lengths = coupling.lever_of(test.interface, len(twins)).axes
     drive = tuple(channel.name for channel in block.outputs[: len(twins)])
     loop = Loop([*twin_alone(context), block], outer=[plant_block(plant, drive)], dt=step)
     sizes: list[float] = []
@@ -92,7 +93,7 @@ def try_out(test: Definition, coupling: Harmonic, plant: StateSpace, duration: f
     waves = np.linalg.pinv(harmonic_waves(coupling.hz, ticks, step))
     for _ in range(STRETCHES):
         log = loop.run(ticks, record=("excitation.virtual", *answers, *twins)).log[:, 1:]
-        gap = log[:, 1 : 1 + len(twins)] - log[:, 1 + len(twins) :]
+        gap = lengths * (log[:, 1 : 1 + len(twins)] - log[:, 1 + len(twins) :])
         if not np.all(np.isfinite(gap)):
             return Trial(False, np.inf)
         size = float(np.linalg.norm(waves @ gap))

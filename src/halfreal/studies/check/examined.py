@@ -87,7 +87,9 @@ class Examined:
     @cached_property
     def uncertainty(self) -> UncertaintyStudy | None:
         """The loop for all that its uncertain numbers may be; None if there are none."""
-        return study_uncertainty(self.definition, SAMPLES) if self.definition.uncertainty else None
+        return (
+            study_uncertainty(self.definition, SAMPLES, progress=self.progress) if self.definition.uncertainty else None
+        )
 
     @cached_property
     def plant(self) -> StateSpace:

@@ -132,13 +132,15 @@ def without_delay(definition: Definition) -> Definition | None:
 
 
 def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Signals) -> float:
-    """Rms noise in the command over that in the measured displacement; both sensors get some if they have none."""
+    """Rms noise in the command over that in the measured displacement, of displacements if some commands are rotations;
+    both sensors get some if they have none."""
     sensors = definition.rig.known_sensors
     if sensors is None:
         return float("nan")
     noise = sensors.displacement.noise
     if noise == 0.0:
-        noise = ASSUMED * float(np.abs(quiet.measured).max())
+        turns = definition.interface.rotations[list(bench.counted)]
+        noise = ASSUMED * float(np.abs(quiet.measured[:, turns if turns.all() else ~turns]).max())
         stiffness = _stiffness(definition)
         moved, felt = {"noise": noise}, {"noise": noise * stiffness}
         heard = with_sensors(definition, moved, felt)
@@ -146,7 +148,8 @@ def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Sign
         if found is None or noise == 0.0:
             return float("nan")
         noisy = found
-    return float(np.std(noisy.command - quiet.command) / noise)
+    turns = definition.interface.actuators.rotations
+    return float(np.std((noisy.command - quiet.command)[:, turns if turns.all() else ~turns]) / noise)
 
 
 def _stiffness(definition: Definition) -> float:
