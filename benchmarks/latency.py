@@ -29,7 +29,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forwa
 PACE = Path(__file__).with_name("pace.c")
 RATES = (1e3, 5e3, 10e3, 20e3)
 OTHER_WAYS = 5e3
-"""The rate at which both are also measured without watching the clock, and beside a busy interpreter."""
+"""The rate at which both are also measured without watching the clock, and with a busy interpreter."""
 TURNS, SECONDS, LEAST_TICKS = 50, 0.1, 200
 """Turns of each program at each rate, and their length: so many seconds, or ticks if that is longer."""
 SETTLING = 0.1
@@ -195,7 +195,7 @@ def compared(
 ) -> tuple[list[Row], dict[str, str]]:
     """Lateness of both at one rate, and what the system granted them."""
     what = f"wake-up lateness at {1e-3 * rate:g} kHz"
-    what += ", asleep until due" if asleep else ", beside a busy interpreter" if busy else ""
+    what += ", asleep until due" if asleep else ", with a busy interpreter" if busy else ""
     print(what, flush=True)
     definition = at_rate(rate, asleep=asleep)
     ticks = max(round(SECONDS * rate), LEAST_TICKS)

@@ -106,7 +106,7 @@ def rows(folder: Path) -> list[Row]:
     if length <= 0.0:
         print("BENCH_MINUTES is 0: the long run is left out")
         return []
-    what = f"{length:g} min at {1e-3 * RATE:g} kHz beside a busy interpreter"
+    what = f"{length:g} min at {1e-3 * RATE:g} kHz with a busy interpreter"
     print(what, flush=True)
     with busy_interpreter():
         late, record = recorded(at_rate(RATE), round(60.0 * length * RATE), folder)

@@ -1,7 +1,8 @@
 """The documentation as a site: `make docs`.
 
 The source is the repository itself, so that links between pages work in the files and on the site.  Pages on settings
-are generated from the code, and notebooks are executed while the site is built.  Equations need no network.
+and pictures of kinds are generated from the code, and notebooks are executed while the site is built.  Equations need
+no network.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import kind_pictures  # noqa: E402
 import reference_pages  # noqa: E402
 
 import halfreal  # noqa: E402
@@ -64,5 +66,5 @@ html_show_sourcelink = False
 
 
 def setup(app: object) -> None:
-    reference_pages.write(HERE / "reference")
+    reference_pages.write(HERE / "reference", kind_pictures.draw)
     reference_pages.write_bibliography(HERE / "bibliography.md")

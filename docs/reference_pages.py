@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 from halfreal.citations import PAPERS, paper
@@ -11,6 +12,8 @@ from halfreal.definition.kinds import CONTRACTS, kinds
 from halfreal.presentation.reference import FAMILIES, kind_page, listed
 
 ROOT = Path(__file__).parents[1]
+Draw = Callable[[str, str, Path], tuple[str, str] | None]
+"""Draws a kind into a folder: file name and caption."""
 WHEN = {
     "virtual": {
         "structure": "The usual choice: mass, damping and stiffness matrices, also with nonlinear elements.",
@@ -85,18 +88,10 @@ WHEN = {
     },
 }
 """When each kind is the right choice."""
-PICTURES = {
-    ("coupling", "none"): ("theory/couplings.png", "Tracking error without and with prediction"),
-    ("coupling", "forward prediction"): ("theory/couplings.png", "Tracking error without and with prediction"),
-    ("coupling", "adaptive forward prediction"): ("theory/adaptive_filters.png", "Estimated delay and tracking error"),
-    ("virtual", "constrained"): ("theory/force_control.png", "Force and elongation of a bar in force control"),
-    ("rig", "force controlled"): ("theory/force_control.png", "Force and elongation of a bar in force control"),
-}
-"""Pictures of docs/images for some of them; the gallery has more."""
 
 
-def write(folder: Path) -> None:
-    """A page for each kind, and one that leads to them."""
+def write(folder: Path, draw: Draw | None = None) -> None:
+    """One page per kind, with the picture that ``draw`` makes of it, and an index."""
     folder.mkdir(exist_ok=True)
     lines = [
         "# Kinds of parts",
@@ -107,22 +102,22 @@ def write(folder: Path) -> None:
     lines += ["`halfreal kinds`, `halfreal kinds rig simulated`, `halfreal info rig.actuator.delay`.", ""]
     for family in CONTRACTS:
         title, tables = FAMILIES[family]
-        pages = [_page(folder, family, kind) for kind in kinds(family)]
+        pages = [_page(folder, family, kind, draw) for kind in kinds(family)]
         lines += [f"## {title}", "", f"`{tables}`", "", "```text", *listed(family), "```", ""]
         lines += ["```{toctree}", ":maxdepth: 1", "", *pages, "```", ""]
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
 
 
-def _page(folder: Path, family: str, kind: str) -> str:
+def _page(folder: Path, family: str, kind: str, draw: Draw | None) -> str:
     name = f"{family}-{re.sub(r'[^a-z0-9]+', '-', kind.lower()).strip('-')}"
     head, _, rest = kind_page(family, kind).partition("\n\n")
     summary, _, rest = rest.partition("\n\n")
     lines = [head, "", summary, ""]
     if when := WHEN[family].get(kind):
         lines += [f"**When to use it.** {when}", ""]
-    if (family, kind) in PICTURES:
-        picture, text = PICTURES[family, kind]
-        lines += [f"![{text}](../images/{picture})", ""]
+    if draw is not None and (drawn := draw(family, kind, folder / "pictures")):
+        picture, text = drawn
+        lines += [f"![{text}](pictures/{picture})", "", f"*{text}.*", ""]
     if examples := _examples(family, kind):
         shown = [
             f"[{one.parent.name}/{one.name}](../../{one.parent.relative_to(ROOT)}/README.md)" for one in examples[:3]

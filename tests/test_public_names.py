@@ -142,8 +142,39 @@ def test_every_public_member_of_a_public_class_is_documented(one: type) -> None:
     assert not [name for name, member in own.items() if inspect.isfunction(member) and not inspect.getdoc(member)]
 
 
+MEMBERS = [
+    (getattr(halfreal, owner), name)
+    for owner, names in re.findall(
+        r"autoclass:: (\w+)\n   :members: (.*)", (REPOSITORY / "docs" / "python.md").read_text(encoding="utf-8")
+    )
+    for name in names.split(", ")
+]
+
+
+@pytest.mark.parametrize(("owner", "name"), MEMBERS, ids=lambda one: getattr(one, "__name__", one))
+def test_every_parameter_of_a_listed_method_is_documented(owner: type, name: str) -> None:
+    member = inspect.getattr_static(owner, name)
+    text = inspect.getdoc(member) or ""
+    assert text
+    if inspect.isfunction(member):
+        parameters = [one for one in inspect.signature(member).parameters if one != "self"]
+        _, _, listed = text.partition("Parameters\n----------\n")
+        documented = re.findall(r"^(\w+)$", re.split(r"\n\w+\n-{4,}", listed)[0], re.MULTILINE)
+        assert documented == parameters
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     page = (REPOSITORY / "docs" / "python.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"auto(?:function|class|exception):: (\w+)", page))
     modules = {name for name in halfreal.__all__ if inspect.ismodule(getattr(halfreal, name))}
     assert listed == set(halfreal.__all__) - modules
+
+
+def test_modules_that_are_loaded_later_are_whole() -> None:
+    code = (
+        "from halfreal.lazy import load_later; load_later('numpy.f2py', 'numpy.testing', 'numpy.not_there');"
+        "import sys, numpy, scipy.linalg; print('numpy.f2py.crackfortran' in sys.modules);"
+        "numpy.testing.assert_allclose(1.0, 1.0); print(callable(numpy.f2py.main))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]

@@ -15,7 +15,7 @@ import pytest
 import halfreal
 
 REPOSITORY = Path(__file__).parents[1]
-SHIPPED = (".py", ".toml", ".j2", ".typed", ".csv", ".md", ".html", ".css", ".js")
+SHIPPED = (".py", ".toml", ".j2", ".typed", ".csv", ".md", ".html", ".css", ".js", ".c", ".h", ".xml")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", "results")
 
 
@@ -49,6 +49,10 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     expected = {str(path.relative_to(source)) for path in files if path.suffix in SHIPPED}
     assert {"halfreal/py.typed", "halfreal/new.toml", "halfreal/presentation/report.html.j2"} <= names
     assert not expected - names
+    for gallery in (path for path in (REPOSITORY / "examples").glob("*/*.toml") if "results" not in path.parts):
+        assert f"halfreal/{gallery.relative_to(REPOSITORY).as_posix()}" in names
+    benchmarks = {"vrths_benchmark/synthetic.csv", "marths_benchmark/mass.csv", "marths_benchmark/stiffness.csv"}
+    assert {f"halfreal/examples/{name}" for name in benchmarks} <= names
 
 
 def test_its_version_is_the_packages(wheel: Path, tmp_path: Path) -> None:
@@ -63,3 +67,6 @@ def test_its_version_is_the_packages(wheel: Path, tmp_path: Path) -> None:
         command = [sys.executable, *words]
         answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=where, check=True)
         assert answer.stdout.strip() == told
+    command = [sys.executable, "-m", "halfreal", "examples", "spring_mass_damper"]
+    subprocess.run(command, capture_output=True, cwd=tmp_path, env=where, check=True)
+    assert (tmp_path / "spring_mass_damper" / "forward_prediction.toml").is_file()

@@ -28,7 +28,7 @@ def definition(where: str, settle: str, duration: float = 0.05) -> halfreal.Defi
         {
             "timing.duration": f"{duration!r} s",
             "rig.sensors": {},
-            "slow.settle": {"force": settle, "time": "2 ms", "time_out": "10 s"},
+            "slow.settle": {"force": settle, "time": "2 ms", "timeout": "10 s"},
             "limits.stale": {"trip": "20 s"},
             "limits.lateness": {"trip": "20 s"},
             "link.rig": where,
@@ -69,7 +69,7 @@ def _session(
     given: halfreal.Definition, output: Path, stop_after: int | None, before: halfreal.Run | None = None
 ) -> halfreal.Run:
     elsewhere = "" if before is None else "the stop has let the bar go"
-    session = halfreal.Session(given, output, after=before, stands_elsewhere=elsewhere)
+    session = halfreal.Session(given, output, after=before, rig_has_moved=elsewhere)
     try:
         session.check()
         session.arm(wait=True)

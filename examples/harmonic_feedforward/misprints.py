@@ -1,4 +1,4 @@
-"""Where the paper's print cannot be meant: each equation as it stands, tried, beside the one that works.
+"""Where the paper's print cannot be meant: each equation as printed, tested, next to the one that works.
 
 python misprints.py
 """
@@ -101,7 +101,7 @@ def shapes() -> list[Misprint]:
             "top right block of A",
             "W P, W θ̃",
             "(W P)ᵀ, (W θ̃)ᵀ",
-            f"{row[0]} rows beside {block[0]}",
+            f"{row[0]} rows next to {block[0]}",
             row[0] == block[0],
         ),
         Misprint(

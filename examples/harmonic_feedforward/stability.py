@@ -186,7 +186,7 @@ def controllers() -> dict[str, StateSpace]:
 @styled
 def figure_6() -> Figure:
     hz = np.geomspace(0.1, 55.0, 1200)
-    figure, *panels = bode("Fig. 6: adaptive feed-forward beside feedback controllers")
+    figure, *panels = bode("Fig. 6: adaptive feed-forward and feedback controllers")
     known_structures(panels, hz)
     for label, system in controllers().items():
         curve(panels, hz, response(system, hz), linewidth=1.2, label=label)

@@ -46,7 +46,7 @@ def oscillators() -> list[Claim]:
     half_a_period = 0.5 / oscillator.AT_LIMIT
     least = min(delay_margin(oscillator.loop(ratio)).phases_deg[1] for ratio in (1e-4, 1e-3, 0.01, 0.05))
     picture, drawn = "images/figures_5_and_6_damping.png", "images/figure_7_oscillator.png"
-    tenfold = "misprint: ten times that; a loop of a mass on an oscillator bears over half a period, whatever its data"
+    tenfold = "misprint: ten times that; a loop of a mass on an oscillator tolerates over half a period, for any data"
     return [
         Claim(
             PAPER,

@@ -114,7 +114,7 @@ def of_elements() -> tuple[Claim, dict[str, str]]:
         "Sec. 3.1",
         "the simplified criterion on the elements of the loop of wing and store",
         "can be applied",
-        f"{ms(read.least)} with moments in N m, {ms(other.least)} in N mm; {ms(read.exact, 1)} are borne",
+        f"{ms(read.least)} with moments in N m, {ms(other.least)} in N mm; {ms(read.exact, 1)} are tolerated",
         bool(abs(read.least / read.exact - 1) < 0.05),
         "elements change with units and axes, stability does not",
         "readme_numbers.py",

@@ -206,7 +206,7 @@ def of_the_steps(tests: dict[str, Stepped]) -> list[Claim]:
         ),
         claim(
             "Fig. 11",
-            "with P_id the wing feels the device N: D_a/D_n on average to 11 Hz",
+            "with P_id the wing sees the device N: D_a/D_n on average to 11 Hz",
             "curves only",
             f"{emulated:.3f}",
             abs(emulated - 1) < 0.02,

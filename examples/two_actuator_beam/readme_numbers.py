@@ -299,7 +299,7 @@ def of_learning() -> list[Claim]:
             "unstable at 320 Hz with μ_LMS = 0.1",
             f"trips with {lms}",
             bool(tripped["LMS", 320.0]),
-            "here it is 60 Hz, beside the virtual beam's own resonance at 59.2 Hz; gains are normalised, and the rig "
+            "here it is 60 Hz, next to the virtual beam's resonance at 59.2 Hz; gains are normalised, and the rig "
             "is another",
             "images/figure_21_learning_curves.png",
         ),

@@ -159,7 +159,7 @@ def test_as_many_as_axes_are_wanted_of_every_setting():
         ({**EACH[3], "filter": {**FILTER, "command_noise": [1e-4] * 3}}, r"coupling\.filter\.command_noise: 3 of them"),
         ({**EACH[5], "feed_forward": [[SECTIONS]] * 3}, r"coupling\.feed_forward: 3 of them for 2 axis"),
         ({**EACH[2], "points": [2, 12]}, r"coupling\.points: 2 must be at least 3"),
-        ({**EACH[2], "highest_order": [3, 3, 3]}, r"highest_order: 3 of them beside 2 of another setting"),
+        ({**EACH[2], "highest_order": [3, 3, 3]}, r"highest_order: 3 values, but 2 of another setting"),
         ({**EACH[2], "order": 1.5}, r"coupling\.order: 1\.5 where a whole number"),
         ({**EACH[8], "amplitudes": [[1.0, 1.0, -1.0]] * 2}, r"an amplitude of -1"),
     ):

@@ -153,5 +153,5 @@ def test_too_small_a_motion_tells_nothing():
 
 def test_a_model_that_could_not_be_rehearsed_is_said():
     run = replace(MODEL, specimen_met=specimen_met(MODEL, replace(MODEL, signals={})))
-    assert "is not known: the model could not be looked at likewise" in headline(run)
+    assert "is not known: the model could not be identified in the same way" in headline(run)
     assert table(run)[0].met != "not known" and table(run)[0].model == "not known"

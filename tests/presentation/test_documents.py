@@ -14,13 +14,17 @@ from halfreal.cli.commands import app
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *("getting_started", "exit_codes", "run_files"),
-    *(f"tutorials/{path.stem}" for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))),
-    *(f"theory/{path.stem}" for path in sorted((ROOT / "docs" / "theory").glob("*.md"))),
+    *(
+        f"{folder}/{path.stem}"
+        for folder in ("tutorials", "how_to", "theory")
+        for path in sorted((ROOT / "docs" / folder).glob("*.md"))
+    ),
 ]
 """Pages whose blocks of Python, console commands and named TOML files are run from top to bottom."""
 FENCE = re.compile(r"^```(python|console|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.(?:py|toml))\n")
 """The first line of a block that is a file."""
+GALLERY = sorted(path.parent for path in (ROOT / "examples").glob("*/README.md"))
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 
 
@@ -31,6 +35,13 @@ def test_every_page_is_on_the_site():
     trees = re.findall(r"```\{toctree\}.*?```", "".join((docs / f"{page}.md").read_text() for page in written), re.S)
     listed = set(re.findall(r"[\w./]+", " ".join(trees)))
     assert not written - listed - {"index", "bibliography"}
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=lambda path: path.name)
+def test_the_page_of_an_example_shows_all_of_its_figures(example):
+    text = (example / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"\]\((images/[^)]+)\)", text))
+    assert shown == {f"images/{path.name}" for path in (example / "images").glob("*.*")}
 
 
 @pytest.mark.parametrize("page", PAGES)

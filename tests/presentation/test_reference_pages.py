@@ -76,5 +76,22 @@ def test_every_kind_has_a_page_that_says_when_to_use_it(tmp_path, monkeypatch):
     pages.write(tmp_path)
     text = (tmp_path / "coupling-forward-prediction.md").read_text(encoding="utf-8")
     assert "**When to use it.**" in text and "| `prediction` |" in text and "(2005) 1817" in text
-    for picture, _ in pages.PICTURES.values():
-        assert (ROOT / "docs" / "images" / picture).is_file()
+
+
+def test_every_family_has_pictures_and_a_page_shows_its_own(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    pictures, pages = import_module("kind_pictures"), import_module("reference_pages")
+    assert set(pictures.DRAWN) == set(pages.CONTRACTS)
+    cheap = {("link", "udp"), ("excitation", "sine"), ("virtual", "structure")}
+    drawn = []
+
+    def draw(family, kind, folder):
+        drawn.append((family, kind))
+        return pictures.draw(family, kind, folder) if (family, kind) in cheap else None
+
+    pages.write(tmp_path, draw)
+    assert set(drawn) == {(family, kind) for family in pages.CONTRACTS for kind in pages.kinds(family)}
+    for family, kind in cheap:
+        name = f"{family}-{kind}"
+        assert f"](pictures/{name}.png)" in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+        assert (tmp_path / "pictures" / f"{name}.png").stat().st_size > 5000

@@ -35,7 +35,7 @@ def slow(steady: Run) -> Run:
         kind="run",
         definition={**steady.definition, "slow": {"period": 1e-3, "ramp": 1.0}},
         signals=signals,
-        events=(Event(0.1, "motion.state", "paused: the command is held"), Event(0.1, "motion.state", "goes on")),
+        events=(Event(0.1, "motion.state", "paused: the command is held"), Event(0.1, "motion.state", "resumed")),
     )
 
 

@@ -23,7 +23,7 @@ def read_motions(
 ) -> dict[str, Motion]:
     """All records of a folder by name, × 0.4; ``kept`` is a folder for plain copies of them.
 
-    ``unit`` and ``step`` [s] hold for all; ``ask`` is asked for the unit of a record that does not say it, or says one
+    ``unit`` and ``step`` [s] hold for all; ``ask`` is requested the unit of a record that does not say it, or says one
     that its size makes doubtful.
     """
     if not folder.is_dir():

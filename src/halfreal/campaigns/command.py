@@ -29,7 +29,7 @@ def carry_out(
     force: bool,
     progress: Progress | None,
 ) -> tuple[Results, Path]:
-    """Run the campaign, or what is missing of it, and write its page beside the table; return both."""
+    """Run the campaign, or what is missing of it, and write its page next to the table; return both."""
     if store.suffix in (".toml", ".html"):
         raise CampaignError(f"'{store}' would be overwritten by the campaign; use a name like 'results.sqlite'")
     page = store.with_suffix(".html")

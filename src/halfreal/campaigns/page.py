@@ -138,7 +138,7 @@ def headings(results: Results) -> list[str]:
 
 
 def point_row(results: Results, row: int) -> tuple[int, list[str], list[str], str]:
-    """A point's number, values, scores and run file, in words."""
+    """A point's number, values, scores and run file, as text."""
     values = [units.text(float(results[p.place][row]), p.unit) for p in results.parameters]
     scores = [as_text(results, score, results[score.name][row]) for score in results.scores]
     return int(results["point"][row]), values, scores, str(results["run_file"][row])

@@ -48,7 +48,7 @@ FORMS = {
     "latin hypercube": f"write {RANGE}",
 }
 BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
-"""Pydantic's faults of a whole number that is out of its own bounds, whatever stands beside it."""
+"""Pydantic's faults of a whole number that is out of its own bounds, whatever is next to it."""
 Wrong = list[tuple[tuple[str | int, ...], str]]
 
 

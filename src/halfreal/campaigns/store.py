@@ -35,7 +35,7 @@ from .plan import Design, Plan, Varied
 
 FORMAT, VERSION = "halfreal campaign", "1"
 FIXED = {"status": "TEXT NOT NULL", "outcome": "TEXT", "reason": "TEXT", "seconds": "REAL", "run_file": "TEXT"}
-"""Columns that every campaign has, beside the point's number, what varies and what is scored."""
+"""Columns that every campaign has, next to the point's number, what varies and what is scored."""
 USER_CODE = "user_code"
 """Entry of the table ``campaign``: hashes of all that the user's functions are made of."""
 REMARKS = ("title", "minimise", "maximise")
@@ -161,7 +161,7 @@ def _files(value: Any) -> set[Path]:
 
 
 class Store:
-    """The store of a campaign that runs: made anew, or taken up again."""
+    """The store of a campaign that runs: made again, or taken up again."""
 
     def __init__(
         self,
@@ -341,7 +341,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """SQLite's troubles with a file in words."""
+    """SQLite's troubles with a file as text."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -162,7 +162,7 @@ def _carry_out(crew: Workers, job: Job, points: deque[Point]) -> Iterator[list[P
 
 
 def _keep_runs(store: Path, results: list[PointResult]) -> dict[int, str]:
-    """Write the run files of some points into a folder beside the store; return their names from there."""
+    """Write the run files of some points into a folder next to the store; return their names from there."""
     names = {}
     folder = store.with_suffix(".runs")
     for result in results:

@@ -1,6 +1,6 @@
 """A local worker: a process that takes points of a campaign from its standard input and answers on its output.
 
-It is a program of its own, and not a copy of the one that asked for it: that may have threads, windows, or no guard
+It is a program of its own, and not a copy of the one that requested it: that may have threads, windows, or no guard
 around its main part.  Messages are pickled and come from the process that started it only.  It ends with its input,
 and with the process that started it, also in the middle of a point.
 """

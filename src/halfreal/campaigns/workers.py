@@ -29,7 +29,7 @@ TRIES = 3
 
 
 class CampaignError(HalfrealError):
-    """A campaign that cannot begin, or cannot go on."""
+    """A campaign that cannot begin, or cannot continue."""
 
 
 class WorkerDiedError(HalfrealError):
@@ -41,7 +41,7 @@ class Workers(Protocol):
 
     @property
     def room(self) -> int:
-        """Tasks to have under way at a time, so that nobody waits."""
+        """Tasks to have under way at a time, so that no one waits."""
 
     def submit(self, job: Job, points: Sequence[Point]) -> Future[list[PointResult]]:
         """Have points evaluated; ``WorkerDiedError`` if they cost a worker its life."""
@@ -171,7 +171,7 @@ class DaskWorkers:
                 f"give its address, such as tcp://127.0.0.1:8786 ({type(error).__name__})"
             ) from error
         self._address = address
-        self._under_way: set[Any] = set()  # what nobody refers to, Dask gives up
+        self._under_way: set[Any] = set()  # what no one refers to, Dask gives up
         try:
             self._meet()
         except BaseException:

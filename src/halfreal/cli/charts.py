@@ -20,7 +20,7 @@ Range = "a key of the definition and its range: 'rig.actuator.delay = 1 ms .. 15
 def chart(
     path: DefinitionFile,
     x: Annotated[str, typer.Option("--x", metavar="PLACE[=LOW..HIGH]", help=f"Across: {Range}.")],
-    y: Annotated[str, typer.Option("--y", metavar="PLACE[=LOW..HIGH]", help="Upwards, likewise.")],
+    y: Annotated[str, typer.Option("--y", metavar="PLACE[=LOW..HIGH]", help="Vertical axis, in the same form.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="CHART.png", help="Picture; default: TEST.png.")
     ] = None,

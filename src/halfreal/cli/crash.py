@@ -50,7 +50,7 @@ def _kept(error: BaseException) -> str:
 
 def text_of(error: BaseException, arguments: list[str], now: datetime.datetime) -> str:
     """The report."""
-    # a definition's or a run file's name tells which sort of file it was; folders and values are the user's own
+    # a definition's or a run file's name shows which sort of file it was; folders and values are the user's own
     options = [one.partition("=")[0] if one.startswith("-") else f"*{Path(one).suffix}" for one in arguments[2:]]
     lines = [
         f"when: {now.isoformat(timespec='seconds')}",

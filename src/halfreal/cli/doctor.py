@@ -80,7 +80,7 @@ def _time(given: str, option: str) -> float:
 
 
 def measured(found: WakeUp) -> list[str]:
-    """The measurement in words."""
+    """The measurement as text."""
     from .. import units
 
     half, most, nearly_all = (units.text(one, "s", 3) for one in found.lateness)

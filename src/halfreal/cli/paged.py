@@ -40,7 +40,7 @@ def page_address(wanted: bool, at: str, certificate: Path | None, key: Path | No
 
 
 def page_of(session: Session, operator: Operator, address: Address | None, start: bool, as_json: bool) -> Any:
-    """The page of a session, for as long as this lasts and somebody looks at it afterwards; or nothing."""
+    """The page of a session, for as long as this lasts and someone looks at it afterwards; or nothing."""
     return nullcontext() if address is None else _page_of(session, operator, address, start, as_json)
 
 

@@ -61,7 +61,7 @@ class Context:
     virtual: Virtual
     """The test's virtual substructure; at rest in a quiet loop."""
     start: np.ndarray
-    """Where the interface stands at the start, (axes,) [m or rad]."""
+    """Where the interface is at the start, (axes,) [m or rad]."""
     purpose: Purpose = RUN
     plant: Callable[[], StateSpace] = field(default=_no_plant, compare=False)
     """The loop of the test from the command to the gap, linearised, with the model of its rig and without coupling."""

@@ -68,7 +68,7 @@ class Opening:
     """The driver's own, from [driver.settings]."""
 
     def lines(self) -> str:
-        """The same as text, ``key=value`` in a line each, as a C driver gets it."""
+        """The same as text, ``key=value`` in one line each, as a C driver gets it."""
         told: list[tuple[str, Any]] = [("period", repr(self.period))]
         told += [("inputs", len(self.inputs)), ("outputs", len(self.outputs))]
         told += [(f"input.{i}", name) for i, name in enumerate(self.inputs)]
@@ -77,7 +77,7 @@ class Opening:
         return "".join(f"{key}={value}\n" for key, value in told)
 
     def setting(self, name: str, usual: Any) -> Any:
-        """A setting of the driver's own, of the type of ``usual``, which stands where it was left out."""
+        """A setting of the driver's own, of the type of ``usual``, which is where it was left out."""
         value = self.settings.get(name, usual)
         if isinstance(usual, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)

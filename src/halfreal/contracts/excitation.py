@@ -10,9 +10,9 @@ Contract for implementers
    and takes it in the place of the tick's time.
 3. What else it knows of itself it may say: its ``highest_frequency``, the frequencies it stays at, one after
    another (``dwells``), the harmonics it consists of (``harmonics``), the same with another amplitude (``scaled``).
-   None stands for what is not known; couplings and checks then go without.
+   None represents what is not known; couplings and checks then go without.
 4. One that comes from outside names the auxiliary channel that it ``reads``, and the magnitude at which the guard has
-   to ``trip``.  Its block has ``measured.NAME`` as its input, and is asked for after ``on_channel`` has told it the
+   to ``trip``.  Its block has ``measured.NAME`` as its input, and is requested after ``on_channel`` has told it the
    channel's unit.  ``as_recorded`` is such an excitation in a test whose record is known.
 5. One that can be the signal of a simulated auxiliary channel takes its amplitude in ``value``; ``on_channel`` tells
    its unit.

@@ -25,7 +25,7 @@ class Finding:
     """What it is held against."""
     unit: str = "1"
     remedies: tuple[str, ...] = ()
-    """What would mend it, tried out on the code that runs where it can be."""
+    """What would fix it, tried out on the code that runs where it can be."""
     name: str = ""
     """Of the constraint, if it binds the test."""
     room: float | None = None

@@ -224,7 +224,7 @@ class FmuPart(Programmed):
         linear = f"; its response differs by {off:.1g} for half the pulse" if off > LINEAR else ""
         why = f"{self.file.name} does not expose its state: linearised "
         if block.keeps.instance.fmu.derivatives:
-            self._played(block, np.zeros((1, n)))  # it stands at rest again
+            self._played(block, np.zeros((1, n)))  # it is at rest again
             try:
                 own = self._slopes(block)[0]
                 missed = self._missed(own, pulses)
@@ -253,7 +253,7 @@ class FmuPart(Programmed):
         return *in_si.model(float(p_of(block, "dt")), substeps), in_si
 
     def stand_in_here(self, block: Block, state: Any) -> Block:
-        """The linear block about where the FMU stands, which goes on with the outputs that the FMU would have."""
+        """The linear block about where the FMU stands, which continues with the outputs that the FMU would have."""
         model, by_now, slopes = self._slopes(block)
         u, n = np.zeros(len(block.inputs)), int(p_of(block, "inputs"))
         u[np.asarray(p_of(block, "wires"))[:n].astype(int)] = state["last"][:n]

@@ -3,8 +3,8 @@
     int32_t step(const double *p, double *s, double t, const double *u, double *y);
 
 It keeps the contract of ``halfreal.kernels.block``: inputs u and outputs y hold at time t [s], and are those of the
-part it stands for; all that it remembers stands in s; it returns 0, or 1 to 997 as a fault.  p[0] is the step [s];
-behind it stand the definition's parameters in their order, arrays flattened; s likewise.  It is called from the
+part it represents; all that it remembers is in s; it returns 0, or 1 to 997 as a fault.  p[0] is the step [s];
+behind it stand the definition's parameters in their order, arrays flattened; s in the same way.  It is called from the
 compiled loop, without Python.  The header ``halfreal_block.h`` says the same in C.
 """
 

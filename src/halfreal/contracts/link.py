@@ -6,8 +6,8 @@ Contract for implementers
    (``halfreal.links.wires``), or a ``LinkError`` with the reason and the remedy.
 2. A wire's ``way()`` describes it for compiled code (``kernels/wire.py``), which sends and receives without the
    interpreter.
-3. ``secret()`` gives the 16 bytes that both ends know and nobody else: zeros where nobody else can reach them, or where
-   the user has said in the definition why there is none; ``guarded`` tells which, for the record.
+3. ``secret()`` gives the 16 bytes that both ends know and no one else: zeros where no one else can reach them, or where
+   the user has said in the definition why there is none; ``guarded`` shows which, for the record.
 4. ``lease`` is how long the rig follows a controller that has gone silent.
 5. ``fits_test`` may refuse a definition whose datagrams the link is too slow for.
 6. A link without datagrams gives the controller's ``end`` itself (``links/driver.py``).
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..links.wires import Listener, Wire
 
 LONGEST_LEASE = 10.0
-"""Seconds for which a rig may follow nobody."""
+"""Seconds for which a rig may follow no one."""
 
 
 class Link(Settings):
@@ -54,7 +54,7 @@ class Link(Settings):
         return None
 
     def secret(self) -> bytes:
-        """What both ends know, and nobody else; here nothing."""
+        """What both ends know, and no one else; here nothing."""
         return bytes(16)
 
     @property

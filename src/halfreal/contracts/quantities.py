@@ -14,7 +14,7 @@ ActsAs = Literal["none", "support", "force", "ground"]
 ground."""
 
 Hold = Literal["first", "zero"]
-"""How an input goes on between two samples: along a straight line, or held at the earlier one."""
+"""How an input continues between two samples: along a straight line, or held at the earlier one."""
 
 UNLIMITED = float(np.finfo(np.float64).max)
 """Limit of a signal without one: infinite and undefined values are beyond it all the same."""

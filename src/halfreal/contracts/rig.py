@@ -11,7 +11,7 @@ Contract for implementers
 3. ``fits(known)`` raises a fault where the part and the sections before it do not go together, ``fits_test`` where it
    needs all of them.
    A rig that measures passive axes, or is commanded in strokes of actuators, says so in ``check_served``.
-4. ``rest_command`` is the command under which it stands still at a displacement.
+4. ``rest_command`` is the command under which it is at rest at a displacement.
 5. ``linear_model`` and ``pure_delay`` describe how it follows a command, ``follower`` how the specimen pushes it back,
    ``loop_with`` and ``delay_in_loop`` its part in the delay equation of the loop, ``known_specimen`` what it moves and
    ``known_sensors`` what it measures with.  What a rig leaves out is taken from
@@ -126,7 +126,7 @@ class Rig(Settings):
         """Raise a fault unless it suits all sections."""
 
     def rest_command(self, displacement: np.ndarray) -> np.ndarray:
-        """The command under which it stands still at this displacement of the interface."""
+        """The command under which it is at rest at this displacement of the interface."""
         return np.zeros_like(displacement) if self.commanded_in == "force" else displacement
 
     def varying_sensors(self, axes: Axes) -> np.ndarray:
@@ -212,7 +212,7 @@ class Rig(Settings):
         return None
 
     def stability_remedy(self, test: Definition) -> str:
-        """What would mend a rig that is unstable on its own."""
+        """What would fix a rig that is unstable on its own."""
         return "a rig that stays at rest under a held command: check its controller gains and its specimen"
 
     @property
@@ -223,16 +223,16 @@ class Rig(Settings):
     # --- what a check asks of it --------------------------------------------------------------------------------------
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """What a check should tell of it beside what it tells of every test."""
+        """What a check should tell of it next to what it tells of every test."""
         return ()
 
     def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
-        """What a motion of the interface, (ticks, axes), needs of its actuators, beside what they have."""
+        """What a motion of the interface, (ticks, axes), needs of its actuators, next to what they have."""
         return []
 
     @property
     def end_channels(self) -> tuple[str, ...]:
-        """Channels that tell whether its actuators have come to an end of what they can do; none if nothing tells."""
+        """Channels that show whether its actuators have come to an end of what they can do; none if nothing tells."""
         return ()
 
     def end_reached(self, log: np.ndarray) -> str:

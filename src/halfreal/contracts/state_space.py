@@ -23,7 +23,7 @@ from ..errors import HalfrealError
 SINGULAR = 1e-12
 """Smallest singular value of I + D, or of A + I, as a part of the largest, below which it counts as singular."""
 FEW_STATES = 30
-"""Up to which a response solves its equations anew at each frequency; above, A is brought to triangular form once."""
+"""Up to which a response solves its equations again at each frequency; above, A is brought to triangular form once."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class StateSpace:
         return np.asarray(np.tensordot(c, x, axes=1).transpose(1, 0, 2) + self.d)
 
     def closed(self) -> np.ndarray:
-        """State matrix of the loop closed by u = −y (no delay besides the model's own)."""
+        """State matrix of the loop closed by u = −y (no delay in addition to the model's own)."""
         check_square(self)
         return np.asarray(self.a - self.b @ _inverse_with_one(self.d, "the loop") @ self.c)
 

@@ -77,7 +77,7 @@ class Virtual(Settings):
         """Raise a fault unless it knows how this excitation acts on it."""
 
     def initial_target(self) -> np.ndarray:
-        """Where the interface stands at the start, (axes,) [m or rad]."""
+        """Where the interface is at the start, (axes,) [m or rad]."""
         return np.zeros(self.axes)
 
     def at_rest(self, rig: Rig | None = None) -> Self:
@@ -134,7 +134,7 @@ class Virtual(Settings):
         return StateSpace(a, b[:, -self.axes :], c[: self.axes], d[: self.axes, -self.axes :])
 
     def device(self, step: float) -> Device:
-        """From the force that acts on it to its displacement, as it is integrated: what compensators reckon with."""
+        """From the force that acts on it to its displacement, as it is integrated: what compensators assume."""
         if self.axes != 1:
             raise HalfrealError(
                 f"a compensated device has one axis, but the interface has {self.axes}; use another coupling"
@@ -204,5 +204,5 @@ class Virtual(Settings):
         return None
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """What a check should tell of it beside what it tells of every test."""
+        """What a check should tell of it next to what it tells of every test."""
         return ()

@@ -7,7 +7,7 @@ over-compensation as in M. I. Wallace et al., Earthquake Engng Struct. Dyn. 34 (
     z'(t) = κ (P_{N,n,Δ}[z])(t + ρ)                                    the asked command, per interface axis
 
 The synchronisation error e = z − x of a rig that is still late by δ is δ z˙ to first order, so that its sign relative
-to the velocity tells which way to move ρ.  Papers and laboratories differ in how they read δ off; here it is the
+to the velocity gives the direction of the change of ρ.  Papers and laboratories differ in how they estimate δ; here by
 regression of e on z˙ over an exponentially fading window of length T, which needs no zero crossings:
 
     δ = ⟨e z˙⟩ / ⟨z˙²⟩           ρ˙ = (δ + δ₀)/T_ρ,   ρ within [0, ρ_max]

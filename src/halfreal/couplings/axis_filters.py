@@ -7,7 +7,7 @@ the paper of the DLR Institute of Aeroelasticity on its six-axis shaking table (
 and what is left is a delay.  P_c may make up for that: the least-squares polynomial through the last targets, evaluated
 ρ_c ahead (``forward_prediction.py``).  W_c are products of sections (``transfer_function.py``), by Tustin's rule.
 
-The states begin as if the target had always stood where it starts.
+The states begin as if the target had always had its initial value.
 
 ======== =================================================================
 z, u     target, asked command, for each axis

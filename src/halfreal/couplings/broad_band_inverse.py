@@ -3,15 +3,15 @@
 The ideal compensator P_id of V. Ruffini, C. Szczyglowski, D. A. W. Barton, M. Lowenberg, S. A. Neild, Exp. Tech.
 (2020), doi 10.1007/s40799-020-00394-5 (``halfreal.stability.ideal_compensator``) is improper, may lead and may be
 unstable.  Here it is realised by weights w on samples of the target that are ``spacing`` ticks apart, which is stable
-and proper whatever P_id is:
+and proper for any P_id:
 
     u = z̄ + Σ_j w_j (z − z̄)(t − j m Δt) + k_p (z − x) + k_i ∫ (z − x) dt
 
     min_w  Σ_ω |G_c(jω)|² |P(jω) − P_id(jω)|² / lines + ν² Σ_j w_j²,        P = M + (1 − M) Σ_j w_j e^{−jω j m Δt}
 
 The first sum is the error of D_a/D_n over the band, Σ|D_a/D_n − 1|²; the second, the power that noise in the target has
-in the command, is what bounds the filter outside the band.  A lead that P_id asks for is thereby a prediction: weights
-on the last samples that extrapolate whatever lies within the band.  ν trades one for the other.  The mean z̄ = M z
+in the command, is what bounds the filter outside the band.  A lead that P_id requires is thereby a prediction: weights
+on the last samples that extrapolate everything within the band.  ν trades one for the other.  The mean z̄ = M z
 passes as it is, as in ``narrow_band_table.py``.
 
 With k_p or k_i this is feed-forward plus feedback: what the model gets wrong is fed back, at frequencies well below

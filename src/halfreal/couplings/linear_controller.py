@@ -7,7 +7,7 @@ controller of the benchmark problem of C. E. Silva, D. Gomez, A. Maghareh, S. J.
 Process. 135 (2020) 106381, is C = 2 + 95/s (a PI controller) behind a lead compensator P.  Other outer loops are of
 this form: lead and lag, PID with a filtered derivative, loop shaping, H∞ design.
 
-The states begin as if the target had always stood where it starts, and the command with it.
+The states begin as if target and command had always had their initial values.
 
 ======== ======================================================================
 z, x, u  target, measured displacement, asked command, for each axis

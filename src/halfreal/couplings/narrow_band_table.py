@@ -11,7 +11,7 @@ taken out of a buffer, linear between samples.  z̄ = M z is the slow mean of th
 whose position loop integrates follows it by itself, and the paper's factor on it would be an error.
 
 The frequency is given, or that of the excitation, or tracked: the states p_i of a low-pass filter of the target
-(``derivative_filter.py``) give 2πf = ω_c √(⟨p₂²⟩/⟨p₁²⟩) in a fading window, which is exact for a sine beside any mean.
+(``derivative_filter.py``) give 2πf = ω_c √(⟨p₂²⟩/⟨p₁²⟩) in a fading window, which is exact for a sine with any mean.
 
 =========== ====================================================================================
 z, u        target, asked command

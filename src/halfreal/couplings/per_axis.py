@@ -58,7 +58,7 @@ def whole(value: WholeOrEachAxis) -> int:
 def on_both(first: Any, second: Any) -> list[tuple[float, float]]:
     """Two settings side by side, one pair for each axis where there are several; a fault if they do not go together."""
     if np.size(first) > 1 and np.size(second) > 1 and np.size(first) != np.size(second):
-        raise fault(f"{np.size(first)} of them beside {np.size(second)} of another setting; give one for each axis")
+        raise fault(f"{np.size(first)} values, but {np.size(second)} of another setting; give one for each axis")
     both = np.broadcast_arrays(np.atleast_1d(first), np.atleast_1d(second))
     return list(zip(*(one.tolist() for one in both), strict=True))
 

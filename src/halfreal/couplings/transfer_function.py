@@ -46,7 +46,7 @@ class Lead(Settings):
 
 
 class Roots(Settings):
-    """gain · Π(s − zero)/Π(s − pole), in rad/s; a row (a, b) of the pairs stands for a ± ib."""
+    """gain · Π(s − zero)/Π(s − pole), in rad/s; a row (a, b) of the pairs means a ± ib."""
 
     kind: Literal["zeros and poles"]
     gain: Annotated[float, Number("1")]

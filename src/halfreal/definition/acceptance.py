@@ -125,7 +125,7 @@ class Acceptance(Settings):
                 raise fault(f"least is above most ({least:g} and {most:g} {unit}); exchange them", "criteria", name)
 
     def least(self, name: str) -> float:
-        """A margin that is asked for, in its unit; 0, which every stable loop has, where it is turned off."""
+        """A margin that is requested, in its unit; 0, which every stable loop has, where it is turned off."""
         value = getattr(self, name)
         return 0.0 if value == OFF else float(value)
 
@@ -135,7 +135,7 @@ class Acceptance(Settings):
         return float("inf") if value == OFF else float(value)
 
     def least_phase(self, ideal: float | None) -> float:
-        """Phase margin that is asked for [deg] of a loop that would have ``ideal`` with a rig that follows at once."""
+        """Phase margin that is requested [deg] of a loop that would have ``ideal`` with a rig that follows at once."""
         if self.phase_margin is not None:
             return self.least("phase_margin")
         return LEAST_PHASE if ideal is None else min(LEAST_PHASE, KEPT_PHASE * max(ideal, 0.0))

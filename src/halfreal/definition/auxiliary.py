@@ -1,4 +1,4 @@
-"""Auxiliary channels: what a rig measures besides displacement and force.
+"""Auxiliary channels: what a rig measures in addition to displacement and force.
 
 An accelerometer, a strain gauge, a pressure, a push-button, the output of a signal generator.  They are measured with
 displacement and force, cross the link with them in the order of the definition, each in its own unit, and are recorded

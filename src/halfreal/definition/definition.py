@@ -123,7 +123,7 @@ class Definition(Settings):
 
     @property
     def auxiliary_channels(self) -> tuple[Channel, ...]:
-        """What the rig measures besides displacement and force, in the order in which it crosses the link."""
+        """What the rig measures in addition to displacement and force, in the order in which it crosses the link."""
         return channels_of(self.auxiliary)
 
     @property
@@ -156,10 +156,23 @@ class Definition(Settings):
         return f"<details><summary>{escape(repr(self))}</summary><pre>{escape(self.to_toml())}</pre></details>"
 
     def with_values(self, values: Mapping[str, Any]) -> Definition:
-        """The test with the values at some places replaced, validated anew: ``{"rig.actuator.delay": "3 ms"}``.
+        """Return the test with other values, validated like a file.
 
-        ``halfreal.definition.paths`` says how a place is written.  Values are numbers in SI units or texts with a unit,
-        names, arrays, tables, or whole parts; ``DefinitionError`` tells all their faults.
+        Parameters
+        ----------
+        values
+            New values by their keys, ``{"rig.actuator.delay": "3 ms"}``: texts with a unit, numbers in SI units, names,
+            arrays, tables or complete parts.
+
+        Returns
+        -------
+        Definition
+            The modified test; this one is not changed.
+
+        Raises
+        ------
+        DefinitionError
+            With all errors, if the modified test is not valid.
         """
         from .paths import with_values
 
@@ -293,7 +306,7 @@ class Definition(Settings):
 
     @model_validator(mode="after")
     def _rig_fits_test(self) -> Definition:
-        """Of the whole definition: what is at fault may stand in a section before what tells so."""
+        """Of the whole definition: an error may be in a section before the one that reveals it."""
         self.rig.fits_test(self)
         if self.link is not None:
             self.link.fits_test(self)
@@ -457,6 +470,8 @@ class Definition(Settings):
                 f"a link of kind '{link.kind}' needs [driver] and a channel table; add [channels.inputs.NAME] and "
                 "[channels.outputs.NAME] (docs/drivers.md)"
             )
+        if known.period is not None:
+            table.check_step(known.period)
         limits, auxiliary = info.data.get("limits"), info.data.get("auxiliary")
         if not (table.inputs or table.outputs) or known.axes is None or known.rig is None or auxiliary is None:
             return table

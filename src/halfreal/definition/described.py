@@ -1,6 +1,6 @@
-"""Every setting in words: what it is, its unit and bounds, its default and what it means.
+"""Every setting as text: what it is, its unit and bounds, its default and what it means.
 
-All of it stands in the parts' own files: the words under a class and under its fields, and the types of the fields.
+All of it is in the parts' own files: the words under a class and under its fields, and the types of the fields.
 The JSON Schema, ``halfreal kinds``, ``halfreal info KEY`` and the pages on kinds are made of it.
 """
 
@@ -37,7 +37,7 @@ class Setting:
     form: str
     default: str
     meaning: str
-    """Empty if nobody says what it means."""
+    """Empty if no one says what it means."""
 
 
 def settings_of(part: type[Settings]) -> list[Setting]:
@@ -59,7 +59,7 @@ def is_documented(part: type[Settings], setting: Setting) -> bool:
 
 @cache
 def words_under_fields(part: type[Settings]) -> dict[str, str]:
-    """The text that stands under each field of a class, or of those that it is made from."""
+    """The text that is under each field of a class, or of those that it is made from."""
     found: dict[str, str] = {}
     for one in reversed(part.__mro__):
         if issubclass(one, Settings) and one is not Settings:
@@ -106,7 +106,7 @@ def _models(annotation: Any) -> Iterator[type[Settings]]:
 
 
 def _choices(metadata: Iterable[Any]) -> tuple[type[Settings], ...]:
-    """The parts of which one stands in a field that has a list of them."""
+    """The parts of which one is in a field that has a list of them."""
     return tuple(part for one in metadata if isinstance(one, OneAt) for part in one.parts)
 
 
@@ -145,7 +145,7 @@ def _form(annotation: Any, metadata: Iterable[Any] = ()) -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    """What stands for a setting that is left out."""
+    """What represents a setting that is left out."""
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True, validated_data={})

@@ -1,13 +1,13 @@
-"""Changing a definition in the text that a person wrote: all that is not changed stays as it stands there.
+"""Changing a definition in the text that a person wrote: all that is not changed stays as it is there.
 
 What a study changes is the difference of two definitions.  It is found value by value and put into the text by tomlkit,
 which keeps comments, blank lines, order and spelling of the others; a quantity that is changed keeps its unit.  A key
-that is new stands behind the last one of its table, if it has not its usual value; a section that is new, at the end.
+that is new is behind the last one of its table, if it has not its usual value; a section that is new, at the end.
 
 A text that is written to another folder names its files from there: names that were relative still are.
 
 What comes out is read again.  Should it not be the definition that is meant, which may happen where values are written
-in an unusual way, the definition is written anew as a whole (``write.to_toml``), and the caller is told.
+in an unusual way, the definition is written again as a whole (``write.to_toml``), and the caller is told.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SAME = 1e-14
 def edited(text: str, before: Definition, after: Definition, source: Path, target: Path) -> tuple[str, bool]:
     """The text of ``before``, a file in the folder ``source``, as that of ``after`` in the folder ``target``.
 
-    Also whether the person's text was kept; False if all had to be written anew.
+    Also whether the person's text was kept; False if all had to be written again.
     """
     windows = "\r\n" in text and text.count("\r\n") == text.count("\n")
     text = text.replace("\r\n", "\n") if windows else text
@@ -95,7 +95,7 @@ def _fits(*lists: list[Any]) -> bool:
 
 
 def _stays(standing: Any, old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether a table is changed key by key; one in a single line is written anew if it gets other keys."""
+    """Whether a table is changed key by key; one in a single line is written again if it gets other keys."""
     return old.keys() == new.keys() or not isinstance(standing, InlineTable)
 
 
@@ -160,7 +160,7 @@ _UNIT = re.compile(r"\s*[+\-−]?[0-9._]+(?:[eE][+\-−]?[0-9]+)?\s*(.*?)\s*")
 
 
 def _in_unit_of(standing: str, new: Quantity) -> str:
-    """A quantity in the unit of the one that stands there."""
+    """A quantity in the unit of the one that is there."""
     match = _UNIT.fullmatch(standing)
     try:
         return f"{_number(new, match[1])} {match[1]}" if match and match[1] else new

@@ -35,7 +35,7 @@ def key_path(place: Place) -> str:
 
 
 def under(place: str, key: str) -> str:
-    """The place of a key in the table at a place; one that holds dots or brackets stands in quotes."""
+    """The place of a key in the table at a place; one that holds dots or brackets is in quotes."""
     key = f'"{key}"' if re.search(r"[.\[\]]", key) else key
     return f"{place}.{key}" if place else key
 

@@ -149,7 +149,7 @@ def names(family: str) -> tuple[str, ...]:
 
 @cache
 def part_of(family: str, kind: str) -> type[Settings]:
-    """The class of a kind, imported when it is asked for."""
+    """The class of a kind, imported when it is requested."""
     if kind not in OWN[family]:
         return _installed(family)[0][kind]
     (part,) = places.found("halfreal", [OWN[family][kind]])

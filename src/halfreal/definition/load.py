@@ -26,7 +26,7 @@ LARGEST = 20_000_000
 def read(path: Path | str, model: type[Model]) -> tuple[Model, str]:
     """Read a TOML file as a ``model``; return it with the file's text.
 
-    File names in the definition are reckoned from the file's folder.  Raises ``DefinitionError`` with all faults.
+    File names in the definition are computed from the file's folder.  Raises ``DefinitionError`` with all faults.
     """
     path = Path(path)
     text = _text(path)

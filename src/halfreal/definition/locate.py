@@ -41,7 +41,7 @@ def nearest(lines: dict[Place, int], place: Place) -> int:
 def lines_of(text: str) -> dict[Place, int]:
     """The 1-based line of every key and array entry in a valid TOML text.
 
-    A table stands at its header, or where it is first named if it has none.
+    A table is at its header, or where it is first named if it has none.
     """
     return _Scanner(text).run()
 

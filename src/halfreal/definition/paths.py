@@ -1,7 +1,7 @@
 """Values of a definition by their place, such as ``rig.actuator.delay``: to read, to change, to vary.
 
 A place is the keys that lead to a value, joined by dots; entries of lists count from 1 in brackets, as in
-``rig.specimen.elements[1].law.stiffness``, and a key with dots stands in quotes, as in
+``rig.specimen.elements[1].law.stiffness``, and a key with dots is in quotes, as in
 ``uncertainty."rig.actuator.delay".low``.  A 1 × 1 matrix counts as a number.
 """
 
@@ -93,7 +93,7 @@ def slot(definition: Definition, data: dict[str, Any], place: str) -> tuple[Any,
 
 
 def with_values(definition: Definition, values: Mapping[str, Any]) -> Definition:
-    """The definition with the values at some places replaced; validated anew, as from a file.
+    """The definition with the values at some places replaced; validated again, as from a file.
 
     Values are numbers in SI units or texts with a unit, names, arrays, tables, or whole parts.
     """

@@ -186,7 +186,7 @@ ABOUT = ("operator", "specimen", "calibration", "notes")
 
 
 def also_said(about: Mapping[str, str], besides: Mapping[str, str]) -> dict[str, str]:
-    """What is said of a test, with what is said besides in its place; further notes stand below the others."""
+    """What is said of a test, with what is said in addition to in its place; further notes stand below the others."""
     notes = "\n".join(one["notes"] for one in (about, besides) if one.get("notes"))
     told = {**about, **{key: text for key, text in besides.items() if text}, "notes": notes}
     for key, text in told.items():
@@ -199,7 +199,7 @@ def also_said(about: Mapping[str, str], besides: Mapping[str, str]) -> dict[str,
 
 
 class RecordSettings(Settings):
-    """Channels to keep (all if left out) and how often, and what else a record should tell of the test.
+    """Channels to keep (all if left out) and how often, and what else a record should contain.
 
     ``operator``, ``specimen``, ``calibration`` and ``notes`` are free text for the run file and its report; options of
     ``halfreal run``, ``resume`` and ``rehearse`` take the place of the first three, and add to the notes.

@@ -6,7 +6,7 @@
     "virtual.damping" = { relative = 0.2 }                      # anywhere within ± 20 % of the value
 
 Which unit a quantity must have depends on its place, so that it is kept as the text it was written as (a float from
-Python as such a text in SI units) and read against the field that stands there.
+Python as such a text in SI units) and read against the field that is there.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Parameter:
         return f"{units.text(self.value, self.unit)} ± {units.text(self.deviation, self.unit)} (σ)"
 
 
-# --- places and what stands there -------------------------------------------------------------------------------------
+# --- places and what is there -------------------------------------------------------------------------------------
 
 
 def quantities(sections: Mapping[str, Any]) -> dict[str, Quantity]:

@@ -23,7 +23,7 @@ class Inline(dict[str, Any]):
 
 
 class Quantity(str):
-    """A quantity as text, with its number in the unit that the definition reckons in."""
+    """A quantity as text, with its number in the unit that the definition computes in."""
 
     number: float
     unit: str

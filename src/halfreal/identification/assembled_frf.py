@@ -42,7 +42,7 @@ AT_REST = 0.02
 MOSTLY_NOISE = 0.5
 """Part of what a response ends with from which on it is told as noise: that of sample to sample."""
 FAINT = 3e-4
-"""RMS of a response over the largest of its unit, below which it is left out unless it is asked for: 70 dB."""
+"""RMS of a response over the largest of its unit, below which it is left out unless it is requested: 70 dB."""
 USUAL_ORDER = 30
 DERIVATIVE = {"m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2}
 """Of a displacement or rotation, by the unit of a response."""
@@ -55,7 +55,7 @@ class AssembledFRF:
     frequency_hz: np.ndarray
     values: np.ndarray
     coherence: np.ndarray
-    """Likewise; not a number where one measurement alone cannot tell it."""
+    """In the same way; not a number where one measurement alone cannot tell it."""
     outputs: tuple[str, ...]
     input: str
     units: tuple[str, ...]
@@ -187,7 +187,7 @@ def modes_of(
 
 
 class Band(TypedDict):
-    """What ``lscf`` is asked for."""
+    """What ``lscf`` is requested."""
 
     lowest_hz: float
     highest_hz: float
@@ -298,7 +298,7 @@ def _pulse(
 
 
 def _check_at_rest(y: np.ndarray, names: Sequence[str]) -> None:
-    """Refuse responses to a pulse that end with more than rest: motion, or noise, which longer records do not mend."""
+    """Refuse responses to a pulse that end with more than rest: motion, or noise, which longer records do not fix."""
     end = y[:, -max(y.shape[1] // 10, 8) :]
     size = np.abs(y).max(axis=1)
     size = np.where(size > 0.0, size, 1.0)

@@ -38,7 +38,7 @@ ALIKE = "the motions of its axes cannot be distinguished, or are too few"
 MOSTLY_MOTION = 0.9
 """Share of the power of an axis that must stand out of its noise, or it tells nothing."""
 SINGULAR = 1e5
-"""Condition number beyond which motions cannot be told apart."""
+"""Condition number beyond which motions cannot be distinguished."""
 OBSERVABLE = 0.1
 """Share of the dynamic stiffness within which a mass must be known, or it is left in the stiffness."""
 
@@ -59,7 +59,7 @@ class Felt:
     axes: tuple[int, ...]
     """Which of the axes move, counted from 0."""
     values: np.ndarray
-    """K, C and, if it can be told apart, M: (2 or 3, axes that move, axes that move) [SI]."""
+    """K, C and, if it can be distinguished, M: (2 or 3, axes that move, axes that move) [SI]."""
     spreads: np.ndarray
     """Half-widths of their 95 % intervals."""
     omega: np.ndarray
@@ -83,11 +83,11 @@ def felt(
     axes: tuple[int, ...] | None = None,
     inertia: bool = True,
 ) -> Felt | str:
-    """What a record, (samples, axes), tells of its specimen; in words why it tells nothing.
+    """What a record, (samples, axes), tells of its specimen; as text why it tells nothing.
 
     ``target`` has the columns of the displacement; ``others`` are known forces on the specimen.  ``axes`` are those to
     look at; with the ``window`` of a record to be compared with they are taken as they are.  ``inertia`` is False where
-    time stands still between samples.
+    time is at rest between samples.
     """
     from scipy.special import stdtrit  # far lighter than scipy.stats: a run is waited for by its operator
 

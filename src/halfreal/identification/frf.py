@@ -183,7 +183,7 @@ def read_frf(path: Path | str, unit: str | None = None) -> FRF:
 def combined(parts: Sequence[FRF], unit: str | None = None) -> FRF:
     """Several responses of one system as one: lines in order, in the unit of the first; the same line counts once.
 
-    Units of one dimension are converted; others, or one that is missing beside others, are refused.
+    Units of one dimension are converted; others, or one that is missing next to others, are refused.
     """
     if not parts:
         raise HalfrealError("no frequency response is given; give one or more")

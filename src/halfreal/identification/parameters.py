@@ -65,7 +65,7 @@ def fit_parameters(
     bounds
         Least and largest value of each parameter.
     weight
-        Of each line; 1/|H| if left out, which asks for the same relative error everywhere.
+        Of each line; 1/|H| if left out, which requests the same relative error everywhere.
     """
     from scipy.optimize import differential_evolution, least_squares
     from scipy.stats import t as student

@@ -132,7 +132,7 @@ def _periodic(record: RigRecord, column: int, axis: int) -> tuple[Estimate, np.n
 
 def _smoothed(command: np.ndarray, moved: np.ndarray, record: RigRecord, late: int) -> tuple[Estimate, np.ndarray]:
     """Averaged over neighbouring lines of the whole record: of its differences, which begin and end with nothing where
-    the rig stands still, and are tapered where it does not.  It is ``late`` by so many samples: they are taken off
+    the rig is at rest, and are tapered where it does not.  It is ``late`` by so many samples: they are taken off
     before, and put back, as the phase must not turn among lines that are averaged."""
     x, y = np.diff(command), np.diff(moved)
     count, taper = x.size, _taper(x)

@@ -2,7 +2,7 @@
 
 Both are looked at in the same way (``felt_specimen.py``): the run, and the rehearsal, whose specimen is the model, over
 the same time.  So what sensors, sampling and amplitude do to the figures is in both, and their difference is that of
-the specimens.  A difference counts if it is larger than chance explains and large enough to matter beside the dynamic
+the specimens.  A difference counts if it is larger than chance explains and large enough to matter next to the dynamic
 stiffness of the model, |K − ω²M + iωC| at the frequency ω of the motion.
 
 Where mass and stiffness cannot be told apart, as in a motion of one frequency, the stiffness is that which is felt at
@@ -37,7 +37,7 @@ NAN = float("nan")
 
 
 def specimen_met(run: Run, rehearsal: Run | None) -> SpecimenMet:
-    """What the run tells of its specimen, beside what the rehearsal tells of the model."""
+    """What the run tells of its specimen, next to what the rehearsal tells of the model."""
     try:
         met = _felt(run, None, run.time)
         if isinstance(met, str):
@@ -46,7 +46,7 @@ def specimen_met(run: Run, rehearsal: Run | None) -> SpecimenMet:
     except (np.linalg.LinAlgError, ValueError) as error:  # no record may be lost by a figure that cannot be had
         return SpecimenMet((), f"its figures cannot be computed ({error})")
     if isinstance(model, str):
-        return SpecimenMet(_properties(run, met, None), f"the model could not be looked at likewise: {model}")
+        return SpecimenMet(_properties(run, met, None), f"the model could not be identified in the same way: {model}")
     return SpecimenMet(_properties(run, met, model))
 
 
@@ -82,7 +82,7 @@ def _felt(run: Run, like: Felt | None, within: np.ndarray) -> Felt | str:
 
 
 def _moving(run: Run, x: np.ndarray) -> tuple[int, ...]:
-    """Axes that move enough beside those of their unit."""
+    """Axes that move enough next to those of their unit."""
     rms, turns = x.std(axis=0), run.interface.rotations
     return tuple(i for i in range(len(rms)) if rms[i] > STILL * rms[turns == turns[i]].max())
 
@@ -112,9 +112,9 @@ def _properties(run: Run, met: Felt, model: Felt | None) -> tuple[Property, ...]
     slow = run.definition.get("slow") is not None
     rows: list[Property] = []
     for k, (name, factor) in enumerate(zip(NAMES, _factors(met), strict=True)):
-        if k == len(met.values):  # the mass, if it cannot be told apart
+        if k == len(met.values):  # the mass, if it cannot be distinguished
             break
-        if name == "damping" and slow:  # of time that stands still only the energy has a meaning
+        if name == "damping" and slow:  # of time that is at rest only the energy has a meaning
             continue
         for i in range(len(names)):
             for j in range(len(names)):

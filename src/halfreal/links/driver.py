@@ -3,7 +3,7 @@
     guard → link.send (waits for its turn) → driver.write → [next tick] → driver.read → channels → link.receive
 
 The guard of the test is the rig's guard too.  The driver's watchdog and warden (``halfreal.drivers``) make it safe when
-the loop stops, for whatever reason.  A driver in Python is called under the interpreter's lock; one in C is not.
+the loop stops, for any reason.  A driver in Python is called under the interpreter's lock; one in C is not.
 """
 
 from __future__ import annotations

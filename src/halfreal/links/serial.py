@@ -1,6 +1,6 @@
 """A rig at the other end of a serial line: its settings, and both ends of the link.
 
-A byte has ten bits on the line: 8 bits, no parity, one start and one stop bit; no flow control.  How datagrams are told
+A byte has ten bits on the line: 8 bits, no parity, one start and one stop bit; no flow control.  How datagrams are kept
 apart is in ``kernels/stream.py``.
 """
 

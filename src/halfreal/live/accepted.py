@@ -1,6 +1,6 @@
 """The judgement on a run after it has ended: did it come to its end, did the rig follow, was time kept?
 
-It stands beside the verdict of the check, which was given before: a test that was a GO may still have been run badly.
+It is next to the verdict of the check, which was given before: a test that was a GO may still have been run badly.
 What rests on a model of the specimen, such as the fidelity, is no part of it.
 """
 

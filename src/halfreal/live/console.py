@@ -21,7 +21,7 @@ from .view import status, table
 Say = Callable[[str], None]
 Show = Callable[[Any], None]
 REFRESH = 10
-"""Times a second that the view is drawn anew."""
+"""Times a second that the view is drawn again."""
 FASTER = 1.25
 """What one key press does to the speed of a slow test."""
 EMERGENCY_STOP = "emergency stop"
@@ -50,7 +50,7 @@ class Desk(Protocol):
 
 @contextlib.contextmanager
 def stopped_by_signals(session: Session) -> Iterator[None]:
-    """Let SIGINT (Ctrl-C), SIGTERM and SIGHUP be emergency stops as long as the test goes on."""
+    """Let SIGINT (Ctrl-C), SIGTERM and SIGHUP be emergency stops as long as the test continues."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
         return
@@ -160,7 +160,7 @@ def _watch(session: Session, operator: Operator, say: Say, show: Show | None, de
 
 
 def _tell_waiting(session: Session, say: Say) -> Callable[[], None]:
-    """Where nobody is at a terminal, say at least that the operator is asked."""
+    """Where no one is at a terminal, say at least that the operator is asked."""
     last = session.state
 
     def look() -> None:

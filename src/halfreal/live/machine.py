@@ -1,4 +1,4 @@
-"""What of this computer matters to a real-time loop: its kernel, processors, clock, limits and network, in words.
+"""What of this computer matters to a real-time loop: its kernel, processors, clock, limits and network, as text.
 
 Each finding says what was found, whether it suits a real-time loop, and what to change if not.  Everything is read from
 files of the system below ``root``; nothing is changed.

@@ -24,7 +24,7 @@ from .resumption import Resumption
 
 ROUNDING = 1e-9
 STEADY = 6.0
-"""A rig within so many times its sensors' noise of where the test begins stands there."""
+"""A rig within so many times its sensors' noise of where the test begins is there."""
 
 
 def prepare(

@@ -1,4 +1,4 @@
-"""What a real-time thread asks of the system, and in words what it was given.
+"""What a real-time thread asks of the system, and as text what it was given.
 
 Nothing here is needed for a loop to run; without it, others may delay the loop.  What was refused is said plainly, on
 the terminal and in the run file.

@@ -118,7 +118,7 @@ class Recording(Record):
         written, deadline = -1, 0.0
         while self._at_work():
             assert self._process is not None
-            if (rows := int(self.words[ROWS_READ])) != written:  # a slow disk is waited for as long as it goes on
+            if (rows := int(self.words[ROWS_READ])) != written:  # a slow disk is waited for as long as it continues
                 written, deadline = rows, time.monotonic() + LAST_ROWS
             if time.monotonic() > deadline:
                 self._process.kill()  # what it has not written by now it does not write after the end either

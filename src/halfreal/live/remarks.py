@@ -1,4 +1,4 @@
-"""Remarks on a test while it goes on: notes of the operator, and what else is to stand in the record."""
+"""Remarks on a test while it continues: notes of the operator, and what else is to stand in the record."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A slow test taken up again where its record ends, after a crash or a restart of the controller.
 
 The record of a slow test holds every tick that was completed, with what was asked and what was measured.  From them the
-state of everything before the rig is computed anew: the same blocks, run through the same ticks with the measurements
-of the record.  What they ask for must be what was asked for, bit for bit, or the test is not resumed.  The tick that
+state of everything before the rig is computed again: the same blocks, run through the same ticks with the measurements
+of the record.  What they ask for must be what was requested, bit for bit, or the test is not resumed.  The tick that
 was interrupted is then begun again, from where the rig stands, and not before the operator says so.
 """
 
@@ -50,7 +50,7 @@ class Resumption:
     begins: np.ndarray
     """Displacements and forces with which the test begins, (2 n,)."""
     next_command: np.ndarray
-    """What the tick asks for that was interrupted, (n,)."""
+    """What the tick requests that was interrupted, (n,)."""
 
     @property
     def ticks(self) -> int:

@@ -2,7 +2,7 @@
 
 The blocks are those of the rehearsal, in a loop of their own that follows the commands of whoever opens a session
 (``docs/link.md``): on a clock of its own, or in step with the test's loop, one step for each command.  It makes itself
-safe when commands stop coming.  Between sessions it stands still where it was left, in a slow test under the force it
+safe when commands stop coming.  Between sessions it is at rest where it was left, in a slow test under the force it
 was left with; one that is commanded in force in real time is let go, and comes to rest where it began.
 """
 
@@ -103,7 +103,7 @@ class VirtualRig:
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run.ready()
         self._channels = prepared.channels
-        # so are the laws of its elements, which are first asked for a force when it stands elsewhere
+        # so are the laws of its elements, which are first requested a force when it stands elsewhere
         self._rig_blocks(self.displacement + ELSEWHERE)
         self.force, self.auxiliary = (
             np.array([prepared.vector[prepared.index[name]] for name in names])
@@ -239,7 +239,7 @@ class VirtualRig:
 
     @staticmethod
     def _stay(last: Loop, loop: Loop) -> None:
-        """Let actuator, specimen and sensors be as they were: a slow test goes on with the specimen it began with."""
+        """Let actuator, specimen and sensors be as they were: a slow test continues with the specimen it began with."""
         kept = {block.name for block in last.blocks} - {"link.command", "link.answer", "pace"}
         for block in loop.blocks:
             if block.name in kept:

@@ -82,23 +82,23 @@ class Session(SlowOperator, Remarks):
     Parameters
     ----------
     output
-        The run file; it is made when the session is armed.
+        The run file, created when the session is armed.
     text
         The definition as its file has it.
     without_go
-        The reason for running in spite of a NO-GO or MARGINAL; it is recorded.
+        Reason for running in spite of NO-GO or MARGINAL; it is recorded.
     after
-        The record of a slow test that was interrupted, to be gone on with.
-    stands_elsewhere
-        The reason for going on with it on a rig that is not where the record ends; it is recorded.
+        The record of an interrupted slow test that is to be resumed.
+    rig_has_moved
+        Reason for resuming on a rig that is not where the record ends; it is recorded.
     about
-        What is said of this run beside the definition's [record]: operator, specimen, calibration, notes.
+        Circumstances of this run in addition to the definition's [record]: operator, specimen, calibration, notes.
     """
 
     serves: ClassVar[bool] = False
     """Whether a client outside gives the displacements."""
     say: Callable[[str], None] = staticmethod(lambda line: None)
-    """Told what people should know at once; it must return at once too."""
+    """Callback with messages for the operator; it must return at once."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Session(SlowOperator, Remarks):
         without_go: str = "",
         overwrite: bool = False,
         after: Run | None = None,
-        stands_elsewhere: str = "",
+        rig_has_moved: str = "",
         about: Mapping[str, str] | None = None,
     ) -> None:
         if definition.virtual.client_port is not None and not self.serves:
@@ -129,7 +129,7 @@ class Session(SlowOperator, Remarks):
             raise RefusedError(f"'{self.output}' exists; choose another name, or allow overwriting")
         self._definition, self._without_go, self._after = definition, without_go.strip(), after
         self.resumption = None if after is None else resume(definition, after)
-        self._stands_elsewhere = stands_elsewhere.strip()
+        self._rig_has_moved = rig_has_moved.strip()
         self._about = also_said(definition.record.about() if after is None else after.about, about or {})
         self._moved: tuple[Event, ...] = ()
         self._text = to_toml(definition) if text is None else text
@@ -166,11 +166,22 @@ class Session(SlowOperator, Remarks):
 
     @property
     def running(self) -> bool:
-        """Whether the loop is going, in whatever state."""
+        """Whether the loop is running, in any state."""
         return self._thread is not None and self._thread.is_alive() and not self._given_up
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
-        """Judge the test; without a GO it is not armed, unless a reason was given to do it all the same."""
+        """Check the test; without a GO it is not armed, unless the session was given a reason (``without_go``).
+
+        Parameters
+        ----------
+        progress
+            Callback with (ticks done, total).
+
+        Returns
+        -------
+        Check
+            The verdict and its reasons.
+        """
 
         def look(done: int, total: int) -> None:
             self.check_not_stopped()  # an operator who stops does not wait for the end of the check
@@ -204,7 +215,13 @@ class Session(SlowOperator, Remarks):
         return self.offer
 
     def arm(self, *, wait: bool = False) -> None:
-        """Take the rig over: it holds where it stands, and, unless it is to ``wait`` for ``start``, sets out."""
+        """Arm the rig: it holds its position, then moves to the start of the test.
+
+        Parameters
+        ----------
+        wait
+            Whether it holds its position until ``start`` is called.
+        """
         if self.checked is None:
             raise RefusedError("the test has not been checked; call check() first: a rig is armed only after a GO")
         if self.running or self._ended is not None:
@@ -214,7 +231,7 @@ class Session(SlowOperator, Remarks):
         offer = self.connect()
         assert self._end is not None
         if self.resumption is not None:
-            self._moved = compare(self.definition, self.resumption, offer, self._stands_elsewhere)
+            self._moved = compare(self.definition, self.resumption, offer, self._rig_has_moved)
         loop = prepare(self.definition, self._end, offer, self.resumption)
         self._see_that_code_is_checked()  # that of this loop
         self.loop = loop
@@ -249,7 +266,7 @@ class Session(SlowOperator, Remarks):
             raise self._failure
 
     def _wire(self, loop: Loop, words: np.ndarray) -> None:
-        """Tell the blocks of a loop where they are spoken to."""
+        """Give the blocks of a loop the addresses of their shared values."""
         loop.parameter("link.receive")["request"] = float(words.ctypes.data + 8 * REQUEST)
         if self.definition.slow is not None:
             loop.parameter("motion")["words"] = float(words.ctypes.data)
@@ -257,13 +274,13 @@ class Session(SlowOperator, Remarks):
             loop.parameter("release")["words"] = float(words.ctypes.data)
 
     def start(self) -> None:
-        """Let an armed test that waits set out."""
+        """Start an armed test that waits."""
         self._words()[WAIT] = 0
 
     def stop(self) -> None:
         """Controlled stop: the rig is brought smoothly to the safe position, or held where it is.
 
-        Before the rig is armed, it is not armed any more.
+        Before the rig is armed, it prevents arming.
         """
         self._declined = True  # first: arming looks at it after it has made its record
         if self._recording is None and not self._finished:
@@ -272,7 +289,7 @@ class Session(SlowOperator, Remarks):
             self._words()[REQUEST] = STOP
 
     def release(self) -> None:
-        """Release the excitation of the virtual substructure, in the next tick; its time begins then."""
+        """Release the excitation of the virtual substructure in the next tick, at which its time starts."""
         if not self.definition.excitation.waits:
             raise RefusedError(
                 "the excitation starts with the test; only one with excitation.release_at can be released"
@@ -283,7 +300,7 @@ class Session(SlowOperator, Remarks):
         words[RELEASES] += 1
 
     def emergency_stop(self) -> None:
-        """Trip, within one tick; before the rig is armed, it is not armed any more."""
+        """Trip within one tick; before the rig is armed, prevent arming."""
         self._stop_at_once = True
         if self._recording is not None:
             self._recording.words[REQUEST] = EMERGENCY_STOP
@@ -295,7 +312,7 @@ class Session(SlowOperator, Remarks):
         return self._recording.ring, self._layout(self.loop)
 
     def check_not_stopped(self) -> None:
-        """Refuse to go on if the operator has stopped the test before the rig was armed."""
+        """Refuse to continue if the operator has stopped the test before the rig was armed."""
         if self._stop_at_once:
             raise RefusedError("emergency stop by the operator before the rig was armed; it was not armed")
         if self._declined:
@@ -397,7 +414,15 @@ class Session(SlowOperator, Remarks):
             self._recording.tend()
 
     def wait(self, look: Callable[[], None] | None = None, every: float = 0.05) -> None:
-        """Until the loop has ended and its rows are in the file, tending the recorder; ``look`` is called meanwhile."""
+        """Wait until the test has ended and its record is written.
+
+        Parameters
+        ----------
+        look
+            Callback that is called meanwhile.
+        every
+            Time between two calls [s].
+        """
         if self._thread is None:
             raise RefusedError(f"the session is {self.state}; arm it first")
         while self._thread.is_alive():
@@ -423,7 +448,7 @@ class Session(SlowOperator, Remarks):
     # --- after the test ---------------------------------------------------------------------------------------------
 
     def conclude(self) -> None:
-        """Write into the run file how the test ended: whatever happens from now on, it stays there."""
+        """Write into the run file how the test ended, before anything else can fail."""
         loop, recording = self.loop, self._recording
         if self._outcome is not None:
             return
@@ -443,9 +468,14 @@ class Session(SlowOperator, Remarks):
         return used if self.resumption is None else self.resumption.limits_used(used)
 
     def finish(self) -> Run:
-        """The record with all that is known after the test; it replaces the run file in packed form.
+        """Complete the record with the results after the test, and replace the run file by its compressed form.
 
-        If the file is no longer there, or no longer ours, the record is saved under another name: ``output``.
+        If the file was removed or replaced, the record is saved under another name: ``output``.
+
+        Returns
+        -------
+        Run
+            The complete record.
         """
         loop, definition, recording = self.loop, self.definition, self._recording
         if self._finished:

@@ -89,7 +89,7 @@ class SiteSession(Session):
         if self.running and mailbox.words[CLIENT] == GOODBYE:
             self.stop()
         if self.loop is not None and self.loop.vector[self.loop.index["guard.mode"]] not in (ARMED, RAMPING, RUNNING):
-            mailbox.words[OVER] = 1  # what the client still asks for is not answered
+            mailbox.words[OVER] = 1  # what the client still requests is not answered
 
     def _listen_to_server(self) -> None:
         assert self._server is not None and self._server.stdout is not None

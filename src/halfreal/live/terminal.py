@@ -77,7 +77,7 @@ class Terminal:
                 if self._new_view:
                     shown = self._view
                 self._new_view, closing = False, self._closing
-            with contextlib.suppress(OSError):  # the terminal is gone: nobody looks any more
+            with contextlib.suppress(OSError):  # the terminal is gone: no one looks any more
                 self._draw(lines, shown)
 
     def _draw(self, lines: list[str], view: Any) -> None:
@@ -96,7 +96,7 @@ class Terminal:
         while data and not self._given_up:
             try:
                 data = data[os.write(to, data) :]
-            except BlockingIOError:  # somebody else has set the terminal so
+            except BlockingIOError:  # someone else has set the terminal so
                 select.select([], [to], [])
 
 

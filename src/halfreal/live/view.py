@@ -34,7 +34,7 @@ class Status:
     left: float
     """Seconds until its end, without a soft stop."""
     rate: float
-    """Ticks a second that are asked for."""
+    """Ticks a second that are requested."""
     mean_execution: float
     max_execution: float
     p99_lateness: float
@@ -143,7 +143,7 @@ def table(now: Status, title: str, question: str = "") -> Any:
     if now.motion is not None:
         way = now.motion
         about = ""
-        if way.tick > 0 and now.state == STATES[RUNNING]:  # while it is held nobody knows
+        if way.tick > 0 and now.state == STATES[RUNNING]:  # while it is held no one knows
             left = (way.ticks - way.tick) * way.clock / way.tick
             about = f"; about {left / 60:.0f} min left at the present pace"
         shown.add_row("tick", f"{way.tick} of {way.ticks}: {way.phase}{about}")

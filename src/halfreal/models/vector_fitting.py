@@ -130,7 +130,7 @@ def _check(hz: np.ndarray, values: np.ndarray, poles: int, constant: bool, slope
     if hz.ndim != 1 or hz.shape != values.shape or not (np.all(np.isfinite(hz)) and np.all(np.isfinite(values))):
         raise HalfrealError(f"{hz.shape} frequencies and {values.shape} values; give finite numbers, one for each line")
     if poles < 0 or not (poles or constant):
-        raise HalfrealError(f"{poles} poles; a fit needs at least 1, or none beside a constant")
+        raise HalfrealError(f"{poles} poles; a fit needs at least 1, or none in addition to a constant")
     unknown = 2 * poles + constant + slope
     if 2 * hz.size < SURPLUS * unknown:
         raise HalfrealError(

@@ -1,4 +1,4 @@
-"""Where the page is served, and that it is served to nobody else: loopback, or with TLS."""
+"""Where the page is served, and that it is served to no one else: loopback, or with TLS."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class PageDesk:
     # --- what is told -----------------------------------------------------------------------------------------------
 
     def _tell(self, message: dict[str, Any]) -> None:
-        """Tell something that stays: a process that is started anew is told so too."""
+        """Tell something that stays: a process that is started again is told so too."""
         self._kept.append(message)
         if self._connection is not None:
             self._connection.put(message)
@@ -137,7 +137,7 @@ class PageDesk:
         self._tell_status()
 
     def show(self) -> None:
-        """Tell the status, see that the page is served, and that somebody operates; returns at once."""
+        """Tell the status, see that the page is served, and that someone operates; returns at once."""
         self._tend()
         if self._session.loop is not None and not self._ring_sent:
             self._send_ring()
@@ -149,7 +149,7 @@ class PageDesk:
             self._connection.put(self._teller.now())
 
     def over(self, text: str, *, record: bool) -> None:
-        """Tell how it ended, and with a ``record`` where that is; from now on nobody can do anything."""
+        """Tell how it ended, and with a ``record`` where that is; from now on no one can do anything."""
         with contextlib.suppress(RefusedError):
             self._tell_status()
         self._ended = time.monotonic()
@@ -219,7 +219,7 @@ class PageDesk:
         self._ring_sent = True
 
     def _see_to_operators(self) -> None:
-        """Of a test that nobody can operate any more: what the definition says; one not yet started is ended."""
+        """Of a test that no one can operate any more: what the definition says; one not yet started is ended."""
         now = time.monotonic()
         if self._terminal or (self._connection is not None and self._connection.operated(now)):
             self._attended = now

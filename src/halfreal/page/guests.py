@@ -1,11 +1,11 @@
 """Who may look at the page and who may operate the test.
 
 A printed address holds a token that opens the page once.  The browser is then known by a cookie.  One browser at a time
-operates; the others watch.  The operator hands over to another one, who has asked for it; nobody takes over.
+operates; the others watch.  The operator hands over to another one, who has requested it; no one takes over.
 
-What the rig would feel is asked for twice: the first time gives a ticket, valid for some seconds, for the second time.
+What the rig would feel is requested twice: the first time gives a ticket, valid for some seconds, for the second time.
 Only hashes of tokens and cookies are kept.  The state is kept outside of this process too, so that a page that is
-served anew after a crash knows its browsers.
+served again after a crash knows its browsers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Guests:
         self._keep({"tokens": self._tokens, "views": self._views, "operator": self._operator})
 
     def invite(self, role: Role = "watch") -> str:
-        """A new token; the oldest invitation that nobody has used lapses if there are too many."""
+        """A new token; the oldest invitation that no one has used lapses if there are too many."""
         while len(self._tokens) >= MOST_VIEWS:
             del self._tokens[next(iter(self._tokens))]
         token = secrets.token_urlsafe(24)

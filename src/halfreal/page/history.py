@@ -38,7 +38,7 @@ class History:
         self._low = np.zeros((len(self.names), size), dtype=np.float32)
         self._high = np.zeros((len(self.names), size), dtype=np.float32)
         self.bins = 0
-        """Bins so far; bin b stands at b modulo the size."""
+        """Bins so far; bin b is at b modulo the size."""
         self.rows = 0
         self._rest = np.zeros((1 + len(self.names), 0))
         self.recent = np.zeros((1 + len(self.names), 0))

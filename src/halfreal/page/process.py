@@ -28,7 +28,7 @@ from .shown import Shown
 PATIENCE = 5.0
 """Seconds that the session has for an answer."""
 GRACE = 5.0
-"""Seconds after the test's end in which a browser that has gone may come back, as when a page is loaded anew."""
+"""Seconds after the test's end in which a browser that has gone may come back, as when a page is loaded again."""
 BEAT = 0.5
 """Seconds between two signs of life to the session."""
 
@@ -77,7 +77,7 @@ class Door:
 
 
 class Reports:
-    """Reports of the test and of its rehearsal, made when somebody asks, once."""
+    """Reports of the test and of its rehearsal, made when someone asks, once."""
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
@@ -104,7 +104,7 @@ def made(path: Path) -> str:
 
 
 def configured(server: Server, certificate: str | None = None, key: str | None = None) -> uvicorn.Server:
-    """The web server, which says nothing and waits for nobody."""
+    """The web server, which says nothing and waits for no one."""
     log = logging.getLogger("uvicorn")
     log.addHandler(logging.NullHandler())
     log.propagate = False

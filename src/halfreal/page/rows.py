@@ -11,7 +11,7 @@ MOST_ROWS = 16_384
 
 
 class RingRows:
-    """Rows of a ring that another process fills; whoever is slow misses rows, and nobody waits for them."""
+    """Rows of a ring that another process fills; whoever is slow misses rows, and no one waits for them."""
 
     def __init__(self, fd: int) -> None:
         self.ring = Ring(fd, writable=False)

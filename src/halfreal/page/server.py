@@ -39,7 +39,7 @@ FILES = {
         ("plots.js", "text/javascript"),
     )
 }
-"""Content and kind of all that is served besides the test itself."""
+"""Content and kind of all that is served in addition to the test itself."""
 TWICE = ("arm", "start")
 """Words that are obeyed when they are said a second time, with the ticket that the first time gave."""
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -65,7 +65,7 @@ class Server:
     url
         Where browsers find it: scheme, host and port.
     say
-        None: nobody can operate; the page is for looking.
+        None: no one can operate; the page is for looking.
     """
 
     def __init__(self, shown: Shown, guests: Guests, url: str, *, say: Say | None, report: Report) -> None:

@@ -114,7 +114,7 @@ class Reader:
         for kind, message in list(shown.lasting.items()):
             if self._sent.get(kind) != shown.changes[kind]:
                 self._sent[kind] = shown.changes[kind]
-                if kind == "rows":  # others than before: they are chosen anew
+                if kind == "rows":  # others than before: they are chosen again
                     self._events, self._bins, self._channels, self._pairs, self._spectrum = 0, 0, [], [], ""
                 yield json.dumps(message)
         if self._events < len(shown.events):

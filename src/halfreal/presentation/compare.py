@@ -29,7 +29,7 @@ KINDS = {"m": "displacements", "rad": "rotations", "N": "forces", "N m": "moment
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A figure of both, in words, with the difference first − second; a dash where there is none."""
+    """A figure of both, as text, with the difference first − second; a dash where there is none."""
 
     name: str
     first: str

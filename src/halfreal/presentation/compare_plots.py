@@ -1,4 +1,4 @@
-"""Plots of two runs laid over each other."""
+"""Plots of two runs overlaid on each other."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def histories(first: Run, second: Run, dof: int = 1) -> Figure:
         if side:
             drawn[0].set_title(look_title(closest))
         drawn[-1].set_xlabel("time [s]")
-        names = ("", " ") if side else labels(first, second)  # beside the closer look there is no room for them
+        names = ("", " ") if side else labels(first, second)  # next to the closer look there is no room for them
         dress_both(drawn, dict(zip(names, (first, second), strict=True)), happened)
     figure.legend(
         [Line2D([], [], **look) for look in LOOKS], labels(first, second), loc="outside upper center", ncols=2
@@ -134,7 +134,7 @@ def loops(first: Run, second: Run, dof: int = 1, from_time: float = 0.0) -> Figu
 
 @styled
 def responses(first: Run, second: Run) -> Figure:
-    """Responses of the virtual part that either definition asks for, of both runs."""
+    """Responses of the virtual part that either definition requests, of both runs."""
     names = [name for name in series.responses(first) if name in second.signals]
     if not names:
         raise NothingToPlotError(

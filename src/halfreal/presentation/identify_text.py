@@ -1,4 +1,4 @@
-"""An identified rig in words, as numbers for programs, and as a picture."""
+"""An identified rig as text, as numbers for programs, and as a picture."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _parameters(parameters: tuple[Fitted, ...]) -> list[str]:
         ends = [sought.text(end) if np.isfinite(end) else "any" for end in (sought.least, sought.most)]
         bounds = " to ".join(ends) if ends != ["any", "any"] else "any"
         if not one.told:
-            rows.append([sought.name, given, "—", "not told", bounds])
+            rows.append([sought.name, given, "—", "not determined", bounds])
             continue
         rows.append([sought.name, given, *_with_interval(one), bounds])
     widths = [max(len(row[i]) for row in rows) + 2 for i in range(5)]

@@ -1,7 +1,7 @@
 """How a coupling that learns came along: its learning curve, and from when on a test with it is judged.
 
 A harmonic coupling (``couplings/harmonic``) closes the gap in steady state, and until then it learns: errors
-over the whole test would tell how long it took, not how well the test was coupled.  It is judged by its last periods.
+over the whole test would show how long it took, not how well the test was coupled.  It is judged by its last periods.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The few numbers of a run to read first, in words; the table of errors is made in ``halfreal.runs.measures``."""
+"""The few numbers of a run to read first, as text; the table of errors is made in ``halfreal.runs.measures``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODELLED = "Fidelity error (model)"
 
 
 def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
-    """The few numbers to read first, in words; of several axes that move, those of the worst, which is named."""
+    """The few numbers to read first, as text; of several axes that move, those of the worst, which is named."""
     figures = [("Outcome", run.outcome if not run.reason else f"{run.outcome}: {run.reason}")]
     if run.stability is not None:
         figures.append(("Spectral radius", f"{run.stability.spectral_radius:.6f}"))

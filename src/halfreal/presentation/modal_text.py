@@ -1,4 +1,4 @@
-"""Modal parameters in words, as numbers for programs, and as a picture."""
+"""Modal parameters as text, as numbers for programs, and as a picture."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def dress_both(panels: list[Axes], runs: Mapping[str, Run], events: Sequence[Hap
 
 
 def _shade(axes: Axes, runs: list[Run]) -> None:
-    """Grey where a record goes on before or after the test."""
+    """Grey where a record continues before or after the test."""
     low, high = axes.get_xlim()
     recorded = [run for run in runs if len(run.time)]
     end = max((series.duration(run) for run in recorded), default=np.inf)

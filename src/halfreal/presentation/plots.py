@@ -149,7 +149,7 @@ LABELS_OF_DISPLACEMENTS = ("interface (virtual)", "measured (specimen)", "refere
 def overlay(axes: Axes, run: Run, signals: Sequence[np.ndarray | None], unit: Display, labels: Sequence[str]) -> None:
     """Draw signals that should agree, from broad and pale to thin and dark: they stay visible on top of each other.
 
-    Displacements that answer a force are small beside their noise, and stand behind the others.
+    Displacements that answer a force are small next to their noise, and stand behind the others.
     """
     answered = labels is LABELS_OF_DISPLACEMENTS
     looks: tuple[dict[str, Any], ...] = (
@@ -268,7 +268,7 @@ def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure
 
 @styled
 def command(run: Run, actuator: int = 1, limits: tuple[float, float] | None = None) -> Figure:
-    """The command asked for and the one applied after the guard, with the rig's limits if they are given."""
+    """The command requested and the one applied after the guard, with the rig's limits if they are given."""
     both = [run.vector(name) for name in ("command", "command.asked")]
     applied, asked = (None if one is None else drawable(one[:, actuator - 1]) for one in both)
     if applied is None or not np.isfinite(applied).any():
@@ -277,7 +277,7 @@ def command(run: Run, actuator: int = 1, limits: tuple[float, float] | None = No
     figure = new_figure(10.4, 2.6)
     axes = figure.subplots()
     if asked is not None:
-        _line(axes, run, asked, unit, color=QUIET, linewidth=2.0, label="asked for")
+        _line(axes, run, asked, unit, color=QUIET, linewidth=2.0, label="requested")
     _line(axes, run, applied, unit, color=TARGET, label="applied")
     for i, limit in enumerate(limits or ()):
         axes.axhline(unit.factor * limit, color=BAD, linewidth=1.0, label=None if i else "limit")

@@ -1,4 +1,4 @@
-"""Where a record comes from, in words: which rig it was, who ran the test, and with what."""
+"""Where a record comes from, as text: which rig it was, who ran the test, and with what."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ PRIVILEGES = "realtime"
 
 @dataclass(frozen=True)
 class RealTime:
-    """What the page says about a run's time keeping, in words; a part is empty if nothing was recorded of it."""
+    """What the page says about a run's time keeping, as text; a part is empty if nothing was recorded of it."""
 
     spreads: list[tuple[str, ...]]
     """Name, meaning, percentiles 50, 99 and 99.9, largest, and the largest as a share of a tick."""
@@ -87,7 +87,7 @@ def recorded(run: Run, channel: str) -> np.ndarray:
 
 
 def times(run: Run, channel: str) -> np.ndarray:
-    """The times of a channel of PACES; the execution of a first tick, which is only known later, stands at 0."""
+    """The times of a channel of PACES; the execution of a first tick, which is only known later, is at 0."""
     values = recorded(run, channel)
     return values[values > 0] if channel == "pace.execution" else values
 

@@ -111,13 +111,13 @@ def excitations(run: Run) -> list[str]:
 
 
 def responses(run: Run) -> list[str]:
-    """Recorded channels of the responses that the definition's virtual part asks for."""
+    """Recorded channels of the responses that the definition's virtual part requests."""
     asked = setting(run, "virtual", "responses") or {}
     return [channel for channel in (f"virtual.{name}" for name in asked) if channel in run.signals]
 
 
 def auxiliary(run: Run) -> list[str]:
-    """Recorded channels that the rig measures besides displacement and force."""
+    """Recorded channels that the rig measures in addition to displacement and force."""
     return [channel for name in run.definition.get("auxiliary") or {} if (channel := f"measured.{name}") in run.signals]
 
 

@@ -66,7 +66,7 @@ def moved(inside: Inside, motion: np.ndarray, scale: float) -> dict[str, np.ndar
 
 
 def segments(sketch: Sketch, look: str, nodes: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """Ends of the members of a look on paper; one that stands at a single node has a stub."""
+    """Ends of the members of a look on paper; one that is at a single node has a stub."""
     stub, found = 0.04 * size_of(sketch) * np.ones(2), []
     for member in sketch.members:
         if member.look == look:

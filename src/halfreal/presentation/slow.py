@@ -15,6 +15,8 @@ from .wording import in_time, number
 
 CLOCK, SETTLED = "motion.clock", "motion.settled"
 STATE = "motion.state"
+RESUMED = ("resumed", "goes on")
+"""Texts of the event after a pause; the second is that of older run files."""
 MINUTE, HOUR = 60.0, 3600.0
 
 
@@ -56,7 +58,7 @@ def slow_test(run: Run) -> SlowTest | None:
         rows.append(("settling", spread(settled), "from the end of a ramp until the rig has settled"))
     counts: dict[str, int] = {}
     for event in run.events:
-        if event.channel == STATE and event.text != "goes on":
+        if event.channel == STATE and event.text not in RESUMED:
             counts[event.text] = counts.get(event.text, 0) + 1
     return SlowTest(rows, [f"{count} × {text}" for text, count in counts.items()])
 

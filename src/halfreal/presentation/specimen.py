@@ -1,4 +1,4 @@
-"""How far the specimen that a run met differs from the model, in words and as a table."""
+"""How far the specimen that a run met differs from the model, as text and as a table."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def value(one: Property, of_model: bool = False) -> str:
 
 
 def table(run: Run) -> list[MetRow]:
-    """All properties of the specimen met beside those of the model; none if nothing is known."""
+    """All properties of the specimen met next to those of the model; none if nothing is known."""
     found = run.specimen_met
     rows = []
     for one in () if found is None else found.properties:

@@ -1,4 +1,4 @@
-"""The answer of ``halfreal tune`` for a shaking table: in words, as numbers for programs, and as a picture."""
+"""The answer of ``halfreal tune`` for a shaking table: as text, as numbers for programs, and as a picture."""
 
 from __future__ import annotations
 

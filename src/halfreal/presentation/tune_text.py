@@ -1,4 +1,4 @@
-"""The answer of ``halfreal tune`` in words, and as numbers for programs."""
+"""The answer of ``halfreal tune`` as text, and as numbers for programs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def percent(part: float) -> str:
 
 
 def about(parts: Parts) -> list[str]:
-    """The parts of the error, in words."""
+    """The parts of the error, as text."""
     late = "leads" if parts.delay < 0 else "is late"
     told = [
         f"measured relative to the emulated system {percent(parts.whole)}, mostly {parts.largest}",
@@ -182,7 +182,7 @@ def records_as_text(found: TunedFromRecords) -> list[str]:
 
 
 def records_as_numbers(found: TunedFromRecords) -> dict[str, Any]:
-    """For programs, beside ``as_numbers``."""
+    """For programs, next to ``as_numbers``."""
     fit = found.identified.fit
     return {
         "identified": {

@@ -48,14 +48,14 @@ def _chunks(values: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _packed(chunk: np.ndarray) -> bytes:
-    """A chunk as it stands in the file."""
+    """A chunk as it is in the file."""
     shuffled = np.ascontiguousarray(chunk).view(np.uint8).reshape(-1, chunk.itemsize).T.tobytes()
     content = zlib.compress(shuffled, LEVEL)
     return content + struct.pack("<I", fletcher32(content))
 
 
 def fletcher32(content: bytes) -> int:
-    """Fletcher's checksum as HDF5 reckons it: over big-endian words of two bytes, modulo 65535, which stands for 0.
+    """Fletcher's checksum as HDF5 computes it: over big-endian words of two bytes, modulo 65535, which represents 0.
 
     J. G. Fletcher (1982): An arithmetic checksum for serial transmissions, IEEE Transactions on Communications 30(1).
     """

@@ -23,7 +23,7 @@ from ..errors import HalfrealError
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 SCALAR = "scalar"
 LONGEST_NAME = 60
-"""Of a scalar: it stands in a line of 80 of a universal file."""
+"""Of a scalar: it is in a line of 80 of a universal file."""
 QUANTITIES = ("displacement", "velocity", "acceleration")
 Quantity = Literal["displacement", "velocity", "acceleration"]
 

@@ -49,7 +49,7 @@ class FmuExportError(HalfrealError):
 
 
 class Exposed(NamedTuple):
-    """A variable of the FMU: a channel, where its number stands in the loop's vector, and when it holds."""
+    """A variable of the FMU: a channel, where its number is in the loop's vector, and when it holds."""
 
     name: str
     unit: str

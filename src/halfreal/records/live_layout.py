@@ -1,4 +1,4 @@
-"""A run file that is being recorded: what it holds beside the layout of ``run_file.py``.
+"""A run file that is being recorded: what it holds next to the layout of ``run_file.py``.
 
 ::
 
@@ -58,7 +58,7 @@ def is_locked(fd: int) -> bool:
 
 
 def encoded(ending: Mapping[str, Any]) -> bytes:
-    """An ending as it stands in the file."""
+    """An ending as it is in the file."""
     text = json.dumps(ending).encode()
     if len(text) > ENDING_BYTES:
         raise ValueError(f"the ending takes {len(text)} bytes, more than {ENDING_BYTES}; shorten its reasons")

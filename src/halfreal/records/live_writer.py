@@ -1,6 +1,6 @@
 """Appending to a run file so that it can be read, whole up to the last append, whatever happens to the writer.
 
-HDF5's order for a writer beside readers (SWMR) keeps the structure sound at every moment, and so also when the writer
+HDF5's order for a writer next to readers (SWMR) keeps the structure sound at every moment, and so also when the writer
 is killed: what is pointed to is written before what points to it.  After each append ``/live/written`` says how much of
 the datasets counts.
 """
@@ -22,7 +22,7 @@ from . import live_layout as layout
 from . import superblock
 
 _abandoned: list[LiveWriter] = []
-"""Kept, so that their files are not closed when nobody refers to them any more."""
+"""Kept, so that their files are not closed when no one refers to them any more."""
 
 
 class LiveWriter:
@@ -84,7 +84,7 @@ class LiveWriter:
         return found == self._committed.tobytes() and os.fstat(self._fd).st_size >= self._committed[-1]
 
     def drop(self) -> None:
-        """Never touch the file again; the process may go on, and HDF5 is not given the chance to close it."""
+        """Never touch the file again; the process may continue, and HDF5 is not given the chance to close it."""
         _abandoned.append(self)
 
     def put_ending(self, ending: Mapping[str, Any]) -> None:
@@ -105,14 +105,14 @@ class LiveWriter:
         """
         self.drop()
         self.put_ending(ending)
-        with contextlib.suppress(OSError):  # else it opens for reading beside a writer, as if that had been killed
+        with contextlib.suppress(OSError):  # else it opens for reading next to a writer, as if that had been killed
             superblock.release(self._fd)
 
 
 def _access() -> h5p.PropFAID:
     access = h5p.create(h5p.FILE_ACCESS)
     access.set_libver_bounds(h5f.LIBVER_V110, h5f.LIBVER_V110)
-    # No chunk cache: rows go straight to their place in the file, and a chunk is not written anew for each.
+    # No chunk cache: rows go straight to their place in the file, and a chunk is not written again for each.
     access.set_cache(0, 0, 0, 0.75)
     # A reader's lock must never stop a recording.
     access.set_file_locking(False, True)

@@ -42,7 +42,7 @@ LARGEST_ROUND = 16384
 DONE, FAILED = 0, 3
 """Exit codes."""
 SPARE = 64e6
-"""Bytes to be left on a disk beside the record."""
+"""Bytes to be left on a disk next to the record."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -154,7 +154,7 @@ def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool], say: Callab
                 writer.drop()
             elif writer is not None:
                 writer.abandon({**_ending(ring, kind), "message": os.strerror(number) if number else str(error)})
-        except OSError as second:  # then the file says "recording", and nobody is at it
+        except OSError as second:  # then the file says "recording", and no one is at it
             also = f"; nor could it be written into the file: {second}"
         words[RECORDER_ERROR] = number or errno.EIO  # first: the terminal may be blocked
         say(f"the recorder of '{kept.path}' failed: {error}{also}")

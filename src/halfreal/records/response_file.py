@@ -31,7 +31,7 @@ def read_response(path: Path | str, unit: str | None = None) -> FRF:
         return read_frf(path, unit)
     except HalfrealError as error:
         raise HalfrealError(f"'{path.name}': {error}") from error
-    except (ValueError, KeyError, UnicodeDecodeError, EOFError, BadZipFile) as error:  # numpy's words help nobody
+    except (ValueError, KeyError, UnicodeDecodeError, EOFError, BadZipFile) as error:  # numpy's words help no one
         raise HalfrealError(
             f"'{path.name}' cannot be read as a frequency response; an NPZ file holds the arrays frequency_hz and "
             "response, a CSV file has the heading frequency_hz,real,imag"

@@ -4,7 +4,7 @@ It is one anonymous file::
 
     64 words, int64, of kernels/control.py  |  rows, float64, (capacity, 1 + channels): the time, then every channel
 
-Row r stands at r modulo the capacity.  The loop writes a row and then the word ROWS; the recorder reads ROWS, takes the
+Row r is at r modulo the capacity.  The loop writes a row and then the word ROWS; the recorder reads ROWS, takes the
 rows, and writes ROWS_READ once they are in the file.  Each word has one writer, so neither ever waits for the other: a
 loop that finds the ring full counts the row as dropped and goes on.  The memory lives as long as one process holds it:
 when the loop's process is killed, the rows it wrote are still there for the recorder, and the other way round.
@@ -65,7 +65,7 @@ class Ring:
         return cls(fd)
 
     def for_readers(self) -> int:
-        """A further descriptor of the ring, through which nobody can write; whoever asked for it closes it."""
+        """A further descriptor of the ring, through which no one can write; whoever requested it closes it."""
         return os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
 
     def written(self) -> int:

@@ -15,13 +15,13 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /definition/json      the same normalised: SI numbers, every default written out
     /references           keys of the papers of the methods used, text (r,)
     /versions, /host      attributes: name = text
-    /rig                  likewise: nature ("simulated", "real" or "unknown"), name and address of the rig, how
+    /rig                  in the same way: nature ("simulated", "real" or "unknown"), name and address of the rig, how
                           its link was guarded
-    /code                 likewise: SHA-256 of each file of the user's that was run
-    /about                likewise, where they were given: operator, specimen, calibration, notes
+    /code                 in the same way: SHA-256 of each file of the user's that was run
+    /about                in the same way, where they were given: operator, specimen, calibration, notes
     /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes
     /after/accepted       once a run has been judged, JSON: word ("ACCEPTED" or "NOT ACCEPTED"), reasons
-    /after/specimen_met   once a run has been looked at, JSON: properties of the specimen beside those of the model
+    /after/specimen_met   once a run has been looked at, JSON: properties of the specimen next to those of the model
                           (``halfreal.runs.run.Property``), and the reason if they are not known
     /after/scores         where the definition names criteria, JSON: their values and units, by name
     /stability            only if it was assessed; attributes spectral_radius, stable, text, and
@@ -66,6 +66,7 @@ from ..errors import HalfrealError
 from ..runs.run import Event, Run, Signal
 from . import after_run, live_layout, seal, stability_group, superblock
 from .datasets import array, text_of
+from .new_file import new_hdf5_file
 from .whole_file import whole_file
 
 FORMAT = "halfreal run"
@@ -100,10 +101,8 @@ def save(run: Run, path: str | Path, overwrite: bool = False, instead_of: tuple[
     instead_of
         Identity (device, inode) of the only file that may be replaced.
     """
-    import h5py
-
     with whole_file(path, overwrite, instead_of) as temporary:
-        with h5py.File(temporary, "x") as file:
+        with new_hdf5_file(temporary) as file:
             _write(run, file, f"'{path}'")
         seal.put(temporary)
 
@@ -306,7 +305,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, int]]:
-    """The open HDF5 file and a descriptor of the same, also beside a recorder at work or after one was killed."""
+    """The open HDF5 file and a descriptor of the same, also next to a recorder at work or after one was killed."""
     import h5py
 
     fd = os.open(path, os.O_RDONLY)

@@ -4,7 +4,7 @@
 
     <the HDF5 file>  "halfreal sha256 "  64 hexadecimal digits of SHA-256 of all before the seal  newline
 
-HDF5 takes no notice of what stands behind its own end.  A program that changes the file through HDF5 cuts the seal off:
+HDF5 takes no notice of what is behind its own end.  A program that changes the file through HDF5 cuts the seal off:
 such a file, one that is being recorded, and one of an earlier version have none.
 """
 

@@ -6,7 +6,7 @@ HDF5 File Format Specification, section II.A, versions 2 and 3 with 8-byte addre
     12  base address    20  extension    28  end of file    36  root group    44  checksum of bytes 0 to 43
 
 A writer sets the flags and clears them when it closes the file.  One that was killed leaves them, and HDF5 then refuses
-to open the file other than for reading beside a writer (SWMR).  ``release`` does what HDF5's own tool ``h5clear`` does
+to open the file other than for reading next to a writer (SWMR).  ``release`` does what HDF5's own tool ``h5clear`` does
 with ``--status --increment`` and h5py cannot: it clears the flags, and moves the end of the file behind everything that
 was written, or given room, so that a next writer takes no room twice.  That the structure behind it is sound is due to
 the SWMR order of writing.
@@ -62,7 +62,7 @@ def lookup3(data: bytes) -> int:
                 a = ((a - c) & WORD) ^ _turned(c, turn)
                 c = (c + b) & WORD
                 a, b, c = b, c, a
-    for turn in (14, 11, 25, 16, 4, 14, 24):  # likewise for final()
+    for turn in (14, 11, 25, 16, 4, 14, 24):  # in the same way for final()
         c = ((c ^ b) - _turned(b, turn)) & WORD
         a, b, c = b, c, a
     return b

@@ -10,7 +10,7 @@ Through pyuff (MIT licence; ``pip install pyuff``), and by ``universal_shapes.py
 ====  =======================================================================================
 
 What is no motion of a node along an axis, such as a generalised force, has the direction 0, "scalar", of a set 58; its
-name stands in the fourth (response) or fifth (reference) line of text as ``RESPONSE NAME: …``, ``REFERENCE NAME: …``.
+name is in the fourth (response) or fifth (reference) line of text as ``RESPONSE NAME: …``, ``REFERENCE NAME: …``.
 
 What the format costs: lines of a set 58 have six digits and its values twelve; lines that are equally far apart stay
 so, as their distance is written.  A set 55 has six digits.  Files with binary sets are read; text is written, as pyuff

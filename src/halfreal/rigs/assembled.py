@@ -4,12 +4,12 @@
 step dt/substeps, and those that run once a tick after them.  One of the latter writes what is measured at the
 interface, ``measured.displacement`` and ``measured.force`` (``….1``, ``….2``, … if there are several axes).
 With [kinematics] the commands are strokes of actuators, and it may write ``measured.stroke`` in place of displacements.
-``commands`` names the channels of the commands, ``initial`` is where the interface stands at the start.  All blocks of
+``commands`` names the channels of the commands, ``initial`` is the initial position of the interface.  All blocks of
 the library serve: actuators, sensors, the geometry of the interface, compensation of the transfer system, peak filters.
 
 A function may have further parameters, which are given by name: ``seed``, of everything random in the test; ``ideal``,
-whether sensors and converters are to have no faults (noise, resolution, range), as where what is left of an error is
-told apart; ``quiet``, whether the loop is built to be linearised, at rest, and nothing random or saturating belongs in
+whether sensors and converters are to have no faults (noise, resolution, range), for separating the causes of an
+error; ``quiet``, whether the loop is built to be linearised, at rest, and nothing random or saturating belongs in
 it.  A function without them gives the same blocks for every purpose.
 """
 
@@ -87,7 +87,7 @@ class AssembledRig(Rig, UserCode):
         return self.substeps
 
     def drives(self, virtual: Virtual) -> bool:
-        """Commanded in force where displacements are asked for, its commands are those of actuators."""
+        """Commanded in force where displacements are requested, its commands are those of actuators."""
         return self.commands == "force" and virtual.targets == "displacement"
 
     def blocks(self, context: Context, command: tuple[str, ...]) -> RigBlocks:

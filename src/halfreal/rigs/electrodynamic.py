@@ -10,8 +10,8 @@ the drive's filters e, g and integrators p, r::
     f = k_I i − m_a d¨ − c_a d˙ − k_a d                                            force of the load cell
 
 The command D_c is held over the step.  A continuous drive is integrated exactly for it (C. F. Van Loan, IEEE Trans.
-Autom. Control 23 (1978) 395–404); where the mean force asked for in a step, F_c, exceeds k_I times the current limit,
-the step is taken with that force instead, and the position loop's integrator stands still.  A sampled drive
+Autom. Control 23 (1978) 395–404); where the mean force required in a step, F_c, exceeds k_I times the current limit,
+the step is taken with that force instead, and the position loop's integrator is held.  A sampled drive
 (``halfreal.models.sampled_drive``) updates its loops at their rates by backward differences, its voltage being held in
 between; its clock is that of the test, and its loops act together at time 0.
 
@@ -120,7 +120,7 @@ class Electrodynamic(SensedRig):
     def _moves(cls, specimen: HeldStructure, info: ValidationInfo) -> HeldStructure:
         mass = specimen.mass + np.outer(specimen.held_at(), specimen.held_at())
         if np.linalg.eigvalsh(mass).min() <= 0.0:
-            raise fault("a degree of freedom besides the interface has no mass; condense it statically", "mass")
+            raise fault("a degree of freedom other than the interface has no mass; condense it statically", "mass")
         return specimen
 
     def fits(self, known: Known) -> None:
@@ -279,7 +279,7 @@ class Electrodynamic(SensedRig):
     def _continuous(self, plant: Plant, h: float) -> dict[str, Value]:
         a, b, asked, by = self.open_drive()
         n = len(a)
-        # the integral of the force asked for is one state more, so that its mean comes out exactly too
+        # the integral of the force requested is one state more, so that its mean comes out exactly too
         closed = np.zeros((n + 1, n + 1))
         closed[:n, :n], closed[n, :n] = a + np.outer(b[:, 0], asked), asked
         inputs = np.vstack([b[:, 1:] + np.outer(b[:, 0], by[1:]), by[1:]])

@@ -14,7 +14,7 @@ For actuator i with stroke s_i, force f_i and valve v_i, and the pose u = (x, y,
 Everything between controller and table is linear and integrated exactly for commands that are held over the rig's step;
 the limits act between steps.  Strokes follow the finite kinematics, forces act along the actuators as they stand at
 rest: poses are within some degrees.  A stroke beyond ``stroke`` meets an end stop as stiff as the oil column.  The
-measured displacement is the pose that the strokes tell.  Left out are gravity, as static weight is tared, and what of
+measured displacement is the pose of the strokes.  Left out are gravity, as static weight is tared, and what of
 the integrals would only strain the table.
 
 Axes rx, ry, rz of the interface are rotations, in rad and N m.

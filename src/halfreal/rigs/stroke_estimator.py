@@ -6,7 +6,7 @@ that of the actuators as they are known (``halfreal.models.actuator_matrix``), w
     x_k = Φ x_{k−1} + Γ (u_{k−1} + v_{k−1}),      y_k = C x_k + D u_{k−1} + e_k
     x̂⁻ = Φ x̂ + Γ u_{k−1},      x̂ = x̂⁻ + L (y_k − C x̂⁻ − D u_{k−1}),      estimated strokes C x̂ + D u_{k−1}
 
-White noise v on the commands stands for what the model does not know, e is that of the sensors, and L is
+White noise v on the commands represents what the model does not know, e is that of the sensors, and L is
 P Cᵀ(C P Cᵀ + r² I)⁻¹ with P from the Riccati equation.
 
 ======== ======================================================================

@@ -92,7 +92,7 @@ class Valves(Settings):
 
 
 class Pid(Settings):
-    """PID controller of every actuator, from its stroke to the speed that its valve is asked for."""
+    """PID controller of every actuator, from its stroke to the speed commanded of its valve."""
 
     proportional: Annotated[float, Number("1/s", above=0)] = 50.0
     integral: Annotated[float, Number("1/s^2", least=0)] = 0.0

@@ -32,7 +32,7 @@ Reconstruction = Literal["hold", "linear", "cubic"]
 def taps(lag: float, reconstruction: Reconstruction) -> tuple[int, np.ndarray]:
     """First index (0 is the newest command) and weights that give the command ``lag`` steps before the newest one."""
     if lag <= 0.0 or reconstruction == "hold":
-        # a staircase: the newest command issued at or before the time asked for
+        # a staircase: the newest command issued at or before the time requested
         return max(int(np.ceil(lag - 1e-9)), 0), np.array([1.0, 0.0, 0.0, 0.0])
     whole = int(np.floor(lag + 1e-9))
     part = max(lag - whole, 0.0)

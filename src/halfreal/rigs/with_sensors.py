@@ -32,7 +32,7 @@ class SensedRig(Rig):
         self.specimen.check_rotations(interface)
 
     def check_axes(self, axes: int) -> None:
-        """Raise a fault unless the settings besides specimen and sensors suit an interface of so many axes."""
+        """Raise a fault unless the settings in addition to specimen and sensors suit an interface of so many axes."""
 
     def sensors_block(self, context: Context, resting: np.ndarray) -> Block:
         """The block "sensors", which have measured ``resting``, displacements first, before the first tick."""

@@ -6,7 +6,7 @@ reads is noted, and its blocks serve again for the next test in which that is th
 sections of a variant are that were not changed.  Where all blocks have the layout of those before, the loop is not laid
 out again either (``Loop.refilled``).
 
-Blocks of users are made anew each time, and so are those that open a library, an FMU or another program: they keep a
+Blocks of users are made again each time, and so are those that open a library, an FMU or another program: they keep a
 state to themselves.  Files that a part reads are read once in a study.
 """
 

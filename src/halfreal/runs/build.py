@@ -149,7 +149,7 @@ def build(
 
 
 class Timed(NamedTuple):
-    """When the blocks of a loop are run, besides their order."""
+    """When the blocks of a loop are run, in addition to their order."""
 
     dt: float
     substeps: int
@@ -187,7 +187,7 @@ def looked_at(place: str, part: Virtual | Coupling | Rig, blocks: Sequence[Block
 
 
 def check_written(axes: Axes, blocks: Sequence[Block]) -> None:
-    """Raise an error if a part has left out what its contract asks for, or has not said what it belongs to."""
+    """Raise an error if a part has left out what its contract requests, or has not said what it belongs to."""
     written = {channel.name for block in blocks for channel in block.outputs if channel.of is not None}
     for signal, owner in CONTRACTED.items():
         missing = [name for name in axes.of(owner).channels(signal) if name not in written]
@@ -309,7 +309,7 @@ def last_guard(
 
 
 def begin_force(context: Context) -> np.ndarray | None:
-    """The force under which the rig's model stands at the start, if it is commanded in force."""
+    """The force under which the rig's model is at the start, if it is commanded in force."""
     rig = context.test.rig
     return rig.rest_command(context.start) if rig.commanded_in == "force" else None
 

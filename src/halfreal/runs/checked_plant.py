@@ -38,7 +38,7 @@ from .rig_lag import followed, seen
 from .run import Run, Signal
 
 BETWEEN = 8
-"""Variants with all uncertain numbers drawn at random, beside those at their ends."""
+"""Variants with all uncertain numbers drawn at random, next to those at their ends."""
 GAINS = np.geomspace(0.5, 2.0, 17)
 POINTS = 400
 POWER = 0.05
@@ -56,11 +56,11 @@ MOST_TICKS = 2048
 SHORTEST, ROUNDED = 1e-3, 64
 """Part of an impulse response that may be cut off; lengths are multiples of this, as a block is compiled for each."""
 LONGEST = 10.0
-"""Times the lag, or 100 steps: further delays beyond are not told apart."""
+"""Times the lag, or 100 steps: further delays beyond are not distinguished."""
 
 
 def online_blocks(context: Context) -> list[Block]:
-    """The block that identifies the rig while the test runs, if the definition asks for one."""
+    """The block that identifies the rig while the test runs, if the definition requests one."""
     test = context.test
     asked, kinematics = test.online_identification, test.kinematics
     if asked is None or context.purpose.alone:
@@ -293,7 +293,7 @@ def interface_motion(definition: Definition) -> np.ndarray:
 
 
 def as_checked(definition: Definition, run: Run) -> list[tuple[str, bool]]:
-    """Of each commanded axis what was identified in the test beside what was checked, and whether it stayed there."""
+    """Of each commanded axis what was identified in the test next to what was checked, and whether it stayed there."""
     asked = definition.online_identification
     axes = identified(definition)
     kept = judged(run)

@@ -48,7 +48,7 @@ class ContinuousLoop:
     weights: np.ndarray
     step: float
     caveats: tuple[str, ...] = ()
-    """What was taken for granted to make the loop linear, in words."""
+    """What was taken for granted to make the loop linear, as text."""
 
     @property
     def delays(self) -> np.ndarray:
@@ -133,7 +133,7 @@ def delay_system(definition: Definition) -> DelaySystem:
 
 
 def has_delay_equation(definition: Definition) -> bool:
-    """Whether a delay equation describes the test: it runs in real time, and asks for displacements."""
+    """Whether a delay equation describes the test: it runs in real time, and requests displacements."""
     in_real_time = definition.slow is None and definition.virtual.ticks_per_step == 1
     return in_real_time and definition.targets == "displacement"
 

@@ -20,7 +20,7 @@ from ..rigs.kinematics import STROKE
 from ..values import found_in
 
 TARGET, PLACE, POSE = "target.stroke", "coupling.stroke", "pose.asked"
-"""Strokes of the target and of the measured pose; the pose that the coupling asks for."""
+"""Strokes of the target and of the measured pose; the pose that the coupling requests."""
 
 
 def commanded(context: Context, signal: str) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float)
 
     - With l = 2 the average is a quotient of spectra: noise in the signal that has nothing to do with the reference
       averages out, and no division by a small R_j is ever made.
-    - A record that goes on rarely holds a whole number of cycles, and the jump between its ends would spread over all
+    - A record that continues rarely holds a whole number of cycles, and the jump between its ends would spread over all
       frequencies: both signals lose their mean and are weighted by a Hann window before the transform.  The middle of
       the record thus counts more than its ends.  The zero frequency, where a delay has no phase, is left out.
     - A transient, of which one half of the record has more than four times the energy of the other (a pulse at the

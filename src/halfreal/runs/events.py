@@ -1,4 +1,4 @@
-"""What happens in a loop, in words: events, causes of trips, how a test ended."""
+"""What happens in a loop, as text: events, causes of trips, how a test ended."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OF_LOOP = {
 
 
 def describe(definition: Definition, loop: Loop, tick: int, channel: str, value: float) -> Event | None:
-    """A watched channel's new value in words; None where the change says nothing new."""
+    """A watched channel's new value as text; None where the change says nothing new."""
     time = tick * definition.timing.step
     if channel == "guard.cause":
         return Event(time, channel, f"trip: {cause_text(definition, loop, value)}") if value != 0.0 else None

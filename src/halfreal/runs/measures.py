@@ -10,7 +10,7 @@ synchronisation        target z: where the virtual part is      measured displac
 fidelity               reference z*: the emulated system        target z: where the virtual part is
 =====================  =======================================  ===================================================
 
-Where the virtual part asks for a force, that is the target, which the measured force follows, and what should be the
+Where the virtual part requests a force, that is the target, which the measured force follows, and what should be the
 reference is the virtual part's own displacement at the interface (``halfreal.runs.judged_samples.compared``).
 """
 
@@ -47,7 +47,7 @@ class Measures:
     axis: str
     """Its name."""
     moves: bool
-    """Whether its reference is large enough, beside the other axes, for it to count in key figures and scores."""
+    """Whether its reference is large enough, next to the other axes, for it to count in key figures and scores."""
     nrmse: float
     peak_error: float
     largest_error: float
@@ -119,7 +119,7 @@ measured_errors = measures
 
 
 def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
-    """Rows of a comparison whose axes move: the worst of them stands for the run."""
+    """Rows of a comparison whose axes move: the worst of them represents the run."""
     return [row for row in rows if row.comparison == comparison and row.moves]
 
 
@@ -154,6 +154,6 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def worst(rows: Iterable[Measures], comparison: str) -> Measures | None:
-    """The row that stands for a comparison: that of the largest error among the axes that move; None if none does."""
+    """The row that represents a comparison: that of the largest error among the axes that move; None if none does."""
     found = counted(rows, comparison)
     return max(found, key=lambda row: np.inf if np.isnan(row.nrmse) else row.nrmse) if found else None

@@ -111,8 +111,8 @@ def emulate(definition: Definition, ticks: int, every: int) -> np.ndarray | None
 
 
 def emulated_channels(definition: Definition, ticks: int, every: int) -> dict[str, tuple[str, np.ndarray]] | None:
-    """The emulated system in the channels of the virtual substructure that it stands for, with units: the target, and
-    where they are known the responses that the definition asks for; None if it is not known."""
+    """The emulated system in the channels of the virtual substructure that it represents, with units: the target, and
+    where they are known the responses that the definition requests; None if it is not known."""
     axes = definition.interface
     named = list(zip(axes.channels("target"), axes.units("m"), strict=True))
     if definition.virtual.brings_reference:

@@ -36,7 +36,7 @@ LARGEST_RECORD = 4e9
 COPIES = 1.3
 """So often its size is in memory: the record itself, and the stretch that is added to it."""
 LONGEST = 6 * 3600.0
-"""Seconds of work for the rest of a rehearsal beyond which it is not gone on with."""
+"""Seconds of work for the rest of a rehearsal beyond which it is not continued."""
 CHUNK = 50_000
 """Ticks between two reports of progress."""
 Progress = Callable[[int, int], None]
@@ -272,7 +272,7 @@ def reference_signals(
 
 
 def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> Stability:
-    """Stability of the loop at rest as it starts, and in words what an adaptive loop had become by the end."""
+    """Stability of the loop at rest as it starts, and as text what an adaptive loop had become by the end."""
     linearisation = before.linearisation
     text = "; ".join((linearisation.summary(), *before.caveats))
     after = as_adapted(definition, ran)

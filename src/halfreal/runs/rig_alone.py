@@ -7,7 +7,7 @@ with slower rates of its own,
 
 is that of the rig's own states and of the channels that its blocks pass on to its blocks of the next tick, such as a
 sensor that its controller listens to.  An eigenvalue beyond one is the rig's own fault, such as a gain of its
-controllers, and neither coupling nor delay of the test mends it.
+controllers, and neither coupling nor delay of the test fixes it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .equivalent import settled
 
 @dataclass(frozen=True)
 class RigFault:
-    """What is wrong with a rig that is unstable on its own, and what would mend it."""
+    """What is wrong with a rig that is unstable on its own, and what would fix it."""
 
     reason: str
     remedy: str

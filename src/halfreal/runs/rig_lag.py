@@ -21,7 +21,7 @@ from ..definition.definition import Definition
 from ..kernels.loop import Loop
 
 POINTS = 200
-"""Frequencies over which the phase is followed up to the one that is asked for."""
+"""Frequencies over which the phase is followed up to the one that is requested."""
 SINGULAR = 1e-9
 """Least singular value of G(0), as a part of the largest, of a rig that follows its commands in slow motion."""
 

@@ -77,7 +77,7 @@ class Stability:
 
 @dataclass(frozen=True)
 class Property:
-    """A property of the specimen as a record felt it, beside the same of the rehearsal, which is that of the model."""
+    """A property of the specimen as a record felt it, next to the same of the rehearsal, which is that of the model."""
 
     name: str
     """``"stiffness"``, ``"damping"``, ``"mass"``, ``"equivalent damping"``, ``"energy per cycle"``, or
@@ -199,7 +199,18 @@ class Run(Summarised):
         return summary(self)
 
     def plot(self, *channels: str) -> Figure:
-        """Channels over time, those of one unit together; motion and force of the interface if none is named."""
+        """Plot channels over time, those of one unit together.
+
+        Parameters
+        ----------
+        channels
+            Names of channels; default: motion and force of the interface.
+
+        Returns
+        -------
+        Figure
+            A matplotlib figure, which a notebook shows.
+        """
         from .overview import overview
 
         return overview(self, channels)
@@ -210,7 +221,18 @@ class Run(Summarised):
         return html(self)
 
     def vector(self, name: str) -> np.ndarray | None:
-        """A vector signal as (samples, axes), or None if it was not recorded."""
+        """All axes of a signal.
+
+        Parameters
+        ----------
+        name
+            The signal, such as ``"target"``.
+
+        Returns
+        -------
+        array or None
+            (samples, axes), in SI units; None if it was not recorded.
+        """
         found = self.along(name).channels(name)
         if any(key not in self.signals for key in found):
             return None

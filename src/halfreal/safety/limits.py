@@ -348,7 +348,7 @@ class Limits(Settings):
                 self._check_both_kinds(key, of)
 
     def _check_both_kinds(self, key: str, axes: Axes) -> None:
-        """Refuse a trip limit of displacements beside rotations that have none, or the other way round."""
+        """Refuse a trip limit of displacements next to rotations that have none, or the other way round."""
         limits = {False: getattr(self, key).trip, True: getattr(self.rotation, key).trip}
         for turns, place in ((True, f"limits.rotation.{key}"), (False, f"limits.{key}")):
             if limits[turns] is None and limits[not turns] is not None:

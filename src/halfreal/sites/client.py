@@ -1,4 +1,4 @@
-"""A virtual substructure that somebody else computes: a client such as OpenSees asks for displacements, one by one.
+"""A virtual substructure computed by a client such as OpenSees, which requests displacements one by one.
 
 Slowly (with a section [slow]) a tick lasts from one displacement to the next: the block waits for it, the motion of the
 slow test brings the rig there, and what was measured is the answer.
@@ -57,7 +57,7 @@ WAITING = "client.waiting"
 
 class Client(Virtual):
     """The rest of the structure is computed by a client, such as OpenSees with its element genericClient, which
-    ``halfreal site`` serves.  In a rehearsal the client asks for the displacements of ``excitation.virtual``, on every
+    ``halfreal site`` serves.  In a rehearsal the client requests the displacements of ``excitation.virtual``, on every
     axis."""
 
     kind: Literal["client"]

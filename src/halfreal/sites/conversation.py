@@ -86,7 +86,7 @@ class Conversation:
         """Of the messages of a client that is served."""
         self._last: tuple[float, ...] = ()
         self._trial = b""
-        """The displacements asked for last, and their bytes: most messages repeat them."""
+        """The displacements requested last, and their bytes: most messages repeat them."""
         self._known: dict[float, bytes] = {}
         """Answers that need no rig, by their action."""
 

@@ -6,7 +6,7 @@
              begin with the first number, matrices column by column
 
 All in the byte order of the client's machine, which is taken to be ours.  There is no error code and no framing: what
-does not fit is a ``ProtocolError``, and the conversation cannot go on.
+does not fit is a ``ProtocolError``, and the conversation cannot continue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST = 1 << 20
 
 
 class Action(IntEnum):
-    """What a message asks for; those before ``GET_DAQ`` and ``DIE`` are not answered."""
+    """What a message requests; those before ``GET_DAQ`` and ``DIE`` are not answered."""
 
     OPEN = 1
     SETUP = 2
@@ -124,7 +124,7 @@ def _split(values: tuple[int, ...]) -> tuple[tuple[int, int, int, int, int], tup
 
 @dataclass(frozen=True)
 class Message:
-    """One message: what is asked for, and the motion that comes with it."""
+    """One message: what is requested, and the motion that comes with it."""
 
     action: Action
     values: np.ndarray

@@ -3,7 +3,7 @@
     64 words, int64  |  trial: displacements (n), time  |  answer: displacements (n), forces (n)
 
 Each word has one writer.  TRIAL and ANSWER are odd while the numbers behind them are being written, so that neither end
-takes half of them; TRIAL // 2 counts the displacements that the client has asked for, and ANSWERED is the number of
+takes half of them; TRIAL // 2 counts the displacements that the client has requested, and ANSWERED is the number of
 the one that the rig has been brought to.
 """
 
@@ -26,8 +26,8 @@ OVER = 16
 AXES = 24
 
 NOBODY, CONNECTED, GOODBYE, LOST, GARBLED, NOT_FINITE, NO_SERVER = 0, 1, 2, 3, 4, 5, 6
-"""What CLIENT says: nobody has come yet; a client is there; it has ended the test; it has gone without a word; its
-messages make no sense; it has asked for what is no number; the server itself has gone."""
+"""What CLIENT says: no one has come yet; a client is there; it has ended the test; it has gone without a word; its
+messages make no sense; it has requested what is no number; the server itself has gone."""
 FAULTS = {
     LOST: "the client disconnected without ending the test: it was terminated, crashed, or lost its connection",
     GARBLED: "the client's message does not follow the protocol",
@@ -78,7 +78,7 @@ class Mailbox:
         words[TRIAL] += 1
 
     def answered(self) -> bool:
-        """Whether the rig has been brought to what was last asked for."""
+        """Whether the rig has been brought to what was last requested."""
         return bool(self.words[ANSWERED] == self.words[TRIAL] >> 1)
 
     def measured(self) -> np.ndarray | None:

@@ -123,7 +123,7 @@ class TcpServer:
 
 
 def always() -> bool:
-    """Whether a client of UDP is still there: nobody knows."""
+    """Whether a client of UDP is still there: no one knows."""
     return True
 
 
@@ -147,7 +147,7 @@ class UdpServer:
         for _ in range(AT_ONCE):
             try:
                 length, peer = listener.recvfrom_into(data)
-            except OSError:  # nobody, or a client that is gone has closed its port
+            except OSError:  # no one, or a client that is gone has closed its port
                 return
             known = talks.get(peer)
             if known is None or length != known[1]:

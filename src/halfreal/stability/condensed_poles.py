@@ -168,7 +168,7 @@ class _Roots:
                 break
 
     def _paired(self) -> np.ndarray:
-        """Put points that have found no root next to the conjugates of roots that lack them, and tell which."""
+        """Put points that have found no root next to the conjugates of roots that lack them, and show which."""
         from scipy.spatial import cKDTree
 
         z = self.anchor + self.shift

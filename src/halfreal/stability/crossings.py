@@ -12,7 +12,7 @@ instead of e^{−sτ}, whose size is 2n² and which has no room for D.  A sample
 no bilinear map, so no trouble with a pole at z = −1.
 
 No eigenvalue is judged by its distance from the axis alone: the frequencies of all those near it only split the axis
-into pieces, and the sign of ln|μ| in each, μ ordered by modulus (each ordered modulus is continuous), tells where it
+into pieces, and the sign of ln|μ| in each, μ ordered by modulus (each ordered modulus is continuous), shows where it
 passes zero.  The root is then closed in on by Brent's method on L itself.  A pair of crossings closer than rounding can
 tell shows as one frequency where |μ| = 1 touches.
 

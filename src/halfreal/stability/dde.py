@@ -2,7 +2,7 @@
 
 The roots of E x˙(t) = A_0 x(t) + Σ A_k x(t − τ_k) are those s at which Δ(s) is singular (``dde_system``).  First
 guesses are the eigenvalues of a coarsely discretised generator (``dde_pseudospectral``).  Newton's method takes them to
-roots, and the turns of det Δ round a small circle tell how many it encloses (``dde_walk``).  How many there are at
+roots, and the turns of det Δ round a small circle show how many it encloses (``dde_walk``).  How many there are at
 all right of a line is counted likewise (``dde_count``).  If that is more than were found, they are sought where the
 count passed close to one, and by finer discretisations.  What the count does not confirm is not certified.
 """
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..figures import BAD, GOOD, QUIET, new_figure, styled
+from ..kernels.native import compile_together
 from ..summaries import Summarised
+from . import dde_far, dde_settle, dde_walk
 from .dde_count import Characteristic
 from .dde_pseudospectral import generator
 from .dde_settle import known, settle, upper
@@ -41,13 +43,15 @@ LARGEST = 600
 CLEAR = 0.05
 """Roots are sought this far, measured by 1/τ, to the right of where infinitely many gather, or half-way to 0."""
 ROUNDS = 16
+KERNELS = (dde_settle._settle, dde_far._radius, dde_walk._walk, dde_walk._far, dde_far._unwound, known)
+"""What a search calls; the largest first, for two processes to compile."""
 
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(Summarised):
     """Roots s [1/s], rightmost first, both of a conjugate pair and as often as they are; errors: |δs| of each at most.
 
-    All roots right of the real part ``complete_right_of`` are among them (below the frequency asked for, if one was);
+    All roots right of the real part ``complete_right_of`` are among them (below the frequency requested, if one was);
     where that could not be shown it is +∞, with the ``reason``.  If the errors leave open on which side of the axis
     some of them lie, ``growing`` may still tell how many lie right of it.  ``essential`` is the real part to which
     infinitely many roots of a neutral system tend (−∞ otherwise), and ``high_frequency_gain`` the gain of which this
@@ -171,7 +175,7 @@ def roots(
 
     Without any of these the ten rightmost are sought.  Of a conjugate pair never one alone is given.  A neutral system
     has infinitely many roots next to the real part ``system.essential``: unless ``below_hz`` is given, the roots sought
-    are those clear of it on the right.  Fewer roots than asked for are given where only they can be certified.
+    are those clear of it on the right.  Fewer roots than requested are given where only they can be certified.
     """
     if right_of is None and most is None:
         most = 10
@@ -184,6 +188,7 @@ class Search:
     """Roots found so far, and the count that confirms them."""
 
     def __init__(self, system: DelaySystem, most: int | None, right_of: float | None, widest: float) -> None:
+        compile_together((), KERNELS)
         self.system, self.widest = system, widest
         self.function = Characteristic(system)
         self.unit = self.function.unit
@@ -309,7 +314,7 @@ class Search:
         return int(known(self.centres, self.times, self.found, sigma, top))
 
     def spectrum(self, line: float) -> Spectrum:
-        """All roots asked for, both of a pair."""
+        """All roots requested, both of a pair."""
         left = max(self.least, min(line, self.lead() - 1e-9 * self.unit)) if line < np.inf else self.least
         n = self.found
         places = zip(self.centres[:n].tolist(), self.radii[:n].tolist(), self.times[:n].tolist(), strict=True)

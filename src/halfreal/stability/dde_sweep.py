@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MORE = 6
-"""Roots computed beyond those asked for: what is about to become a leading root is followed before it does."""
+"""Roots computed beyond those requested: what is about to become a leading root is followed before it does."""
 JUMP = 0.4
 """A root is not taken for one that is farther away than this share of |s| + 1/τ."""
 

@@ -85,7 +85,7 @@ class DelaySystem:
     def second_order(cls, M: np.ndarray, C: np.ndarray, K: np.ndarray, feedback: Feedback = ()) -> DelaySystem:
         """M q¨ + C q˙ + K q + Σ (K_s q + C_s q˙ + M_s q¨)(t − τ) = 0, a term of ``feedback`` being (τ, K_s, C_s, M_s).
 
-        None stands for a matrix of zeros.  The variables are q and q˙, and also q¨ if some M_s is not zero.
+        None represents a matrix of zeros.  The variables are q and q˙, and also q¨ if some M_s is not zero.
         """
         M, C, K = (np.atleast_2d(np.asarray(m, dtype=float)) for m in (M, C, K))
         n = len(M)

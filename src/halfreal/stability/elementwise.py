@@ -1,4 +1,4 @@
-"""What Nyquist's criterion says of the elements of L one by one, beside the exact margin of the whole loop.
+"""What Nyquist's criterion says of the elements of L one by one, next to the exact margin of the whole loop.
 
 Each element L_ij is read as a loop of its own: it bears the delay that takes it to −1 where |L_ij| = 1.  This
 simplified criterion is at hand wherever responses are plotted element by element, and for a loop of one channel it is
@@ -29,7 +29,7 @@ class ElementMargins(Summarised):
     exact: float
     """Delay that the loop bears [s]: 0 if it is unstable without one, inf if it bears any."""
     whole: str
-    """The exact answer in words."""
+    """The exact answer as text."""
 
     @property
     def least(self) -> float:

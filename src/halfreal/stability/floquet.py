@@ -2,7 +2,7 @@
 
 They are the eigenvalues μ of the monodromy matrix ∂x(T)/∂x, measured on the loop that runs (``shooting.py``).  The
 motion is stable if all |μ| < 1.  A limit cycle has one at μ = 1, along the motion itself; how far the computed one is
-from there tells how good the others are, and it is left out.  How a motion loses its stability as a number changes
+from there shows how good the others are, and it is left out.  How a motion loses its stability as a number changes
 (Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, 3rd ed., Springer 2004, chapter 5):
 
     μ = 1          fold: two cycles meet and vanish (or, of a symmetric one, two asymmetric ones branch off)

@@ -1,7 +1,7 @@
 """Which method suits a force-controlled test: every candidate on the code that runs, ranked.
 
 Given are the substructure, the step, the specimen's stiffness K with its relative uncertainty, the noise of the
-measured displacement, and how long and how far the specimen is to move.  Every candidate is reckoned for K and for both
+measured displacement, and how long and how far the specimen is to move.  Every candidate is computed for K and for both
 ends of its uncertainty, the worst counts:
 
     stable      ρ < 1 over one step, for a specimen that is linear and answers at once

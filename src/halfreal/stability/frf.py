@@ -28,7 +28,7 @@ GAIN_REACH = np.log(10.0)
 
 @dataclass(frozen=True)
 class FRF:
-    """A measured frequency response: lines [Hz], response (lines, outputs, inputs) and its unit in words."""
+    """A measured frequency response: lines [Hz], response (lines, outputs, inputs) and its unit as text."""
 
     frequency_hz: np.ndarray
     response: np.ndarray

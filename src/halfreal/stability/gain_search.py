@@ -36,7 +36,7 @@ CLOSE = 1e-12
 REAL = 1e-6
 """Imaginary part of an eigenvalue there, as a part of it, up to which it is real."""
 BESIDE = 1e-6
-"""How far beside a factor, as a part of it, poles are counted."""
+"""How far next to a factor, as a part of it, poles are counted."""
 
 
 def searched_gains(model: StateSpace | Condensed, top: float) -> tuple[np.ndarray, np.ndarray]:

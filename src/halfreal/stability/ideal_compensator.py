@@ -4,7 +4,7 @@ V. Ruffini, C. Szczyglowski, D. A. W. Barton, M. Lowenberg, S. A. Neild, Exp. Te
 10.1007/s40799-020-00394-5, Eqs. 9–11 and Table 2, for any actuator and any device:
 
     Δ D_a = n_c e^{−sτ} D_c + n_f F_m          what the actuator does: G_c = n_c e^{−sτ}/Δ, G_f = n_f/Δ
-    D_n = N F_m,  N = b/a                      what the virtual device asks for
+    D_n = N F_m,  N = b/a                      what the virtual device requests
     D_c = P D_n                                the compensator
 
     D_a/D_n = G_c P + G_f/N                    independent of the specimen

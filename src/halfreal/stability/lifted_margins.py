@@ -1,7 +1,7 @@
 """Margins of a loop that acts alike only every N ticks, on all its frequencies together.
 
 A closed loop with a period of N ticks moves at the frequencies ω + 2πk/NΔt at once, as each tick of the period answers
-in its own way (``periodic.py``).  With u(t_j) = U_j e^{jωt_j}, U_{j+N} = U_j, and likewise x and y,
+in its own way (``periodic.py``).  With u(t_j) = U_j e^{jωt_j}, U_{j+N} = U_j, and in the same way x and y,
 
     X_{j+1} e^{jωΔt} = A_j X_j + B_j U_j,   Y_j = C_j X_j + D_j U_j        Y = T(ω) U,   N·m equations (lifting)
 
@@ -98,7 +98,7 @@ def radius(ticks: tuple[TickMap, ...], gain: float = 1.0, late: int = 0) -> floa
 
 
 def lifted_model(ticks: tuple[TickMap, ...], dt: float) -> StateSpace:
-    """All inputs of a period to all its outputs; ticks at which nobody looks at the input are left out."""
+    """All inputs of a period to all its outputs; ticks at which no one looks at the input are left out."""
     count, (n, m) = len(ticks), ticks[0].b.shape
     by_state, by_input, rows, direct = np.eye(n), np.zeros((n, count * m)), [], []
     for tick, one in zip(ticks, np.eye(count * m).reshape(count, m, count * m), strict=True):

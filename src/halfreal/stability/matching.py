@@ -1,7 +1,7 @@
 """Which pole is which: poles at one value of a parameter matched to those expected from the values before.
 
 The match is the one with the least sum of distances (the assignment problem), so that two poles that pass close by each
-other are told apart by where they were heading, not by their order in a list.
+other are distinguished by where they were heading, not by their order in a list.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """States that are memory: found out by experiment on each block that could have some.
 
 A pole at λ = 1 may be an integrator that drifts, or nothing at all: the offset of an elastoplastic law that does not
-yield, a stored peak, a counter, a field that nobody uses.  Which it is can be seen on the block alone, at the loop's
+yield, a stored peak, a counter, a field that no one uses.  Which it is can be seen on the block alone, at the loop's
 present state.  One call of it is, to first order,
 
     s⁺ = A s + B u,    y = C s + D u
@@ -11,9 +11,9 @@ with its inputs u, whatever they come from.  Two kinds of poles on the unit circ
 held    a combination w·s with wB = 0 that no input changes (the part of A that cannot be controlled by u).  Whatever
         the test does in small motion, w·s stays what it is; the loop rests at every value of it, and moves about each
         in the same way.  It is a parameter there, like a stiffness.  A law that adds up increments of force,
-        f ← f + k (u − u₀), u₀ ← u, has one too: f − k u₀.  It must not go on by itself: s⁺ = s at rest.
+        f ← f + k (u − u₀), u₀ ← u, has one too: f − k u₀.  It must not continue by itself: s⁺ = s at rest.
 unread  a combination that no output depends on, now or later (the part of A that cannot be observed in y): a counter,
-        a sum of energies.  It may go on for ever, and nobody feels it.
+        a sum of energies.  It may continue for ever, and no one feels it.
 
 Both must hold over many calls, as a block may act in every tenth tick only; one that says so (``Block.repeats``) is
 not looked at, and keeps all its poles.
@@ -98,7 +98,7 @@ class Memory:
 
 
 def find_memory(loop: Loop, indices: np.ndarray) -> Memory:
-    """The memory among the states of a loop that stands at the ``indices`` of its vector."""
+    """The memory among the states of a loop that is at the ``indices`` of its vector."""
     place = {int(index): i for i, index in enumerate(indices)}
     held: list[np.ndarray] = []
     unread: list[np.ndarray] = []

@@ -7,10 +7,10 @@ Negative feedback, u = −y, with L = model, data, or a product of both.  The cl
 with P that of L itself and E the anticlockwise encirclements of the origin by the whole curve (MacFarlane,
 Postlethwaite, Int. J. Control 25 (1977) 81–127).  The curve of a model is refined until
 its argument turns by no more than ``TURN`` from point to point.  Nothing is guessed: a pole on the imaginary axis, a
-curve through the origin, measured lines too far apart are refused in words.
+curve through the origin, measured lines too far apart are refused as text.
 
 Responses are plotted element by element.  For a loop of several channels that is a picture and no criterion: what the
-elements would promise is told with the exact margin beside it (``elementwise.py``).
+elements would promise is told with the exact margin next to it (``elementwise.py``).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def product(*parts: Part, delay: float = 0.0, unit: str = "") -> FRF:
 class Curve(Summarised):
     """Frequency response, element by element, for Bode and Nyquist plots.
 
-    Elements are no margin of a loop of several channels: its exact one is told beside them.
+    Elements are no margin of a loop of several channels: its exact one is told next to them.
     """
 
     frequency_hz: np.ndarray

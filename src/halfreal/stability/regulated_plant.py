@@ -7,7 +7,7 @@
 With impedances Z = K + sC + s²M at the interface, H_gu = (I + Z_v⁻¹Z_e)(Z_e + Z_a)⁻¹ and H_gext = −G Z_v⁻¹ b.  Its
 inputs are (f, u…), its outputs (g…, y_v…).  A controller answers the gap with the drive, u = C g.
 
-Beside adaptive feed-forward (``halfreal.couplings.harmonic.lti``) stand the controllers that the paper on it compares
+Next to adaptive feed-forward (``halfreal.couplings.harmonic.lti``) stand the controllers that the paper on it compares
 with: a linear quadratic regulator of all states or, with an observer, of the gap (LQG), and an integrator, to which its
 tuning of a PID controller reduced.
 
@@ -144,7 +144,7 @@ def regulated(plant: StateSpace, gains: np.ndarray) -> np.ndarray:
 def lqg(plant: StateSpace, effort: float, noise: float, axes: int = 1) -> StateSpace:
     """The same regulator on the states that an observer estimates from the gap.
 
-    The Kalman filter reckons with unit noise on the drive and with noise of intensity r_n (``noise``) on the gap.
+    The Kalman filter assumes unit noise on the drive and with noise of intensity r_n (``noise``) on the gap.
     """
     b, gap = plant.b[:, -axes:], plant.c[:axes]
     gains = regulator(plant, effort, axes)

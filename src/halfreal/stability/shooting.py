@@ -10,7 +10,7 @@ a size that suits the state: a part of how far it moves along the motion.
 
 Which entries of the loop's vector count is found out by experiment.  All that move are tried: those that the loop's
 linearisation leaves out (held adaptions, a permanent set, room for intermediate results) count if what they are makes a
-difference to the loop's signals, and those that go on from period to period, as counters do, if it does not are left
+difference to the loop's signals, and those that continue from period to period, as counters do, if it does not are left
 out.
 """
 
@@ -40,7 +40,7 @@ DIVERGES = "the motion grows until the loop fails, or a block has a fault"
 
 
 class DivergedError(HalfrealError):
-    """A motion that the loop could not go on with: it trips, has a fault or is no number."""
+    """A motion that the loop could not continue with: it trips, has a fault or is no number."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class End:
     state: np.ndarray
     """At its end, (entries,)."""
     rate: np.ndarray
-    """Its change with each further tick, likewise."""
+    """Its change with each further tick, in the same way."""
     signals: np.ndarray
     """Of all ticks up to the last whole one, (ticks + 1, channels)."""
     part: float

@@ -48,7 +48,7 @@ DENORMAL = 1e-290
 ROUNDING = 64.0 * np.finfo(float).eps
 
 Image = Callable[[float], np.ndarray]
-"""F at a signed distance from where its slope is asked for; NaN where the code cannot be run."""
+"""F at a signed distance from where its slope is requested; NaN where the code cannot be run."""
 
 
 @dataclass(frozen=True)

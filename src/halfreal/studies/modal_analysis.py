@@ -1,7 +1,7 @@
 """Modal parameters of the assembled structure from the record of a hybrid test, and how well they are determined.
 
 Responses to the virtual excitation (``identification/assembled_frf.py``), poles they have in common by least-squares
-complex frequency (``complex_frequency.py``), and, beside each mode, what speaks for or against it:
+complex frequency (``complex_frequency.py``), and, next to each mode, what speaks for or against it:
 
 - the 95 % intervals of its frequency and damping, of least squares with the noise that it leaves, which all responses
   may share (``refined_poles.py``); what is told are these refined poles; a pole of noise is often lost on the way;
@@ -36,7 +36,7 @@ from ..runs.run import Run
 LEAST_OUTPUTS = 3
 """Of which one after another is left out."""
 NEXT = 0.03
-"""Part of its frequency within which a pole found otherwise is told beside a mode."""
+"""Part of its frequency within which a pole found otherwise is told next to a mode."""
 
 MADE_OF = 0.01
 """Part of its size within which a pole is one made of others."""

@@ -12,15 +12,15 @@ transpose and the target of Alg. 3 and 4 a minus sign, and B.3 is the LQ factori
 
 The gap is not fed back: as long as P is kept, the drive follows from the twin alone and moves no pole of the loop.
 What is wrong in P then remains as a gap |1 − H/H_est| |g_ext| (mode "sequential"); it vanishes if the identification
-goes on during the adaption ("simultaneous").  An excitation of the specimen is not in the twin's g_ext, and is refused.
+continues during adaption ("simultaneous").  An excitation of the specimen is not in the twin's g_ext, and is refused.
 
 g_ext may be identified instead ("an additional identification of g_ext", section 3.3): excitation_gap = "identified".
 Its amplitudes Γ_i are then further unknowns of the identification, with rows of cosines and sines,
 
     g_o = r·P_o + a·Γ_o,    a = A [cos ω_1 t, −sin ω_1 t, …]
 
-(A the amplitude of the random drive, so that all columns are alike in size), and the twin is not asked.  Random drives
-tell Γ from P.  A drive that has settled does not, and the first of the guards below holds P: what is left of the gap is
+(A the amplitude of the random drive, so that all columns are alike in size), and the twin is not used.  Random drives
+separate Γ from P.  A drive that has settled does not, and the first of the guards below holds P: the rest of the gap is
 then taken for Γ, and the drive goes by −P⁻¹ of it towards closing the gap, as Newton's method would.
 
 Memories are times in seconds, μ = exp(−Δt/T), or the bare μ is given.  Ξ keeps θ from jumping at the start, as much as

@@ -77,7 +77,7 @@ class FromChannel(Excitation):
         return self.unchecked_copy({"gain": units.given(self.gain, units.per(UNITS[self.quantity], unit))})
 
     def scaled(self, factor: float) -> Self:
-        """Its limit grows with it, and does not shrink: what is too large is what a smaller one mends."""
+        """Its limit grows with it, and does not shrink: what is too large is what a smaller one fixes."""
         limit = units.times(self.limit, max(factor, 1.0))
         return self.unchecked_copy({"gain": units.times(self.gain, factor), "limit": limit})
 

@@ -23,7 +23,7 @@ def chirp_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 class Chirp(WithAmplitude):
-    """A sine whose frequency runs linearly from ``frequency`` to ``to`` within ``duration``, and then stands still."""
+    """A sine whose frequency runs linearly from ``frequency`` to ``to`` within ``duration``, then remains constant."""
 
     kind: Literal["chirp"] = "chirp"
     frequency: Annotated[float, Number("Hz", above=0)]

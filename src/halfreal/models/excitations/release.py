@@ -3,7 +3,7 @@ by an auxiliary channel of the rig, once, when that rises through a threshold.
 
 The block "release" writes the time since the last release (−1 before the first) and the number of releases, whose
 changes are events in the record.  The blocks of the excitation read that time in the place of the test's.  Blocks
-before the guard rest until the test runs, and what was asked for before its first tick does not count: nothing is
+before the guard rest until the test runs, and what was requested before its first tick does not count: nothing is
 released before the test is running, and a push-button that is held from before has to be let go first.
 """
 

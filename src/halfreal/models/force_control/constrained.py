@@ -43,10 +43,10 @@ ForceMethod = Annotated[Baumgarte | IndexOne | IndexOneGeneralizedAlpha, Field(d
 
 
 class Constrained(StructureParts):
-    """A structure whose interface is told where it is, by a specimen under the force it asks for.
+    """A structure that commands a force of the specimen and receives the specimen's displacement.
 
-    With the interface displaced at the start, the first exchange asks for what the method reckons with, with index-1
-    splitting K̂hq: a specimen of another stiffness stands there under another force, and is jolted until the next.
+    With the interface displaced at the start, the first exchange commands the force assumed by the method, with index-1
+    splitting K̂hq: a specimen of another stiffness has another force there, and is subjected to a step.
     """
 
     kind: Literal["constrained"] = "constrained"

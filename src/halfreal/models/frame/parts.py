@@ -38,7 +38,7 @@ class Node(Settings):
 
 
 class EqualMotion(Settings):
-    """Nodes that move as one in some directions, whatever their distance."""
+    """Nodes that move as one in some directions, regardless of their distance."""
 
     kind: Literal["equal"]
     master: str

@@ -80,7 +80,7 @@ class BaseExcited:
         self._check_determined()
 
     def _check_free(self) -> None:
-        """The structure stands still while its interface is held, and every free motion of it has mass."""
+        """The structure is at rest while its interface is held, and every free motion of it has mass."""
         if not self.free:
             return
         squares = np.linalg.eigvalsh(self._aa(self.stiffness))

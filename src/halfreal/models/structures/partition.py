@@ -6,7 +6,7 @@ M, C, K are those of the whole structure (``mass``, ``stiffness`` and one way of
 whole), B selects the interface and M_s, C_s, K_s are taken out there (``removed``).  What the ground acceleration a_g
 does to the removed mass must be felt once, and ``removed.ground_load_on`` says where:
 
-"virtual"     M_g = M: the specimen stands still in the laboratory and does not feel the ground; its load −M_s ι a_g is
+"virtual"     M_g = M: the specimen is at rest in the laboratory, not on moving ground; its load −M_s ι a_g is
               put on the virtual part.  With f measured on a fixed base, whole structure and hybrid test agree.
 "specimen"    M_g = M − B M_s Bᵀ: the specimen is shaken itself, by a table or an excitation of its own, and f contains
               its load M_s ι a_g.

@@ -209,7 +209,7 @@ class Structure(StructureParts, Integrated):
 
     @property
     def turning(self) -> tuple[bool, ...] | None:
-        """As elements say it; names tell where they say nothing."""
+        """As elements say it; names show where they say nothing."""
         sorts = {dof: turns for element in self.elements for dof, turns in element.sorts.items()}
         found = tuple(sorts.get(dof, False) for dof in self.interface)
         return found if any(found) else None
@@ -284,7 +284,7 @@ class Structure(StructureParts, Integrated):
         return condensed + [key for element in self.elements for key in element.law.references]
 
     def _damping(self, stiffness: np.ndarray) -> np.ndarray:
-        """C; Rayleigh and modal damping reckon with every element at its initial stiffness."""
+        """C; Rayleigh and modal damping assume every element at its initial stiffness."""
         if self.damping is not None:
             return self.damping
         if self.rayleigh is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Wanted = str | tuple[str, float, float]
 MARGIN_UNITS = {"delay": "s", "decay": "1/s"}
 FASTEST = 1e6
-"""Decay rate [1/s] that stands for loops that forget everything at once."""
+"""Decay rate [1/s] that represents loops that forget everything at once."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progre
     points = (len(axes[0].values), len(axes[1].values))
     found = zero_line(decay, points, progress=progress)
     if np.all(np.isnan(found.values)):
-        variation.at(low + 0.5 * width)  # tells why
+        variation.at(low + 0.5 * width)  # shows why
         raise HalfrealError("no point of this chart is a valid definition; use other ranges")
     lines = [low + width * line for line in found.lines]
     here = -variation.growth([axis.operating for axis in axes]) if on_chart(axes) else np.nan

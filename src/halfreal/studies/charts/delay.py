@@ -87,7 +87,7 @@ class Traced:
     boundary: list[np.ndarray]
     loops: int
     margin_at: Callable[[float, float], float]
-    """Margin [s] at any delay and other number, traced anew."""
+    """Margin [s] at any delay and other number, traced again."""
 
 
 class DelayTrace:
@@ -135,7 +135,7 @@ class ChartRow:
     crossings: Crossings
     critical: Critical
     least: float
-    """The shortest delay that the loop can have [s]: it has this one where less is asked for."""
+    """The shortest delay that the loop can have [s]: it has this one where less is requested."""
 
     def margin(self, delays: np.ndarray) -> np.ndarray:
         """Distance [s] of the loop at each delay to where its stability changes; positive where it is stable."""

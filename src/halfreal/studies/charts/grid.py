@@ -118,7 +118,7 @@ class _Search:
             return []
         edges = [tuple(sorted((ring[k], ring[(k + 1) % 4]))) for k in range(4)]
         crossed = [k for k in range(4) if (values[k] >= 0.0) != (values[(k + 1) % 4] >= 0.0)]
-        if len(crossed) == 4:  # a saddle: its centre tells which corners belong together
+        if len(crossed) == 4:  # a saddle: its centre shows which corners belong together
             centre = self.evaluate((i + 0.5) / self.finest, (j + 0.5) / self.finest)
             together = (centre >= 0.0) == (values[0] >= 0.0)
             pairs = [(0, 1), (2, 3)] if together else [(3, 0), (1, 2)]

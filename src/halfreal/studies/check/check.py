@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Check(Summarised):
-    """Findings, the analyses they rest on, and what follows: the verdict, its reasons and what would make it pass."""
+    """Result of a check: the verdict, its reasons, what would make the test pass, and the analyses behind them."""
 
     findings: tuple[Finding, ...]
     stability: LoopStability
@@ -44,19 +44,22 @@ class Check(Summarised):
 
     @property
     def verdict(self) -> Verdict:
+        """GO, MARGINAL or NO-GO."""
         return finding.verdict(self.findings)
 
     @property
     def reasons(self) -> tuple[str, ...]:
+        """Sentences that justify the verdict, each with value and limit."""
         return finding.reasons(self.findings)
 
     @property
     def remedies(self) -> tuple[str, ...]:
+        """Changes with which the test would pass, evaluated on the code that runs."""
         return finding.remedies(self.findings)
 
     @property
     def binding(self) -> str:
-        """The constraint that leaves least room, as a share of what it allows."""
+        """The constraint with the smallest margin left, relative to what it allows."""
         return finding.binding(self.findings)
 
     @property

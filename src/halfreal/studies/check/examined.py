@@ -1,4 +1,4 @@
-"""A test under examination: what criteria and parts judge it by, each analysis made once, when it is asked for."""
+"""A test under examination: what criteria and parts judge it by, each analysis made once, when it is requested."""
 
 from __future__ import annotations
 
@@ -117,5 +117,5 @@ class Examined:
         )
 
     def remedies(self, find: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-        """What ``find`` finds, unless remedies are not asked for."""
+        """What ``find`` finds, unless remedies are not requested."""
         return tuple(find()) if self.tries_remedies else ()

@@ -33,7 +33,7 @@ FOLLOWING = (
     "a rig that tracks better, a shorter step or another integration scheme, quieter sensors; or another "
     "limit in [acceptance], if justified"
 )
-"""Likewise for one that is below acceptance."""
+"""In the same way for one that is below acceptance."""
 ORDERS = (2, 3)
 """Of inverses that are fitted to the rig as it is measured."""
 
@@ -240,7 +240,7 @@ def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
 
 
 def smaller_specimen(definition: Definition, stability: LoopStability) -> list[str]:
-    """The share of the specimen with which the gain margin is what is asked for, where the test is a GO with it."""
+    """The share of the specimen with which the gain margin is what is requested, where the test is a GO with it."""
     from .criteria.truncation import high_frequency_gain_of
 
     margin, most = stability.margin, 10.0 ** (-definition.acceptance.least("gain_margin") / 20.0)

@@ -52,7 +52,7 @@ def check_rest(definition: Definition, loop: Loop, expected: float) -> None:
 
 
 def targets_of(definition: Definition, loop: Loop, ticks: int) -> np.ndarray:
-    """The target over some ticks; an error that says why if the loop cannot go on for so long."""
+    """The target over some ticks; an error that says why if the loop cannot continue for so long."""
     log = loop.run(ticks, record=definition.interface.channels("target"), event_room=0).log[:, 1:]
     if len(log) < ticks or loop.vector[FAULT] != 0.0 or not np.all(np.isfinite(log)):
         fault = loop.describe(float(loop.vector[FAULT])) or "its motion is not finite"

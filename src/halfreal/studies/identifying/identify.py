@@ -29,7 +29,7 @@ Wanted = tuple[str, float | None, float | None]
 MORE_THAN_NOISE = 2.0
 """Times the noise of the sensors that may be left before a rig counts as another than the definition describes."""
 MATTERS = 0.01
-"""Share of what was measured, likewise."""
+"""Share of what was measured, in the same way."""
 
 
 @dataclass(frozen=True)

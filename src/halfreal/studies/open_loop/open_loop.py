@@ -45,11 +45,11 @@ class OpenLoop(Summarised):
     elements: Elements | None
     """Of a loop of several channels: the measured ones if there are such."""
     element_text: str = ""
-    """What the elements would promise, beside the exact margin."""
+    """What the elements would promise, next to the exact margin."""
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Margins of the model and of what was measured, a line each."""
+        """Margins of the model and of what was measured, one line each."""
         told = self.model is None or self.model.text in self.element_text
         lines = [] if self.model is None or told else [f"{'model: ' if self.measured else ''}{self.model.text}"]
         lines += [] if self.measured is None else [f"measured: {self.measured.text}"]

@@ -1,4 +1,4 @@
-"""Poles identified from a recorded test, to be laid over those computed.
+"""Poles identified from a recorded test, to be overlaid on those computed.
 
 After a pulse, or without any excitation, they are those of the free motion (``complex_exponential.py``): from the end
 of the pulse, and of what is still on its way, until the test ends, the guard steps in or an actuator comes to its end.

@@ -1,4 +1,4 @@
-"""Whether a stable test reaches what its section [acceptance] asks for: margins of its loop, errors of its rehearsal.
+"""Whether a stable test reaches what its section [acceptance] requests: margins of its loop, errors of its rehearsal.
 
 A test that does not is MARGINAL.  The errors are those that reports show (``runs/measures.py``), of the test itself and
 not of its soft start, and of a coupling that learns those of its last periods.
@@ -31,7 +31,7 @@ ERRORS = ("synchronisation", "fidelity")
 
 
 def acceptance(examined: Examined) -> Iterable[Finding]:
-    """What is below acceptance, with what would mend it, and against what was judged."""
+    """What is below acceptance, with what would fix it, and against what was judged."""
     if not examined.sound:
         return
     found = [*of_margins(examined), *of_errors(examined)]

@@ -1,4 +1,4 @@
-"""Whether the loop bears what two clocks that nobody synchronises may add: up to one step."""
+"""Whether the loop bears what two clocks that no one synchronises may add: up to one step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is run besides halfreal's own code: which files, and whether compiled libraries and FMUs are fast enough.
+"""What is run in addition to halfreal's own code: which files, and whether compiled libraries and FMUs are fast enough.
 
 Their functions are timed at rest, each tick by itself, by compiled code.  They begin anew three times, and of each tick
 the shortest time counts: what this machine does besides is hardly in it, and a stall of the function's own is.  Memory
@@ -38,7 +38,7 @@ def foreign_code(examined: Examined) -> Iterable[Finding]:
         return
     for name, digest in files.items():
         yield note(f"this test runs {name}, SHA-256 {digest}")
-    slow = examined.definition.slow is not None  # its time stands still meanwhile
+    slow = examined.definition.slow is not None  # its time is at rest meanwhile
     step = math.inf if slow else examined.definition.timing.step
     for block in build(examined.definition).blocks:
         if block.keeps is not None:
@@ -107,7 +107,7 @@ class _Mallinfo(ctypes.Structure):
 
 
 def memory_in_use() -> int:
-    """Bytes that were asked for and not given back; 0 where the C library does not tell."""
+    """Bytes that were requested and not given back; 0 where the C library does not tell."""
     try:
         ask = ctypes.CDLL(None).mallinfo2
     except AttributeError:

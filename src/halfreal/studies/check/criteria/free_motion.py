@@ -1,6 +1,6 @@
 """Whether motion of a nonlinear loop stays bounded: what becomes of it beyond rest, by the loop's limit cycles.
 
-A loop that is unstable at rest is a NO-GO, and a cycle on which it settles tells how far it goes by itself.  One that
+A loop that is unstable at rest is a NO-GO, and a cycle on which it settles shows how far it goes by itself.  One that
 is stable at rest and diverges from beyond an unstable cycle needs that cycle well away from the motion that is
 expected: below ``acceptance.amplitude_margin`` times it, the test is MARGINAL.
 """

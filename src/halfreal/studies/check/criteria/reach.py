@@ -1,6 +1,6 @@
 """Whether the rig can make the motion at all: what the emulated system asks of it against stroke, speed and limits.
 
-Where that system is not known, it is the motion that the rehearsal asks for.
+Where that system is not known, it is the motion that the rehearsal requests.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def stability(examined: Examined) -> Iterable[Finding]:
     text, radius = found.summary(), found.spectral_radius
     if found.stable:
         yield Finding("note", text, radius, 1.0)
-    elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is mended first
+    elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is fixed first
         yield Finding("no-go", text, radius, 1.0)
     else:
         mend = examined.remedies(lambda: stabilising(examined))

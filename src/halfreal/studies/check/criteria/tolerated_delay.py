@@ -1,4 +1,4 @@
-"""How long a pure delay a test would bear in place of its rig and without coupling, beside how late the rig is.
+"""How long a pure delay a test would bear in place of its rig and without coupling, next to how late the rig is.
 
 It is told of an unstable loop, and of a stable one whose coupling makes up for the rig.
 """
