@@ -146,6 +146,6 @@ def test_an_excitation_close_to_where_stability_is_lost_is_below_acceptance(aske
 
 
 def test_large_loops_are_linearised_at_fewer_points():
-    assert points_for(20) == POINTS > points_for(800) > points_for(2900) > points_for(MOST_STATES + 1) == 0
+    assert points_for(20) == POINTS > points_for(400) > points_for(2900) > points_for(MOST_STATES + 1) == 0
     none = Nonlinear(np.zeros(0), np.zeros(0), np.zeros(0), None, searched=False, states=MOST_STATES + 1)
     assert f"{MOST_STATES + 1} states" in none.summary()

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from .compile import kernel
+from .entry import entry
 
 
 def half_bandwidth(matrix: sparse.spmatrix) -> int:
@@ -113,6 +114,18 @@ def band_factor(band, first=0):  # type: ignore[no-untyped-def]
         for m in range(1, width):
             band[j, m] *= inverse
     return definite
+
+
+@entry("f8[,]")
+def _factor(band):  # type: ignore[no-untyped-def]
+    return 1 if band_factor(band) else 0
+
+
+def factored(matrix: np.ndarray, width: int) -> np.ndarray:
+    """Factors of a symmetric matrix, dense or sparse; for Python."""
+    band = banded(matrix, width)
+    _factor(band)
+    return band
 
 
 @kernel

@@ -15,9 +15,10 @@ Contract for implementers
    A block that acts at a slower rate of its own says after how many calls it acts alike again (``repeats``): the
    loop is then linearised over the period of all its blocks.
 6. Fields that are counters, adapted coefficients or statistics stand in ``frozen``: linearising the loop holds them.
-7. A block with many states may offer its ``jacobian(p, s, t, u)``, a plain Python function of what ``step`` is given,
-   which answers with a ``Jacobian``.  Perturbing such a block state by state takes long; where it has none, or where it
-   does not agree with the code that runs, that is what is done (``stability/pieces.py``).
+7. A block with many states may offer its ``jacobian(p, s, t, u, after)``, a plain Python function of what ``step`` is
+   given and of the state after it, which answers with a ``Jacobian``.  Perturbing such a block state by state takes
+   long; where it has none, or where it does not agree with the code that runs, that is what is done
+   (``stability/pieces.py``).
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ class Jacobian:
     d: np.ndarray
     basis: Basis | None = None
     """Coordinates of A, B and C, in which A may fall apart; the state itself if left out."""
+    rough: float = 0.0
+    """Part of its terms by which it may differ from the code, for something small that it leaves out."""
 
     def of_state(self) -> Jacobian:
         """In terms of the state itself."""
@@ -144,8 +147,9 @@ class Block:
     """Gives the last words of a program that the block calls, such as an FMU's logger."""
     references: tuple[str, ...] = ()
     """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
-    jacobian: Callable[[Any, Any, float, np.ndarray], Jacobian] | None = None
-    """Its derivatives, if it knows them: called with what ``step`` is called with (p, s, t, u)."""
+    jacobian: Callable[[Any, Any, float, np.ndarray, Any], Jacobian] | None = None
+    """Its derivatives, if it knows them: called with what ``step`` is called with (p, s, t, u), and with
+    the state that it comes to by that."""
 
 
 def layout(values: Mapping[str, Value]) -> np.dtype:

@@ -320,11 +320,10 @@ class Loop:
         """A block's whole state, given as one vector, as the record that its functions are given."""
         return values.view((np.record, layout(self.blocks[self.row(name)].state)))[0]
 
-    def owner_of(self, index: int) -> int:
-        """Row of the block to whose state an entry of ``vector`` belongs; -1 if it is none."""
-        if not self._end_of_bus <= index < self._seen:
-            return -1
-        return int(np.searchsorted(self._state_at, index, side="right")) - 1
+    def owners_of(self, indices: np.ndarray) -> np.ndarray:
+        """Rows of the blocks to whose states entries of ``vector`` belong; -1 for those that are none."""
+        rows = np.searchsorted(self._state_at, indices, side="right") - 1
+        return np.where((indices >= self._end_of_bus) & (indices < self._seen), rows, -1)
 
     @property
     def time(self) -> float:

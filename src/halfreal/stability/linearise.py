@@ -34,6 +34,8 @@ from .pieces import is_large, taken_apart
 from .slopes import SHRUNK, SIZES, Slope, agreeing, first_size, slope
 
 MARGINAL = 1e-9
+MOST_DENSE = 600
+"""States up to which poles in motion are those of one dense matrix, where it does not fall apart."""
 HALF_RATE = 0.95
 """Part of half the sampling rate from which on a pole alternates from tick to tick."""
 ALTERNATING = (
@@ -261,14 +263,16 @@ def in_motion(loop: Loop) -> InMotion | None:
     names = [block.name for block in loop.controller if is_large(block)]
     if not names or loop.period > 1:
         return None
-    theirs = {loop.row(name) for name in names}
-    memories = np.array([i for i in loop.memory_indices() if loop.owner_of(int(i)) not in theirs], dtype=int)
+    held = loop.memory_indices()
+    memories = held[~np.isin(loop.owners_of(held), [loop.row(name) for name in names])]
     indices = np.concatenate([loop.dynamic_indices(), memories])
     pieces = taken_apart(loop, indices, indices, lambda one, x, y: matrix_of(slopes(one, x, y), y.size))
     if pieces is None:
         return None
     small = condensed(pieces, indices.size, loop.dt)
     poles = None if small is None else all_poles(small)
+    if poles is None and indices.size > MOST_DENSE:
+        return None
     if small is None or poles is None:
         alone = [np.abs(eigvals(one.of_state().a)).max(initial=0.0) for one in pieces.large]
         return InMotion(without_memory(loop, pieces.together(), indices).eigenvalues, float(max(alone)))

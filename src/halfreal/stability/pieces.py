@@ -154,17 +154,17 @@ def _split(loop: Loop, names: list[str], indices: np.ndarray) -> tuple[np.ndarra
 
     None if one of them is a frozen field of a large block, of which its Jacobian does not tell.
     """
-    order: dict[int, int] = {}
+    places = [np.zeros(0, dtype=int)]
     for name in names:
         block = loop.blocks[loop.row(name)]
-        for key in block.state:
-            if key not in block.frozen:
-                order |= {int(i): len(order) + n for n, i in enumerate(loop.state_indices(name, key))}
-    mine = {loop.row(name) for name in names}
-    is_large = np.array([loop.owner_of(int(i)) in mine for i in indices], dtype=bool)
-    if not all(int(i) in order for i in indices[is_large]):
+        places += [loop.state_indices(name, key) for key in block.state if key not in block.frozen]
+    order = np.full(loop.vector.size, -1)
+    told = np.concatenate(places)
+    order[told] = np.arange(told.size)
+    is_large = np.isin(loop.owners_of(indices), [loop.row(name) for name in names])
+    states = order[indices[is_large]]
+    if np.any(states < 0):
         return None
-    states = np.array([order[int(i)] for i in indices[is_large]], dtype=int)
     return np.flatnonzero(~is_large), np.flatnonzero(is_large), states
 
 
@@ -187,24 +187,24 @@ def _with_stand_ins(loop: Loop, names: list[str]) -> Loop:
 
 def _moved(loop: Loop, alone: Loop, indices: np.ndarray) -> np.ndarray:
     """Where entries of the loop's vector, of the rest, stand in that of the one with stand-ins."""
-    moved = indices.copy()
-    for at, index in enumerate(indices):
-        row = loop.owner_of(int(index))
-        if row >= 0:
-            name = loop.blocks[row].name
-            moved[at] += alone.state_begin(name) - loop.state_begin(name)
-    return moved
+    names = [block.name for block in loop.blocks]
+    shift = np.array([alone.state_begin(name) - loop.state_begin(name) for name in names] + [0])
+    return indices + shift[loop.owners_of(indices)]  # the last for what is no state: -1
 
 
 def _jacobian(loop: Loop, name: str, inputs: np.ndarray) -> Jacobian | None:
     """What a block offers at its present state and these inputs; None if it does not agree with what the block does."""
     block, state = loop.blocks[loop.row(name)], loop.state_of(name)
     assert block.jacobian is not None
-    found = block.jacobian(loop.parameter(name), loop.fields_of(name, state.copy()), loop.time, inputs.copy())
+    step = loop.call(name, state, inputs)
+    if step is None:
+        return None
+    before, after = loop.fields_of(name, state.copy()), loop.fields_of(name, step[0])
+    found = block.jacobian(loop.parameter(name), before, loop.time, inputs.copy(), after)
     kept = np.concatenate([np.full(int(np.size(value)), key not in block.frozen) for key, value in block.state.items()])
     random = np.random.default_rng(1)
-    by_state = np.array([first_size(value) for value in state]) * random.standard_normal(state.size) * kept
-    by_input = np.array([first_size(value) for value in inputs]) * random.standard_normal(inputs.size)
+    by_state = first_size(state) * random.standard_normal(state.size) * kept
+    by_input = first_size(inputs) * random.standard_normal(inputs.size)
     ends = [loop.call(name, state + sign * by_state, inputs + sign * by_input) for sign in (1.0, -1.0)]
     if ends[0] is None or ends[1] is None:
         return None
@@ -218,5 +218,5 @@ def _jacobian(loop: Loop, name: str, inputs: np.ndarray) -> Jacobian | None:
         moved, sizes = found.basis.state(moved[:, None])[:, 0], found.basis.bound(sizes[:, None])[:, 0]
     expected = 2.0 * np.append(moved, found.c @ x + found.d @ u)
     terms = np.append(sizes, abs(found.c) @ abs(x) + abs(found.d) @ abs(u))
-    allowed = 2.0 * ALIKE * terms + ROUNDING * state.size * (np.abs(ahead) + np.abs(behind))
+    allowed = 2.0 * max(ALIKE, found.rough) * terms + ROUNDING * state.size * (np.abs(ahead) + np.abs(behind))
     return found if np.all(np.abs(ahead - behind - expected) <= allowed) else None

@@ -130,12 +130,12 @@ def test_a_shaken_frame_in_space_moves_as_in_opensees(case, ground):
 
 
 def test_large_sway_in_space_is_that_of_opensees():
-    """Drifts of a quarter of the height: what is left is of how increments of rotations are put together in a step."""
+    """Drifts of a quarter of the height: 1.8e-6 of them are left, with steps of 4, 2 and 1 ms alike."""
     frame, motion = twisting(geometry="corotational", weight=3e5, ground="y"), shaking(800, peak=30.0)
     theirs = opensees.shaken(frame, motion, DT, RECORD, NEWMARK)
     ours = run(frame, motion, record=RESPONSES)[1:]
     assert np.abs(theirs).max() > 1.5
-    assert np.abs(ours - theirs).max() < 1e-5 * np.abs(theirs).max()
+    assert np.abs(ours - theirs).max() < 3e-6 * np.abs(theirs).max()
 
 
 def test_a_cantilever_in_space_is_bent_into_a_quarter_circle_by_a_moment():

@@ -33,6 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels.compile import kernel, shared
+from ...kernels.entry import entry
 from .elements.beam import BEAM, beam
 from .elements.displacement_beam import DISPLACEMENT_BEAM, displacement_beam
 from .elements.displacement_space_beam import DISPLACEMENT_SPACE_BEAM, displacement_space_beam
@@ -129,6 +130,21 @@ def _evaluate(  # type: ignore[no-untyped-def]
 
 evaluate = shared(_evaluate)
 """``_evaluate``, compiled once for all frames."""
+
+
+@entry(
+    "f8[,]", "f8[]", "f8[]", "f8[]", "f8[]", "f8[]", "f8[]", "f8[]", "f8[,]", "f8[,]", "f8[,]", "f8[,]",
+    "f8[]", "f8[]", "f8[]", "f8[]", "f8[]", "f8[,]", "f8[]", "f8[]", "f8", "f8", "f8[]",
+)  # fmt: skip
+def evaluated(  # type: ignore[no-untyped-def]
+    table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
+    strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
+):  # fmt: skip
+    """``evaluate``, for Python."""
+    return evaluate(
+        table, dofs, kinematics, rest, rest_f, initial, numbers, material, materials, memory, flowing, trial,
+        strain, stress, inner, inner_trial, tangents, scratch, q, v, elapsed, factor, forces,
+    )  # fmt: skip
 
 
 @kernel

@@ -18,7 +18,7 @@ import numpy as np
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
-from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.band import band_multiply_add, band_solve, banded, factored
 from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
 from ..schemes.scheme import Coefficients
@@ -108,15 +108,10 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     width = model.width
     parameters, states = loaded.fields()
 
-    def factors(matrix: object, wide: int) -> np.ndarray:
-        band = banded(matrix, wide)  # type: ignore[arg-type]
-        band_factor(band)
-        return band
-
     work = {key: np.zeros(n) for key in ("next_q", "next_v", "load", "work", "x")}
     work["in_modes"] = np.zeros(len(modes))
-    whole_factors = factors(whole, width)
-    after_factors = factors((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width)
+    whole_factors = factored(whole, width)
+    after_factors = factored((1.0 - by.alpha_m) * model.mass + (1.0 - by.alpha_f) * implicit, width)
     whole_solved, whole_small = prepared(whole_factors, modes, rates, by.gamma * dt)
     after_solved, after_small = prepared(after_factors, modes, rates, (1.0 - by.alpha_f) * by.gamma * dt)
     numbers: dict[str, Value] = {
@@ -128,7 +123,7 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "stiffness": banded(model.stiffness, width),
         "whole": banded(whole, width),
         "before": banded(by.alpha_m * model.mass + by.alpha_f * implicit, width),
-        "mass_factors": factors(model.mass, loaded.mass_width),
+        "mass_factors": factored(model.mass, loaded.mass_width),
         "whole_factors": whole_factors,
         "whole_solved": whole_solved,
         "whole_small": whole_small,

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...kernels.compile import kernel
 from ..materials.law import Law, rows
-from ..materials.uniaxial import uniaxial
+from ..materials.uniaxial import responses, uniaxial
 
 TINY = 1e-14
 """Of strains, for which every law is in proportion, but for rounding."""
@@ -49,10 +49,8 @@ def rounding(law: Law) -> float:
     """What rounding may make of a stress near rest: as much as the law is off its proportion at tiny strains."""
     codes, parameters, states = rows([law])
     strains = TINY * np.array([-3.7, -1.3, 0.9, 2.3, 5.1, 17.0])
-    found = [
-        uniaxial(codes[0], parameters[0], states[0], one, 0.0, 0.0, np.zeros_like(states[0]))[0] for one in strains
-    ]
-    return SAFETY * float(np.max(np.abs(np.array(found) - law.initial_stiffness * strains)))
+    found, _ = responses(codes[0], parameters[0], states[0], strains, np.zeros(strains.size))
+    return SAFETY * float(np.max(np.abs(found[:, 0] - law.initial_stiffness * strains)))
 
 
 @cache
@@ -61,9 +59,6 @@ def depends_on_rate(law: Law) -> bool:
     if law.flowing or law.initial_damping != 0.0:
         return True
     codes, parameters, states = rows([law])
-    found = [
-        uniaxial(codes[0], parameters[0], states[0], strain, rate, 1e-3, np.zeros_like(states[0]))
-        for strain in (1e-6, 1e-2)
-        for rate in (0.0, 1e-3, 1.0)
-    ]
-    return any(one[2] != 0.0 for one in found) or len({one[0] for one in found}) > 2
+    strains, rates = np.repeat([1e-6, 1e-2], 3), np.tile([0.0, 1e-3, 1.0], 2)
+    found, _ = responses(codes[0], parameters[0], states[0], strains, rates, 1e-3)
+    return bool(np.any(found[:, 2] != 0.0)) or len(set(found[:, 0].tolist())) > 2

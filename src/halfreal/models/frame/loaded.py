@@ -97,13 +97,16 @@ class Loaded:
             at += len(f)
         return total
 
-    def present(self, state: Mapping[str, Any]) -> Loaded:
-        """The same with every element at its tangent in a state of the block, and damping that goes by it."""
-        initial = self.model.arrays["initial"]
-        if np.array_equal(state["tangents"], initial):
+    def present(self, state: Mapping[str, Any], after: Mapping[str, Any]) -> Loaded:
+        """The same with every element at its tangent in a step of the block, and damping that goes by it.
+
+        An implicit step is in equilibrium at its end: its derivatives have the tangents there, not those at its start.
+        """
+        initial, tangents = self.model.arrays["initial"], after["tangents"]
+        held = state["held"] if self.damping.committed else tangents
+        if np.array_equal(tangents, initial) and np.array_equal(held, initial):
             return self
-        softer = state["tangents"] - initial
-        damped = (state["held"] if self.damping.committed else state["tangents"]) - initial
+        softer, damped = tangents - initial, held - initial
         shares = np.repeat(self.damping.shares, self.model.arrays["table"][:, COUNT].astype(int) ** 2)
         states = {key: np.array(state[key]) for key in self.model.states}
         model = replace(self.model, stiffness=self.model.stiffness + self.model.resisting(softer), states=states)
@@ -111,7 +114,7 @@ class Loaded:
         if self.damping.shares.any():
             constant = constant + self.model.resisting(shares * damped)
         return replace(
-            self, model=model, damping=replace(self.damping, constant=constant.tocsr()), moved=np.array(state["q"])
+            self, model=model, damping=replace(self.damping, constant=constant.tocsr()), moved=np.array(after["q"])
         )
 
     def probe_slopes(self) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...kernels.band import band_factor, band_solve
 from ...kernels.compile import kernel
+from ...kernels.entry import entry
 from ...kernels.linear import copy_to
 
 
@@ -59,8 +60,14 @@ def solve_with_modes(factors, modes, solved, small, x, work):  # type: ignore[no
             x[i] -= work[k] * solved[k, i]
 
 
+@entry("f8[,]", "f8[,]", "f8[]", "f8", "f8[,]", "f8[,]")
+def _prepare(factors, modes, rates, factor, solved, small):  # type: ignore[no-untyped-def]
+    prepare_modes(factors, modes, rates, factor, solved, small)
+    return 0
+
+
 def prepared(factors: np.ndarray, modes: np.ndarray, rates: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray]:
     """S (k, n) and factors (k, k), for schemes whose matrices are constant."""
     solved, small = np.zeros_like(modes), np.zeros((len(modes), len(modes)))
-    prepare_modes(factors, modes, rates, factor, solved, small)
+    _prepare(factors, modes, rates, factor, solved, small)
     return solved, small

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ...kernels.band import half_bandwidth
 from ..materials.law import Law, rows
-from .evaluate import AT_A, AT_D, AT_DOF, AT_K, COLUMNS, COUNT, DOFS, SCRATCH, evaluate
+from .evaluate import AT_A, AT_D, AT_DOF, AT_K, COLUMNS, COUNT, DOFS, SCRATCH, evaluated
 from .modes import Modes, all_modes
 from .numbering import Numbering
 from .piece import Piece
@@ -94,7 +94,7 @@ class Model:
     ) -> tuple[int, np.ndarray, dict[str, np.ndarray]]:
         states = {key: value.copy() for key, value in self.states.items()}
         forces, a = np.zeros(len(q)), self.arrays
-        failed = evaluate(
+        failed = evaluated(
             a["table"], a["dofs"], a["kinematics"], a["rest"], a["rest_f"], a["initial"],
             a["numbers"], a["material"], a["materials"],
             states["memory"], states["flowing"], states["trial"], states["strain"], states["stress"],

@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
 from ...kernels.any_size import with_sizes
-from ...kernels.band import band_factor, band_multiply_add, band_solve, banded
+from ...kernels.band import band_multiply_add, band_solve, banded, factored
 from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, set_to, three_products
 from ..schemes.operator_splitting import EXCITATIONS
@@ -97,12 +97,8 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         correction = correction + by.beta * dt**2 * (interface.T @ sparse.csr_matrix(by.specimen) @ interface)
     reach = correction.tocoo()
     width = max(model.width, int(np.max(np.abs(reach.row - reach.col), initial=0)))
-    factors, mass_factors = (
-        banded(model.mass + (1.0 + alpha) * correction, width),
-        banded(model.mass, loaded.mass_width),
-    )
-    band_factor(factors)
-    band_factor(mass_factors)
+    factors = factored(model.mass + (1.0 + alpha) * correction, width)
+    mass_factors = factored(model.mass, loaded.mass_width)
     solved, small = prepared(factors, modes, rates, (1.0 + alpha) * by.gamma * dt)
     parameters, states = loaded.fields()
     numbers: dict[str, Value] = {

@@ -7,7 +7,7 @@ import scipy.sparse as sparse
 import scipy.sparse.linalg
 
 from ...errors import HalfrealError
-from ...kernels.band import band_factor, banded
+from ...kernels.band import factored
 from .model import Model
 
 ITERATIONS = 50
@@ -33,8 +33,7 @@ def loose(stiffness: sparse.csr_matrix, width: int) -> np.ndarray | None:
     if len(bare):
         return np.asarray(np.eye(1, n, int(bare[0]))[0])
     scale = sparse.diags(1.0 / np.sqrt(diagonal))
-    factors = banded((scale @ stiffness @ scale).tocsr(), width)
-    band_factor(factors)
+    factors = factored((scale @ stiffness @ scale).tocsr(), width)
     pivots = factors[:, 0]
     weak = np.flatnonzero(~(pivots > MECHANISM))
     if not len(weak):

@@ -13,7 +13,7 @@ from ...contracts.system import Elements
 from ...kernels.block import Value
 from ...kernels.compile import kernel
 from ...kernels.linear import dot
-from .uniaxial import uniaxial
+from .uniaxial import responses, uniaxial
 
 
 @kernel
@@ -49,7 +49,8 @@ def loaded(elements: Elements, displacement: np.ndarray, velocity: np.ndarray) -
     for e, (deformation, rate) in enumerate(moved):
         if deformation != 0.0 or rate != 0.0:  # else nothing has changed, and nothing need be compiled to know it
             row, start = elements.parameters[e], elements.start[e]
-            forces[e] = uniaxial(elements.law[e], row, start, deformation, rate, 0.0, states[e])[0]
+            found, states[e] = responses(elements.law[e], row, start, np.array([deformation]), np.array([rate]))
+            forces[e] = found[0, 0]
     return forces, states
 
 

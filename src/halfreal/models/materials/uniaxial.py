@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels.compile import shared
+from ...kernels.entry import entry
 from .bilinear import BILINEAR, bilinear
 from .bouc_wen import BOUC_WEN, bouc_wen
 from .concrete_with_tension import CONCRETE_WITH_TENSION, concrete_with_tension
@@ -61,3 +62,19 @@ def all_laws(code, p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyp
 
 uniaxial = shared(all_laws)
 """stress, tangent, damping = uniaxial(code, p, s, strain, rate, elapsed, trial); see ``law.py``.  NaN for no code."""
+
+
+@entry("f8", "f8[]", "f8[]", "f8[]", "f8[]", "f8", "f8[]", "f8[,]")
+def _responses(code, p, s, strains, rates, elapsed, trial, found):  # type: ignore[no-untyped-def]
+    for i in range(strains.shape[0]):
+        found[i, 0], found[i, 1], found[i, 2] = uniaxial(code, p, s, strains[i], rates[i], elapsed, trial)
+    return 0
+
+
+def responses(
+    code: float, p: np.ndarray, s: np.ndarray, strains: np.ndarray, rates: np.ndarray, elapsed: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stress, tangent and damping at each of some strains, (·, 3), and the state on trial at the last; for Python."""
+    found, trial = np.empty((len(strains), 3)), s.copy()
+    _responses(float(code), p, s, strains, rates, elapsed, trial, found)
+    return found, trial

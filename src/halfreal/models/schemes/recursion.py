@@ -96,7 +96,7 @@ class Recursion:
     at_start: np.ndarray
     """S, (parts, w, nu)."""
 
-    def jacobian(self, p: Any = None, s: Any = None, t: float = 0.0, u: Any = None) -> Jacobian:
+    def jacobian(self, *_: Any) -> Jacobian:
         """Of a block whose state is (x, u of the tick before), x along the states first and along the parts then."""
         from scipy.sparse import bsr_array, csr_array, hstack, vstack
 

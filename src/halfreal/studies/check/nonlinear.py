@@ -29,7 +29,7 @@ from ...stability.pieces import is_large
 from ...summaries import Summarised
 
 POINTS = 60
-MANY_STATES = 500
+MANY_STATES = 250
 """From which on fewer operating points are taken: the time of each grows with the third power of the states."""
 FEWEST_POINTS = 3
 MOST_STATES = 3000
@@ -77,7 +77,7 @@ class Nonlinear(Summarised):
     """Up to which factor stability was tried."""
 
     def summary(self) -> str:
-        text = "nonlinear: the rehearsal was too short to take operating points"
+        text = "nonlinear: not linearised along the rehearsal, as it has no operating point that would show its poles"
         if self.opaque:
             text = (
                 "perhaps nonlinear, and not linearised along the rehearsal: the state of "
@@ -91,7 +91,8 @@ class Nonlinear(Summarised):
         if self.time.size:
             worst = int(np.argmax(self.spectral_radius))
             text = (
-                f"nonlinear: linearised at {self.time.size} operating points of the rehearsal, largest spectral radius "
+                f"nonlinear: linearised at {self.time.size} operating point{'s' * (self.time.size > 1)} of the "
+                "rehearsal, largest spectral radius "
                 f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
             )
             grows = self.spectral_radius > 1.0 + GROWING
@@ -158,10 +159,10 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
 def work_of(loop: Loop) -> int:
     """States of a loop that are linearised, memory included; of a block that offers its Jacobian half, without memory,
     as these are not perturbed."""
-    large = {loop.row(block.name) for block in loop.controller if is_large(block)}
-    dynamic = np.array([loop.owner_of(int(i)) in large for i in loop.dynamic_indices()], dtype=bool)
-    memory = [i for i in loop.memory_indices() if loop.owner_of(int(i)) not in large]
-    return int(np.sum(~dynamic) + np.sum(dynamic) // 2) + len(memory)
+    large = [loop.row(block.name) for block in loop.controller if is_large(block)]
+    dynamic = np.isin(loop.owners_of(loop.dynamic_indices()), large)
+    memory = ~np.isin(loop.owners_of(loop.memory_indices()), large)
+    return int(np.sum(~dynamic) + np.sum(dynamic) // 2 + np.sum(memory))
 
 
 def points_for(states: int) -> int:
