@@ -22,6 +22,8 @@ from halfreal.studies.uncertainty.compensator_uncertainty import compensator_ban
 
 WING = Path(__file__).parents[1] / "examples" / "strut_braced_wing" / "single_gust.toml"
 SECONDS = 10.0
+EACH = 5e-3
+"""A rehearsal of the campaign on two cores, at most [s]."""
 SAMPLES, LINES = 10_000, np.linspace(0.25, 15.0, 119)
 
 
@@ -63,7 +65,8 @@ def rows() -> list[Row]:
         Row(
             f"campaign of {points**2:,} rehearsals of a wing test, {SECONDS:g} s at 4 kHz each, 2 workers",
             duration(two),
-            f"{1e3 * two / points**2:.3g} ms a rehearsal",
+            f"{1e3 * two / points**2:.3g} ms a rehearsal; target below {1e3 * EACH:g} ms (50 s for 10,000): "
+            f"{'met' if two / points**2 < EACH else 'missed'}",
         ),
         Row("the same with 1 worker", duration(one), f"{one / two:.2f} × as long"),
         Row(

@@ -1,7 +1,7 @@
 """A driver in the loop: ticks at 1, 5 and 10 kHz with a null driver in Python and in C against the bare loop, and 64
 auxiliary channels at 5 kHz through ring and recorder.
 
-    python benchmarks/drivers.py
+    python benchmarks/drivers.py [--write]        # --channels: only the second figure
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+from hardware_page import show
 
 import halfreal
 from halfreal.definition.paths import with_values
@@ -62,8 +63,14 @@ def timed(loop: Loop, ticks: int) -> tuple[np.ndarray, np.ndarray, int]:
     return late, work_, int(found[0])
 
 
-def rates(library: str) -> None:
-    print("null driver, 4 inputs and 3 outputs; best of", TURNS, "turns by work; 50, 99, 99.9 % [µs]")
+def rates(library: str) -> list[str]:
+    lines = [
+        "A null driver with 4 inputs and 3 outputs in the loop that holds a rig; the bare loop is the clock alone.",
+        f"Each {SECONDS:g} s, the turn with the least work (median) of {TURNS}. In µs: 50, 99, 99.9 %.",
+        "",
+        "| rate | loop | late | work of a tick | not done in time |",
+        "|---|---|---|---|---|",
+    ]
     healthy = {"channels.inputs.e_stop.healthy": 0}  # a null driver reads 0 there
     for rate in RATES:
         base = with_values(
@@ -88,11 +95,12 @@ def rates(library: str) -> None:
                 finally:
                     host.close()
             late, work, overruns = min(turns, key=lambda one: one[1][0])
-            told = [", ".join(f"{1e6 * x:7.2f}" for x in values) for values in (late, work)]
-            print(f"  {rate:6.0f} Hz  {name:17} late {told[0]}   work {told[1]}   overruns {overruns}/{ticks}")
+            shown = [", ".join(f"{1e6 * x:.2g}" for x in values) for values in (late, work)]
+            lines.append(f"| {1e-3 * rate:g} kHz | {name} | {shown[0]} | {shown[1]} | {overruns} of {ticks:,} |")
+    return lines
 
 
-def many_channels(library: str, folder: Path) -> None:
+def many_channels(library: str, folder: Path) -> list[str]:
     """A whole run in the loop's own process with 64 auxiliary channels, recorded."""
     names = [f"strain_{i}" for i in range(CHANNELS)]
     table = {
@@ -128,18 +136,20 @@ def many_channels(library: str, folder: Path) -> None:
     finally:
         session.close()
     gaps = int(np.sum(np.round(np.diff(run.time) * RATE) != 1))
-    print(
-        f"{CHANNELS} auxiliary channels at {RATE:.0f} Hz, {LENGTH}: {run.outcome}; {run.time.size} rows of "
-        f"{len(run.signals)} channels, {dropped} dropped, {gaps} gaps"
-    )
+    return [
+        f"A whole run through a driver in C, {CHANNELS} auxiliary channels with a trip limit each, {LENGTH} at "
+        f"{1e-3 * RATE:g} kHz: {run.outcome}; {run.time.size:,} rows of {len(run.signals)} channels, "
+        f"{dropped} dropped, {gaps} gaps."
+    ]
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         library = compiled(Path(name))
+        write = "--write" in sys.argv
         if "--channels" not in sys.argv:
-            rates(library)
-        many_channels(library, Path(name))
+            show("Driver in the loop", rates(library), write)
+        show("Auxiliary channels", many_channels(library, Path(name)), write)
 
 
 if __name__ == "__main__":

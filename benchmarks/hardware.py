@@ -1,6 +1,6 @@
 """Figures of the doors to hardware: memory of the rig's end on microcontrollers, and the EtherCAT cycle.
 
-    python benchmarks/hardware.py
+    python benchmarks/hardware.py [--write]
 
 Memory: docs/link/halfreal_rig.c as Debian's gcc-arm-none-eabi compiles it.  EtherCAT: the driver against the simulated
 slaves of the tests on a virtual cable (needs root and pysoem); the slaves are a process in Python, so that this is an
@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from hardware_page import show
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -62,20 +63,25 @@ def whole(folder: Path) -> tuple[int, int]:
     return code + data, data + zeros
 
 
-def footprint() -> None:
-    print("Memory of the rig's end [bytes], without the arithmetic of doubles, which a program has once.\n")
-    print("| processor | axes | auxiliary channels | code | a rig | buffers of a serial line |")
-    print("|---|---|---|---|---|---|")
+def footprint() -> list[str]:
+    lines = [
+        "`docs/link/halfreal_rig.c`, `gcc-arm-none-eabi -Os`, in bytes, without the arithmetic of doubles, which",
+        "a program has once.",
+        "",
+        "| processor | axes | auxiliary channels | code | a rig | buffers of a serial line |",
+        "|---|---|---|---|---|---|",
+    ]
     with tempfile.TemporaryDirectory() as name:
         for core in CORES:
             for axes, auxiliary in SIZES:
                 code, rig, buffers = size(Path(name), core, axes, auxiliary)
-                print(f"| {core} | {axes} | {auxiliary} | {code:,} | {rig:,} | {buffers:,} |")
+                lines.append(f"| {core} | {axes} | {auxiliary} | {code:,} | {rig:,} | {buffers:,} |")
         flash, memory = whole(Path(name))
-    print(f"\nThe whole program for a micro:bit, of one axis: {flash:,} bytes of flash and {memory:,} of memory.")
+    whole_ = f"The whole program for a micro:bit, of one axis: {flash:,} bytes of flash and {memory:,} of memory."
+    return [*lines, "", whole_]
 
 
-def ethercat() -> None:
+def ethercat() -> list[str]:
     import pysoem
 
     from drivers.test_ethercat import Cable, opening
@@ -98,13 +104,20 @@ def ethercat() -> None:
         cable.end()
     finally:
         subprocess.run(["ip", "link", "del", cable.near], check=True)
-    print("\n| EtherCAT, a terminal and a drive | least | median | 99 % |")
-    print("|---|---|---|---|")
+    lines = [
+        "The driver against simulated slaves, a terminal and a drive, on a virtual pair of Ethernet devices,",
+        f"{CYCLES:,} cycles. The slaves are a process in Python: an upper bound for the driver, not of a bus.",
+        "",
+        "| | least | median | 99 % |",
+        "|---|---|---|---|",
+    ]
     for what, times in (("read", read), ("write", write), ("a tick", read + write)):
         least, median, most = 1e6 * np.min(times), 1e6 * np.median(times), 1e6 * np.percentile(times, 99)
-        print(f"| {what} | {least:.0f} µs | {median:.0f} µs | {most:.0f} µs |")
+        lines.append(f"| {what} | {least:.0f} µs | {median:.0f} µs | {most:.0f} µs |")
+    return lines
 
 
 if __name__ == "__main__":
-    footprint()
-    ethercat()
+    write = "--write" in sys.argv
+    show("Memory of the rig side on a microcontroller", footprint(), write)
+    show("EtherCAT cycle", ethercat(), write)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -19,15 +21,22 @@ import tags
 from report import Row, show
 
 
+def without_folder(rows: Callable[[], list[Row]], folder: Path) -> list[Row]:
+    return rows()
+
+
+PARTS: dict[str, Callable[[Path], list[Row]]] = {
+    "latency": latency.rows,
+    "exchange": exchange.rows,
+    "tags": partial(without_folder, tags.rows),
+    "capacity": partial(without_folder, capacity.rows),
+    "long_run": long_run.rows,
+}
+
+
 def rows(folder: Path, fresh: Executor) -> list[Row]:
     """Each part in a process of its own: what one leaves behind is not to delay the next."""
-    return [
-        *fresh.submit(latency.rows, folder).result(),
-        *fresh.submit(exchange.rows, folder).result(),
-        *fresh.submit(tags.rows).result(),
-        *fresh.submit(capacity.rows).result(),
-        *fresh.submit(long_run.rows, folder).result(),
-    ]
+    return [row for part in PARTS.values() for row in fresh.submit(part, folder).result()]
 
 
 def main() -> None:

@@ -86,18 +86,10 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(
-    rows: list[Row], of_frames: list[Row], of_fibres: list[Row], of_site: list[Row], in_real_time: list[Row]
-) -> None:
+def write(tables: dict[str, list[Row]]) -> None:
+    """Renew README.md with its tables by name."""
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    parts = {
-        "table": rows,
-        "frames": of_frames,
-        "fibres": of_fibres,
-        "site": of_site,
-        "in_real_time": in_real_time,
-    }
-    text = TEXT.format(**{name: markdown(part) for name, part in parts.items()}, machine=facts)
+    text = TEXT.format(**{name: markdown(part) for name, part in tables.items()}, machine=facts)
     README.write_text(text, encoding="utf-8")
 
 
@@ -114,10 +106,16 @@ TEXT = """\
 `make bench` measures, in one run and as ratios, how fast the rehearsal of
 [`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is, and how well real-time runs
 keep time. It takes about five minutes and the long run, `BENCH_MINUTES` of them (10 if it is not set; 0 leaves it
-out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; `.venv/bin/python benchmarks/realtime.py`
-shows the second table alone.
+out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; with names of parts, such as
+`loops commands`, it measures these alone and takes the others as they were measured last.
 
 {table}
+
+## Growth of a tick's cost
+
+{growth}
+
+![Time of a tick over degrees of freedom, axes, elements and recorded channels](growth.svg)
 
 ## Frames that yield
 
@@ -159,6 +157,11 @@ Measured on:
 - **Whole rehearsal**: `halfreal.rehearse(definition)` in a running process, with all analyses that go into its run.
 - **Linearising**: the transition matrix of the compiled loop, by perturbing each of its states both ways; building
   the loop is not counted.
+- **Growth**: [`growth.py`](growth.py). Degrees of freedom and elements: a tick of the virtual substructure alone. Axes
+  and recorded channels: the whole fused loop of the example, with all channels recorded, or some. Exponents are those
+  between the two largest sizes.
+- **Records**: [`records.py`](records.py), in a fresh process after a short rehearsal: the peak of resident memory
+  during the long one, and during its report, less what was resident before.
 - **Frames**: [`frames.py`](frames.py), a step of regular frames that yield, by Newmark's method at 1 kHz, the block
   alone. A step's work is the same whenever the run is repeated, so that the shortest time of each step in 15 runs
   counts; quantiles are over steps, of which some yield and most do not. OpenSees has the same model and integrator,
@@ -181,6 +184,9 @@ Measured on:
 - **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced wing](../examples/strut_braced_wing) over
   a grid of devices in one table of results, from the definition to the score; and Latin hypercube samples of its
   shaker. `BENCH_CAMPAIGN` is the number of points along each side of the grid, 20 if it is not set.
+- **Uncertainty study**: [`variants.py`](variants.py), samples and the search for the worst case of a definition of the
+  benchmark problem, in two processes that share what its variants have in common; against variants that are validated,
+  built and linearised one by one. The first samples must have the same growth rates to the bit.
 - **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
   with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one left
   there.

@@ -38,7 +38,9 @@ ENDS = """
   without, datagrams with right tags and any numbers must not make it read or write out of bounds, or overflow.
 - **Long runs**: 8 h at 1 kHz are 28.8 million ticks. *In step* makes ticks with a rig that has no clock, one after the
   other at a step of 20 µs: it shows memory and rows, not hours of wall time. *By the clock* is wall time, some minutes
-  of it: it shows the clocks too. Memory is what each process has to itself, from the first third of a part to its end.
+  of it: it shows the clocks too. Memory is what each process allocates, and the ring that controller and recorder
+  share (RssAnon and RssShmem of Linux), after the first third of a part compared with its end. Pages of libraries are
+  left out: whether Linux counts them to a process depends on which other programs use them at the moment.
 - **Mutated definitions**: examples with keys, numbers, units and lines changed at random. Lost is a traceback, a
   warning, a crash, or more than two minutes of work of a processor. Exit code 2 is a definition that is refused with a
   message, 1 one that is judged NO-GO or MARGINAL, 0 a GO.

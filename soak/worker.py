@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import multiprocessing
 import os
@@ -36,13 +37,14 @@ def judge(arguments: list[str]) -> tuple[Any, str]:
 
 def work(pipe: Any) -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    while True:
-        pipe.send(judge(pipe.recv()))
+    with contextlib.suppress(EOFError):  # nobody asks any more
+        while True:
+            pipe.send(judge(pipe.recv()))
 
 
 def fault_of(code: Any, text: str) -> str:
     """What is wrong with an answer; empty if nothing is."""
-    for sign in ("Traceback", "Warning:", "itself failed"):
+    for sign in ("Traceback", "Warning:", "internal error"):
         if sign in text:
             line = next(line for line in text.splitlines() if sign in line)
             return line[:400]

@@ -8,7 +8,7 @@ at the same time, and a fixture of the file is made once.  Files that take long 
 with one of them at the end while the others have nothing to do.
 
 Tests come in tiers, by their folder or file: "fast" are those of one part each, without processes and without the
-gallery; "live" those of processes that talk to each other in wall time; "slow" the others.  Each test has a time-out,
+gallery; "live" those of processes that talk to each other in wall time; "slow" the others.  Each test has a timeout,
 generous enough for a busy machine that has to compile first.
 """
 

@@ -168,3 +168,13 @@ def test_every_public_name_is_in_the_reference() -> None:
     listed = set(re.findall(r"auto(?:function|class|exception):: (\w+)", page))
     modules = {name for name in halfreal.__all__ if inspect.ismodule(getattr(halfreal, name))}
     assert listed == set(halfreal.__all__) - modules
+
+
+def test_modules_that_are_loaded_later_are_whole() -> None:
+    code = (
+        "from halfreal.lazy import load_later; load_later('numpy.f2py', 'numpy.testing', 'numpy.not_there');"
+        "import sys, numpy, scipy.linalg; print('numpy.f2py.crackfortran' in sys.modules);"
+        "numpy.testing.assert_allclose(1.0, 1.0); print(callable(numpy.f2py.main))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]

@@ -28,7 +28,7 @@ def definition(where: str, settle: str, duration: float = 0.05) -> halfreal.Defi
         {
             "timing.duration": f"{duration!r} s",
             "rig.sensors": {},
-            "slow.settle": {"force": settle, "time": "2 ms", "time_out": "10 s"},
+            "slow.settle": {"force": settle, "time": "2 ms", "timeout": "10 s"},
             "limits.stale": {"trip": "20 s"},
             "limits.lateness": {"trip": "20 s"},
             "link.rig": where,

@@ -1,4 +1,4 @@
-"""A search for the numbers of an adaptive inverse, such as ``adaptive_inverse.toml``, that sees no earthquake record.
+"""A search for the numbers of ``adaptive_inverse.toml`` that uses no earthquake record.
 
     python choose.py [CANDIDATES.csv]
 
@@ -11,9 +11,8 @@ each axis, with σ the noise that unfiltered sensors would leave in its pose:
 and the mean of both axes counts.  The second part keeps an estimator from trusting its model more than it should; the
 benchmark's own J₅ would reward it for that.  Candidates are the points of a Halton sequence in ``RANGES``; those that
 are best with few plants are run with all of them, and further points are drawn about the best, in smaller and smaller
-ranges.  The same seeds give the same choice.
-
-The numbers that stand in ``adaptive_inverse.toml`` are older than this search.
+ranges.  The same seeds give the same choice.  ``readme_numbers.py`` runs the search and stops if
+``adaptive_inverse.toml`` has other numbers.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from halfreal.benchmark import Motion, with_motion
 from halfreal.couplings import AdaptiveFir
 from halfreal.marths import problem as marths
 from halfreal.rigs import StrokeEstimator
+from halfreal.runs.alike import alike, alike_from_now
 
 RANGES = {
     "band": (15.0, 80.0),
@@ -50,6 +50,8 @@ FIRST, FEW, KEPT, ROUNDS, NEXT = 48, 2, 8, 2, 12
 """Candidates of the first round, plants for them, how many of them go on, rounds about the best, candidates of each."""
 PLANTS = tuple(range(1001, 1007))
 SEED, SECONDS = 101, 20.0
+Ranked = tuple[float, int, dict[str, float], tuple[int, int]]
+"""Error, round, values of ``RANGES``, taps and spacing."""
 CHANNELS = (
     *("rig.pose.x", "rig.pose.rz", "measured.displacement.x", "measured.displacement.rz", "target.x", "target.rz"),
 )
@@ -95,12 +97,12 @@ def error(test: Definition, candidate: marths.Entry, plant: int) -> float:
     return float(np.mean((np.var(true - wanted, axis=0) + np.var(read - true, axis=0)) / sigma**2))
 
 
-def choose(tell: Callable[[str], None]) -> list[tuple[float, int, dict[str, float], tuple[int, int]]]:
+def choose(report: Callable[[str], None]) -> list[Ranked]:
     """All candidates that were run with all plants, the best first: their error, round, values and filters."""
     test = bare()
     low, high = (np.log([span[end] for span in RANGES.values()]) for end in (0, 1))
     drawn = qmc.Halton(len(RANGES) + 1, seed=SEED)
-    found: list[tuple[float, int, dict[str, float], tuple[int, int]]] = []
+    found: list[Ranked] = []
 
     def candidate(point: np.ndarray, about: np.ndarray, width: float) -> tuple[np.ndarray, dict[str, float]]:
         place = np.clip(about + width * (point - 0.5) * (high - low), low, high)
@@ -110,12 +112,12 @@ def choose(tell: Callable[[str], None]) -> list[tuple[float, int, dict[str, floa
         one = entry(values, *filters)
         return math.sqrt(float(np.mean([error(test, one, plant) for plant in plants])))
 
-    with ThreadPoolExecutor(2) as pool:
+    with alike(), ThreadPoolExecutor(2, initializer=alike_from_now) as pool:
         middle = 0.5 * (low + high)
         points = drawn.random(FIRST)
         tried = [(candidate(point[:-1], middle, 1.0), FILTERS[int(3 * point[-1])]) for point in points]
         few = list(pool.map(lambda one: judged(one[0][1], one[1], PLANTS[:FEW]), tried))
-        tell(f"{FIRST} candidates with {FEW} plants: best {min(few):.3f}, {sum(map(math.isinf, few))} unstable")
+        report(f"{FIRST} candidates with {FEW} plants: best {min(few):.3f}, {sum(map(math.isinf, few))} unstable")
         going = [tried[i] for i in np.argsort(few, kind="stable")[:KEPT]]
         best, filters, width = middle, FILTERS[0], 1.0
         for number in range(ROUNDS + 1):
@@ -123,7 +125,7 @@ def choose(tell: Callable[[str], None]) -> list[tuple[float, int, dict[str, floa
             found += [(e, number, one[0][1], one[1]) for e, one in zip(errors, going, strict=True)]
             if min(errors) <= min(e for e, *_ in found):
                 (best, _), filters = going[int(np.argmin(errors))]
-            tell(f"{len(going)} candidates with {len(PLANTS)} plants: best so far {min(e for e, *_ in found):.3f}")
+            report(f"{len(going)} candidates with {len(PLANTS)} plants: best so far {min(e for e, *_ in found):.3f}")
             width *= 0.4
             going = [(candidate(point[:-1], best, width), filters) for point in drawn.random(NEXT)]
     return sorted(found, key=lambda one: one[0])
@@ -134,7 +136,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def write(found: list[tuple[float, int, dict[str, float], tuple[int, int]]], path: Path) -> None:
+def write(found: list[Ranked], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["error", "round", *RANGES, "taps", "spacing"])

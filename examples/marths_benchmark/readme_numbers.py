@@ -1,7 +1,7 @@
-"""What the README tells of the multi-axial benchmark (see ``gallery.py``).
+"""Numbers of the README on the multi-axial benchmark (see ``gallery.py``).
 
-The problem's records do not belong to this project.  Where they lie next to it, in ``shared/data/ground_motions``,
-their tables are computed; elsewhere what is stored stays.
+The problem's records do not belong to this project.  Where they are in ``shared/data/ground_motions`` of a folder above
+it, their tables are computed; elsewhere what is stored stays.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import choose
 import numpy as np
 import plain_loop
 from gallery import GALLERY, Claim, Numbers, stored, table
@@ -19,7 +20,8 @@ from halfreal.kernels import Loop
 from halfreal.marths import problem as marths
 from halfreal.marths import published
 
-RECORDS = GALLERY.parent.parent / "shared" / "data" / "ground_motions"
+FOLDERS = [above / "shared" / "data" / "ground_motions" for above in GALLERY.parents]
+RECORDS = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
 NAMES, RECOMPUTED, RODEAC = marths.NAMES, published.RECOMPUTED, published.RODEAC
 KNOWN = tuple(RECOMPUTED)
 SHOWN = ("J2 a1", "J2 a2", "J3 a1", "J3 a2", "J5 x", "J5 rz", "J6 x", "J6 rz", "J7 x", "J7 rz", "J8 x 2", "J8 rz 2")
@@ -35,7 +37,7 @@ def make(images: Path, quick: bool) -> Numbers:
     synthetic = marths.motions()
     if quick:  # the same run, for the time that tests have
         return Numbers(values=of_short(synthetic["synthetic"]))
-    values = of_short(synthetic["synthetic"])
+    values = of_short(synthetic["synthetic"]) | of_choice()
     tables = {"synthetic": table(HEAD, rows(scorecard(marths.PROBLEM, synthetic, only(some))))}
     if not RECORDS.is_dir():
         kept = stored("marths_benchmark")
@@ -106,6 +108,21 @@ def of_short(motion: Motion) -> dict[str, str]:
     return values
 
 
+def of_choice() -> dict[str, str]:
+    """What ``choose.py`` finds, which must be what ``adaptive_inverse.toml`` has."""
+    ranked = choose.choose(print)
+    error, _, values, filters = ranked[0]
+    if written(choose.entry(values, *filters)) != written(marths.couplings()[marths.CHOSEN]):
+        raise SystemExit(f"adaptive_inverse.toml has other numbers than choose.py finds: {filters}, {values}")
+    return {"choice_error": f"{error:.2f}", "choice_tried": str(choose.FIRST + choose.ROUNDS * choose.NEXT)}
+
+
+def written(entry: marths.Entry) -> tuple[str, str]:
+    """A coupling and its estimator as text."""
+    assert entry.estimator is not None
+    return entry.coupling.model_dump_json(), entry.estimator.model_dump_json()
+
+
 def of_limits(scores: list[Score]) -> dict[str, str]:
     """What the noise makes at least, what the coupling chosen has, under El Centro."""
     of = {one.coupling: one for one in scores if one.motion == "El Centro" and one.plant == 0}
@@ -121,13 +138,15 @@ def of_limits(scores: list[Score]) -> dict[str, str]:
         coupling: [one.largest_force for one in scores if one.coupling == coupling and one.plant == 0]
         for coupling in (marths.CHOSEN, "perfect rig")
     }
+    each = ", ".join(f"{1e-3 * found:.1f} kN" for found in forces["perfect rig"])
     spans = {name: f"{1e-3 * min(found):.1f} to {1e-3 * max(found):.1f} kN" for name, found in forces.items()}
     intensity = 40.0 * marths.FORCE_LIMIT / max(forces["perfect rig"])
     return {
         **values,
         "unstable": f"{unstable[0]} of {len(every)}",
         "forces": spans[marths.CHOSEN],
-        "perfect_forces": spans["perfect rig"],
+        "perfect_forces": each,
+        "force_limit": f"{1e-3 * marths.FORCE_LIMIT:.1f} kN",
         "intensity": f"{intensity:.0f} %",
     }
 

@@ -12,6 +12,7 @@ A test sees that the two agree.  No name may be that of a module of the package,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -37,3 +38,18 @@ def lazy(
         return sorted(modules)
 
     return find, listed, tuple(modules)
+
+
+def load_later(*modules: str) -> None:
+    """Have modules of other packages loaded when something of them is used, and not when they are imported."""
+    from importlib.util import LazyLoader, find_spec, module_from_spec
+
+    for name in modules:
+        package, _, last = name.rpartition(".")
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is None or spec.loader is None:
+            continue
+        spec.loader = LazyLoader(spec.loader)
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        setattr(sys.modules[package], last, module)

@@ -17,11 +17,14 @@ from halfreal.contracts.driver import DriverError, Opening
 from halfreal.definition.definition import Definition
 from halfreal.definition.load import to_toml
 from halfreal.definition.paths import with_values
-from halfreal.drivers import host
+from halfreal.drivers import host, warden
 from halfreal.drivers.calls import callable_driver
 from halfreal.drivers.host import Host, header_folder
+from halfreal.drivers.warden import make_safe
+from halfreal.drivers.words import BY_WATCHDOG, CALLING, MADE_SAFE, READING, RESULT, SILENT
 from halfreal.errors import HalfrealError
 from halfreal.links.wires import LinkError
+from halfreal.live.driver_trial import is_safe
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parents[1] / "examples" / "first_rig"
@@ -156,6 +159,32 @@ def test_nothing_is_armed_with_an_open_interlock(tmp_path: Path) -> None:
     assert words(tmp_path) == ["open", "safe", "close"]
 
 
+class Stubborn:
+    """A driver that cannot be made safe in one way or another."""
+
+    def __init__(self, opens: bool, is_safe: bool) -> None:
+        self.opens, self.is_safe = opens, is_safe
+
+    def open(self, opening: Opening) -> None:
+        if not self.opens:
+            raise DriverError("the device is in use")
+
+    def call(self, name: str) -> int:
+        return 0 if self.is_safe else 5
+
+    def said(self) -> str:
+        return "the relay is stuck"
+
+
+@pytest.mark.parametrize(("opens", "safe"), [(True, True), (True, False), (False, True)])
+def test_a_trial_is_good_only_where_the_second_process_has_made_the_driver_safe(opens, safe, monkeypatch) -> None:
+    monkeypatch.setattr(warden, "GONE", 0.01)
+    _, text = make_safe(Stubborn(opens, safe), Opening(("a",), ("x",), 1e-3))  # type: ignore[arg-type]
+    for why in ("the process with the driver died", "and its watchdog did not act either: its process was ended"):
+        assert is_safe(f"{why}; the driver was {text}") == (opens and safe)
+    assert ("CHECK THE RIG" in text) != (opens and safe)
+
+
 def test_what_is_no_driver_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DriverError, match="has no read, write, safe, close; it must have"):
         callable_driver(f"{HERE / 'drivers.py'}:Incomplete")
@@ -188,7 +217,11 @@ def test_a_driver_in_c_and_the_null_driver_give_the_same(tmp_path: Path) -> None
             one.safe()
             one.write(-written)
             found.append(np.array([before, after, one.read()]))
-            assert one.nature == "simulated"
+            assert one.nature == "simulated" and not one.failed and one.why() == ""
+            one.words[MADE_SAFE], one.words[CALLING], one.words[SILENT] = BY_WATCHDOG, READING, 41_000_000
+            assert "read() had not returned for 41 ms, and its watchdog made it safe" in one.why()
+            one.words[RESULT] = 7
+            assert one.failed and one.why() == "read() returned 7, and it gave no reason"
     np.testing.assert_array_equal(found[0], [[0.0, 0.0, 0.0], [1.5, -2.5, 0.0], [1.5, -2.5, 0.0]])
     np.testing.assert_array_equal(*found)
     shutil.copy(library, tmp_path / "other.so")

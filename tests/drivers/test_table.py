@@ -72,7 +72,14 @@ def test_inputs_stand_in_the_order_of_the_interface_whatever_that_of_the_table()
         ({"limits.command.trip": "150 mm"}, "the trip limit of the command, 150 mm, is outside the range of valve"),
         ({"channels.inputs.accelerometer.measures": "acelerometer"}, "did you mean 'accelerometer'?"),
         ({"channels.inputs.e_stop.healthy": None}, "an emergency stop is a digital input"),
+        ({"channels.inputs.e_stop.stuck": "1 s"}, "a digital input has no range, no filter and no stuck"),
+        ({"channels.inputs.e_stop.polarity": -1}, "a digital input has no polarity"),
+        ({"channels.outputs.enable.polarity": -1}, "a digital output has no polarity"),
         ({"channels.outputs.enable.on": ["armed", "runing"]}, "'runing' is not allowed"),
+        ({"channels.inputs.load_cell.filter": "600 Hz"}, "600 Hz is not below half the sampling rate, 500 Hz at a ste"),
+        ({"channels.inputs.load_cell.stuck": "2 ms"}, "2 ms is less than 10 steps of 1 ms.*give at least 10 ms"),
+        ({"channels.inputs.load_cell.resolution": "0 V"}, "0 V is not a resolution; give the smallest step"),
+        ({"channels.inputs.load_cell.offset": "20 V"}, "20 V is outside the range of -10 to 10 V: a force of zero"),
         ({"channels.outputs.valve.axis": "y"}, "'y' is not an axis"),
         ({"driver.use": "simulatd"}, "did you mean 'simulated'?"),
         ({"driver.use": "no_such.so"}, "there is no file"),
@@ -84,6 +91,19 @@ def test_inputs_stand_in_the_order_of_the_interface_whatever_that_of_the_table()
 def test_tables_that_cannot_be_meant_are_refused(changes, said):
     with pytest.raises(DefinitionError, match=said):
         with_values(BENCH, changes)
+
+
+@pytest.mark.parametrize(("range_", "zero"), [(["-0.1 V", "10 V"], "0 V"), (["3.6 V", "21 V"], "4 V")])
+def test_a_limit_of_a_sensor_that_measures_one_side_only_is_compared_with_that_side(range_, zero):
+    """Of pressure, or 4 to 20 mA: below its zero the range ends before any limit."""
+    one = {"range": range_, "offset": zero, "scale": "10 m/(s^2 V)"}
+    given_ = {f"channels.inputs.accelerometer.{key}": value for key, value in one.items()}
+    reach = 10.0 * (float(range_[1].split()[0]) - float(zero.split()[0]))
+    limited = {"limits.channels": {"measured.accelerometer": {"trip": f"{0.9 * reach} m/s^2"}}}
+    with_values(BENCH, {**given_, **limited})
+    limited = {"limits.channels": {"measured.accelerometer": {"trip": f"{1.1 * reach} m/s^2"}}}
+    with pytest.raises(DefinitionError, match=rf"which measures up to {reach:g} m/s\^2: it would never trip"):
+        with_values(BENCH, {**given_, **limited})
 
 
 def test_a_missing_channel_is_named():
@@ -136,8 +156,9 @@ def test_a_low_pass_of_first_order_answers_a_step_as_its_equation_says():
         (1, [-10.5], "channel load_cell (force) is at or beyond its range", 1.0),
         (1, [0.25] * 260, "channel load_cell (force) has not changed at all for 0.25 s", 1.0),
         (3, [0.0], "emergency stop: channel e_stop (bit0) is open", 2.0),
+        (3, [math.nan], "channel e_stop (bit0) did not read a finite number", 2.0),  # it counts as pressed
     ],
-    ids=["no number", "range", "negative range", "stuck", "emergency stop"],
+    ids=["no number", "range", "negative range", "stuck", "emergency stop", "emergency stop not readable"],
 )
 def test_raw_values_that_are_faults(channel, values, said, state):
     raw = rows()

@@ -17,6 +17,7 @@ import pytest
 
 from halfreal.kernels.loop import Loop
 from halfreal.links.controller_end import ControllerEnd, begin
+from halfreal.links.datagram import parse
 from halfreal.links.rig_end import RigEnd
 from halfreal.links.udp import Udp
 from halfreal.links.wires import LinkError
@@ -112,6 +113,28 @@ def test_who_has_another_secret_or_none_gets_no_answer(rig_end: RigEnd, secret: 
         assert controller.hello(LEASE).kind == OFFER  # heard after all that
     assert opened == [None]
     assert said == ["a HELLO without this rig's key was ignored, as are further ones"]
+
+
+def test_of_a_flood_of_hellos_only_those_with_the_key_are_read(
+    rig_end: RigEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their tag comes first, which costs a fraction of reading them: a flood does not keep the rig busy."""
+    read: list[int] = []
+
+    def noted(data: bytes) -> object:
+        read.append(data[5])
+        return parse(data)
+
+    monkeypatch.setattr("halfreal.links.rig_end.parse", noted)
+    with (
+        Controller(port(rig_end), secret=SECRET) as controller,
+        Controller(port(rig_end)) as stranger,
+        in_background(lambda ended: rig_end.await_session(lambda: AT, ended.is_set)),
+    ):
+        for i in range(1000):
+            stranger.send(Datagram(HELLO, sequence=i, channels=stranger.wanted(LEASE)))
+        assert controller.hello(LEASE).kind == OFFER
+    assert read == [HELLO]
 
 
 def test_hellos_of_strangers_new_and_recorded_do_not_keep_the_controller_from_its_rig(rig_end: RigEnd) -> None:

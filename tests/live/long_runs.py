@@ -11,11 +11,14 @@ import numpy as np
 from live.processes import Process
 
 
-def private(pid: int) -> float:
-    """Memory that a process has to itself [MB]."""
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    kept = [int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_")]
-    return sum(kept) / 1024.0
+def own_memory(pid: int) -> float:
+    """Memory that a process uses, without the files that it maps [MB].
+
+    Pages of libraries are left out: whether they count as private depends on which other programs run at the moment,
+    and a controller that has locked its memory maps all of them.
+    """
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:"))) / 1024.0
 
 
 def family(pid: int) -> dict[str, int]:
@@ -41,7 +44,7 @@ def watched(run: Process, rig: Process, every: float = 1.0) -> dict[str, list[fl
             break
         for name, pid in processes.items():
             try:
-                memory[name].append(private(pid))
+                memory[name].append(own_memory(pid))
             except OSError:  # it has just ended
                 continue
         time.sleep(every)

@@ -28,7 +28,7 @@ SLOW: dict[str, object] = {
     "slow.ramp": "10 ms",
     "slow.settle.displacement": "1 um",
     "slow.settle.time": "2 ms",
-    "slow.settle.time_out": "0.2 s",
+    "slow.settle.timeout": "0.2 s",
     "slow.average": "2 ms",
     "real_time.pacing": "rig",
     "limits.stale.trip": "20 s",

@@ -214,8 +214,8 @@ def tripped(loop: Loop) -> bool:
 
 
 def test_a_process_that_ends_or_stops_trips(tmp_path: Path) -> None:
-    for number, why in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, "took longer than virtual.time_out, 0.02 s")):
-        loop = halfreal.build(definition(tmp_path, time_out="20 ms"))
+    for number, why in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, "took longer than virtual.timeout, 0.02 s")):
+        loop = halfreal.build(definition(tmp_path, timeout="20 ms"))
         loop.run(3)
         stepper = loop.blocks[loop.row("virtual")].keeps
         os.kill(stepper.process.pid, number)

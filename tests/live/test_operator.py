@@ -215,7 +215,7 @@ def test_a_session_that_is_closed_while_it_runs_stops_the_rig_and_keeps_its_reco
     assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
 
 
-def test_a_rig_that_stands_elsewhere_is_approached_smoothly_before_the_test_begins(tmp_path: Path) -> None:
+def test_a_rig_that_is_elsewhere_is_approached_smoothly_before_the_test_begins(tmp_path: Path) -> None:
     rate, stands = 0.01, 3e-3
     slow = {"limits.command_rate.trip": f"{rate} m/s", "excitation.virtual.displacement": "0.1 mm"}
     with Rig(tmp_path, "--once", "--in-step", "--at", "3 mm") as rig:

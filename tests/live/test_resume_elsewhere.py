@@ -75,10 +75,10 @@ def test_a_rig_that_was_moved_is_refused_whatever_start_says_and_taken_with_a_re
         assert refused.process.returncode == 2
         assert "the rig is not where the record ends: displacement -20 mm, in the record" in refused.complained
         assert "; force -45 N, in the record" in refused.complained
-        assert "--stands-elsewhere REASON" in refused.complained and "Traceback" not in refused.complained
+        assert "--rig-has-moved REASON" in refused.complained and "Traceback" not in refused.complained
         assert not (tmp_path / "run.resumed.h5").exists() and "armed" not in rig.said
-        assert resumed(tmp_path, "--stands-elsewhere", " ").process.returncode == 2, "no reason at all"
-        assert resumed(tmp_path, "--stands-elsewhere", "unloaded for a repair").process.returncode == 0
+        assert resumed(tmp_path, "--rig-has-moved", " ").process.returncode == 2, "no reason at all"
+        assert resumed(tmp_path, "--rig-has-moved", "unloaded for a repair").process.returncode == 0
         commands = column(rig.records(1), "command")
     run = halfreal.load_run(tmp_path / "run.resumed.h5")
     assert run.outcome == "completed"
@@ -103,7 +103,7 @@ def test_a_rig_within_the_tolerance_of_its_way_is_taken_and_nothing_is_noted(
     before, stands, port = record
     tolerance = 0.01 * np.abs(column(before, "measured.displacement")).max()
     with SlowRig(tmp_path, SPRING, port=port, at=f"{stands + 0.5 * tolerance} m"):
-        found = resumed(tmp_path, "--stands-elsewhere", "in case")
+        found = resumed(tmp_path, "--rig-has-moved", "in case")
         assert found.process.returncode == 0, found.complained
     run = halfreal.load_run(tmp_path / "run.resumed.h5")
     assert [event.text for event in run.events if event.channel == "resumed"] == [

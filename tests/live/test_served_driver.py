@@ -12,7 +12,7 @@ import halfreal
 from halfreal.definition.definition import Definition
 from halfreal.definition.load import to_toml
 from halfreal.definition.paths import with_values
-from live.processes import IDLE, SAFE, Process, column
+from live.processes import IDLE, SAFE, Process, column, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "first_rig" / "bench.toml"
 UNJUDGED = dict.fromkeys(("overruns", "synchronisation", "fidelity", "stale"), "none")
@@ -20,7 +20,7 @@ RESPONDS = 400
 """Reads in which a driver fails, counted from when it was opened; some ten come before the rig is armed."""
 
 
-def bench(port: int, **settings: object) -> Definition:
+def bench(port: int, lease: str = "2 s", **settings: object) -> Definition:
     known = tomllib.loads(EXAMPLE.read_text())["driver"]["settings"]
     return with_values(
         halfreal.load(EXAMPLE),
@@ -29,16 +29,16 @@ def bench(port: int, **settings: object) -> Definition:
             "limits.stale.trip": "5 s",
             "limits.lateness.trip": "5 s",
             "limits.after_trip": "0.02 s",
-            "link": {"kind": "udp", "rig": f"127.0.0.1:{port}", "lease": "2 s"},
+            "link": {"kind": "udp", "rig": f"127.0.0.1:{port}", "lease": lease},
             "driver.settings": {**known, **settings},
             "acceptance": UNJUDGED,
         },
     )
 
 
-def served(folder: Path, **settings: object) -> tuple[Process, int]:
+def served(folder: Path, lease: str = "2 s", **settings: object) -> tuple[Process, int]:
     path = folder / "rig.toml"
-    path.write_text(to_toml(bench(0, **settings)))
+    path.write_text(to_toml(bench(0, lease, **settings)))
     rig = Process(folder, "serve", "serve", str(path), "--once", "-o", str(folder / "rig.h5"))
     return rig, int(rig.until(r"listening on 127\.0\.0\.1:(\d+)")[1])
 
@@ -69,3 +69,24 @@ def test_a_driver_that_fails_makes_the_rig_safe_and_both_records_say_why(tmp_pat
     assert own.outcome == "tripped" and why in own.reason and column(own, "rig.state")[-1] == SAFE
     state, command = column(own, "rig.state"), column(own, "command")
     assert np.ptp(command[np.flatnonzero(state == SAFE)[0] :]) == 0.0, "it moved after it was safe"
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("die", ("the process with the driver died by signal 9 (SIGKILL); the driver was opened again and made safe",)),
+        ("block", ("the driver's read() had not returned for ", "and its watchdog made it safe")),
+    ],
+)
+def test_the_rig_ends_record_says_why_it_was_made_safe_although_its_process_was_lost(
+    tmp_path: Path, how: str, why: tuple[str, ...]
+) -> None:
+    rig, port = served(tmp_path, "1 s", fails_after=RESPONDS, fails_by=how)
+    done = halfreal.run(with_values(bench(port, "1 s"), {"limits.stale.trip": "0.9 s"}), tmp_path / "run.h5")
+    assert done.outcome == "tripped"  # of its own: no measurement came
+    assert rig.ends() != 0
+    if how == "die":  # the second process lives on, and writes the reason
+        wait_for(lambda: "that is in the record" in rig.complained, "the reason in the record")
+    own = halfreal.load_run(tmp_path / "rig.h5")
+    assert own.outcome == "tripped" and all(part in own.reason for part in why), own.reason
+    assert own.time.size > 100

@@ -104,7 +104,7 @@ def test_forces_are_those_of_the_specimen_and_the_end_is_the_clients(tmp_path: P
     [
         ("goes", "the client disconnected without ending the test"),
         ("garbles", "does not follow the protocol"),
-        ("nan", "not a number"),
+        ("nan", "not finite"),
         ("far", "mm, beyond its limit of 5 mm"),
         ("silent", "no message from the client for 0.05 s"),
     ],

@@ -175,7 +175,7 @@ def test_the_operator_is_asked_and_the_test_goes_on_when_it_is_mended(
     assert any(event.text.startswith(told) for event in run.events)
 
 
-def test_in_a_rehearsal_nobody_is_asked_and_the_time_out_is_a_trip_that_says_what_to_do(tmp_path: Path) -> None:
+def test_in_a_rehearsal_nobody_is_asked_and_the_timeout_is_a_trip_that_says_what_to_do(tmp_path: Path) -> None:
     lagging = {"rig.actuator.kind": "first order", "rig.actuator.time_constant": "1 s"}
     run = halfreal.rehearse(slow_definition(tmp_path, None, SPRING, lagging))
     assert run.outcome == "tripped"
@@ -258,7 +258,7 @@ def test_a_lagging_rig_that_settles_within_a_tolerance_is_off_by_what_that_toler
         "rig.actuator.kind": "first order",
         "rig.actuator.time_constant": "5 ms",
         "slow.settle.displacement": f"{tolerance} m",
-        "slow.settle.time_out": "1 s",
+        "slow.settle.timeout": "1 s",
     }
     ideal = column(halfreal.rehearse(slow_definition(tmp_path, None, law)), "target")
     run = halfreal.rehearse(slow_definition(tmp_path, None, law, lagging))

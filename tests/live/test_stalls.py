@@ -58,6 +58,7 @@ def stalled(tmp_path: Path, rig: Rig, changes: dict[str, object], seconds: float
         with controller(tmp_path, proxy.port, changes) as process:
             stall.process.append(process.pid)
             code = process.ends()
+        assert code in (0, 1), f"it did not get to its test: {process.said} {process.complained}"
         record = rig.record()
     run = halfreal.load_run(tmp_path / "run.h5")
     assert_every_tick(run)

@@ -23,7 +23,7 @@ AVOIDED = re.compile(
     re.IGNORECASE,
 )
 """Entries of the word list that have no other meaning."""
-ALLOWED = re.compile(r'^go(?:es)? on$|"go on"|<!--.*?-->|--stands-elsewhere|`[^`\n]+`')
+ALLOWED = re.compile(r'^go(?:es)? on$|"go on"|<!--.*?-->|--rig-has-moved|`[^`\n]+`')
 """Values in definitions and in older run files, marks in documents, options and code."""
 PAGES = sorted(
     path

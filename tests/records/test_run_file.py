@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import resource
 import string
 from dataclasses import fields, replace
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from h5py import h5f
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -211,6 +214,25 @@ def test_a_failed_save_leaves_nothing_and_harms_nothing(tmp_path: Path, present:
     with pytest.raises(RunFileError, match="zero character"):
         save(replace(small_run(), reason="a\0b"), path, overwrite=True)
     assert sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("largest", [0, 1000, 20_000, 60_000])
+def test_a_disk_without_room_is_an_error_after_which_hdf5_has_let_go_of_the_file(tmp_path: Path, largest: int) -> None:
+    """HDF5 would try again when the program ends, and crash."""
+    path, opened = tmp_path / "run.h5", h5f.get_obj_count(h5f.OBJ_ALL, h5f.OBJ_FILE)
+    noise = np.random.default_rng(1).standard_normal(20_000)
+    run = replace(small_run(noise.size), signals={"target": Signal("m", noise)})
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, usual[1]))
+    try:
+        with pytest.raises(OSError) as raised:
+            save(run, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(path))
+    assert h5f.get_obj_count(h5f.OBJ_ALL, h5f.OBJ_FILE) == opened and not list(tmp_path.iterdir())
+    save(run, path)
+    assert same_bits(load_run(path).signals["target"].values, noise)
 
 
 def test_a_channel_of_another_length_is_refused(tmp_path: Path) -> None:

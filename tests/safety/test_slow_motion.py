@@ -163,9 +163,7 @@ def test_the_rig_has_settled_once_it_was_within_the_tolerance_for_the_time(toler
     noise = np.zeros(16)
     noise[3] = 1.5e-5  # leaves the narrow tolerance now and then, and the wide one never
     noise = noise if time < 16 else np.zeros(16)
-    loop = motion_loop(
-        lag=0.05, noise=noise, settle={"displacement": tolerance, "time": time * PERIOD, "time_out": 5.0}
-    )
+    loop = motion_loop(lag=0.05, noise=noise, settle={"displacement": tolerance, "time": time * PERIOD, "timeout": 5.0})
     found = ran(loop)
     assert reason(loop) == ""
     # after the period in which the goal is commanded: the response to it is seen in the next one
@@ -179,13 +177,13 @@ def test_the_rig_has_settled_once_it_was_within_the_tolerance_for_the_time(toler
 
 
 def test_without_a_tolerance_the_time_alone_counts():
-    loop = motion_loop(lag=0.01, settle={"time": 0.03, "time_out": 1.0})
+    loop = motion_loop(lag=0.01, settle={"time": 0.03, "timeout": 1.0})
     np.testing.assert_allclose(ran(loop)["motion.settled"], 0.03)
 
 
 def test_the_measurement_is_the_mean_over_the_time_of_averaging():
     noise = np.random.default_rng(1).normal(0.0, 1e-5, 16)
-    loop = motion_loop(lag=0.2, noise=noise, settle={"time": 0.05, "time_out": 1.0}, average=0.023)
+    loop = motion_loop(lag=0.2, noise=noise, settle={"time": 0.05, "timeout": 1.0}, average=0.023)
     found = ran(loop)
     ends = (20 + 50 + 23 - 1) * np.arange(1, len(GOALS) + 1)  # averaging begins in the period that ends the settling
     np.testing.assert_allclose(found["motion.clock"], ends * PERIOD)
@@ -199,7 +197,7 @@ def test_the_measurement_is_the_mean_over_the_time_of_averaging():
 
 # --- what does not settle, and frames that are lost -------------------------------------------------------------------
 
-TIGHT = {"displacement": 1e-6, "time_out": 0.1}
+TIGHT = {"displacement": 1e-6, "timeout": 0.1}
 
 
 def test_without_an_operator_a_rig_that_does_not_settle_is_a_fault_and_trips():
@@ -207,7 +205,7 @@ def test_without_an_operator_a_rig_that_does_not_settle_is_a_fault_and_trips():
     loop.run(10)
     assert reason(loop).startswith("block 'motion': the rig has not settled within 0.1 s (slow.settle); widen the")
     assert loop.vector[loop.index["guard.mode"]] == TRIPPED
-    assert loop.vector[loop.index["motion.clock"]] == pytest.approx(0.12, abs=1.5 * PERIOD), "ramp and time-out"
+    assert loop.vector[loop.index["motion.clock"]] == pytest.approx(0.12, abs=1.5 * PERIOD), "ramp and timeout"
     assert np.all(periods(loop)[19:] == GOALS[0]), "the command was not held"
 
 
@@ -228,12 +226,12 @@ def test_a_lost_frame_does_not_count_and_the_next_one_is_waited_for():
 def test_without_an_operator_frames_that_are_lost_for_good_are_a_fault():
     loop = motion_loop(lost=(0, np.inf), settle=TIGHT)
     loop.run(10)
-    assert reason(loop).startswith("block 'motion': no displacement was measured within 0.1 s (slow.settle.time_out);")
+    assert reason(loop).startswith("block 'motion': no displacement was measured within 0.1 s (slow.settle.timeout);")
     assert np.all(periods(loop)[19:] == GOALS[0]), "the command was not held"
 
 
 def test_a_rig_commanded_in_force_settles_by_its_force_and_waits_for_a_frame_to_be_measured():
-    loads, settle = STIFFNESS * GOALS, {"force": 1.0, "time": 0.005, "time_out": 0.1}
+    loads, settle = STIFFNESS * GOALS, {"force": 1.0, "time": 0.005, "timeout": 0.1}
     loop = motion_loop(loads, commands="force", lost=(10, 60), settle=settle)
     found = ran(loop)
     assert reason(loop) == "" and found["motion.settled"][0] == pytest.approx(0.005)
@@ -397,7 +395,7 @@ def definition(**slow: object) -> Definition:
         ({"settle": {"force": 1.0}}, "the rig is commanded in displacement; give slow.settle.displacement instead"),
         ({"settle": {"displacement": [1e-6, 1e-6]}}, r"2 values for 1 axis\(es\); give one, or one for each"),
         (
-            {"settle": {"time": 2.0, "time_out": 1.0}},
+            {"settle": {"time": 2.0, "timeout": 1.0}},
             "1 s is not longer than the 2 s for which the rig must have settled",
         ),
         ({"period": 0.05}, "0.05 s is longer than the shortest phase of a tick, 0.02 s; shorten it"),

@@ -12,7 +12,7 @@ from halfreal.definition.faults import translate
 
 GALLERY = Path(__file__).parents[2] / "examples"
 BAR = GALLERY / "force_controlled_bar" / "index_one.toml"
-BRIEF = {"timing.duration": "0.02 s", "slow.settle.time_out": "0.5 s"}
+BRIEF = {"timing.duration": "0.02 s", "slow.settle.timeout": "0.5 s"}
 """The loop is linearised with a rig that settles for as long as it may: 100 times its time constant are enough."""
 
 
@@ -184,7 +184,7 @@ def test_a_force_controller_that_is_too_slow_or_too_eager_is_refused_where_it_st
 
 
 def test_a_rig_that_never_settles_is_no_go_and_says_why():
-    settle = {"force": "1e-14 N", "time": "2 ms", "time_out": "0.2 s"}
+    settle = {"force": "1e-14 N", "time": "2 ms", "timeout": "0.2 s"}
     found = halfreal.check(changed(BRIEF | {"slow.settle": settle}))
     assert found.verdict == "NO-GO"
     assert "has not settled within 0.2 s (slow.settle); widen the tolerance" in told(found, "the rehearsal tripped")
@@ -192,12 +192,12 @@ def test_a_rig_that_never_settles_is_no_go_and_says_why():
 
 
 @pytest.mark.parametrize(("lost", "outcome"), [(0.2, "completed"), (1.0, "tripped")])
-def test_lost_frames_are_waited_for_up_to_the_time_out(lost, outcome):
+def test_lost_frames_are_waited_for_up_to_the_timeout(lost, outcome):
     camera = {"interval": "0.05 s", "lost": lost}
-    run = halfreal.rehearse(changed(BRIEF | {"rig.camera": camera, "slow.settle.time_out": "1 s"}))
+    run = halfreal.rehearse(changed(BRIEF | {"rig.camera": camera, "slow.settle.timeout": "1 s"}))
     assert run.outcome == outcome
     if outcome == "tripped":
-        assert "no displacement was measured within 1 s (slow.settle.time_out)" in run.reason
+        assert "no displacement was measured within 1 s (slow.settle.timeout)" in run.reason
         assert run.signals["command"].values.max() < 1.0  # held where it was
     else:  # at one frame of five lost, the test takes a quarter more frames than it has ticks
         frames = run.signals["motion.clock"].values[-1] / 0.05

@@ -11,6 +11,7 @@ from scipy.stats import binomtest, truncnorm
 
 import halfreal
 from examples.wallace2005 import GALLERY, KS, C, critical_delay, definition
+from halfreal import two_processes
 from halfreal.definition.load import from_json, from_toml, to_toml
 from halfreal.definition.paths import numbers
 from halfreal.definition.schema import json_schema
@@ -207,3 +208,15 @@ def test_plot_shows_distribution_and_influence(delay_study):
     spread, scatter = delay_study.plot().axes[:2]
     assert sum(bar.get_height() for bar in spread.patches) == 300
     assert scatter.get_xlabel() == "rig.actuator.delay [ms]"
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_two_processes_find_what_one_finds(monkeypatch):
+    test, found = definition(uncertainty=THREE), []
+    for forks in (False, True):
+        monkeypatch.setattr(two_processes, "can_fork", lambda forks=forks: forks)
+        found.append(study_uncertainty(test, samples=12))
+    alone, together = found
+    np.testing.assert_array_equal(alone.growth, together.growth)
+    assert (alone.worst_values, alone.worst_growth) == (together.worst_values, together.worst_growth)
+    assert (alone.evaluations, alone.refused) == (together.evaluations, together.refused)

@@ -77,4 +77,5 @@ def as_text(problem: Problem, scores: Sequence[Score]) -> list[str]:
         )
         more = f"   perturbed: {perturbed} unstable" if perturbed else ""
         lines.append(f"     {name:<28} {unstable:>3} of {runs:<3} {spans}{more}".rstrip())
-    return lines
+    limits = problem.out_of_reach(scores)
+    return [*lines, "", *limits] if limits else lines

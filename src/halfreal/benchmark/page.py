@@ -69,6 +69,7 @@ def render(problem: Problem, scores: Sequence[Score], seconds: float = float("na
         ],
         motions=[(name, [row(one) for one in found if one.motion == name]) for name in motions],
         limit=f"{problem.force_limit:g} N",
+        out_of_reach=problem.out_of_reach(scores),
         pictures=made,
         papers=[PAPERS[key] for key in problem.papers],
         facts=list(versions().items()),

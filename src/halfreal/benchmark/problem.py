@@ -86,6 +86,8 @@ class Problem:
     """What others found for the worst of 20 perturbed plants."""
     bounds: Callable[[Definition, np.ndarray], dict[str, tuple[np.ndarray, float]]] = lambda definition, whole: {}
     """Criteria and largest force [N] of the best of all rigs, by what it is; the last is drawn."""
+    out_of_reach: Callable[[Sequence[Score]], list[str]] = lambda scores: []
+    """What no coupling can reach, with the numbers of these runs."""
     plants_with_every_motion: bool = False
     """Whether perturbed plants are run with every motion, or with the first alone."""
 

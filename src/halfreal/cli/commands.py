@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -54,6 +55,9 @@ COMMANDS = (
 )
 """Their places in this package."""
 HELP = {"help_option_names": ["-h", "--help"]}
+GARBAGE = 50_000
+"""New objects after which Python looks for unreachable ones.  Importing makes many objects and no garbage; with
+Python's own figure, a tenth of a short command goes into looking at them again and again."""
 READER_GONE = 128 + 13
 """Exit code where the reader of our output went before its end, as in ``… | head``: that of a shell for it."""
 
@@ -155,6 +159,7 @@ def main() -> None:
     """Run the command line; errors that the user can fix are shown without a traceback."""
     # Matrices here are small: threads of a linear-algebra library would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
     raise_when_ended()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # for programmers; what matters to users is told by the commands

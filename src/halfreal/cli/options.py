@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Callable
 from functools import wraps
@@ -74,7 +75,7 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
         except HalfrealError as error:
             stop(str(error))
         except OSError as error:
-            stop(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
+            stop(system_error(error))
         except MemoryError as error:
             stop(f"not enough memory{f': {error}' if str(error) else ''}; make the test shorter or its record smaller")
         except Exception as error:
@@ -86,6 +87,14 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
             crashed(error)
 
     return wrapped
+
+
+def system_error(error: OSError) -> str:
+    """What the system could not do, with which file, and what helps where the disk is full."""
+    what = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        what += "; free disk space, or write to another disk"
+    return f"'{error.filename}': {what}" if error.filename else what
 
 
 def free(target: Path, force: bool, option: str = "--output") -> Path:

@@ -23,7 +23,6 @@ from .options import (
     free,
     read,
     said_of,
-    stop,
 )
 
 
@@ -49,10 +48,7 @@ def rehearse(
     about = also_said(definition.record.about(), said_of(operator, specimen, calibration, note))
     answer = with_progress(lambda progress: judge(definition, text=text, progress=progress), quiet=as_json)
     run = dataclasses.replace(answer.rehearsal, about=about)
-    try:
-        save(run, target, overwrite=force)
-    except OSError as error:  # h5py's words name its own temporary file
-        stop(f"'{target}' cannot be written: {error.strerror or 'the folder does not exist or is not writable'}")
+    save(run, target, overwrite=force)
     if as_json:
         typer.echo(json.dumps(run_json(run, target), indent=2))
     else:

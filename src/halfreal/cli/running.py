@@ -101,10 +101,10 @@ def resume(
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Resume at once, without asking the operator.")] = False,
     without_go: WithoutGo = "",
-    stands_elsewhere: Annotated[
+    rig_has_moved: Annotated[
         str,
         typer.Option(
-            "--stands-elsewhere",
+            "--rig-has-moved",
             metavar="REASON",
             help="Resume although the rig is not where the record ends; the reason is recorded.",
         ),
@@ -137,7 +137,7 @@ def resume(
         without_go=without_go,
         overwrite=force,
         after=before,
-        stands_elsewhere=stands_elsewhere,
+        rig_has_moved=rig_has_moved,
         about=said_of(operator, specimen, calibration, note),
     )
     assert session.resumption is not None

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+UNUSED = ("numpy.f2py", "numpy.testing")
+"""SciPy imports every part of NumPy; these take long and are for programmers."""
 Trust = Annotated[bool, typer.Option("--trust", help="Run the programs that the definition names without asking.")]
 
 
@@ -23,6 +25,9 @@ def trusting(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def wrapped(*args: Any, trust: bool = False, **kwargs: Any) -> None:
+        from ..lazy import load_later
+
+        load_later(*UNUSED)
         from ..kernels import trust as trusted
 
         if trust:

@@ -470,6 +470,8 @@ class Definition(Settings):
                 f"a link of kind '{link.kind}' needs [driver] and a channel table; add [channels.inputs.NAME] and "
                 "[channels.outputs.NAME] (docs/drivers.md)"
             )
+        if known.period is not None:
+            table.check_step(known.period)
         limits, auxiliary = info.data.get("limits"), info.data.get("auxiliary")
         if not (table.inputs or table.outputs) or known.axes is None or known.rig is None or auxiliary is None:
             return table

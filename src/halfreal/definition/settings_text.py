@@ -180,7 +180,7 @@ SHARED = {
     "Slow.average": "Time over which displacement and force are averaged after settling.",
     "Slow.resume": "Largest distance of the rig from the end of the record when a test is resumed.",
     "Settle.time": "Time for which it must stay within the tolerance.",
-    "Settle.time_out": "Timeout for settling; then the operator is prompted.",
+    "Settle.timeout": "Timeout for settling; then the operator is prompted.",
     "RealTime.pacing": "Ticks follow this computer's clock, or the rig's measurements.",
     "RealTime.overrun": "After a late tick, hold the test time and the command, or trip.",
     "RealTime.spin": "Time before a tick for which the loop polls the clock instead of sleeping.",

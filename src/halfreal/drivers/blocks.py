@@ -26,7 +26,7 @@ from ..kernels.foreign import as_field, call_c, place, put_real, real_at
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
 from .host import TOO_SILENT, Host
 from .table import STATES, Wired, share
-from .words import BY_LOOP, BY_WATCHDOG, CALLING, HEART, MADE_SAFE, NOTHING, READING, SAFE_DONE, WRITING
+from .words import BY_LOOP, BY_WATCHDOG, CALLING, HEART, MADE_SAFE, NOTHING, READING, RESULT, SAFE_DONE, WRITING
 
 FAILED, BLOCKED, BEYOND = 1, 2, 3
 NO_NUMBER, OUT_OF_RANGE, STUCK, INTERLOCK = 1, 2, 3, 4
@@ -75,7 +75,9 @@ def read_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             status = BLOCKED
         else:
             store_word(words + 8 * CALLING, READING)
-            if call_c(int(p.read), (int(p.inputs),)) != 0:
+            result = call_c(int(p.read), (int(p.inputs),))
+            if result != 0:
+                store_word(words + 8 * RESULT, result)
                 status = FAILED
             elif load_word(words + 8 * MADE_SAFE) == BY_WATCHDOG:
                 status = BLOCKED
@@ -123,7 +125,7 @@ def channels_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if code != 0:
             if status == 0:
                 status = KINDS * i + code
-            worst = max(worst, EMERGENCY if code == INTERLOCK and p.emergency[i] != 0.0 else FAULTY)
+            worst = max(worst, EMERGENCY if p.emergency[i] != 0.0 else FAULTY)  # one that cannot be read is pressed
     s.begun = 1.0
     y[count] = worst
     return status
@@ -154,12 +156,17 @@ def write_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 y[n + i] = p.on[COUNT * i + state]
                 put_real(int(p.outputs) + 8 * (n + i), y[n + i])
             store_word(words + 8 * CALLING, WRITING)
-            if call_c(int(p.write), (int(p.outputs),)) != 0:
+            result = call_c(int(p.write), (int(p.outputs),))
+            if result != 0:
+                store_word(words + 8 * RESULT, result)
                 s.failed = FAILED
             elif load_word(words + 8 * MADE_SAFE) == 0:
                 store_word(words + 8 * CALLING, NOTHING)
         if s.failed != 0.0:
             make_driver_safe(p)
+    if load_word(words + 8 * MADE_SAFE) != 0:  # the outputs are what safe() has made of them
+        for i in range(y.size):
+            y[i] = math.nan
     return int(s.failed)
 
 

@@ -190,7 +190,7 @@ class LibraryDriver:
 
     def said(self) -> str:
         words = self._words()
-        return words if words != self._name else "a function of it did not return 0"
+        return words if words != self._name else ""
 
     def who(self) -> tuple[Literal["real", "simulated"], str]:
         nature, _, name = self._name.partition(" ")

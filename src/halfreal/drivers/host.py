@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -29,15 +30,19 @@ from .words import (
     BY_HOST,
     BY_WATCHDOG,
     CALLING,
+    CALLS,
     CLOSED,
     ENDED,
     HEART,
     LEASE,
     MADE_SAFE,
+    READING,
+    RESULT,
     ROOM,
     SAFE_DONE,
     SILENT,
     WATCHDOG_SHARE,
+    WRITING,
     mapped,
     who_was_silent,
 )
@@ -82,7 +87,6 @@ class Host:
         self.use, self.opening, self.lease = use, opening, lease
         self.driver = around(callable_driver(use))
         self._memory, self.words, self._text = mapped()
-        self.failure = ""
         self.driver.open(opening)
         self.nature, self.name = self.driver.who()
         self._thread = threading.Thread(target=self._watch, name="halfreal watchdog", daemon=True)
@@ -163,27 +167,35 @@ class Host:
         silent = time.monotonic_ns() - int(self.words[HEART])
         return self.made_safe == BY_WATCHDOG and silent > 1e9 * max(2.0 * self.lease, NEVER)
 
+    @property
+    def failed(self) -> bool:
+        """Whether one of its functions has failed: read, write, or safe."""
+        return bool(self.words[RESULT]) or bool(self.made_safe and not self.words[SAFE_DONE])
+
     def why(self) -> str:
         """What is wrong with the driver, for people; empty if nothing is."""
-        said = self.driver.said() or self.failure
-        if said or self.made_safe != BY_WATCHDOG:
+        if said := self.driver.said():
             return said
+        if result := int(self.words[RESULT]):
+            return f"{CALLS.get(int(self.words[CALLING]), 'a function of it')} returned {result}, and it gave no reason"
+        if self.made_safe != BY_WATCHDOG:
+            return ""
         silence = who_was_silent(int(self.words[CALLING]), 1e-9 * float(self.words[SILENT]))
         return f"{silence}, and its watchdog made it safe"
 
     def read(self) -> np.ndarray:
         """Raw values as they are now; to be called outside of a session only."""
-        if self.driver.call("read"):
-            self.failure = self.driver.said()
-            self.safe()
-            raise DriverError(f"the driver failed: {self.why()}; it was made safe")
+        self._call("read", READING)
         return self.driver.inputs[: len(self.opening.inputs)].copy()
 
     def write(self, raw: np.ndarray) -> None:
         """Hand over raw values; to be called outside of a session only."""
         self.driver.outputs[: raw.size] = raw
-        if self.driver.call("write"):
-            self.failure = self.driver.said()
+        self._call("write", WRITING)
+
+    def _call(self, name: Literal["read", "write"], number: int) -> None:
+        if result := self.driver.call(name):
+            self.words[CALLING], self.words[RESULT] = number, result
             self.safe()
             raise DriverError(f"the driver failed: {self.why()}; it was made safe")
 
@@ -198,7 +210,7 @@ class Host:
         self.disarm()
         self.driver.close()
         self.driver.open(self.opening)
-        self.words[MADE_SAFE] = self.words[SAFE_DONE] = self.words[CALLING] = 0
+        self.words[MADE_SAFE] = self.words[SAFE_DONE] = self.words[CALLING] = self.words[RESULT] = 0
 
     def close(self) -> None:
         """Safe, and let go."""

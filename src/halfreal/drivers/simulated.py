@@ -6,8 +6,8 @@
 
 Settings: ``lag`` [s], ``gain`` a and ``stiffness`` k (raw units), ``noise`` (r.m.s.), ``offset``, ``shunt``, ``seed``;
 ``fails_after`` reads it raises, gives NaN, blocks or ends the process, as ``fails_by`` says ("raise", "nan", "block",
-"die"), to see what becomes of a test.  ``log`` names a file to which each call of open, safe and close is added with
-its process and its time [ns of the monotonic clock]: what the hardware has seen, whatever becomes of halfreal.
+"die"), to see what becomes of a test.  ``log`` names a file to which each call of open, safe and close and the failure
+are added with process and time [ns of the monotonic clock]: what the hardware has seen, whatever becomes of halfreal.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class SimulatedDriver(Driver):
         return value + self._random.gauss(0.0, self._noise)
 
     def _failed(self, found: list[float]) -> list[float]:
+        if self._reads == self._fails_after + 1:
+            self._note("fails")
         if self._fails_by == "raise":
             raise DriverError("the simulated failure of driver.settings.fails_by")
         if self._fails_by == "block":

@@ -29,6 +29,10 @@ Given = str | float
 State = Literal["idle", "armed", "ramping", "running", "ramp-down", "stopped", "tripped", "safe"]
 STATES: tuple[State, ...] = get_args(State)
 """In the order in which the compiled code counts them."""
+SHORTEST_STUCK = 10
+"""Steps for which a raw value must at least stay the same before it may be called stuck."""
+ONE_SIDED = 0.1
+"""Share of its range from an end of it within which the zero of a one-sided sensor lies."""
 
 
 class Raw(Settings):
@@ -106,6 +110,12 @@ class Raw(Settings):
         factor = abs(self.factor(unit))
         return min(abs(low - self.zero), abs(high - self.zero)) * factor if low < self.zero < high else 0.0
 
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether its zero is at or near an end of its range, as that of a pressure sensor or of 4 to 20 mA."""
+        low, high = self.bounds
+        return self.range is not None and not ONE_SIDED < (self.zero - low) / (high - low) < 1.0 - ONE_SIDED
+
 
 class Input(Raw):
     """A raw channel that is read: a sensor, or a bit."""
@@ -143,9 +153,37 @@ class Input(Raw):
     def _bit(self) -> Self:
         if self.emergency and self.healthy is None:
             raise fault("an emergency stop is a digital input; give healthy, the bit in the healthy state", "emergency")
-        if self.healthy is not None and (self.range is not None or self.filter is not None):
-            raise fault("a digital input has no range and no filter; omit them", "healthy")
+        if self.healthy is not None and (self.range, self.filter, self.stuck) != (None, None, None):
+            raise fault("a digital input has no range, no filter and no stuck; omit them", "healthy")
+        if self.healthy is not None and self.polarity != 1:
+            raise fault("a digital input has no polarity; healthy is the bit in the healthy state", "polarity")
         return self
+
+    @model_validator(mode="after")
+    def _in_range(self) -> Self:
+        low, high = self.bounds
+        if self.resolution is not None and not 0.0 < self.step < high - low:
+            raise fault(
+                f"{self.step:g} {self.raw} is not a resolution; give the smallest step of the converter, above 0 "
+                f"{self.raw}" + (f" and below its range of {high - low:g} {self.raw}" if self.range else ""),
+                "resolution",
+            )
+        if self.measures in ("displacement", "force") and not low <= self.zero <= high:
+            raise fault(
+                f"{self.zero:g} {self.raw} is outside the range of {low:g} to {high:g} {self.raw}: a {self.measures} "
+                "of zero could not be measured; correct the offset, or the range",
+                "offset",
+            )
+        return self
+
+    def sees(self, unit: str) -> float:
+        """The largest limit, in ``unit``, that it can see exceeded.
+
+        Of a one-sided auxiliary sensor that is its longer side: on the other its range ends before.
+        """
+        if self.measures in ("displacement", "force") or not self.is_one_sided:
+            return self.reach(unit)
+        return max(abs(bound - self.zero) for bound in self.bounds) * abs(self.factor(unit))
 
     @property
     def step(self) -> float:
@@ -161,8 +199,12 @@ class Output(Raw):
 
     @model_validator(mode="after")
     def _digital(self) -> Self:
-        if self.on is not None and (self.scale != 1.0 or self.offset is not None or self.axis is not None):
-            raise fault("a digital output has no axis, scale or offset; omit them, or omit on", "on")
+        if self.on is None:
+            return self
+        if (self.scale, self.offset, self.axis, self.range) != (1.0, None, None, None):
+            raise fault("a digital output has no axis, scale, offset or range; omit them, or omit on", "on")
+        if self.polarity != 1:
+            raise fault("a digital output has no polarity; list in on the states in which it is 1", "polarity")
         return self
 
 
@@ -187,10 +229,22 @@ class ChannelTable(Settings):
                 seen[one.terminal] = name
         return self
 
-    def check(self, axes: Axes, auxiliary: Mapping[str, str], commands: Commands) -> None:
-        """Refuse a table that does not fit the interface; ``auxiliary`` are the units of auxiliary channels."""
-        if self.inputs or self.outputs:
-            Wired.of(self, axes, auxiliary, commands)
+    def check_step(self, step: float) -> None:
+        """Refuse what a loop of this step [s] cannot do: a low-pass above half its rate, or to see a value change."""
+        for name, one in self.inputs.items():
+            if one.filter is not None and one.filter >= 0.5 / step:
+                raise fault(
+                    f"{one.filter:g} Hz is not below half the sampling rate, {0.5 / step:g} Hz at a step of "
+                    f"{units.text(step, 's')}: it would filter nothing; lower it, or omit it and filter before the "
+                    "converter",
+                    *("inputs", name, "filter"),
+                )
+            if one.stuck is not None and one.stuck < SHORTEST_STUCK * step:
+                raise fault(
+                    f"{units.text(one.stuck, 's')} is less than {SHORTEST_STUCK} steps of {units.text(step, 's')}: "
+                    f"two equal samples would trip; give at least {units.text(SHORTEST_STUCK * step, 's')}",
+                    *("inputs", name, "stuck"),
+                )
 
 
 @dataclass(frozen=True)
@@ -285,13 +339,12 @@ class Wired:
         ``trips`` are the limits of measured channels, ``command`` those of commands, UNLIMITED where there is none.
         """
         for (name, one), unit, measured in zip(self.inputs.items(), self.units, self.measured, strict=True):
-            limit = trips.get(measured, UNLIMITED)
-            if limit < UNLIMITED and limit >= one.reach(unit):
+            limit, reach = trips.get(measured, UNLIMITED), one.sees(unit)
+            if limit < UNLIMITED and limit >= reach:
                 raise fault(
                     f"the trip limit of {measured}, {units.text(limit, unit)}, is outside the range of {name}, which "
-                    f"measures up to {units.text(one.reach(unit), unit)}: it would never trip; "
-                    "lower the limit, or use a "
-                    "sensor with more range",
+                    f"measures up to {units.text(reach, unit)}: it would never trip; lower the limit, or use a sensor "
+                    "with more range",
                     "inputs",
                     name,
                     "range",

@@ -56,7 +56,8 @@ PIDFD_GET_INFO, PIDFD_INFO_EXIT, INFO_BYTES = 0xC040FF0B, 1 << 3, 64
 """Of Linux from 6.15 on: how a process ended that is not ours."""
 MCL_CURRENT, MCL_FUTURE = 1, 2
 PF_EXITING = 0x4
-SEE = "CHECK THE RIG"
+OPENED_AND_SAFE = "opened again and made safe"
+CHECK_THE_RIG = "CHECK THE RIG"
 
 
 def main() -> int:
@@ -80,7 +81,9 @@ def main() -> int:
         os.kill(pid, signal.SIGKILL)
     calling, heart = int(words[CALLING]), int(words[HEART])
     called = threading.Timer(
-        TOO_LONG, say, ["the driver is being opened to bring it to its safe state and does not respond. " + SEE]
+        TOO_LONG,
+        say,
+        ["the driver is being opened to bring it to its safe state and does not respond. " + CHECK_THE_RIG],
     )
     called.start()
     opened, told = make_safe(driver, opening)
@@ -92,11 +95,11 @@ def main() -> int:
     why = (
         f"the process with the driver died{how_it_ended(pid, handle)}"
         if died
-        else f"{who_was_silent(calling, silence)}, nor was it made safe: its process was ended"
+        else f"{who_was_silent(calling, silence)}, and its watchdog did not act either: its process was ended"
     )
     if opened:
         if driver.call("safe"):
-            told = f"opened again, and its safe() failed: {driver.said()}. {SEE}"
+            told = f"opened again, and its safe() failed: {driver.said()}. {CHECK_THE_RIG}"
         with suppress(DriverError):
             driver.close()
     why = f"{why}; the driver was {told}"
@@ -150,11 +153,11 @@ def make_safe(driver: OpenDriver, opening: Opening) -> tuple[bool, str]:
             break
         except DriverError as error:
             if time.monotonic() > deadline:
-                return False, f"not brought to its safe state, because it could not be opened: {error}. {SEE}"
+                return False, f"not brought to its safe state, because it could not be opened: {error}. {CHECK_THE_RIG}"
             time.sleep(AGAIN)
     if driver.call("safe"):
-        return True, f"opened again, and its safe() failed: {driver.said()}. {SEE};"
-    return True, "opened again and made safe"
+        return True, f"opened again, and its safe() failed: {driver.said()}. {CHECK_THE_RIG};"
+    return True, OPENED_AND_SAFE
 
 
 def stat(pid: int) -> list[str]:

@@ -10,10 +10,11 @@ import os
 
 import numpy as np
 
-HEART, LEASE, MADE_SAFE, CLOSED, ENDED, SAFE_DONE, CALLING, SILENT = range(8)
+HEART, LEASE, MADE_SAFE, CLOSED, ENDED, SAFE_DONE, CALLING, SILENT, RESULT = range(9)
 """When the driver last answered [ns]; how long it may be silent [ns], 0 while nothing is armed; who has called safe();
 whether the driver was closed; whether the watchdog is to end; whether safe() has returned; which function of the driver
-the loop waits for; how long the driver had been silent when its watchdog acted [ns]."""
+the loop waits for; how long the driver had been silent when its watchdog acted [ns]; what a read or write of the driver
+returned that failed, 0 if none has."""
 WORDS, ROOM = 16, 8192
 BY_LOOP, BY_WATCHDOG, BY_HOST, BY_WARDEN = 1, 2, 3, 4
 """Who has called safe(); it has returned if SAFE_DONE."""

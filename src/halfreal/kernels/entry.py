@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .compile import OPTIONS, identity
-from .objects import Native, native
+from .objects import Native, is_missing, native
 from .pointers import as_pointer
 
 NATIVE = ctypes.CFUNCTYPE(
@@ -72,9 +72,16 @@ class Entry:
     @cached_property
     def native(self) -> Native:
         """Its compiled code."""
-        name = self.py_func.__name__
-        key = f"entry:{identity(self.py_func)}:{self._kinds}:{self._fastmath}"
-        return native(name, key, self._compiled)
+        return native(self.py_func.__name__, self._key, self._compiled)
+
+    @cached_property
+    def _key(self) -> str:
+        return f"entry:{identity(self.py_func)}:{self._kinds}:{self._fastmath}"
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it would have to be compiled, and could be kept on disk."""
+        return "native" not in self.__dict__ and is_missing(self.py_func.__name__, self._key)
 
     def ready(self) -> None:
         """Have it compiled before it is called."""

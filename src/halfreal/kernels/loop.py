@@ -19,7 +19,7 @@ from . import tick as compiled
 from .block import MOST_PASSES, Block, Channel, flatten, layout
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
-from .native import call_native, compiled_block, is_own, place_of
+from .native import call_native, compile_together, compiled_block, is_own, place_of
 from .objects import Native
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
@@ -249,10 +249,10 @@ class Loop:
         self._fused = (0,) * len(GROUPS)
         wires: list[int] = []
         word = self.vector.itemsize
+        fields = [(b.step, layout(b.parameters), layout(b.state), len(b.inputs), len(b.outputs)) for b in self.blocks]
+        compile_together(fields, (compiled.compiled_run,))
         for row, block in enumerate(self.blocks):
-            result = compiled_block(
-                block.step, layout(block.parameters), layout(block.state), len(block.inputs), len(block.outputs)
-            )
+            result = compiled_block(*fields[row])
             self._results.append(result)
             self._table[row] = (
                 result.address,

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import HalfrealError
+from ..two_processes import can_fork, results
 from . import any_size
 from .block import LARGEST_FAULT, UNUSED
 from .closed_over import closed_over
 from .compile import identity
-from .objects import Native, native
+from .objects import Native, is_missing, native
 from .origin import halfreals
+
+if TYPE_CHECKING:
+    from .entry import Entry
+
+Fields = tuple[Callable[..., int], np.dtype, np.dtype, int, int]
+"""A block's function, the layouts of its parameters and state, and how many inputs and outputs it has."""
 
 NATIVE = ctypes.CFUNCTYPE(
     ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c_double, *[ctypes.c_void_p] * 2
@@ -58,13 +66,10 @@ def compiled_block(
 
     It is kept for the life of the process: addresses handed to a loop stay valid.
     """
-    own = is_own(step)
-    layout: Any = (str(parameters.descr), str(state.descr), inputs, outputs)
-    if own and any_size.is_any_size(parameters):
-        layout = (any_size.ranks(parameters), any_size.ranks(state))
+    fields = (step, parameters, state, inputs, outputs)
+    own, layout = is_own(step), _layout(*fields)
     key = (step if own else closed_over(step), *layout)
     if key not in _compiled:
-        fields = (step, parameters, state, inputs, outputs)
         try:
             _compiled[key] = _kept(layout, *fields) if own else _compiler().checked_block(*fields)
         except CompilationError:
@@ -79,11 +84,42 @@ def compiled_block(
     return _compiled[key]
 
 
-def _kept(layout: Any, step: Callable[..., int], *fields: Any) -> Native:
-    """A block of halfreal's own, which depends on its sources alone: kept on disk."""
+def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
+    """Compile what is not on disk yet in two processes, if there can be two; the disk passes it on."""
+    missing = {}
+    for fields in blocks:
+        if is_own(fields[0]):
+            layout = _layout(*fields)
+            name, key = _name_and_key(layout, fields[0])
+            if (fields[0], *layout) not in _compiled and is_missing(name, key):
+                missing[key] = partial(compiled_block, *fields)
+    jobs = [*(one.ready for one in also if one.is_missing), *missing.values()]
+    if len(jobs) > 1 and can_fork():
+        _compiler()  # once, for both
+        results([partial(_done, job) for job in jobs])
+
+
+def _done(job: Callable[[], object]) -> None:
+    """Do a job whose result means nothing to another process."""
+    job()
+
+
+def _layout(step: Callable[..., int], parameters: np.dtype, state: np.dtype, inputs: int, outputs: int) -> Any:
+    """What a block is compiled for."""
+    if is_own(step) and any_size.is_any_size(parameters):
+        return (any_size.ranks(parameters), any_size.ranks(state))
+    return (str(parameters.descr), str(state.descr), inputs, outputs)
+
+
+def _name_and_key(layout: Any, step: Callable[..., int]) -> tuple[str, str]:
     key = f"{identity(step)}:{layout}"
     # Numba numbers compiled functions in each process anew: a name of its own for every block, by which it is linked
-    name = f"{step.__name__}_{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return f"{step.__name__}_{hashlib.sha256(key.encode()).hexdigest()[:16]}", key
+
+
+def _kept(layout: Any, step: Callable[..., int], *fields: Any) -> Native:
+    """A block of halfreal's own, which depends on its sources alone: kept on disk."""
+    name, key = _name_and_key(layout, step)
     return native(name, key, lambda: _compiler().own_block(name, step, *fields))
 
 

@@ -45,7 +45,7 @@ class Native:
 
 def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
     """A function by its name and a text that stands for all that it depends on; ``compiled`` by Numba if need be."""
-    entry = f"{name[:40]}-{hashlib.sha256(f'{machine()[1]}:{key}'.encode()).hexdigest()[:40]}"
+    entry = _entry(name, key)
     kept = disk_cache.kept(entry)
     if kept is not None:
         symbol, content, code = _parts(kept)
@@ -61,6 +61,16 @@ def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
         return Native(symbol, import_module(f"{__package__}.compiler").loaded(result), code, result)
     disk_cache.put(entry, symbol.encode() + b"\n" + pack("<Q", len(content)) + content + code)
     return Native(symbol, found[0], code)
+
+
+def is_missing(name: str, key: str) -> bool:
+    """Whether a function would have to be compiled, and could be kept."""
+    there = disk_cache.folder()
+    return there is not None and not (there / _entry(name, key)).exists()
+
+
+def _entry(name: str, key: str) -> str:
+    return f"{name[:40]}-{hashlib.sha256(f'{machine()[1]}:{key}'.encode()).hexdigest()[:40]}"
 
 
 def _parts(kept: bytes) -> tuple[str, bytes, bytes]:

@@ -33,7 +33,7 @@ from ..kernels.datagram import (
     write_header,
 )
 from ..kernels.wire import MOST, wire_send
-from .datagram import Datagram, decode, parse
+from .datagram import Datagram, decode, is_genuine, kind_of, parse
 from .identity import ASKS_WHO, Identity
 from .rig_command import OwnLimits, command_block
 from .secret import handshake_key, session_key
@@ -139,18 +139,22 @@ class RigEnd:
         strangers = 0
         while not stop():
             data = self._listener.receive(0.05)
-            said = None if data is None else parse(data)
-            if data is None or said is None:
+            kind = 0 if data is None else kind_of(data)
+            if data is None or kind not in (HELLO, ARM):
                 continue
-            if said.kind == HELLO and decode(data, self._handshake) is not None:
-                self._greet(said, measured)
-            elif said.kind == HELLO:
+            if kind == HELLO and not is_genuine(data, self._handshake):
                 strangers += 1
                 if strangers == 1:  # not each time: whoever can write here must not fill a disk
                     told("a HELLO without this rig's key was ignored, as are further ones")
-            elif said.kind == ARM and said.session in self._numbers:
+                continue
+            said = parse(data)
+            if said is None:
+                continue
+            if kind == HELLO:
+                self._greet(said, measured)
+            elif said.session in self._numbers:
                 key = session_key(self._secret, said.answers, said.session)
-                if decode(data, key) is not None and said.sequence == 1 and not self._against(said):
+                if is_genuine(data, key) and said.sequence == 1 and not self._against(said):
                     self._numbers.renew()
                     self._session = RigSession(said.session, said.channels[2], self._listener.private(), key)
                     return self._session

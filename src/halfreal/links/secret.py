@@ -57,9 +57,13 @@ def make_secret(path: Path) -> None:
         ) from None
     except OSError as error:
         raise LinkError(f"'{path}' cannot be created: {error.strerror}; choose another folder") from None
-    with os.fdopen(fd, "w") as file:
-        os.fchmod(fd, 0o600)  # whatever umask says
-        file.write(secrets.token_hex(TAG) + "\n")
+    try:
+        with os.fdopen(fd, "w") as file:
+            os.fchmod(fd, 0o600)  # whatever umask says
+            file.write(secrets.token_hex(TAG) + "\n")
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise LinkError(f"'{path}' cannot be written: {error.strerror}; choose another folder") from None
 
 
 def read_secret(path: Path) -> bytes:

@@ -143,10 +143,12 @@ class Calibration:
         one, unit = self.input(name)
         found = mean_of(self.record(name, seconds))
         low, high = one.bounds
-        if abs(found.value) > MUCH * min(high - low, 1e30):
+        usual = one.zero if one.is_one_sided else 0.0  # 4 mA is the zero of many sensors
+        if abs(found.value - usual) > MUCH * min(high - low, 1e30):
             raise CalibrationError(
-                f"{name} reads {found.value:.6g} {one.raw}, more than {100 * MUCH:.0f} % of its range of {low:g} to "
-                f"{high:g} {one.raw}: it is loaded or faulty; unload it, or balance its amplifier first"
+                f"{name} reads {found.value:.6g} {one.raw}, which is more than {100 * MUCH:.0f} % of its range of "
+                f"{low:g} to {high:g} {one.raw} from {usual:g} {one.raw}: it is loaded or "
+                "faulty; unload it, or balance its amplifier first"
             )
         said = (
             f"tare {_now()}: {found.value:.6g} ± {2 * found.error:.2g} {one.raw} (95 %, {found.count} samples, noise "

@@ -41,7 +41,7 @@ def compare(definition: Definition, resumption: Resumption, offer: Offer, reason
         raise RefusedError(
             f"the rig is not where the record ends: {'; '.join(found)}. The rig is not armed. Check rig and specimen, "
             "and bring it back there; or, if the test may continue from here, give the reason with "
-            "--stands-elsewhere REASON (it is recorded). The tolerances are those of slow.resume"
+            "--rig-has-moved REASON (it is recorded). The tolerances are those of slow.resume"
         )
     text = f"resumed although the rig is not where the record ends ({reason}): {'; '.join(found)}"
     return (Event(resumption.ticks * resumption.run.step, RESUMED, text),)

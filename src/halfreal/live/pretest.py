@@ -25,6 +25,7 @@ from ..errors import HalfrealError
 from ..identification.played_rig import measured_by_model
 from ..identification.rig_record import rig_record
 from ..links.controller_end import ControllerEnd
+from ..links.driver import wired
 from ..runs.build import watch
 from ..runs.run import Run
 from ..studies.identifying.identify import Identified
@@ -40,6 +41,8 @@ OLD = 365
 """Days after which a calibration is too old."""
 LOUD = 0.05
 """Part of its trip limit that the noise of a channel may be, as three times its r.m.s. value."""
+LOUDER = 2.0
+"""Times the noise of the model's sensor that a channel may have."""
 PUSHED = 6.0
 """Times the noise that a channel must change by when it is loaded by hand."""
 FAR = 0.1
@@ -196,16 +199,21 @@ def channels(definition: Definition, rows: np.ndarray, idle: Idle, today: dateti
 
 
 def noise(definition: Definition, rows: np.ndarray, idle: Idle) -> list[Found]:
-    """Noise of an idle rig against the limits, and against the resolution of converters."""
+    """Noise of an idle rig against its limits, the sensors of the model and the resolution of its converters."""
     limits = {one.name: one.trip for one in watch(definition).entries}
     limits |= {name: units.given(one.trip, unit) for name, one, unit in _limited(definition) if one.trip is not None}
     bits = {f"measured.{one.measures}" for one in definition.channels.inputs.values() if one.healthy is not None}
+    sensors, axes = definition.rig.known_sensors, definition.interface
+    modelled = dict(zip(idle.names, [] if sensors is None else sensors.scatter(axes, 1.0), strict=False))
+    steps = _resolutions(definition)
     found = []
     for name, unit, column in zip(idle.names, idle.units, rows.T, strict=True):
         if name in bits:
             continue
         size, limit = float(column.std()), limits.get(name, UNLIMITED)
         text = f"{units.text(size, unit)} r.m.s."
+        if name in steps:
+            text += f", {size / steps[name]:.2g} times its resolution"
         verdict: Verdict = "good"
         if limit < UNLIMITED:
             text += f", {100 * 3 * size / limit:.2g} % of its trip limit as three times that"
@@ -213,10 +221,25 @@ def noise(definition: Definition, rows: np.ndarray, idle: Idle) -> list[Found]:
         else:
             text += ", and it has no trip limit"
             verdict = "note"
+        if size > LOUDER * (model := float(modelled.get(name, 0.0))) > 0.0:
+            text += (
+                f"; {size / model:.2g} times the {units.text(model, unit)} of the model, up to {LOUDER:g} are allowed: "
+                "reduce it, or state it in rig.sensors, so that check and rehearsal have it"
+            )
+            verdict = "BAD"
         if size == 0.0:
             text, verdict = "it does not vary at all: a digital sensor at rest, or not connected", "note"
         found.append(Found(f"noise of {name}", text, verdict))
     return found
+
+
+def _resolutions(definition: Definition) -> dict[str, float]:
+    """Smallest steps of measured channels, where the channel table gives them."""
+    if not definition.channels.inputs:
+        return {}
+    table = wired(definition)
+    rows = zip(table.measured, table.inputs.values(), table.units, strict=True)
+    return {name: abs(one.factor(unit)) * one.step for name, one, unit in rows if one.step > 0.0}
 
 
 def _limited(definition: Definition) -> list[tuple[str, Any, str]]:
@@ -317,7 +340,8 @@ def verified(found: Identified) -> list[Found]:
         inside = one.low <= sought.given <= one.high or far <= sought.smallest
         text = f"{sought.text(one.value)} ({sought.text(one.low)} to {sought.text(one.high)})"
         text += f", the model has {sought.text(sought.given)}"
-        text += f": {100 * share:.2g} % away" if sought.given else ""
-        verdict: Verdict = "good" if inside or share <= FAR else "BAD" if sought.given else "note"
+        text += f": {100 * share:.2g} % away" if sought.given else f": {sought.text(far)} away"
+        matters = sought.given != 0.0 or sought.is_delay  # a damping that the model leaves out may be small
+        verdict: Verdict = "good" if inside or share <= FAR else "BAD" if matters else "note"
         lines.append(Found(sought.name, text, verdict))
     return lines

@@ -145,7 +145,7 @@ class DriverRig(VirtualRig):
     ) -> Served | None:
         """As any rig; one whose driver has failed serves no further session."""
         served = super().serve(stop, told, output)
-        if self.host.driver.said():
+        if self.host.failed:
             raise DriverError(
                 f"the driver failed: {self.host.why()}; it was brought to a safe state, and this rig end stops"
             )

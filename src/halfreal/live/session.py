@@ -88,11 +88,11 @@ class Session(SlowOperator, Remarks):
     without_go
         Reason for running in spite of NO-GO or MARGINAL; it is recorded.
     after
-        The record of an interrupted slow test that is to be resumed.
-    stands_elsewhere
-        Reason for resuming on a rig that is not where the record ends; it is recorded.
+        The record of an interrupted slow test, to be resumed.
+    rig_has_moved
+        The reason for resuming although the rig is not where the record ends; it is recorded.
     about
-        Circumstances of this run in addition to the definition's [record]: operator, specimen, calibration, notes.
+        Further information for [record]: operator, specimen, calibration, notes.
     """
 
     serves: ClassVar[bool] = False
@@ -109,7 +109,7 @@ class Session(SlowOperator, Remarks):
         without_go: str = "",
         overwrite: bool = False,
         after: Run | None = None,
-        stands_elsewhere: str = "",
+        rig_has_moved: str = "",
         about: Mapping[str, str] | None = None,
     ) -> None:
         if definition.virtual.client_port is not None and not self.serves:
@@ -129,7 +129,7 @@ class Session(SlowOperator, Remarks):
             raise RefusedError(f"'{self.output}' exists; choose another name, or allow overwriting")
         self._definition, self._without_go, self._after = definition, without_go.strip(), after
         self.resumption = None if after is None else resume(definition, after)
-        self._stands_elsewhere = stands_elsewhere.strip()
+        self._rig_has_moved = rig_has_moved.strip()
         self._about = also_said(definition.record.about() if after is None else after.about, about or {})
         self._moved: tuple[Event, ...] = ()
         self._text = to_toml(definition) if text is None else text
@@ -231,7 +231,7 @@ class Session(SlowOperator, Remarks):
         offer = self.connect()
         assert self._end is not None
         if self.resumption is not None:
-            self._moved = compare(self.definition, self.resumption, offer, self._stands_elsewhere)
+            self._moved = compare(self.definition, self.resumption, offer, self._rig_has_moved)
         loop = prepare(self.definition, self._end, offer, self.resumption)
         self._see_that_code_is_checked()  # that of this loop
         self.loop = loop

@@ -38,6 +38,7 @@ from ..safety.limits import Limits
 from .criteria import FLOORS, NAMES, POSE, RECORDED, SENSED, TARGET, UNITS, WANTED, score
 from .perfect import perfect_rig, specimen_force
 from .published import RODEAC, other_results
+from .reach import FORCE_LIMIT, LATE, NOISY, PERFECT, out_of_reach
 
 GALLERY = Path(__file__).parents[1] / "examples" / "marths_benchmark"
 GROWN = 5.0
@@ -48,8 +49,6 @@ DEVIATIONS = {
     **dict.fromkeys(("z12", "z22", "p3", "p4"), 0.03),
 }
 """Of roots, as parts of them."""
-FORCE_LIMIT = 2100 * 4.44822
-"""Of the problem's actuators [N]."""
 FORCES = tuple(f"measured.force.{name}" for name in ("x", "rz"))
 TOLD = (
     *("J1 a1", "J2 a1", "J2 a2", "J3 a1", "J3 a2", "J5 x", "J5 rz", "J6 x", "J6 rz"),
@@ -233,9 +232,9 @@ def bounds(definition: Definition, whole: np.ndarray) -> dict[str, tuple[np.ndar
     late = late.unchecked_copy({"coupling": Direct(), "rig": late.rig.unchecked_copy({"actuators": at_once})})
     needed = largest_force(definition, specimen_force(definition, found[:, :2])[:, :2])
     return {
-        "perfect rig": (against(definition, log(0.0 * read), whole), needed),
-        "perfect rig, a step late": scored(late, whole)[1:],
-        "perfect rig, noisy sensors": (against(definition, log(read), whole), np.nan),
+        PERFECT: (against(definition, log(0.0 * read), whole), needed),
+        LATE: scored(late, whole)[1:],
+        NOISY: (against(definition, log(read), whole), np.nan),
     }
 
 
@@ -275,5 +274,6 @@ PROBLEM = Problem(
     published=other_results,
     worst=lambda case, motion, coupling: None,
     bounds=bounds,
+    out_of_reach=out_of_reach,
     plants_with_every_motion=True,
 )

@@ -1,9 +1,10 @@
-"""How commands answer: the verdict in words and tables, numbers as JSON, a bar while one waits."""
+"""How commands answer: the verdict in words and tables, numbers as JSON, how far long work has come."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from ..studies.check.check import Check
 
 
+PACE = 0.3
+"""Seconds between two lines of progress."""
+TO_THE_END = "\x1b[K"
+"""Clears the rest of a line of a terminal."""
 COLOURS = {"GO": typer.colors.GREEN, "MARGINAL": typer.colors.YELLOW, "NO-GO": typer.colors.RED}
 
 
@@ -26,15 +31,26 @@ def console(error: bool = False) -> Any:
 
 
 def with_progress(work: Any, *, quiet: bool, doing: str = "rehearsing") -> Any:
-    """Show a bar for long work on a terminal; nothing anywhere else."""
+    """Show how far long work has come, on a terminal; nothing anywhere else.
+
+    rich would do it with a thread, and would have to be loaded before the work is begun.
+    """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         return work(None)
-    screen = console(error=True)
-    from rich.progress import Progress
+    shown_at = time.monotonic()
 
-    with Progress(console=screen, transient=True) as bar:
-        task = bar.add_task(doing, total=None)
-        return work(lambda done, total: bar.update(task, completed=done, total=total))
+    def show(done: float, total: float) -> None:
+        nonlocal shown_at
+        if time.monotonic() - shown_at > PACE and total:
+            shown_at = time.monotonic()
+            print(
+                f"\r{doing}: {min(100.0 * done / total, 100.0):.0f} %{TO_THE_END}", end="", file=sys.stderr, flush=True
+            )
+
+    try:
+        return work(show)
+    finally:
+        print(f"\r{TO_THE_END}", end="", file=sys.stderr, flush=True)
 
 
 def verdict_table(run: Run) -> Any:

@@ -126,57 +126,62 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         of = series.of_axis(run, dof)
         delay = next((row.delay for row in rows if row.comparison == "synchronisation" and row.dof == dof), np.nan)
         pure = delay if np.isfinite(delay) and abs(delay) >= 0.05 * run.step else None
-        made.add(
+        made.add_later(
             "response",
             f"Virtual part (target), specimen (measured){emulated}{of}; dashed red: events"
             f"{'' if series.in_test(run).all() else '; shaded: before and after the test'}.",
             partial(plots.time_history, run, dof),
         )
-        made.add(
+        made.add_later(
             "synchronisation",
             f"Measured against target{of}: a delay opens the line into an ellipse, an amplitude error rotates it.",
             partial(plots.synchronisation, run, dof, pure, start),
         )
-        made.add("specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start))
+        made.add_later(
+            "specimen", f"Hysteresis of the specimen{of}.", partial(plots.force_displacement, run, dof, start)
+        )
     forces = [name for name in run.along("measured.force").channels("measured.force") if name in run.signals]
-    made.add("response", "Measured force over time.", partial(plots.channels, run, forces, MEASURED))
-    made.add(
+    made.add_later("response", "Measured force over time.", partial(plots.channels, run, forces, MEASURED))
+    made.add_later(
         "response",
         "Requested responses of the virtual part.",
         partial(plots.channels, run, series.responses(run)),
     )
     if others := series.auxiliary(run):
-        made.add("response", "Auxiliary channels of the rig.", partial(plots.channels, run, others, MEASURED))
+        made.add_later("response", "Auxiliary channels of the rig.", partial(plots.channels, run, others, MEASURED))
     for i, name in enumerate(run.interface.actuators.names):
         limit = series.command_limit(run, i + 1)
         of = "" if len(run.interface.actuators) == 1 else f", {series.moved(run)} {name}"
-        made.add(
+        made.add_later(
             "command",
             f"Command requested by the coupling and applied by the guard{of}.",
             partial(plots.command, run, i + 1, None if limit is None else (-limit, limit)),
         )
-    made.add(
+    made.add_later(
         "response",
         "Adaptation of the coupling: gap over target, and misfit of its transfer functions.",
         partial(learning.learning_curve, run),
     )
-    made.add("slow", "Duration of the ticks, and settling within them.", partial(slow.motion, run))
-    made.add("pace", PACE, partial(realtime_plots.pace, run))
-    made.add(
+    made.add_later("slow", "Duration of the ticks, and settling within them.", partial(slow.motion, run))
+    made.add_later("pace", PACE, partial(realtime_plots.pace, run))
+    made.add_later(
         "plant",
         "The rig as identified during the test: delay and gain, their distance from the checked range (1 at "
         "its edge), the used share of the checked margins (1 at the limit of stability), and the energy error.",
         partial(plots.channels, run, identified(run)),
     )
-    made.add("poles", "Poles of the linearised loop; red: unstable.", partial(plots.poles, run))
+    made.add_later("poles", "Poles of the linearised loop; red: unstable.", partial(plots.poles, run))
     cut = "Open loop of the code that ran, opened at the command"
     several = ": eigenvalues, which determine stability" if len(run.interface.actuators) > 1 else ""
-    made.add("poles", f"{cut}{several}; red and green: phase and gain margins.", partial(plots.bode, run))
-    made.add("poles", f"{cut}{several}; if L itself is stable it must not encircle −1.", partial(plots.nyquist, run))
-    made.add("excitation", "Excitation.", partial(plots.excitation, run))
+    made.add_later("poles", f"{cut}{several}; red and green: phase and gain margins.", partial(plots.bode, run))
+    made.add_later(
+        "poles", f"{cut}{several}; if L itself is stable it must not encircle −1.", partial(plots.nyquist, run)
+    )
+    made.add_later("excitation", "Excitation.", partial(plots.excitation, run))
     inside = [name for name in run.signals if name.startswith("coupling.")]
     if not learning.learns(run):
-        made.add("coupling", "Adaptive parameters of the coupling.", partial(plots.channels, run, inside))
+        made.add_later("coupling", "Adaptive parameters of the coupling.", partial(plots.channels, run, inside))
+    made.draw()
     return made
 
 

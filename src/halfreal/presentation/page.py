@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from ..two_processes import results
 from . import plots
 from .style import as_svg
 from .wording import date, in_time, number, percent, sentence
@@ -33,15 +35,33 @@ class Pictures(dict[str, list[Picture]]):
 
     def __init__(self, *sections: str) -> None:
         super().__init__({section: [] for section in sections})
+        self._asked = 0
+        self._waiting: list[tuple[str, str, Callable[[], str | None]]] = []
 
     def add(self, section: str, caption: str, plot: Callable[[], Figure]) -> None:
         """Add a plot, unless the run has no data for it."""
-        try:
-            figure = plot()
-        except plots.NothingToPlotError:
-            return
-        count = sum(len(found) for found in self.values())
-        self[section].append(Picture(as_svg(figure, caption, f"p{count}"), caption))
+        self.add_later(section, caption, plot)
+        self.draw()
+
+    def add_later(self, section: str, caption: str, plot: Callable[[], Figure]) -> None:
+        """Add a plot when ``draw`` is called."""
+        self._waiting.append((section, caption, partial(_as_svg, plot, caption, f"p{self._asked}")))
+        self._asked += 1
+
+    def draw(self) -> None:
+        """Draw all plots that are to be added, in two processes if possible."""
+        waiting, self._waiting = self._waiting, []
+        for (section, caption, _), svg in zip(waiting, results([job for *_, job in waiting]), strict=True):
+            if svg is not None:
+                self[section].append(Picture(svg, caption))
+
+
+def _as_svg(plot: Callable[[], Figure], caption: str, prefix: str) -> str | None:
+    """The plot as SVG; None if there is nothing to plot."""
+    try:
+        return as_svg(plot(), caption, prefix)
+    except plots.NothingToPlotError:
+        return None
 
 
 def fill(template: Path, **content: Any) -> str:

@@ -23,6 +23,7 @@ from ..runs.run import Outcome, Run
 from . import live_layout as layout
 from . import superblock
 from .kept_file import KeptFile
+from .new_file import new_hdf5_file
 from .recorder import room_for
 from .run_file import RunFileError, escaped, load_run, name_channel, name_time, save, write_header
 from .whole_file import whole_file
@@ -61,7 +62,6 @@ def create(
         What such an event says: ``{channel: {value: text}}``, and "<channel> is now <value>" for any other value.  An
         empty text is no event.
     """
-    import h5py
 
     unknown = [name for name in (*run.signals, *watched) if name not in columns]
     if unknown:
@@ -86,7 +86,7 @@ def create(
     chunk = int(np.clip(rows, SMALLEST_CHUNK, LARGEST_CHUNK))
     # Version 1.10 is the first in which a file can be read next to its writer, and all later ones read it.
     with whole_file(path, overwrite) as temporary:
-        with h5py.File(temporary, "x", libver=("v110", "v110")) as file:
+        with new_hdf5_file(temporary, libver=("v110", "v110")) as file:
             write_header(replace(run, outcome="failed", reason="see /ending"), file)
             name_time(_growing(file, "time", (), chunk))
             group = file.create_group("channels", track_order=True)

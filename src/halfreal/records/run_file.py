@@ -66,6 +66,7 @@ from ..errors import HalfrealError
 from ..runs.run import Event, Run, Signal
 from . import after_run, live_layout, seal, stability_group, superblock
 from .datasets import array, text_of
+from .new_file import new_hdf5_file
 from .whole_file import whole_file
 
 FORMAT = "halfreal run"
@@ -100,10 +101,8 @@ def save(run: Run, path: str | Path, overwrite: bool = False, instead_of: tuple[
     instead_of
         Identity (device, inode) of the only file that may be replaced.
     """
-    import h5py
-
     with whole_file(path, overwrite, instead_of) as temporary:
-        with h5py.File(temporary, "x") as file:
+        with new_hdf5_file(temporary) as file:
             _write(run, file, f"'{path}'")
         seal.put(temporary)
 

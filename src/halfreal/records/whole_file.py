@@ -39,6 +39,10 @@ def whole_file(path: str | Path, overwrite: bool = False, instead_of: tuple[int,
         if instead_of is not None and not (path.exists() and identity(path.stat()) == instead_of):
             raise FileExistsError(errno.EEXIST, "it was removed, or another file took its place", str(path))
         temporary.replace(path)
+    except OSError as error:
+        if error.errno and error.filename in (None, str(temporary)):  # for people it is the file that they asked for
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

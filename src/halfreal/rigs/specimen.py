@@ -19,6 +19,7 @@ from ..contracts.specimen import KnownSpecimen, RigSpecimen
 from ..contracts.state_space import StateSpace
 from ..contracts.system import System
 from ..kernels.block import Block, Channel, channels, names
+from ..kernels.compile import kernel
 from ..kernels.linear import multiply_add, stored
 from ..models.excitations import silence
 from ..models.materials.resisting import HELD, add_forces, element_states, keep, loaded, moving
@@ -41,14 +42,26 @@ def specimen_inputs(n: int) -> tuple[str, ...]:
     return (*names(motion), *names(channels("rig.acceleration", "m/s^2", n)), EXCITATION)
 
 
-def specimen_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+@kernel
+def linear_forces(stiffness, damping, mass, excited, x, v, u, y):  # type: ignore[no-untyped-def]
+    """Keep the motion, and the force of all but the elements."""
     n = y.size
     for i in range(n):
-        s.x[i], s.v[i] = u[i], u[n + i]
-        y[i] = -p.excited[i] * u[3 * n]
-    multiply_add(p.stiffness, u[:n], y)
-    multiply_add(p.damping, u[n : 2 * n], y)
-    multiply_add(p.mass, u[2 * n : 3 * n], y)
+        x[i], v[i] = u[i], u[n + i]
+        y[i] = -excited[i] * u[3 * n]
+    multiply_add(stiffness, u[:n], y)
+    multiply_add(damping, u[n : 2 * n], y)
+    multiply_add(mass, u[2 * n : 3 * n], y)
+
+
+def linear_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    """Without elements: the laws of all of them take long to compile."""
+    linear_forces(p.stiffness, p.damping, p.mass, p.excited, s.x, s.v, u, y)
+    return 0
+
+
+def specimen_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
+    linear_forces(p.stiffness, p.damping, p.mass, p.excited, s.x, s.v, u, y)
     add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.x, s.v, p.dt, p.direction, 1.0, y)
     keep(s.memory, s.tried)
     return 0
@@ -200,7 +213,7 @@ class Specimen(RigSpecimen):
         excited[self.excited_axis - 1] = 1.0
         return Block(
             name="specimen",
-            step=specimen_step,
+            step=specimen_step if self.elements else linear_step,
             inputs=specimen_inputs(n),
             outputs=channels("rig.force", "N", n, of="axis"),
             parameters={

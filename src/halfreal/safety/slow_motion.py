@@ -12,7 +12,7 @@ how fast it is moved, time may be stretched at will.  At every tick of the test 
 on the clock of the rig, period by period, and the guard watches all of it.  Then the test advances by one tick.
 
 The operator pauses the test (the command is held at once), lets it take single ticks, resumes it and changes its speed,
-through words that are read every period.  What does not settle within ``time_out``, or gives no measurement in that
+through words that are read every period.  What does not settle within ``timeout``, or gives no measurement in that
 time, is held and the operator is asked; where there is none, in a rehearsal, it is a fault.
 
 A displacement that is not a number is a frame that a camera lost: it does not count, and another is waited for.  A rig
@@ -84,18 +84,18 @@ class Settle(Settings):
     moment: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
     """Tolerance of rotational axes."""
     time: Annotated[float, Number("s", least=0)] = 0.0
-    time_out: Annotated[float, Number("s", above=0)] = 10.0
+    timeout: Annotated[float, Number("s", above=0)] = 10.0
 
-    @field_validator("time_out")
+    @field_validator("timeout")
     @classmethod
-    def _longer_than_time(cls, time_out: float, info: ValidationInfo) -> float:
+    def _longer_than_time(cls, timeout: float, info: ValidationInfo) -> float:
         time = info.data.get("time")
-        if time is not None and time_out <= time:
+        if time is not None and timeout <= time:
             raise fault(
-                f"{time_out:g} s is not longer than the {time:g} s for which the rig must have settled (time); "
+                f"{timeout:g} s is not longer than the {time:g} s for which the rig must have settled (time); "
                 "lengthen it"
             )
-        return time_out
+        return timeout
 
 
 class Resume(Settings):
@@ -205,8 +205,8 @@ class Slow(Settings):
                 "step": step,
                 "period": self.period,
                 "ramp": self.ramp,
-                "settle": self.settle.time_out if fixed else self.settle.time,
-                "time_out": UNLIMITED if fixed else self.settle.time_out,
+                "settle": self.settle.timeout if fixed else self.settle.time,
+                "timeout": UNLIMITED if fixed else self.settle.timeout,
                 "average": self.average,
                 "tolerance": np.full(n, UNLIMITED) if fixed else self.tolerance(commands, axes or Axes.numbered(n)),
                 "rate": SHARE_OF_RATE * np.asarray(rate, dtype=float),
@@ -216,10 +216,10 @@ class Slow(Settings):
             state=state,
             frozen=tuple(name for name in state if name not in carried),
             faults={
-                int(NOT_SETTLED): f"the rig has not settled within {self.settle.time_out:g} s (slow.settle); widen the "
+                int(NOT_SETTLED): f"the rig has not settled within {self.settle.timeout:g} s (slow.settle); widen the "
                 "tolerance, increase the timeout, or tune the rig's controller",
-                int(NOT_MEASURED): f"no displacement was measured within {self.settle.time_out:g} s "
-                "(slow.settle.time_out); check camera or sensor, or increase the timeout",
+                int(NOT_MEASURED): f"no displacement was measured within {self.settle.timeout:g} s "
+                "(slow.settle.timeout); check camera or sensor, or increase the timeout",
             },
             watched=("motion.state",),
             initial=(*begin, *initial, *zeros, *initial),
@@ -278,7 +278,7 @@ def settle(p, s, u):  # type: ignore[no-untyped-def]
         s.phase, s.elapsed = AVERAGE, 0.0
         for i in range(2 * n):
             s.sums[i] = s.counts[i] = 0.0
-    elif s.elapsed > p.time_out:
+    elif s.elapsed > p.timeout:
         s.state = NOT_SETTLED if seen else NOT_MEASURED
 
 
@@ -297,7 +297,7 @@ def average(p, s, u):  # type: ignore[no-untyped-def]
         for i in range(2 * n):
             s.measured[i] = s.sums[i] / s.counts[i]
         s.phase = ADVANCE
-    elif s.elapsed > p.average + p.time_out:
+    elif s.elapsed > p.average + p.timeout:
         s.state = NOT_MEASURED
 
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..figures import BAD, GOOD, QUIET, new_figure, styled
+from ..kernels.native import compile_together
 from ..summaries import Summarised
+from . import dde_far, dde_settle, dde_walk
 from .dde_count import Characteristic
 from .dde_pseudospectral import generator
 from .dde_settle import known, settle, upper
@@ -41,6 +43,8 @@ LARGEST = 600
 CLEAR = 0.05
 """Roots are sought this far, measured by 1/τ, to the right of where infinitely many gather, or half-way to 0."""
 ROUNDS = 16
+KERNELS = (dde_settle._settle, dde_far._radius, dde_walk._walk, dde_walk._far, dde_far._unwound, known)
+"""What a search calls; the largest first, for two processes to compile."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,6 +188,7 @@ class Search:
     """Roots found so far, and the count that confirms them."""
 
     def __init__(self, system: DelaySystem, most: int | None, right_of: float | None, widest: float) -> None:
+        compile_together((), KERNELS)
         self.system, self.widest = system, widest
         self.function = Characteristic(system)
         self.unit = self.function.unit

@@ -41,6 +41,16 @@ def bode(
     size.set_ylabel("magnitude |L| [dB]")
     phase.set_ylabel("phase [°]")
     phase.set_xlabel("frequency [Hz]")
+    plain_numbers(size, phase)
+
+
+def plain_numbers(*panels: Axes) -> None:
+    """Label frequencies 0.1, 1, 10: shorter than powers of ten, for which matplotlib loads its formula parser."""
+    from matplotlib.ticker import LogFormatter
+
+    for panel in panels:
+        panel.xaxis.set_major_formatter(LogFormatter())
+        panel.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.0, 0.4)))
 
 
 def limit_bode(size: Axes, phase: Axes, every: Sequence[Loci]) -> None:

@@ -70,7 +70,7 @@ class OpenSeesModel(Virtual, ForeignCode):
     responses: dict[Annotated[str, Field(min_length=1)], OpenSeesResponse] = Field(default_factory=dict)
     whole: str | None = None
     """Model file of the whole structure, including the specimen as OpenSees elements, for the [reference]."""
-    time_out: Annotated[float, Number("s", above=0)] = 1.0
+    timeout: Annotated[float, Number("s", above=0)] = 1.0
     """Timeout of a step; a longer one trips the test."""
 
     @field_validator("model", "whole")
@@ -157,13 +157,13 @@ class OpenSeesModel(Virtual, ForeignCode):
                 step=opensees_step,
                 inputs=feedback,
                 outputs=outputs,
-                parameters={"memory": stepper.address, "time_out": 1e9 * self.time_out},
+                parameters={"memory": stepper.address, "timeout": 1e9 * self.timeout},
                 state=state,
                 frozen=tuple(state),
                 faults={
                     STEP_FAILED: f"OpenSees' analysis of {name} failed",
                     HAS_ENDED: f"the process in which OpenSees computes {name} has ended",
-                    TOO_LATE: f"OpenSees' step of {name} took longer than virtual.time_out, {self.time_out:g} s",
+                    TOO_LATE: f"OpenSees' step of {name} took longer than virtual.timeout, {self.timeout:g} s",
                     SET_BACK: f"the loop was reset, but OpenSees' {name} cannot be",
                 },
                 stand_in=stand_in,
@@ -229,7 +229,7 @@ def opensees_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             status = load_word(box + 8 * STATUS)
             if status != 0:
                 return STEP_FAILED if status == FAILED else HAS_ENDED
-            if float(waited) > p.time_out:
+            if float(waited) > p.timeout:
                 return TOO_LATE
             if waited > SPIN:
                 sleep_until(now() + NAP)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,12 +34,15 @@ from ...figures import BAD, GOOD, QUIET, TARGET, new_figure, styled
 from ...runs.alike import alike
 from ...runs.rehearse import Progress
 from ...summaries import Summarised
+from ...two_processes import results
 from .variation import Variation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONFIDENCE = 0.95
+JOBS = 64
+"""Into how many the samples are divided, for two processes to share."""
 STARTS = 3
 """Local searches for the worst case."""
 MOST_CORNERS = 6
@@ -178,13 +181,22 @@ def study_uncertainty(
     growth, refused = np.full(samples, np.nan), list[tuple[int, str]]()
     with alike():
         variation.expect(*_ranges(uncertain))
-        for row in range(samples):
-            try:
-                growth[row] = variation.growth(values[row])
-            except DefinitionError as error:
-                refused.append((row, str(error)))
+        together = max(4, -(-samples // JOBS))
+
+        def sampled(first: int) -> list[float | str]:
+            """Growth rates of some samples, or why one is refused; those before are done, or in other hands."""
             if progress is not None:
-                progress(row + 1, samples)
+                progress(first, samples)
+            return [_growth_or_fault(variation, one) for one in values[first : first + together]]
+
+        found = results([partial(sampled, first) for first in range(0, samples, together)])
+        for row, one in enumerate(one for part in found for one in part):
+            if isinstance(one, str):
+                refused.append((row, one))
+            else:
+                growth[row] = one
+        if progress is not None:
+            progress(samples, samples)
         if len(refused) == samples:
             why = refused[0][1]
             raise HalfrealError(f"none of {samples} samples is a valid definition: {why}; narrow the uncertainty")
@@ -199,6 +211,13 @@ def study_uncertainty(
         worst_growth=rate,
         evaluations=samples + searched,
     )
+
+
+def _growth_or_fault(variation: Variation, values: np.ndarray) -> float | str:
+    try:
+        return variation.growth(values)
+    except DefinitionError as error:
+        return str(error)
 
 
 def _worst_case(
@@ -222,13 +241,15 @@ def _worst_case(
     found = [(point, rate) for point, rate in found if np.isfinite(rate)]
     if len(uncertain) <= MOST_CORNERS:
         corners = [np.array(corner) for corner in itertools.product((0.0, 1.0), repeat=len(uncertain))]
-        found += [(corner, decay(corner)) for corner in corners]
+        found += zip(corners, results([partial(decay, corner) for corner in corners]), strict=True)
+        count = len(corners)
     found.sort(key=lambda item: item[1])
     starts, most = found[:STARTS], EVALUATIONS
     if len(uncertain) > MOST_CORNERS:
         found += [_to_a_corner(decay, point, rate) for point, rate in starts]
         starts, most = [min(found, key=lambda item: item[1])], LAST
-    for point, _ in starts:
+
+    def descended(point: np.ndarray) -> tuple[np.ndarray, float, int]:
         best = minimize(
             decay,
             point,
@@ -241,7 +262,12 @@ def _worst_case(
                 "fatol": 1e-6,
             },
         )
-        found.append((best.x, float(best.fun)))
+        return best.x, float(best.fun), int(best.nfev)
+
+    before = count
+    ends = results([partial(descended, point) for point, _ in starts])
+    count = before + sum(evaluations for *_, evaluations in ends)
+    found += [(end, rate) for end, rate, _ in ends]
     point, rate = min(found, key=lambda item: item[1])
     return low + point * (high - low), -rate, count
 

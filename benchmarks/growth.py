@@ -1,0 +1,153 @@
+"""How the cost of a tick grows with degrees of freedom, axes, elements and recorded channels: rows and ``growth.svg``.
+
+``python benchmarks/growth.py`` alone shows these rows only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from capacity import structure
+from report import Row, duration
+from scale import loop_of
+
+import halfreal
+from halfreal.definition.definition import Definition
+from halfreal.kernels.loop import Loop
+from halfreal.models.schemes.in_parts import in_parts
+from halfreal.models.structures.structure import Structure
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forward_prediction.toml"
+PLOT = Path(__file__).with_name("growth.svg")
+STEP, TURNS, TURN = 1e-3, 15, 0.01
+"""Step of the loops [s]; turns of each, the shortest counts, and their length [s]."""
+DOFS, DENSE = (10, 30, 100, 300, 1000), (10, 30, 100, 300)
+AXES, ELEMENTS = (1, 2, 3, 6, 12), (5, 10, 20, 50, 100)
+CHANNELS = (1, 3, 6, 12, 24)
+
+
+def tick(loop: Loop, record: list[str]) -> float:
+    """Time of a tick [s]."""
+
+    def turn(count: int) -> float:
+        loop.reset()
+        start = time.perf_counter()
+        loop.run(count, record=record, event_room=0)
+        return (time.perf_counter() - start) / count
+
+    count = int(np.clip(TURN / turn(20), 20, 20_000))
+    return min(turn(count) for _ in range(TURNS))
+
+
+def in_modes(dofs: int) -> float:
+    virtual = structure(dofs, "exact")
+    parts = in_parts(virtual.scheme, virtual.system("support"), STEP)
+    assert parts is not None
+    return tick(loop_of(parts), [])
+
+
+def dense(dofs: int) -> float:
+    virtual = structure(dofs, "exact")
+    return tick(loop_of(virtual.scheme.plain(virtual.system("support"), STEP)), [])
+
+
+def chain(count: int, scheme: str) -> float:
+    """As many masses in a row, a yielding spring before each."""
+    law = {"kind": "elastoplastic", "stiffness": 1e4, "strength": 20.0}
+    between = [[1], *([i, i + 1] for i in range(1, count))]
+    virtual = Structure.model_validate(
+        {
+            "mass": 10.0 * np.eye(count),
+            "stiffness": 10.0 * np.eye(count),
+            "damping": 20.0 * np.eye(count),
+            "elements": [{"law": law, "between": pair} for pair in between],
+            "support": {"stiffness": np.eye(count)[0] * 2250.0},
+            "scheme": scheme,
+        }
+    )
+    return tick(loop_of(virtual.scheme.method(virtual.system("support"), STEP)), [])
+
+
+def of_axes(axes: int) -> Definition:
+    """The example with as many axes, each as the first."""
+    test = halfreal.load(EXAMPLE)
+    one = np.eye(axes)
+    virtual = Structure.model_validate(
+        {
+            "mass": 2.2 * one,
+            "damping": 30.0 * one,
+            "stiffness": 4500.0 * one,
+            "interface": tuple(range(1, axes + 1)),
+            "support": {"stiffness": np.full(axes, 2250.0), "damping": np.full(axes, 15.0)},
+            "scheme": "exact",
+        }
+    )
+    rig = test.rig.model_copy(
+        update={"specimen": test.rig.specimen.model_copy(update={"stiffness": 2250.0 * np.eye(axes)})}
+    )
+    return test.model_copy(update={"virtual": virtual, "rig": rig, "reference": None})
+
+
+def whole(axes: int) -> float:
+    """A tick of the whole loop with its record, fused."""
+    loop = halfreal.build(of_axes(axes))
+    loop.fuse()
+    return tick(loop, [channel.name for channel in loop.channels])
+
+
+def recorded(channels: int) -> float:
+    loop = halfreal.build(halfreal.load(EXAMPLE))
+    loop.fuse()
+    return tick(loop, [channel.name for channel in loop.channels][:channels])
+
+
+Curves = dict[str, tuple[tuple[int, ...], Callable[[int], float]]]
+PANELS: dict[str, Curves] = {
+    "degrees of freedom": {"exact, in modes": (DOFS, in_modes), "exact, full matrices": (DENSE, dense)},
+    "axes": {"whole loop": (AXES, whole)},
+    "elements": {
+        "elastoplastic, Newmark": (ELEMENTS, lambda count: chain(count, "newmark")),
+        "elastoplastic, KR-α": (ELEMENTS, lambda count: chain(count, "kr-alpha")),
+    },
+    "recorded channels": {"whole loop": (CHANNELS, recorded)},
+}
+
+
+def rows() -> list[Row]:
+    found = {
+        over: {name: (sizes, [measure(size) for size in sizes]) for name, (sizes, measure) in curves.items()}
+        for over, curves in PANELS.items()
+    }
+    plot(found)
+    rows = []
+    for over, curves in found.items():
+        for name, (sizes, times) in curves.items():
+            power = np.log(times[-1] / times[-2]) / np.log(sizes[-1] / sizes[-2])
+            listed = ", ".join(f"{size}: {duration(each)}" for size, each in zip(sizes, times, strict=True))
+            rows.append(Row(f"tick over {over}: {name}", listed, f"({over})^{power:.2f} between the last two"))
+    return rows
+
+
+def plot(found: dict[str, dict[str, tuple[tuple[int, ...], list[float]]]]) -> None:
+    """A panel for each, both axes logarithmic."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
+    for panel, (over, curves) in zip(figure.subplots(2, 2).ravel(), found.items(), strict=True):
+        for (name, (sizes, times)), marker in zip(curves.items(), "os", strict=False):
+            panel.loglog(sizes, 1e6 * np.array(times), marker=marker, label=name)
+            panel.set_xticks(sizes, map(str, sizes), minor=False)
+        panel.minorticks_off()
+        panel.set(xlabel=over, ylabel="time of a tick [µs]")
+        panel.grid(visible=True, which="both", linewidth=0.3)
+        panel.legend(fontsize=8)
+    figure.savefig(PLOT)
+
+
+if __name__ == "__main__":
+    from report import show
+
+    show(rows())
