@@ -69,7 +69,7 @@ def _session(
     given: halfreal.Definition, output: Path, stop_after: int | None, before: halfreal.Run | None = None
 ) -> halfreal.Run:
     elsewhere = "" if before is None else "the stop has let the bar go"
-    session = halfreal.Session(given, output, after=before, stands_elsewhere=elsewhere)
+    session = halfreal.Session(given, output, after=before, rig_has_moved=elsewhere)
     try:
         session.check()
         session.arm(wait=True)
