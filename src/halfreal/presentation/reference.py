@@ -58,7 +58,7 @@ def listed(family: str) -> Iterator[str]:
     for kind, part in kinds(family).items():
         package = part.__module__.partition(".")[0]
         origin = "" if package == "halfreal" else f" ({package})"
-        yield f"{kind:<28}{_summary(part)}{origin}"
+        yield f"{kind:<28}{summary(part)}{origin}"
 
 
 def kind_page(family: str, kind: str) -> str:
@@ -90,7 +90,8 @@ def _own_text(part: type[Settings]) -> str:
     return inspect.cleandoc(part.__dict__.get("__doc__") or "").replace("``", "`")
 
 
-def _summary(part: type[Settings]) -> str:
+def summary(part: type[Settings]) -> str:
+    """The first paragraph of a kind's description."""
     return _own_text(part).split("\n\n")[0].replace("\n", " ")
 
 
