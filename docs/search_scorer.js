@@ -1,5 +1,5 @@
 // Order of search results: pages for users before design decisions and the list of changes.
-const Scorer = {
+var Scorer = {
   score: ([docname, , , , score]) => {
     if (docname.startsWith("docs/decisions/") || docname === "CHANGELOG") return score - 30;
     if (docname.startsWith("docs/how_to/") || docname.startsWith("docs/tutorials/")) return score + 5;
