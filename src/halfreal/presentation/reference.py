@@ -1,7 +1,7 @@
 """The kinds of parts for people: what each is and cites, and its settings with units, bounds and defaults.
 
-All of it is in the kinds' own files: the text at the head of the file, the words under the class and under its
-fields, and the types of the fields.  ``docs/kinds.md`` is ``page()``; ``halfreal kinds`` tells the same of all kinds
+All of it is in the kinds' own files: the text at the head of the file, the text under the class and under its
+fields, and the types of the fields.  ``docs/kinds.md`` is ``page()``; ``halfreal kinds`` shows the same of all kinds
 that are installed.
 """
 
