@@ -90,7 +90,7 @@ def surfaces(results: Results) -> Figure:
 
 @styled
 def effects(results: Results) -> Figure:
-    """The goal over each number that varies, for any values of the others: all points, and the median of each stretch."""
+    """The goal over each number that varies, for any of the others: all points, and the median of each stretch."""
     usable = results.accepted()
     if not usable.any():
         raise NothingToPlotError("no completed point")

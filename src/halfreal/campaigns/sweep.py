@@ -1,7 +1,7 @@
 """Running a campaign: the points that its store does not have yet, in batches, by its workers.
 
 Only this process writes the store, and what is in it is whole: a campaign that was interrupted, at any time and by
-anything, continues with the points that are missing.  A point that fails, or that kills its worker, is recorded as failed
+anything, continues with the missing points.  A point that fails, or that kills its worker, is recorded as failed
 with its reason.  A batch that a worker did not survive is done again point by point, so that the one at fault is found.
 """
 

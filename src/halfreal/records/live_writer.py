@@ -26,7 +26,7 @@ _abandoned: list[LiveWriter] = []
 
 
 class LiveWriter:
-    """A file made by ``live_file.create``, open for appending; continues where an earlier writer ended or was killed."""
+    """A file made by ``live_file.create``, open for appending; continues where an earlier writer ended."""
 
     def __init__(self, path: str | Path) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
