@@ -88,11 +88,11 @@ class Session(SlowOperator, Remarks):
     without_go
         Reason for running in spite of NO-GO or MARGINAL; it is recorded.
     after
-        The record of an interrupted slow test, to be resumed.
+        The record of an interrupted slow test that is to be resumed.
     rig_has_moved
-        The reason for resuming although the rig is not where the record ends; it is recorded.
+        Reason for resuming on a rig that is not where the record ends; it is recorded.
     about
-        Further information for [record]: operator, specimen, calibration, notes.
+        Circumstances of this run in addition to the definition's [record]: operator, specimen, calibration, notes.
     """
 
     serves: ClassVar[bool] = False
