@@ -23,7 +23,7 @@ AVOIDED = re.compile(
     re.IGNORECASE,
 )
 """Entries of the word list that have no other meaning."""
-ALLOWED = re.compile(r'^go(?:es)? on$|"go on"|<!--.*?-->|--rig-has-moved|`[^`\n]+`')
+ALLOWED = re.compile(r'^go(?:es)? on$|"go on"|<!--.*?-->|`[^`\n]+`')
 """Values in definitions and in older run files, marks in documents, options and code."""
 PAGES = sorted(
     path

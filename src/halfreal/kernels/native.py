@@ -93,7 +93,7 @@ def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
             name, key = _name_and_key(layout, fields[0])
             if (fields[0], *layout) not in _compiled and is_missing(name, key):
                 missing[key] = partial(compiled_block, *fields)
-    jobs = [*(one.ready for one in also if one.is_missing), *missing.values()]
+    jobs: list[Callable[[], object]] = [*(one.ready for one in also if one.is_missing), *missing.values()]
     if len(jobs) > 1 and can_fork():
         _compiler()  # once, for both
         results([partial(_done, job) for job in jobs])
