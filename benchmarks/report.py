@@ -191,9 +191,9 @@ Measured on:
   give the same targets to 10⁻⁹. The scorecard is `halfreal benchmark vrths` with the shipped motions, in threads of
   one process.
 - **Multi-axial benchmark problem**: [`marths.py`](marths.py), a run of
-  [`marths_benchmark`](../examples/marths_benchmark/README.md) as long as its record of El Centro, from the definition to
-  the record of what its criteria need; the scorecard of three motions of that length with 20 perturbed plants each; and
-  `tune` of its two actuators with 20 perturbed plants.
+  [`marths_benchmark`](../examples/marths_benchmark/README.md) as long as its record of El Centro, from the definition
+  to the record of what its criteria need; the scorecard of three motions of that length with 20 perturbed plants each;
+  and `tune` of its two actuators with 20 perturbed plants.
 - **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced
   wing](../examples/strut_braced_wing/README.md) over a grid of devices in one table of results, from the definition
   to the score; and Latin hypercube samples of its shaker. `BENCH_CAMPAIGN` is the number of points along each side of

@@ -63,6 +63,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_search_scorer = "search_scorer.js"
 
 
 def setup(app: object) -> None:

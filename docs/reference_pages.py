@@ -66,7 +66,8 @@ WHEN = {
         "simulated": "The usual choice: actuator (delay, first or second order) and specimen, displacement control.",
         "force actuated": "Shakers: the command is a force on the specimen.",
         "force controlled": "A bench whose controller brings a load cell to the commanded force.",
-        "servo-hydraulic": "Hydraulic actuators with valve and chamber dynamics and control–structure interaction.",
+        "servo-hydraulic": "Hydraulic actuators with valve and chamber dynamics and control–structure interaction. "
+        "Start from the numbers of an example, then identify yours (`halfreal identify`).",
         "electrodynamic": "Electrodynamic shakers with their servo drive.",
         "coupled actuators": "Several actuators that act on each other, with kinematics and estimators.",
         "shaking table": "A table with up to six axes on hydraulic actuators, with the specimen on it.",

@@ -35,11 +35,11 @@ ENDS = """
 - **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who hears
   everything, knows the protocol and speaks in either's name, without the secret. The rig's own record is the witness;
   the run is the rehearsal to the bit.
-- **The rig in C**: [rig.c](link/rig.c) under the compiler's sanitizers. With a key, such a listener must not move it;
+- **The rig in C**: [rig.c](link/rig.c) under the compiler's sanitizers. With a key, such an attacker must not move it;
   without, datagrams with right tags and any numbers must not make it read or write out of bounds, or overflow.
-- **Long runs**: 8 h at 1 kHz are 28.8 million ticks. *In step* makes ticks with a rig that has no clock, one after the
-  other at a step of 20 µs: it shows memory and rows, not hours of wall time. *By the clock* is wall time, some minutes
-  of it: it shows the clocks too. Memory is what each process allocates, and the ring that controller and recorder
+- **Long runs**: 8 h at 1 kHz are 28.8 million ticks. *In step* runs ticks with a rig that has no clock, one after the
+  other at a step of 20 µs: it tests memory and rows, not hours of wall time. *By the clock* takes some minutes of
+  wall time: it also tests the clocks. Memory is what each process allocates, and the ring that controller and recorder
   share (RssAnon and RssShmem of Linux), after the first third of a part compared with its end. Pages of libraries are
   left out: whether Linux counts them to a process depends on which other programs use them at the moment.
 - **Mutated definitions**: examples with keys, numbers, units and lines changed at random. Lost is a traceback, a

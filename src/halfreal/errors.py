@@ -1,4 +1,4 @@
-"""Errors that a user can mend: each tells the value, the limit and the remedy."""
+"""Errors that a user can correct: each states the value, the limit and the remedy."""
 
 from __future__ import annotations
 

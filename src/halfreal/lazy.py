@@ -1,6 +1,6 @@
 """Packages whose parts are imported on first use: ``halfreal --help`` must not wait for the compiler.
 
-Such a package tells its names twice: to type checkers as imports, and to Python by the modules that hold them::
+Such a package lists its names twice: to type checkers as imports, and to Python by the modules that hold them::
 
     if TYPE_CHECKING:
         from .sensors import Sensors as Sensors

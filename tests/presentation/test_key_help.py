@@ -9,7 +9,7 @@ from halfreal.definition.definition import Definition
 from halfreal.definition.kinds import CONTRACTS, kinds
 from halfreal.definition.schema import json_schema
 from halfreal.errors import HalfrealError
-from halfreal.presentation.key_help import explain
+from halfreal.presentation.key_help import MOST_FOUND, explain, search
 
 
 def test_a_key_is_explained_with_its_unit_default_and_kinds():
@@ -39,6 +39,22 @@ def test_a_key_that_means_different_things_gives_each():
 def test_a_wrong_key_gives_the_nearest(key, words):
     with pytest.raises(HalfrealError, match=words):
         explain(key)
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("delay", "rig.actuator.delay"),
+        ("seed", "timing.seed"),
+        ("stroke", "limits.actuator.stroke"),
+        ("record", "halfreal kinds excitation 'record'"),
+    ],
+)
+def test_a_word_lists_the_keys_and_kinds_that_have_it(word, key):
+    head, *lines = explain(word).splitlines() if word != "record" else search(word)
+    assert head == f"'{word}' is not a key; keys and kinds with this word:"
+    assert any(line.startswith(f"  {key} ") for line in lines)
+    assert len(lines) <= MOST_FOUND + 1
 
 
 def test_every_setting_has_a_meaning():

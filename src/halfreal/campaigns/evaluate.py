@@ -2,9 +2,9 @@
 
 A point costs little beyond its ticks.  Only the channels that the scores need are recorded, the emulated system is
 integrated only if they compare with it, and the loop is linearised only if they ask for it; a check, or a run file,
-needs all of that.  Blocks are compiled once for each layout, whatever their numbers.
+needs all of that.  Blocks are compiled once for each layout, for any numbers.
 
-Whatever goes wrong at a point is that point's result.  A worker keeps nothing and writes nothing.
+Any error at a point is the result of that point.  A worker keeps nothing and writes nothing.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ FORMS = {
     "latin hypercube": f"write {RANGE}",
 }
 BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
-"""Pydantic's faults of a whole number that is out of its own bounds, whatever is next to it."""
+"""Pydantic's faults of a whole number that is out of its bounds."""
 Wrong = list[tuple[tuple[str | int, ...], str]]
 
 
@@ -142,7 +142,7 @@ class _Axis:
 
 
 def read_plan(path: Path | str, definition: Definition) -> tuple[Plan, Design]:
-    """A plan from its TOML file, and its points; ``DefinitionError`` tells all its faults with their lines."""
+    """A plan from its TOML file, and its points; ``DefinitionError`` lists all its errors with their lines."""
     plan, text = read(path, Plan)
     lines = lines_of(text)
     given = tomllib.loads(text).get("vary", {})

@@ -17,7 +17,7 @@ from .plan import Varied
 from .store import Column, Results
 
 SHARES = ("nrmse", "error", "used")
-"""Last words of scores that people read in per cent."""
+"""Endings of the names of scores that are shown in per cent."""
 CONTOURS = 4
 """Values along each axis from which a map is drawn as filled contours; with fewer, as fields."""
 SCATTERED = 12
@@ -90,7 +90,7 @@ def surfaces(results: Results) -> Figure:
 
 @styled
 def effects(results: Results) -> Figure:
-    """The goal over each number that varies, whatever the others are: all points, and the median of each stretch."""
+    """The goal over each number that varies, for any of the others: all points, and the median of each stretch."""
     usable = results.accepted()
     if not usable.any():
         raise NothingToPlotError("no completed point")

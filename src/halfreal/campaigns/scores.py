@@ -73,7 +73,7 @@ class Found:
 
 
 def wanted(plan: Plan, definition: Definition) -> tuple[Column, ...]:
-    """The scores of a plan with their units; ``DefinitionError`` tells those that this test does not have."""
+    """The scores of a plan with their units; ``DefinitionError`` lists those that this test does not have."""
     known, own = _known(definition), criteria_of(definition)
     chosen = plan.scores
     if plan.scores == SCORES:

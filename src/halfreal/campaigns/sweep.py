@@ -1,7 +1,7 @@
 """Running a campaign: the points that its store does not have yet, in batches, by its workers.
 
 Only this process writes the store, and what is in it is whole: a campaign that was interrupted, at any time and by
-anything, goes on with the points that are missing.  A point that fails, or that kills its worker, is recorded as failed
+anything, continues with the missing points.  A point that fails, or that kills its worker, is recorded as failed
 with its reason.  A batch that a worker did not survive is done again point by point, so that the one at fault is found.
 """
 
@@ -104,7 +104,7 @@ def alone(path: Path, overwrite: bool) -> Iterator[None]:
     """While it lasts no other campaign writes to this store; with ``overwrite`` it is emptied, once it is ours."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError:  # the store tells what is wrong with it
+    except OSError:  # the store reports what is wrong with it
         yield
         return
     try:
@@ -114,7 +114,7 @@ def alone(path: Path, overwrite: bool) -> Iterator[None]:
             raise CampaignError(
                 f"a running campaign writes to '{path}'; wait for it or stop it, or choose another --output"
             ) from None
-        except OSError:  # a file system without locks cannot tell
+        except OSError:  # not known on a file system without locks
             pass
         if overwrite:
             os.ftruncate(fd, 0)

@@ -133,7 +133,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            with contextlib.suppress(OSError):  # what was still to be sent to a process that is gone
+            with contextlib.suppress(OSError):  # what was still to be sent to a process that has exited
                 stream.close()
 
 
@@ -145,7 +145,7 @@ def _how_it_ended(code: int) -> str:
 
 
 class DaskWorkers:
-    """The workers of a Dask scheduler, whatever machines they are on."""
+    """The workers of a Dask scheduler, on any machines."""
 
     def __init__(self, address: str) -> None:
         try:

@@ -63,7 +63,7 @@ READER_GONE = 128 + 13
 
 
 def quietly(command: Callable[P, None]) -> Callable[P, None]:
-    """End without a word where the reader of our output has gone; any other broken pipe is an error like others."""
+    """End silently if the reader of the output has closed it; any other broken pipe is an error like others."""
 
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -74,7 +74,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
             try:
                 print(flush=True)  # was it this pipe?
             except BrokenPipeError:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing to tell at the exit either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing to report at the exit either
                 raise typer.Exit(READER_GONE) from None
             raise
 
@@ -82,7 +82,7 @@ def quietly(command: Callable[P, None]) -> Callable[P, None]:
 
 
 class Commands(Mapping[str, Any]):
-    """Each command by its name, made when it is asked for: one is run, and the others need not be loaded."""
+    """Each command by its name, created on request: one is run, and the others need not be loaded."""
 
     def __init__(self) -> None:
         names = (place.partition(":")[2] for place in COMMANDS)
@@ -162,7 +162,7 @@ def main() -> None:
     gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
     raise_when_ended()
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # for programmers; what matters to users is told by the commands
+        warnings.simplefilter("ignore")  # for programmers; what matters to users is printed by the commands
     try:
         app()
     except Ended as ended:

@@ -149,7 +149,7 @@ def write_changed(target: Path, text: str, before: Definition, after: Definition
 
 
 def read(path: Path, *, runs: bool = True) -> tuple[Definition, str]:
-    """A definition and its text; the user's files that it names are asked about if what follows ``runs`` them."""
+    """A definition and its text; prompts for the user's files that it names if the command ``runs`` them."""
     from ..definition.definition import read_definition
     from ..definition.kinds import unusable
     from ..definition.user_code import user_files

@@ -55,7 +55,7 @@ def _page_of(session: Session, operator: Operator, address: Address, start: bool
     with PageDesk(session, operator, address, terminal=check_operator(start, True), say=echo) as desk:
         try:
             yield desk
-        except typer.Exit:  # how it ended has been told, also to the page
+        except typer.Exit:  # how it ended has been reported, also to the page
             _linger(desk, as_json)
             raise
         except HalfrealError as error:

@@ -1,19 +1,19 @@
-"""What a coupling must say of itself.
+"""Interface of a coupling: required and optional members.
 
 Contract for implementers
 -------------------------
 1. ``blocks(context)`` gives its blocks.  They read ``target``, ``measured.displacement`` and ``measured.force``, one
-   channel for each axis, all of time t, and the last one writes ``command.asked``, which says that it is counted along
-   actuators: ``channels("command.asked", unit, n, of="actuator")``.  What it works on are the axes that the context
-   tells it of; where actuators move the interface, these may be actuators.
+   channel for each axis, all of time t, and the last one writes ``command.asked``, one channel for each
+   actuator: ``channels("command.asked", unit, n, of="actuator")``.  It works on the axes of the context;
+   where actuators move the interface, these may be actuators.
 2. ``gives(targets)`` is what it commands the rig in, for targets of this kind; None if it cannot be known.
-3. ``follows_forces`` says whether it can follow targets that are forces, ``serves_slow_tests`` whether it makes sense
-   with a rig that has settled before it is measured.
-4. ``fits(known)`` raises a fault where the part and the sections before it do not go together.
-5. What it knows of itself it may say: the weights of the last targets in the command (``predictor``), by how much it
-   predicts.  What it leaves out is taken from the code that runs, linearised numerically.
-6. ``trials`` says what ``halfreal tune`` should try of it, for the rig and the motion of a test.
-7. What it leaves out of its settings and takes from models of the rig and of the virtual substructure, it works out in
+3. ``follows_forces`` states whether it can follow targets that are forces, ``serves_slow_tests`` whether it can be
+   used with a rig that has settled before it is measured.
+4. ``fits(known)`` raises a fault if the part does not fit the sections before it.
+5. Optional: the weights of the last targets in the command (``predictor``), by how much it
+   predicts.  Without them the code that runs is linearised numerically.
+6. ``trials`` lists what ``halfreal tune`` should evaluate, for the rig and the motion of a test.
+7. Settings that are left out and follow from models of the rig and of the virtual substructure are computed in
    ``with_model_data``.
 """
 

@@ -1,15 +1,15 @@
-"""What a set of criteria must say of itself: numbers by which a whole test is judged, each with its unit.
+"""Interface of a set of criteria: numbers by which a whole test is judged, each with its unit.
 
 Contract for implementers
 -------------------------
-1. ``units`` names every criterion, in the order in which people are told of them, with the unit of its number (``"1"``
+1. ``units`` names every criterion, in the order in which they are shown, with the unit of its number (``"1"``
    where it has none).  It is known before anything has run.
 2. ``score(run, reference)`` gives ``{name: value}`` in these units, once the test has completed.  ``run`` is the record
-   of the test itself (``halfreal.runs.run.Run``), from 0 s to its end and without the ways there and back.
+   of the test itself (``halfreal.runs.run.Run``), from 0 s to its end, without soft start and stop.
    ``reference`` is the emulated system at the same times, also a ``Run``: its signals are ``target``, with the names of
    the axes, and the responses of the virtual substructure, ``virtual.NAME``; None where the definition has no
    [reference].  A value that has no meaning is NaN.
-3. What goes wrong may be raised: whoever asks is told so, and the record is kept.
+3. It may raise: the error is reported, and the record is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an excitation must say of itself.
+"""Interface of an excitation: required and optional members.
 
 Contract for implementers
 -------------------------
@@ -7,14 +7,14 @@ Contract for implementers
 2. ``block(name, shift)`` gives a block without inputs that writes the channels ``name`` and ``name.rate``: value and
    rate at the tick's time plus ``shift``.  Before time 0 both are zero.  One that ``can_be_released`` also takes
    ``since``: its block then has this channel as input, the time since the operator's release [s], below 0 before it,
-   and takes it in the place of the tick's time.
-3. What else it knows of itself it may say: its ``highest_frequency``, the frequencies it stays at, one after
+   and uses it instead of the tick's time.
+3. Optional: its ``highest_frequency``, the frequencies at which it dwells, one after
    another (``dwells``), the harmonics it consists of (``harmonics``), the same with another amplitude (``scaled``).
-   None represents what is not known; couplings and checks then go without.
+   None means not known; couplings and checks then do without.
 4. One that comes from outside names the auxiliary channel that it ``reads``, and the magnitude at which the guard has
-   to ``trip``.  Its block has ``measured.NAME`` as its input, and is requested after ``on_channel`` has told it the
+   to ``trip``.  Its block has ``measured.NAME`` as its input, and is built after ``on_channel`` was called with the
    channel's unit.  ``as_recorded`` is such an excitation in a test whose record is known.
-5. One that can be the signal of a simulated auxiliary channel takes its amplitude in ``value``; ``on_channel`` tells
+5. One that can be the signal of a simulated auxiliary channel takes its amplitude in ``value``; ``on_channel`` gives
    its unit.
 """
 

@@ -1,4 +1,4 @@
-"""What a link must say of itself.
+"""Interface of a link: required and optional members.
 
 Contract for implementers
 -------------------------
@@ -7,8 +7,8 @@ Contract for implementers
 2. A wire's ``way()`` describes it for compiled code (``kernels/wire.py``), which sends and receives without the
    interpreter.
 3. ``secret()`` gives the 16 bytes that both ends know and no one else: zeros where no one else can reach them, or where
-   the user has said in the definition why there is none; ``guarded`` shows which, for the record.
-4. ``lease`` is how long the rig follows a controller that has gone silent.
+   the definition states why there is none; ``guarded`` shows which, for the record.
+4. ``lease`` is the time for which the rig accepts silence of the controller.
 5. ``fits_test`` may refuse a definition whose datagrams the link is too slow for.
 6. A link without datagrams gives the controller's ``end`` itself (``links/driver.py``).
 """

@@ -1,22 +1,22 @@
-"""What a rig must say of itself.
+"""Interface of a rig: required and optional members.
 
 Contract for implementers
 -------------------------
 1. ``blocks(context, command)`` gives two lists of blocks: those that run on the rig's own step, the period divided by
    ``steps_per_tick``, and those that run once a tick after them.  They read the ``command`` channels, and at the end of
-   the tick write ``measured.displacement`` and ``measured.force``, one channel for each axis, which say so:
-   ``channels("measured.force", "N", n, of="axis")``.  In a quiet or ideal loop nothing random is in them and nothing
-   saturates; what is random takes its seed from the context.
+   the tick write ``measured.displacement`` and ``measured.force``, one channel for each axis:
+   ``channels("measured.force", "N", n, of="axis")``.  In a quiet or ideal loop they contain nothing random and nothing
+   saturates; random numbers take their seed from the context.
 2. ``commanded_in`` is what the commands are: displacements or forces.
-3. ``fits(known)`` raises a fault where the part and the sections before it do not go together, ``fits_test`` where it
-   needs all of them.
-   A rig that measures passive axes, or is commanded in strokes of actuators, says so in ``check_served``.
+3. ``fits(known)`` raises a fault if the part does not fit the sections before it, ``fits_test`` if that depends on
+   all sections.
+   A rig that measures passive axes, or is commanded in strokes of actuators, states this in ``check_served``.
 4. ``rest_command`` is the command under which it is at rest at a displacement.
 5. ``linear_model`` and ``pure_delay`` describe how it follows a command, ``follower`` how the specimen pushes it back,
    ``loop_with`` and ``delay_in_loop`` its part in the delay equation of the loop, ``known_specimen`` what it moves and
-   ``known_sensors`` what it measures with.  What a rig leaves out is taken from
-   the code that runs, or the study that needs it says that it is not known.  How late it follows is always measured
-   on the code that runs.
+   ``known_sensors`` what it measures with.  What a rig does not provide is taken from
+   the code that runs, or the study that needs it reports that it is not known.  Its delay is always measured on the
+   code that runs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a specimen says of itself, and what one that has matrices says besides.
+"""Interface of a specimen, and further members of one that has matrices.
 
 Contract for implementers
 -------------------------
 1. ``check_axes(axes, place)`` raises a fault unless it fits an interface of so many axes.
-   ``check_rotations(axes)`` does so unless it takes for rotations what the interface says are some.
+   ``check_rotations(axes)`` does so unless its rotations are those of the interface.
 2. ``known`` is the specimen itself if it has matrices: for emulated systems, static stiffness and sizes of loop gains.
-3. ``nonlinearities`` tells what of it is nonlinear.
+3. ``nonlinearities`` lists its nonlinear parts.
 """
 
 from __future__ import annotations

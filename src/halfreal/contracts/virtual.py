@@ -1,23 +1,23 @@
-"""What a virtual substructure must say of itself.
+"""Interface of a virtual substructure: required and optional members.
 
 Contract for implementers
 -------------------------
 1. ``axes`` is the number of degrees of freedom that it shares with the specimen.
 2. ``blocks(context)`` gives its blocks.  The last is called "virtual", reads ``excitation.virtual`` with its rate and
-   ``feedback``, one channel for each axis, and writes ``target``, likewise, all of time t, whose channels say so:
+   ``feedback``, one channel for each axis, and writes ``target``, one channel for each axis, all of time t:
    ``channels("target", "m", n, of="axis")``.
-3. ``targets`` is what it asks of the specimen: a displacement, and then it is fed back forces (positive where they
-   resist a positive displacement); or a force, and then it is fed back displacements.
-4. ``initial_target`` is where the interface stands at the start, ``at_rest`` the same part without its initial state:
+3. ``targets`` is what it commands of the specimen: a displacement, with forces as feedback (positive where they
+   resist a positive displacement), or a force, with displacements as feedback.
+4. ``initial_target`` is the initial position of the interface, ``at_rest`` the same part without its initial state:
    the loop is linearised there.
-5. ``fits(known)`` raises a fault (``halfreal.settings.fault``) where the part and the sections before it do not go
-   together; ``check_excitation`` where it does not know how an excitation acts on it.
-6. What it knows of itself it may say: its matrices (``system``), a linear model (``linear_model``), which axes turn,
-   where it is nonlinear, where its parts are (``sketch``) and how its block tells of them (``inside``).
-   What it leaves out is taken from the code that runs, linearised numerically, or the study that needs it says that it
-   is not known.
-7. It takes up a force measured in tick k for the displacement of tick k; only a part that takes it for the answer to
-   the target of tick k − 1 serves a slow test, and says so by a ``check_slow`` that raises nothing.
+5. ``fits(known)`` raises a fault (``halfreal.settings.fault``) if the part does not fit the sections before it;
+   ``check_excitation`` if an excitation cannot act on it.
+6. Optional: its matrices (``system``), a linear model (``linear_model``), which axes are rotations,
+   its nonlinearities, the positions of its parts (``sketch``) and how its block's state describes them (``inside``).
+   Without them the code that runs is linearised numerically, or the study that needs them reports that they are not
+   known.
+7. It uses a force measured in tick k as that of the displacement of tick k.  Only a part that uses it as the response
+   to the target of tick k − 1 can run slow tests; its ``check_slow`` raises nothing.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ KEPT_PHASE = 0.5
 
 @dataclass(frozen=True)
 class NumberOrNone(Number):
-    """A number, or "none": nothing is asked."""
+    """A number, or "none": not required."""
 
     def read(self, value: Any, info: ValidationInfo) -> Any:
         if value == OFF:
@@ -115,7 +115,7 @@ class Acceptance(Settings):
                 )
             criteria.check_name(name, "criteria", name)
             unit = criteria.units.get(name)
-            if unit is None:  # of a stored test whose file is gone
+            if unit is None:  # of a stored test whose file is missing
                 continue
             try:
                 least, most = limit.bounds(unit)

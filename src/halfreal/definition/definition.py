@@ -477,7 +477,7 @@ class Definition(Settings):
             return table
         wired = Wired.of(table, known.axes, {name: one.unit for name, one in auxiliary.items()}, known.rig.commanded_in)
         if limits is not None and known.virtual is not None:
-            with suppress(HalfrealError):  # limits of channels that cannot be read are told where the loop is built
+            with suppress(HalfrealError):  # limits of channels that cannot be read are reported where the loop is built
                 wired.check_limits(*limits.seen_by_sensors(known.axes, known.rig.commanded_in, channels_of(auxiliary)))
         return table
 
@@ -536,7 +536,7 @@ def _check_plain(known: Known, where: str) -> None:
 
 
 def read_definition(path: Path | str) -> tuple[Definition, str]:
-    """A definition from its file, with the file's text; ``DefinitionError`` tells all its faults."""
+    """A definition from its file, with the file's text; ``DefinitionError`` lists all its errors."""
     return read(path, Definition)
 
 

@@ -161,7 +161,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def inner_parts(part: type[Settings], name: str) -> list[type[Settings]]:
-    """The parts that may stand under a key of a part, of whatever kind."""
+    """The parts that are possible under a key of a part, of any kind."""
     field = part.model_fields[name]
     families = [one.family for one in _metadata(field) if isinstance(one, OneOf)]
     found = [*_models(field.annotation), *_choices(field.metadata)]

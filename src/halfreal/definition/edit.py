@@ -7,7 +7,7 @@ that is new is behind the last one of its table, if it has not its usual value; 
 A text that is written to another folder names its files from there: names that were relative still are.
 
 What comes out is read again.  Should it not be the definition that is meant, which may happen where values are written
-in an unusual way, the definition is written again as a whole (``write.to_toml``), and the caller is told.
+in an unusual way, the definition is written again as a whole (``write.to_toml``), and the result states this.
 """
 
 from __future__ import annotations

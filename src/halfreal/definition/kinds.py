@@ -8,7 +8,7 @@ A kind of halfreal's own is its file and its line in ``OWN``.  A package brings 
     "stick-slip" = "ourlab.stick_slip:StickSlipRig"
 
 The name is the kind, as definitions write it; the class keeps the contract of its family (``halfreal.contracts``).  One
-that does not, or cannot be imported, is left out, and whoever names its kind is told why.
+that does not, or cannot be imported, is left out, and a definition that names its kind gets the reason.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ OWN = {
         "marths": "marths.criteria:MarthsCriteria",
     },
 }
-"""Halfreal's own kinds and where they stand, in the order in which people are told of them."""
+"""Halfreal's kinds and where they are, in the order in which they are listed."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _installed(family: str) -> tuple[dict[str, type[Settings]], tuple[Unusable, 
         try:
             part = entry.load()
             reason = _against(part, entry, family, found)
-        except Exception as error:  # whatever the package does when it is imported
+        except Exception as error:  # anything that a package raises when it is imported
             reason = f"{type(error).__name__}: {error}"
         if reason:
             left_out.append(Unusable(family, entry.name, package, reason))
@@ -223,7 +223,7 @@ def _against(part: Any, entry: EntryPoint, family: str, found: dict[str, type[Se
 
 @dataclass(frozen=True)
 class OneOf(ByKind):
-    """Annotation of a field that holds a part of a family, told by its ``kind``; ``usual`` if that is left out."""
+    """Annotation of a field that holds a part of a family, selected by its ``kind``; ``usual`` if that is left out."""
 
     family: str
     usual: str | None = None

@@ -28,7 +28,7 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 class _Generator(GenerateJsonSchema):
-    """pydantic's generator, told that TOML has no null and that defaults carry their units."""
+    """pydantic's generator, for TOML without null and defaults with units."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False  # 'Step' says no more than 'step'

@@ -125,6 +125,8 @@ SHARED = {
     "sensors": "The sensors; default: ideal.",
     "substeps": "Steps of the rig model per step of the loop.",
     "delay": "Pure delay of the command.",
+    "DisplacementSensor.delay": "Delay of the measurement; default: none.",
+    "ForceSensor.delay": "Delay of the measurement; default: none.",
     "reconstruction": "Interpolation of the delayed command between two samples.",
     "time_constant": "Time constant of the first-order lag.",
     "SecondOrder.frequency": "Natural frequency.",

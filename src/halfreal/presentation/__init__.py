@@ -1,4 +1,4 @@
-"""What runs and studies tell people and programs: plots, pages, text and JSON."""
+"""Results of runs and studies for people and programs: plots, pages, text and JSON."""
 
 from __future__ import annotations
 

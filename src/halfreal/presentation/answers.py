@@ -1,4 +1,4 @@
-"""How commands answer: the verdict in words and tables, numbers as JSON, how far long work has come."""
+"""Output of commands: the verdict as text and tables, numbers as JSON, progress of long work."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def record_bytes(definition: Definition, answer: Check) -> float:
 
 
 def record_text(definition: Definition, answer: Check, beside: Path) -> str:
-    """The same in words, with what there is next to a file."""
+    """The same as text, with further files."""
     free = shutil.disk_usage(beside.absolute().parent).free
     return (
         f"A run needs up to {record_bytes(definition, answer) / 1e6:,.1f} MB of disk space; "

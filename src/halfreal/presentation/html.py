@@ -258,7 +258,7 @@ def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str
 
 
 def papers(run: Run, rows: tuple[errors.Measures, ...]) -> list[str]:
-    """Papers of the run's methods and of the measures; a key we have no paper for stands for itself."""
+    """Papers of the run's methods and of the measures; a key without a paper is shown as it is."""
     met = () if run.specimen_met is None else specimen_met.REFERENCES
     keys = dict.fromkeys((*run.references, *(errors.REFERENCES if rows else ()), *met))
     return [paper(key) for key in keys]

@@ -22,7 +22,7 @@ MOST_AXES = 6
 
 
 def as_text(found: Identified) -> list[str]:
-    """How the rig follows on each axis, its parameters, and what the records cannot tell."""
+    """How the rig follows on each axis, its parameters, and what the records cannot determine."""
     lines = []
     for one in found.axes:
         lines += _axis(one, named=len(found.axes) > 1)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..definition.definition import Definition
 from ..definition.described import inner_parts, settings_of
-from ..definition.kinds import kind_of
+from ..definition.kinds import CONTRACTS, kind_of, kinds
 from ..errors import HalfrealError
 from ..settings import Settings
+from .reference import summary
+
+MOST_FOUND = 20
+"""Keys that a search lists."""
+DEEPEST = 4
+"""Tables within tables that it enters."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +29,18 @@ class Found:
 
 
 def explain(key: str) -> str:
-    """The settings that a key may mean, by the kinds that have it; an error gives the nearest keys."""
+    """The settings that a key may mean, by the kinds that have it; an error gives the nearest keys.
+
+    A single word that is no key lists the keys and kinds with that word in their name or description.
+    """
     places, steps = [Found(Definition)], [step for step in key.strip().strip("[]").split(".") if step]
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
         holding = [one for one in places if step in one.part.model_fields]
         if not holding:
             known = sorted({name for one in places for name in one.part.model_fields})
+            if len(steps) == 1 and (lines := search(step)):
+                return "\n".join(lines)
             raise HalfrealError(_unknown(key, step, steps[:number], known))
         if last:
             return "\n".join(_lines(key, step, holding))
@@ -39,6 +52,43 @@ def explain(key: str) -> str:
         if not places:
             raise HalfrealError(f"'{'.'.join(steps[: number + 1])}' is a value and has no keys; remove '{step}'")
     raise HalfrealError("name a key, e.g. halfreal info rig.actuator.delay")
+
+
+def search(word: str) -> list[str]:
+    """Keys and kinds with a word in their name or description, names first; empty if there are none."""
+    sought = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    named, described = dict[str, str](), dict[str, str]()
+    for family in CONTRACTS:
+        for kind, part in kinds(family).items():
+            text = summary(part)
+            if sought.search(f"{kind} {text}"):
+                named.setdefault(f"halfreal kinds {family} '{kind}'", text)
+    for key, meaning in every_key():
+        if sought.search(key.rpartition(".")[2].replace("_", " ")):
+            named.setdefault(key, meaning)
+        elif sought.search(meaning):
+            described.setdefault(key, meaning)
+    found = list((named | described).items())
+    if not found:
+        return []
+    more = [f"… and {len(found) - MOST_FOUND} more"] if len(found) > MOST_FOUND else []
+    width = max(len(key) for key, _ in found[:MOST_FOUND])
+    head = f"'{word}' is not a key; keys and kinds with this word:"
+    return [head, *(f"  {key:<{width}}  {meaning}" for key, meaning in found[:MOST_FOUND]), *more]
+
+
+def every_key() -> Iterator[tuple[str, str]]:
+    """Keys of definitions with their meanings, those of outer tables first."""
+    level: list[tuple[str, type[Settings], tuple[type[Settings], ...]]] = [("", Definition, ())]
+    while level:
+        inner = []
+        for place, part, above in level:
+            for setting in settings_of(part):
+                key = f"{place}{setting.name}"
+                yield key, setting.meaning
+                parts = [one for one in inner_parts(part, setting.name) if one not in above]
+                inner += [(f"{key}.", one, (*above, part)) for one in parts if len(above) < DEEPEST]
+        level = inner
 
 
 def _unknown(key: str, step: str, before: list[str], known: list[str]) -> str:
@@ -56,13 +106,13 @@ def _lines(key: str, step: str, holding: list[Found]) -> list[str]:
         if setting is None:  # the kind itself
             meanings.setdefault(("text", "", "The kind of this part."), [])
             continue
-        chosen = " / ".join(one.kinds)
-        meanings.setdefault((setting.form, setting.default, setting.meaning), []).append(chosen)
+        way = " / ".join(one.kinds)
+        meanings.setdefault((setting.form, setting.default, setting.meaning), []).append(way)
     lines = [key]
-    for (form, default, meaning), kinds in meanings.items():
+    for (form, default, meaning), chosen in meanings.items():
         lines += [f"  {meaning}"] if meaning else []
         lines += [f"  value:   {form}", f"  default: {default or 'none'}"]
-        named = [kind for kind in dict.fromkeys(kinds) if kind]
+        named = [kind for kind in dict.fromkeys(chosen) if kind]
         lines += [f"  kinds:   {', '.join(named)}"] if named else []
         lines.append("")
     return lines[:-1]

@@ -93,7 +93,7 @@ def times(run: Run, channel: str) -> np.ndarray:
 
 
 def spread(values: np.ndarray) -> dict[str, float]:
-    """Percentiles and the largest of times, by their names: table and plot both tell these."""
+    """Percentiles and the largest of times, by their names: table and plot both show these."""
     return {f"{p:g} %": float(np.percentile(values, p)) for p in PERCENTILES} | {"max": float(values.max())}
 
 

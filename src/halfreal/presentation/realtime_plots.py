@@ -40,7 +40,7 @@ def pace(run: Run) -> Figure:
 
 
 def _histogram(axes: Axes, values: np.ndarray, edges: np.ndarray, color: str, step: float) -> None:
-    # what is earlier than the axis begins is counted in its first bin, and told as it is
+    # what is earlier than the axis begins is counted in its first bin, and shown as it is
     counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
     axes.stairs(counts, 1e6 * edges, fill=True, color=color, alpha=0.75, baseline=0.5)
     axes.set(xscale="log", yscale="log", xlim=(1e6 * edges[0], 1e6 * edges[-1]))

@@ -1,7 +1,7 @@
 """The kinds of parts for people: what each is and cites, and its settings with units, bounds and defaults.
 
-All of it is in the kinds' own files: the text at the head of the file, the words under the class and under its
-fields, and the types of the fields.  ``docs/kinds.md`` is ``page()``; ``halfreal kinds`` tells the same of all kinds
+All of it is in the kinds' own files: the text at the head of the file, the text under the class and under its
+fields, and the types of the fields.  ``docs/kinds.md`` is ``page()``; ``halfreal kinds`` shows the same of all kinds
 that are installed.
 """
 
@@ -58,7 +58,7 @@ def listed(family: str) -> Iterator[str]:
     for kind, part in kinds(family).items():
         package = part.__module__.partition(".")[0]
         origin = "" if package == "halfreal" else f" ({package})"
-        yield f"{kind:<28}{_summary(part)}{origin}"
+        yield f"{kind:<28}{summary(part)}{origin}"
 
 
 def kind_page(family: str, kind: str) -> str:
@@ -90,7 +90,8 @@ def _own_text(part: type[Settings]) -> str:
     return inspect.cleandoc(part.__dict__.get("__doc__") or "").replace("``", "`")
 
 
-def _summary(part: type[Settings]) -> str:
+def summary(part: type[Settings]) -> str:
+    """The first paragraph of a kind's description."""
     return _own_text(part).split("\n\n")[0].replace("\n", " ")
 
 

@@ -1,4 +1,4 @@
-"""What a report tells of the inside of the virtual substructure, in tables."""
+"""The inside of the virtual substructure in a report, in tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Structure:
     """The section of a page."""
 
     note: str
-    """Why nothing is told of its inside; else empty."""
+    """Why its inside is not shown; else empty."""
     modes: str
     storeys: Sequence[tuple[str, ...]]
     spots: Sequence[tuple[str, ...]]

@@ -138,7 +138,7 @@ def where(replay: Replay) -> Figure:
 
 @styled
 def energies(replay: Replay) -> Figure:
-    """Where the energy that came in has gone, in time."""
+    """Where the supplied energy went, over time."""
     told = replay.energy
     factor, unit = (1e-3, "kJ") if peak(*told.values()) > 1e3 else (1.0, "J")
     figure = new_figure(10.4, 3.6)

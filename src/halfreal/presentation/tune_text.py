@@ -14,7 +14,7 @@ from ..studies.tuning.tune import ALIKE, Tuning, TuningRow
 
 WIDEST = 44
 LEAST = 1e-5
-"""Part below which an error is not told in digits."""
+"""Part below which an error is not shown in digits."""
 
 
 def as_text(tuning: Tuning) -> list[str]:
@@ -165,7 +165,7 @@ def _numbers(row: TuningRow) -> dict[str, Any]:
 
 
 def records_as_text(found: TunedFromRecords) -> list[str]:
-    """What records told of the rig, and how well that predicts them."""
+    """What records show of the rig, and how well that predicts them."""
     lines = []
     fit = found.identified.fit
     for one in () if fit is None else fit.parameters:

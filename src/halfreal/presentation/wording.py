@@ -35,7 +35,7 @@ def in_unit(value: float, unit: str) -> str:
 
 
 def scored(value: float, unit: str) -> str:
-    """A criterion's value in the unit that it is told in."""
+    """A criterion's value in the unit in which it is shown."""
     return NONE if not np.isfinite(value) else f"{number(value)}{'' if unit == '1' else f' {unit}'}"
 
 

@@ -24,7 +24,7 @@ def load_apart(path: str | Path) -> Run:
     try:
         known = seal.look(path) is not seal.Seal.MISSING
     except OSError:
-        known = True  # its absence crashes nothing, and is told as ever
+        known = True  # its absence crashes nothing, and is reported as usual
     if known:
         return load_run(path)
     with tempfile.TemporaryFile() as result:

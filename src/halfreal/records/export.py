@@ -169,7 +169,7 @@ def _write_uff(run: Run, signals: Mapping[str, Signal], path: Path) -> None:
         )
     sets = []
     for number, (name, signal) in enumerate(signals.items(), start=1):
-        # a channel may be told in the test alone, and not on the way to it and home: each set has its own start
+        # a channel may be finite during the test only, and not before and after it: each set has its own start
         told = np.flatnonzero(np.isfinite(np.asarray(signal.values, dtype=float)))
         first, last = (int(told[0]), int(told[-1]) + 1) if told.size else (0, 0)
         if told.size < 2 or told.size != last - first:

@@ -161,7 +161,7 @@ def linked(compiler: str, folder: Path, header: str, objects: Sequence[bytes]) -
 
 
 def c_header(loop: Loop, symbols: Sequence[str], variables: Sequence[Exposed]) -> str:
-    """What ``fmu_shell.c`` is told of a part."""
+    """What ``fmu_shell.c`` receives of a part."""
     laid = loop.laid_out()
     given, faults = laid.given, loop.faults()
     functions = "\n".join(

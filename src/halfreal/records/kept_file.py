@@ -1,4 +1,4 @@
-"""A file held by its descriptor: whatever happens to its name, what was written to it stays within reach."""
+"""A file held by its descriptor: what was written to it remains accessible if its name changes."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ class KeptFile:
 
 
 def identity(status: os.stat_result) -> tuple[int, int]:
-    """What tells one file from another, whatever their names."""
+    """What distinguishes one file from another, regardless of their names."""
     return status.st_dev, status.st_ino

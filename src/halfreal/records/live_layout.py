@@ -37,7 +37,7 @@ DISK_FULL, WRITE_ERROR, RECORDER_FAILED = "disk full", "write error", "recorder 
 ENDINGS = (RECORDING, LOOP_ENDED, CONTROLLER_LOST, DISK_FULL, WRITE_ERROR, RECORDER_FAILED)
 
 LOCKED = 1 << 62
-"""Byte, far beyond the data, that a recorder keeps locked while it lives; the system unlocks it, whatever happens."""
+"""Byte, far beyond the data, that a recorder keeps locked while it runs; the system unlocks it in any case."""
 
 
 def lock(fd: int) -> None:
@@ -51,7 +51,7 @@ def is_locked(fd: int) -> bool:
         fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, LOCKED)
     except (BlockingIOError, PermissionError):
         return True
-    except OSError:  # a file system without locks cannot tell
+    except OSError:  # not known on a file system without locks
         return False
     fcntl.lockf(fd, fcntl.LOCK_UN, 1, LOCKED)
     return False

@@ -1,4 +1,4 @@
-"""Appending to a run file so that it can be read, whole up to the last append, whatever happens to the writer.
+"""Appending to a run file so that it can be read, complete up to the last append, if the writer is killed.
 
 HDF5's order for a writer next to readers (SWMR) keeps the structure sound at every moment, and so also when the writer
 is killed: what is pointed to is written before what points to it.  After each append ``/live/written`` says how much of
@@ -26,7 +26,7 @@ _abandoned: list[LiveWriter] = []
 
 
 class LiveWriter:
-    """A file made by ``live_file.create``, open for appending; goes on where an earlier writer ended or was killed."""
+    """A file made by ``live_file.create``, open for appending; continues where an earlier writer ended."""
 
     def __init__(self, path: str | Path) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -91,7 +91,7 @@ class LiveWriter:
         layout.write_ending(self._fd, self._ending_at, {**ending, "time": self.last_time})
 
     def close(self, ending: Mapping[str, Any] | None = None) -> None:
-        """Close the file in order, say at once how it ended (or leave what it says), and have it on the disk."""
+        """Close the file, store at once how the test ended (or keep what is stored), and flush it to disk."""
         self._file.close()  # the lock goes with it: a reader who comes now would take the recorder for dead
         if ending is not None:
             self.put_ending(ending)

@@ -1,6 +1,6 @@
 """Frequency responses and modes of a recorded test for other programs: universal file, MAT, or two CSV tables.
 
-A channel has a name, and programs for modal analysis want a node and a direction: ``places`` tells them, by channel.
+A channel has a name, and programs for modal analysis need a node and a direction: ``places`` has them, by channel.
 Without, a response is a scalar of that name, which a universal file keeps for responses and refuses for shapes.
 """
 
@@ -74,7 +74,7 @@ def contents(responses: AssembledFRF, poles: Poles, places: Mapping[str, Place] 
     assert quantity is not None
     outputs = tuple(places.get(name) or _unplaced(name, i + 1) for i, name in enumerate(responses.outputs))
     given = places.get(responses.input) or _unplaced(responses.input, 0)
-    # a shape is told along its axis, a response may be measured against it
+    # a shape is given along its axis, a response may be measured against it
     signs = np.array([-1.0 if place.direction.startswith("-") else 1.0 for place in outputs])
     along = tuple(place._replace(direction=place.direction.removeprefix("-")) for place in outputs)
     return Contents(

@@ -4,7 +4,7 @@ It does not end before its loop does.  Signals meant for the controller pass it 
 empties the ring and says so in the file.  If it is killed itself, ``start`` another on the same ring and file: the file
 says which row is the next.  Rows stay in the ring until they are in the file, so none is lost or doubled.
 
-When a write fails (a full disk), the file says so, RECORDER_ERROR tells the loop, and all that was there before stays
+When a write fails (a full disk), the file states it, RECORDER_ERROR signals the loop, and what was there before stays
 readable.  RECORDER_ERROR also says that the file has lost its name (removed, moved, replaced); rows still go where they
 went, as the file is held by its descriptor.  To one that another program has truncated or overwritten nothing more is
 written.  Against a loss of power nothing is promised: what the system had not yet put on the disk, some seconds, is
@@ -115,7 +115,7 @@ def complain(text: str) -> None:
 
 
 def record(kept: KeptFile, ring: Ring, orphaned: Callable[[], bool], say: Callable[[str], None] = complain) -> int:
-    """Put rows into the file until the loop has ended or its process is gone; return the exit code."""
+    """Put rows into the file until the loop has ended or its process has exited; return the exit code."""
     words = ring.words
     writer = None
     try:

@@ -36,13 +36,13 @@ def record_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 class Record(WithAmplitude):
-    """A recorded history, linear between its samples and zero after its end.
+    """A recorded history, such as an earthquake, linear between its samples and zero after its end.
 
     ``file`` is text with columns, a PEER record (AT2), a MAT or a TDMS file (``record_file.py``).  ``column``, a number
     from 1 or a name of the heading, may be left out if one alone can be meant; a column of time never is.
     ``time_step`` may be left out if the file has it.  The amplitude key states what the number 1 in the file
     means: ``acceleration = "1 g_0"`` for a record in g, ``"0.4 g_0"`` to use 40 % of it; it may be left out if the file
-    says the unit of its acceleration.
+    states the unit of its acceleration.
     """
 
     kind: Literal["record"] = "record"
