@@ -189,7 +189,7 @@ def _moved(loop: Loop, alone: Loop, indices: np.ndarray) -> np.ndarray:
     """Where entries of the loop's vector, of the rest, stand in that of the one with stand-ins."""
     names = [block.name for block in loop.blocks]
     shift = np.array([alone.state_begin(name) - loop.state_begin(name) for name in names] + [0])
-    return indices + shift[loop.owners_of(indices)]  # the last for what is no state: -1
+    return np.asarray(indices + shift[loop.owners_of(indices)])  # the last for what is no state: -1
 
 
 def _jacobian(loop: Loop, name: str, inputs: np.ndarray) -> Jacobian | None:
