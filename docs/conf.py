@@ -63,7 +63,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
-html_search_scorer = "search_scorer.js"
+html_search_scorer = str(HERE / "search_scorer.js")
 
 
 def setup(app: object) -> None:
