@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Self, Union
+from typing import TYPE_CHECKING, Annotated, Any, Self, Union, get_args
 
 import numpy as np
 from pydantic import (
@@ -199,6 +199,9 @@ else:
         """Makes parts in Python, and words what is wrong with them as in a file."""
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            kind = cls.model_fields.get("kind")
+            if kind is not None and kind.is_required() and len(get_args(kind.annotation)) == 1:
+                kwargs.setdefault("kind", *get_args(kind.annotation))  # in Python the class states the kind
             try:
                 return super().__call__(*args, **kwargs)
             except ValidationError as error:

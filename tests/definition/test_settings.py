@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
 import halfreal
+from halfreal.couplings.forward_prediction import ForwardPrediction
 from halfreal.errors import DefinitionError
 from halfreal.settings import ExistingFile, Matrix, Number, Settings, Vector, fault
 
@@ -385,3 +386,10 @@ def test_a_fault_keeps_braces_and_places() -> None:
 )
 def test_numbers_that_would_overflow_are_refused(key: str, value: Any, words: str) -> None:
     assert words in wrong(key, value)
+
+
+def test_a_part_made_in_python_needs_no_kind_because_its_class_states_it() -> None:
+    made = ForwardPrediction(prediction=0.011)  # type: ignore[call-arg]
+    assert made == ForwardPrediction(kind="forward prediction", prediction=0.011)
+    with pytest.raises(DefinitionError, match="kind"):
+        ForwardPrediction(kind="forward predictoin", prediction=0.011)  # type: ignore[arg-type]
