@@ -24,7 +24,7 @@ ORDER = (
 BEGINS = """# Reliability: soak tests
 
 Written by `make soak` from the results of its parts, each with the day on which it was run. The counts are those that
-were run, which may be fewer than `make soak` asks for; minutes are those of wall time, longer on a computer that is
+were run, which may be fewer than `make soak` requests; minutes are those of wall time, longer on a computer that is
 busy with other work. Each part is a program in [soak](../soak/page.py); its first
 lines say what it does and what counts as lost. The suite (`make test`) has smaller tests of the same kind.
 
@@ -32,7 +32,7 @@ lines say what it does and what counts as lost. The suite (`make test`) has smal
 |---|---|---|---|---|---|
 """
 ENDS = """
-- **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who hears
+- **The network**: `halfreal run` and `halfreal rig` over UDP with a key, and between them a listener who receives
   everything, knows the protocol and speaks in either's name, without the secret. The rig's own record is the witness;
   the run is the rehearsal to the bit.
 - **The rig in C**: [rig.c](link/rig.c) under the compiler's sanitizers. With a key, such an attacker must not move it;

@@ -27,7 +27,7 @@ LITERAL_GAINS, LITERAL_STEPS = (
 FILES = {
     "one_frame_a_step": "published, the camera's frame once a step (reading D): what the paper's bench could do",
     "baumgarte": "published, four exchanges a step, the loop solved with the bar's own stiffness (reading B)",
-    "baumgarte_lagged": "the same, nothing known of the bar: the last displacement stands for the next",
+    "baumgarte_lagged": "the same, nothing known of the bar: the last displacement is used for the next",
     "stage_time": "derivatives at the time of the stage; nothing known of the bar",
     "stage_time_solved": "the same, and the force solved for together with the bar's answer, k̂ = 1.1 k",
     "index_one": "index-1 splitting: no derivatives at all, k̂ = 1.1 k",

@@ -33,7 +33,7 @@ from halfreal.benchmark import Motion, with_motion
 from halfreal.couplings import AdaptiveFir
 from halfreal.marths import problem as marths
 from halfreal.rigs import StrokeEstimator
-from halfreal.runs.alike import alike, alike_from_now
+from halfreal.runs import alike
 
 RANGES = {
     "band": (15.0, 80.0),
@@ -112,7 +112,7 @@ def choose(report: Callable[[str], None]) -> list[Ranked]:
         one = entry(values, *filters)
         return math.sqrt(float(np.mean([error(test, one, plant) for plant in plants])))
 
-    with alike(), ThreadPoolExecutor(2, initializer=alike_from_now) as pool:
+    with alike.alike(), ThreadPoolExecutor(2, initializer=alike.alike_from_now) as pool:
         middle = 0.5 * (low + high)
         points = drawn.random(FIRST)
         tried = [(candidate(point[:-1], middle, 1.0), FILTERS[int(3 * point[-1])]) for point in points]

@@ -190,7 +190,7 @@ def loop() -> list[Claim]:
             "Sec. 3.1",
             "the simplified criterion on single elements of a matrix of transfer functions",
             "can be applied",
-            f"the rod at 45° to x and y: {ms(two_rows.least)}, where {ms(two_rows.exact)} are borne",
+            f"the rod at 45° to x and y: {ms(two_rows.least)}, where {ms(two_rows.exact)} are tolerated",
             bool(two_rows.least <= two_rows.exact),
             "elements change with the axes that are chosen, stability does not; see the six-axis example too",
             "oscillator.py",
