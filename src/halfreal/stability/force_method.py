@@ -166,10 +166,10 @@ def _forecast(
         size = np.linalg.norm(exact)
         bias = max(bias, float(np.linalg.norm(found - exact) / size))
         if noise > 0.0:
-            moved = (
-                size * amplitude / np.sqrt(2.0) / np.linalg.norm(exact @ virtual.constraint.T) * np.sqrt(virtual.axes)
-            )
-            scatter = max(scatter, noise * _noise_gain(control, transition.matrix, dt, steps) / moved)
+            reached = np.linalg.norm(exact @ virtual.constraint.T)  # 0 if the impulse does not move the interface
+            rms = amplitude * np.sqrt(virtual.axes / 2.0)
+            gain = noise * _noise_gain(control, transition.matrix, dt, steps)
+            scatter = max(scatter, float(gain * reached / (size * rms)))
     return Forecast(name, virtual.method, virtual.ticks_per_step, radius, bias, scatter, uncertainty)
 
 
