@@ -61,10 +61,18 @@ def growth(memory: list[float]) -> float:
 def drift(clock: np.ndarray, step: float) -> float:
     """By which part of a step the grid of the rig's ticks moves from the first tenth to the last.
 
-    Ticks stand on a grid or a little after it: its place is the earliest phase among them.
+    Most ticks are right after a point of the grid: its place is the earliest phase among them.  Ticks that are late by
+    half a step and more, as on a computer that is held up, seem early: only those near where most are count.
     """
     phase = np.mod(clock / step, 1.0)
     tenth = max(phase.size // 10, 1)
-    centre = np.median(phase[:tenth])
-    near = np.mod(phase - centre + 0.5, 1.0) - 0.5
-    return float(np.quantile(near[-tenth:], 0.01) - np.quantile(near[:tenth], 0.01))
+    near = np.mod(phase - np.median(phase[:tenth]) + 0.5, 1.0) - 0.5
+    return _place(near[-tenth:]) - _place(near[:tenth])
+
+
+def _place(phase: np.ndarray) -> float:
+    ordered, half = np.sort(phase), (phase.size + 1) // 2
+    widths = ordered[half - 1 :] - ordered[: phase.size - half + 1]
+    first = int(np.argmin(widths))  # of the shortest interval that holds half of them
+    most = np.abs(ordered - ordered[first] - 0.5 * widths[first]) <= 2.0 * widths[first]
+    return float(np.quantile(ordered[most], 0.01))

@@ -36,9 +36,11 @@ def test_memory_is_flat_and_no_row_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moved", [0.0, 1e-3, -0.02])
-def test_a_clock_that_drifts_is_seen(moved: float) -> None:
-    """Ticks that come up to a tenth of a step after their time, some by a step and more."""
+@pytest.mark.parametrize("held_up", [0.0, 0.05])
+def test_a_clock_that_drifts_is_seen(moved: float, held_up: float) -> None:
+    """Ticks that come up to a tenth of a step after their time, some by a step and more; at the end more of them."""
     chance, ticks = np.random.default_rng(1), 50_000
-    late = np.where(chance.random(ticks) < 0.01, 2.3, 0.1) * chance.random(ticks)
+    often = 0.01 + np.where(np.arange(ticks) > 0.9 * ticks, held_up, 0.0)
+    late = np.where(chance.random(ticks) < often, 2.3, 0.1) * chance.random(ticks)
     clock = (0.9 + np.arange(ticks) * (1.0 + moved / ticks) + late) * 1e-3
     assert drift(clock, 1e-3) == pytest.approx(0.9 * moved, abs=3e-4)
