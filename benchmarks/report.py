@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,10 +87,22 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(tables: dict[str, list[Row]]) -> None:
-    """Renew README.md with its tables by name."""
+def missed(rows: Iterable[Row]) -> str:
+    """Rows that do not meet their target, or could not be measured, as a list."""
+    lines = [
+        f"- {row.what}: {'; '.join(filter(None, (row.figure, row.against)))}"
+        for row in rows
+        if ": missed" in f"{row.figure} {row.against}" or row.figure == "not measured"
+    ]
+    return "\n".join(lines) or "None."
+
+
+def write(tables: dict[str, list[Row]], took: float) -> None:
+    """Renew README.md with its tables by name; ``took`` is how long all parts were measured [s]."""
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    text = TEXT.format(**{name: markdown(part) for name, part in tables.items()}, machine=facts)
+    every = [row for rows in tables.values() for row in rows]
+    parts = {name: markdown(part) for name, part in tables.items()}
+    text = TEXT.format(**parts, machine=facts, missed=missed(every), minutes=f"{took / 60:.0f}")
     README.write_text(text, encoding="utf-8")
 
 
@@ -105,9 +118,11 @@ TEXT = """\
 
 `make bench` measures, in one run and as ratios, how fast the rehearsal of
 [`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is, and how well real-time runs
-keep time. It takes about five minutes and the long run, `BENCH_MINUTES` of them (10 if it is not set; 0 leaves it
-out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; with names of parts, such as
-`loops commands`, it measures these alone and takes the others as they were measured last.
+keep time, how the cost of a tick grows, and what a user waits for. The parts of this page took {minutes} minutes in
+all, the long run among them: `BENCH_MINUTES` is its length (10 if it is not set; 0 leaves it out).
+`.venv/bin/python benchmarks/run.py --write` also rewrites this page; with names of parts, such as `loops commands`, it
+measures these alone and takes the others as they were measured last. Rows that miss their target are
+[listed](#missed-targets) below the tables.
 
 {table}
 
@@ -135,7 +150,11 @@ out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; with
 
 {in_real_time}
 
-Measured on:
+## Missed targets
+
+{missed}
+
+## The machine
 
 {machine}
 

@@ -131,11 +131,19 @@ class Entry:
                 words.append(value.ctypes.data)
                 words += value.shape
 
+    def prepared(self, *given: Any) -> Callable[[], int]:
+        """A call with these arguments, which is made often: their row is packed once."""
+        value, raised, row, call = ctypes.c_int64(), ctypes.c_void_p(), self.packed(*given), self._call
+
+        def again() -> int:
+            if call(value, raised, row):
+                raise RuntimeError(f"{self.py_func.__name__} raised an exception in compiled code")
+            return value.value
+
+        return again
+
     def __call__(self, *given: Any) -> int:
-        value, raised = ctypes.c_int64(), ctypes.c_void_p()
-        if self._call(value, raised, self.packed(*given)):
-            raise RuntimeError(f"{self.py_func.__name__} raised an exception in compiled code")
-        return value.value
+        return self.prepared(*given)()
 
 
 def entry(*kinds: Kind, fastmath: tuple[str, ...] = ()) -> Callable[[Callable[..., int]], Entry]:

@@ -525,11 +525,11 @@ class Loop:
         """
         base, found = self.vector.copy(), np.full((len(columns), len(rows)), np.nan)
         given = self._given(ticks, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
-        mode = self.index.get(GUARD_MODE, compiled.FAULT)
+        mode, run = self.index.get(GUARD_MODE, compiled.FAULT), compiled.compiled_run.prepared(*given)
         for i, (column, change) in enumerate(zip(columns, by, strict=True)):
             self.vector[:] = base
             self.vector[column] += change
-            if compiled.compiled_run(*given) == compiled.LOST:
+            if run() == compiled.LOST:
                 raise RanAwayError(self.ran_away())
             if self.vector[compiled.FAULT] == base[compiled.FAULT] and self.vector[mode] == base[mode]:
                 found[i] = self.vector[rows]
