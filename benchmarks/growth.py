@@ -30,34 +30,41 @@ AXES, ELEMENTS = (1, 2, 3, 6, 12), (5, 10, 20, 50, 100)
 CHANNELS = (1, 3, 6, 12, 24)
 
 
-def tick(loop: Loop, record: list[str]) -> float:
-    """Time of a tick [s]."""
-
-    def turn(count: int) -> float:
-        loop.reset()
-        start = time.perf_counter()
-        loop.run(count, record=record, event_room=0)
-        took = (time.perf_counter() - start) / count
-        if loop.vector[FAULT] != 0.0:
-            raise RuntimeError(f"not what is to be timed: {loop.describe(float(loop.vector[FAULT]))}")
-        return took
-
-    count = int(np.clip(TURN / turn(20), 20, 20_000))
-    return min(turn(count) for _ in range(TURNS))
+Timed = tuple[Loop, list[str]]
+"""A loop, and the channels that it records."""
 
 
-def chosen(dofs: int) -> float:
+def turn(timed: Timed, count: int) -> float:
+    """Time of a tick in a turn of so many [s]."""
+    loop, record = timed
+    loop.reset()
+    start = time.perf_counter()
+    loop.run(count, record=record, event_room=0)
+    took = (time.perf_counter() - start) / count
+    if loop.vector[FAULT] != 0.0:
+        raise RuntimeError(f"not what is to be timed: {loop.describe(float(loop.vector[FAULT]))}")
+    return took
+
+
+def ticks(loops: list[Timed]) -> list[float]:
+    """Time of a tick of each [s]; they take turns."""
+    counts = [int(np.clip(TURN / turn(one, 20), 20, 20_000)) for one in loops]
+    found = [[turn(one, count) for one, count in zip(loops, counts, strict=True)] for _ in range(TURNS)]
+    return [float(one) for one in np.min(found, axis=0)]
+
+
+def chosen(dofs: int) -> Timed:
     """As the program integrates it: in modes, if there are more than a few."""
     virtual = structure(dofs, "exact")
-    return tick(loop_of(virtual.scheme.method(virtual.system("support"), STEP)), [])
+    return loop_of(virtual.scheme.method(virtual.system("support"), STEP)), []
 
 
-def dense(dofs: int) -> float:
+def dense(dofs: int) -> Timed:
     virtual = structure(dofs, "exact")
-    return tick(loop_of(virtual.scheme.plain(virtual.system("support"), STEP)), [])
+    return loop_of(virtual.scheme.plain(virtual.system("support"), STEP)), []
 
 
-def chain(count: int, scheme: str) -> float:
+def chain(count: int, scheme: str) -> Timed:
     """As many masses in a row, a yielding spring before each.
 
     The springs are stiff: what reaches the last mass within a step would else be a subnormal number, which is slow.
@@ -74,7 +81,7 @@ def chain(count: int, scheme: str) -> float:
             "scheme": scheme,
         }
     )
-    return tick(loop_of(virtual.scheme.method(virtual.system("support"), STEP)), [])
+    return loop_of(virtual.scheme.method(virtual.system("support"), STEP)), []
 
 
 def of_axes(axes: int) -> Definition:
@@ -97,20 +104,20 @@ def of_axes(axes: int) -> Definition:
     return test.model_copy(update={"virtual": virtual, "rig": rig, "reference": None})
 
 
-def whole(axes: int) -> float:
+def whole(axes: int) -> Timed:
     """A tick of the whole loop with its record, fused."""
     loop = halfreal.build(of_axes(axes))
     loop.fuse()
-    return tick(loop, [channel.name for channel in loop.channels])
+    return loop, [channel.name for channel in loop.channels]
 
 
-def recorded(channels: int) -> float:
+def recorded(channels: int) -> Timed:
     loop = halfreal.build(halfreal.load(EXAMPLE))
     loop.fuse()
-    return tick(loop, [channel.name for channel in loop.channels][:channels])
+    return loop, [channel.name for channel in loop.channels][:channels]
 
 
-Curves = dict[str, tuple[tuple[int, ...], Callable[[int], float]]]
+Curves = dict[str, tuple[tuple[int, ...], Callable[[int], Timed]]]
 PANELS: dict[str, Curves] = {
     "degrees of freedom": {
         f"exact, as chosen: in modes from {FEW} on": (DOFS, chosen),
@@ -126,8 +133,10 @@ PANELS: dict[str, Curves] = {
 
 
 def rows() -> list[Row]:
+    loops = [made(size) for curves in PANELS.values() for sizes, made in curves.values() for size in sizes]
+    measured = iter(ticks(loops))
     found = {
-        over: {name: (sizes, [measure(size) for size in sizes]) for name, (sizes, measure) in curves.items()}
+        over: {name: (sizes, [next(measured) for _ in sizes]) for name, (sizes, _) in curves.items()}
         for over, curves in PANELS.items()
     }
     plot(found)

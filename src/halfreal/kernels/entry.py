@@ -128,7 +128,7 @@ class Entry:
                 dtype, rank = ARRAYS[kind]
                 if value.dtype != dtype or value.ndim != rank or not value.flags.c_contiguous:
                     raise TypeError(f"{self.py_func.__name__}: {value.dtype} {value.shape} in place of {kind}")
-                words.append(value.ctypes.data)
+                words.append(value.__array_interface__["data"][0])  # a third of the time of ctypes.data
                 words += value.shape
 
     def prepared(self, *given: Any) -> Callable[[], int]:
