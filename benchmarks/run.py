@@ -76,7 +76,7 @@ def recorded(loop: Loop, ticks: int) -> np.ndarray:
     """The log of all channels over the first ``ticks`` ticks."""
     loop.reset()
     stretch = loop.run(ticks, record=[channel.name for channel in loop.channels])
-    if stretch.ticks != ticks or loop.state("guard")["mode"] != 0.0:
+    if stretch.ticks != ticks or loop.vector[loop.index["guard.mode"]] != 0.0:
         raise RuntimeError(f"the loop tripped after {stretch.ticks} of {ticks} ticks; it is not what is to be timed")
     return stretch.log
 

@@ -157,22 +157,25 @@ def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def wire_wait(way, taken, deadline, spin):  # type: ignore[no-untyped-def]
-    """Until a datagram is there or the monotonic clock shows ``deadline`` [ns]: watch for ``spin`` ns, then sleep."""
-    start = now()
+def wire_wait(way, taken, deadline, spin, start):  # type: ignore[no-untyped-def]
+    """Until a datagram is there or the monotonic clock shows ``deadline`` [ns]: watch for ``spin`` ns, then sleep.
+
+    ``start`` is what the clock shows; return what it showed last, which is before a sleep that a datagram ended.
+    """
+    time = start
     while True:
-        time = now()
         if way[MEDIUM] != MAILBOX:
             patience = 0 if time - start < spin else max(deadline - time, 0)
             if socket_wait(int(way[SOCKET]), patience) > 0:
                 if way[MEDIUM] == STREAM and load64(int(way[INBOX]) + GONE) != 0:  # ready for ever
                     sleep_until(min(time + NAP, deadline))
-                return
+                return time
         else:
             counter = load_word(int(way[INBOX]) + COUNTER)
             if counter & 1 == 0 and float(counter) != taken[0]:
-                return
+                return time
             if time - start >= spin:
                 sleep_until(min(time + NAP, deadline))
         if time >= deadline:
-            return
+            return time
+        time = now()
