@@ -161,7 +161,8 @@ measures these alone and takes the others as they were measured last. Rows that 
 ## What the rows mean
 
 - **Compiled loop**: `halfreal.build(definition)`, then `loop.run` over all ticks of the test with every channel
-  recorded, after a first run that compiles or loads the code.
+  recorded, after a first run that compiles or loads the code. *Fused* is one piece of code for all blocks, as loops
+  that run often have it; the *general loop* calls each block through its address. Both give the same bits.
 - **The same loop in C**: [`loop.c`](loop.c), written by hand for this one test and compiled with `gcc -O2`. It does
   the same work in the same order: excitation with its ramp and rate, start-up, exact step of the virtual
   substructure, prediction from 12 points, energy error, guard over nine signals with warn and trip limits, events,
@@ -180,16 +181,24 @@ measures these alone and takes the others as they were measured last. Rows that 
   chooses, against the same scheme with its full matrices; both must give the same target. Poles, margins and checks
   of loops with such structures: once warm, the structure's modes known, with margins of the whole model for
   comparison where it is small enough.
-- **Growth**: [`growth.py`](growth.py). Degrees of freedom and elements: a tick of the virtual substructure alone.
-  Axes and recorded channels: the whole fused loop of the example, with all channels recorded, or some. Exponents are
-  those between the two largest sizes.
+- **Growth**: [`growth.py`](growth.py). Degrees of freedom: a tick of the virtual substructure alone, integrated as the
+  program chooses, or with full matrices. Elements: as many masses in a row with a yielding spring before each, the
+  virtual substructure alone. Axes and recorded channels: the whole fused loop of the example, with all channels
+  recorded, or some. All take turns; the shortest of 40 counts. Exponents are those between the two largest sizes.
 - **Records**: [`records.py`](records.py), in a fresh process after a short rehearsal: the peak of resident memory
-  during the long one, and during its report, less what was resident before.
+  during the long one and its saving, and during its report, less what was resident before. The record is that of all
+  channels; the file has the same numbers, packed by threads.
 - **Frames**: [`frames.py`](frames.py), a step of regular frames that yield, by Newmark's method at 1 kHz, the block
   alone. A step's work is the same whenever the run is repeated, so that the shortest time of each step in 15 runs
   counts; quantiles are over steps, of which some yield and most do not. OpenSees has the same model and integrator,
   Newton's method to 1e-8 m, in a process of its own; it is timed step by step in the same way, by its processor time,
   and must end at the same displacement. `frames.py --write` renews its table and picture alone.
+- **Frames of fibres**: the same with members of fibre sections.
+- **OpenSees through a site**: [`site_server.py`](site_server.py), a step of the stock OpenSees through `halfreal site`
+  with a spring behind it that follows at once, against a server that sends back the bytes it receives.
+- **FMUs**: [`fmus.py`](fmus.py), an oscillator as our own block and as an FMU in the same loop. In co-simulation the
+  FMU takes four steps in a tick, in model exchange the loop takes one, as our own block does. FMPy steps the same FMU
+  from Python.
 - **Degrees of freedom**: the same loop with a virtual substructure of random symmetric positive definite mass and
   stiffness matrices, integrated by Newmark's method.
 - **Delay margins**: [`stability.py`](stability.py), the critical delay of the spring–mass–damper loop. The exact one
@@ -216,10 +225,12 @@ measures these alone and takes the others as they were measured last. Rows that 
 - **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced
   wing](../examples/strut_braced_wing/README.md) over a grid of devices in one table of results, from the definition
   to the score; and Latin hypercube samples of its shaker. `BENCH_CAMPAIGN` is the number of points along each side of
-  the grid, 20 if it is not set.
-- **Uncertainty study**: [`variants.py`](variants.py), samples and the search for the worst case of a definition of
-  the benchmark problem, in two processes that share what its variants have in common; against variants that are
-  validated, built and linearised one by one. The first samples must have the same growth rates to the bit.
+  the grid, 20 if it is not set; 100 make 10,000 rehearsals, whose time is else extrapolated: that of a campaign of 16,
+  mostly the start of its workers, and the time of each further one.
+- **Uncertainty study**: [`variants.py`](variants.py), 1000 samples and the search for the worst case of a definition
+  of the benchmark problem, in two processes that share what its variants have in common; against variants that are
+  validated, built and linearised one by one in one process. The first samples must have the same growth rates to the
+  bit.
 - **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
   with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one
   left there.
@@ -239,11 +250,11 @@ In real time:
   two readings of it, and p99 lies near the edge between ticks that the watching has caught and ticks that came later
   still, so that a little more unrest moves it far. *Asleep until due* has no such edge. Worst cases come from the
   system, in a virtual machine from its host, and hit either.
-- **Tick with a rig process**: a whole `halfreal run` in step with `halfreal rig --in-step`, with the recorder at
+- **Tick with a rig process**: a `halfreal run` in step with `halfreal rig --in-step`, with the recorder at
   work; the time from one measurement to the next, so a round trip with all blocks of both ends. *The rig in C*
   ([`rig.c`](../docs/link/rig.c)) goes to sleep after each answer where ours watches for 30 µs first. *Bare exchange*
   is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths, wait in the same way, and do
-  nothing else.
+  nothing else: no tag, which every datagram of the link has, no block, no record.
 - **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
   EtherCAT, and of how long it takes until a driver that fails is safe.
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference
