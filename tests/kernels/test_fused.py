@@ -27,10 +27,8 @@ TESTS = (
     "shaking_table_rod/rod",
     "shaking_table_six_axes/six_axes",
     "strut_braced_wing/single_gust",
-    "two_actuator_beam/sine",
     "vrths_benchmark/case_4",
     "vrths_benchmark/case_4_adaptive",
-    "yielding_frame/yielding_frame",
 )
 INTERPRETERS = ("Py", "_Py", "NRT_", "numba_")
 """How names begin that compiled code would need if it took the interpreter's lock, allocated or built objects."""
