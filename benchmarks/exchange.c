@@ -76,10 +76,11 @@ static void take(struct end *e, char *data)
     int64_t start = now();
     while (!taken(e, data)) {
         int watch = now() - start < SPIN;
+        if (watch) continue;
         if (e->fd >= 0) {
             struct pollfd p = {e->fd, POLLIN, 0};
-            poll(&p, 1, watch ? 0 : -1);
-        } else if (!watch) {
+            poll(&p, 1, -1);
+        } else {
             const struct timespec nap = {0, NAP};
             nanosleep(&nap, NULL);
         }

@@ -36,7 +36,7 @@ PATIENCE = 1.0
 DURATION = 5.0
 """Of the test [s]: it is over before the recorder has taken many rows, so the ring must hold them all."""
 OVER_UDP, IN_MEMORY = 1.2, 1e-6
-"""A tick over UDP, as a multiple of the bare exchange, and through shared memory [s], at most."""
+"""A tick over UDP, as a multiple of the bare exchange, and what one through shared memory adds to it [s], at most."""
 TAGGED = "the tags of both datagrams (row below) are in it"
 SETTLING = 100
 """Ticks at the beginning of a turn that are not counted."""
@@ -174,7 +174,8 @@ def judged(name: str, times: np.ndarray, floor: np.ndarray | None) -> str:
         return found
     if "UDP" in name:
         return f"{found}; {TAGGED}; target at most {OVER_UDP:g} × it: {met(ours <= OVER_UDP * np.median(floor))}"
-    return f"{found}; {TAGGED}; target below {duration(IN_MEMORY)}: {met(ours < IN_MEMORY)}"
+    added = ours - float(np.median(floor))
+    return f"{found}; {TAGGED}; target below {duration(IN_MEMORY)} more: {met(added < IN_MEMORY)}"
 
 
 def met(kept: bool) -> str:

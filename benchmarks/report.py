@@ -250,11 +250,12 @@ In real time:
   two readings of it, and p99 lies near the edge between ticks that the watching has caught and ticks that came later
   still, so that a little more unrest moves it far. *Asleep until due* has no such edge. Worst cases come from the
   system, in a virtual machine from its host, and hit either.
-- **Tick with a rig process**: a `halfreal run` in step with `halfreal rig --in-step`, with the recorder at
-  work; the time from one measurement to the next, so a round trip with all blocks of both ends. *The rig in C*
-  ([`rig.c`](../docs/link/rig.c)) goes to sleep after each answer where ours watches for 30 µs first. *Bare exchange*
-  is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths, wait in the same way, and do
-  nothing else: no tag, which every datagram of the link has, no block, no record.
+- **Tick with a rig process**: a `halfreal run` in step with a rig process, with the recorder at work; the time from one
+  measurement to the next, so a round trip with all blocks of both ends. Both ends send at once: the least time between
+  two commands, which a test keeps, is left out ([`unpaced.py`](unpaced.py)), and each has a processor of its own. *The
+  rig in C* ([`rig.c`](../docs/link/rig.c)) keeps its turn and goes to sleep after each answer where ours watches for
+  30 µs first. *Bare exchange* is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths,
+  wait in the same way, and do nothing else: no tag, which every datagram of the link has, no block, no record.
 - **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
   EtherCAT, and of how long it takes until a driver that fails is safe.
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference

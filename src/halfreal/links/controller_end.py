@@ -411,7 +411,7 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if p.request != 0.0 and float(load_word(int(p.request))) != s.heard:
                 break
             until = origin + int(min(limit, time + SLICE))
-            time = float(wire_wait(p.way, s.taken, until, int(SPIN), origin + int(time)) - origin)
+            time = float(wire_wait(p.way, s.taken, until, int(SPIN), origin + int(called)) - origin)
     if not fresh:
         time = float(now() - origin)
     if p.request != 0.0:

@@ -258,7 +258,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         elif p.waits == 0.0:
             break
         else:
-            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN), origin + int(time))
+            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN), origin + int(called))
         time = float(now() - origin)
     if not fresh:
         if s.state != IDLE:  # else it was STOP that came
