@@ -526,7 +526,7 @@ class Loop:
         vector, found = self.vector, np.full((len(columns), len(rows)), np.nan)
         given = self._given(ticks, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
         mode, run = self.index.get(GUARD_MODE, compiled.FAULT), compiled.compiled_run.prepared(*given)
-        base, entries = vector.copy(), memoryview(vector)  # single entries are read and written faster by the latter
+        base, entries = vector.copy(), vector.data  # single entries are read and written faster by the latter
         fault_before, mode_before = entries[compiled.FAULT], entries[mode]
         for i, (column, change) in enumerate(zip(columns.tolist(), by.tolist(), strict=True)):
             vector[:] = base
