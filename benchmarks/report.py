@@ -165,7 +165,7 @@ measures these alone and takes the others as they were measured last. Rows that 
   that run often have it; the *general loop* calls each block through its address. Both give the same bits.
 - **The same loop in C**: [`loop.c`](loop.c), written by hand for this one test and compiled with `gcc -O2`. It does
   the same work in the same order: excitation with its ramp and rate, start-up, exact step of the virtual
-  substructure, prediction from 12 points, energy error, guard over nine signals with warn and trip limits, events,
+  substructure, prediction from 12 points, energy error, guard over eleven signals with warn and trip limits, events,
   record of all channels, actuator, specimen, sensors. Its numbers come from the package's own blocks. Before anything
   is timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the row is left
   out.
