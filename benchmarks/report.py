@@ -261,9 +261,10 @@ In real time:
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference
   to the same datagrams without a tag, fastest of 20 turns.
 - **Largest virtual substructure**: [`capacity.py`](capacity.py), the whole tick with all blocks of the example, with
-  a dense random linear substructure of as many states or degrees of freedom. The loop is not paced: one tick after
-  another, p99 of the median turn of seven. Sizes are measured, by halving the interval between one that fits and one
-  that does not until they are within 12 %.
+  a random linear substructure of as many states or degrees of freedom, whose matrices are full; it is integrated as
+  the program chooses, in modes. The loop is not paced: one tick after another, p99 of the median turn of seven. Sizes
+  are measured, by halving the interval between one that fits and one that does not until they are within 12 %; those
+  beyond 2000 are not tried.
 - **With a busy interpreter**: while another thread of our process computes in Python without rest and makes garbage.
   The long run ([`long_run.py`](long_run.py)) is one stretch with the recorder process taking every row; its lateness
   is that of every tick, as it is in the file.
