@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,7 +34,7 @@ import scale
 import site_server as site
 import variants
 from capacity import structure
-from fresh import LONGEST, CallError, in_new_process
+from fresh import LONGEST, in_new_process
 from report import Row, duration, show, speed, write
 
 import halfreal
@@ -263,10 +262,11 @@ def measure(names: list[str]) -> list[str]:
             print(f"{minutes(start - began)}  {name} ({number} of {len(ordered)}) …", flush=True)
             try:
                 rows = part(Path(folder))
-            except (CallError, RuntimeError, OSError, subprocess.CalledProcessError) as error:
+            except Exception as error:  # whatever it is, the other parts are measured
                 print(f"{name} failed: {error}", flush=True)
                 failed.append(name)
-                rows = [Row(f"part '{name}'", "not measured", f"failed: {str(error).strip().splitlines()[-1]}")]
+                why = (str(error).strip() or type(error).__name__).splitlines()[-1]
+                rows = [Row(f"part '{name}'", "not measured", f"failed: {why}")]
             took = time.perf_counter() - start
             print(f"{minutes(time.perf_counter() - began)}  {name} took {took:.0f} s", flush=True)
             content = {"took": took, "rows": [asdict(row) for row in rows]}
