@@ -116,7 +116,7 @@ def _is_matrix(given: Any) -> bool:
 class AdaptiveFir(Coupling):
     """FIR filters of the targets that adapt by recursive least squares."""
 
-    kind: Literal["adaptive fir"]
+    kind: Literal["adaptive fir"] = "adaptive fir"
     taps: Annotated[int, Field(ge=1, le=32)] = 4
     """Of a filter from one target."""
     spacing: Annotated[int, Field(ge=1, le=100)] = 1

@@ -90,7 +90,7 @@ def model_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class Model(Settings):
     """A model's force first, then the measured one."""
 
-    kind: Literal["model"]
+    kind: Literal["model"] = "model"
     stiffness: Annotated[np.ndarray, Matrix("N/m")]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     synchronised: Annotated[float, Number("1", above=0)] = 0.05

@@ -34,7 +34,7 @@ LOOK = 0.001
 class SharedMemory(Link):
     """A rig, or a gateway to one, on this machine."""
 
-    kind: Literal["shared memory"]
+    kind: Literal["shared memory"] = "shared memory"
     name: str = "rig"
 
     @field_validator("name")

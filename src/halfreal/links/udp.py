@@ -33,7 +33,7 @@ class Udp(Link):
     rig that is not on this machine needs one; ``unauthenticated`` is the reason for doing without, which is recorded.
     """
 
-    kind: Literal["udp"]
+    kind: Literal["udp"] = "udp"
     rig: str = "127.0.0.1:7411"
     key: str = ""
     unauthenticated: str = ""

@@ -97,7 +97,7 @@ class Entry(Settings):
 class ZerosAndPoles(Actuators):
     """Transfer functions by gains and roots that have names."""
 
-    kind: Literal["zeros and poles"]
+    kind: Literal["zeros and poles"] = "zeros and poles"
     roots: dict[Annotated[str, Field(min_length=1)], Root]
     """Roots by name, which entries may share."""
     entries: Annotated[tuple[tuple[Entry, ...], ...], Field(min_length=1)]
@@ -179,7 +179,7 @@ def _from_command(j: int, n: int, denominator: np.ndarray, numerators: list[np.n
 class StateSpaceActuators(Actuators):
     """A state-space model of all actuators, in SI units."""
 
-    kind: Literal["state space"]
+    kind: Literal["state space"] = "state space"
     A: Annotated[np.ndarray, Matrix("1")]
     """Matrix A, (states, states) [1/s]."""
     B: Annotated[np.ndarray, Matrix("1")]
@@ -218,7 +218,7 @@ class StateSpaceActuators(Actuators):
 class MeasuredResponses(Actuators):
     """Measured frequency responses, fitted by rational functions."""
 
-    kind: Literal["frequency responses"]
+    kind: Literal["frequency responses"] = "frequency responses"
     poles: Annotated[int, Field(ge=1, le=30)] = 6
     """Order of the rational function that is fitted to each response."""
     responses: Annotated[tuple[tuple[Annotated[np.ndarray, Matrix("1")], ...], ...], Field(min_length=1)]

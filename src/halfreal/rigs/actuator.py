@@ -246,7 +246,7 @@ def first_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class FirstOrder(_Actuator):
     """A first-order lag behind the delay."""
 
-    kind: Literal["first order"]
+    kind: Literal["first order"] = "first order"
     time_constant: Annotated[float, Number("s", above=0)]
 
     def denominator(self) -> np.ndarray:
@@ -312,7 +312,7 @@ def second_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class SecondOrder(_Actuator):
     """A second-order follower behind the delay."""
 
-    kind: Literal["second order"]
+    kind: Literal["second order"] = "second order"
     frequency: Annotated[float, Number("Hz", above=0)]
     damping: Annotated[float, Number("1", above=0)]
 

@@ -32,7 +32,7 @@ from .specimen import Carried, specimen_inputs
 class FlexibleSpecimen(RigSpecimen):
     """Mass, damping and stiffness between all degrees of freedom, and which of them are the interface."""
 
-    kind: Literal["flexible"]
+    kind: Literal["flexible"] = "flexible"
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None

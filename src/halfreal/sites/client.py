@@ -60,7 +60,7 @@ class Client(Virtual):
     ``halfreal site`` serves.  In a rehearsal the client requests the displacements of ``excitation.virtual``, on every
     axis."""
 
-    kind: Literal["client"]
+    kind: Literal["client"] = "client"
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes: the degrees of freedom of the client's element."""
     listen: str = "127.0.0.1:8090"

@@ -137,7 +137,7 @@ class BoucWenLaw(BoucWen):
     """Bouc–Wen hysteresis, smooth from elastic to plastic, with or without degradation."""
 
     other = "bouc-wen hinge"
-    kind: Literal["bouc-wen"]
+    kind: Literal["bouc-wen"] = "bouc-wen"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_displacement: Annotated[float, Number("m", above=0)]
 
@@ -150,7 +150,7 @@ class BoucWenHinge(BoucWen):
 
     of = "rotation"
     other = "bouc-wen"
-    kind: Literal["bouc-wen hinge"]
+    kind: Literal["bouc-wen hinge"] = "bouc-wen hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_rotation: Annotated[float, Number("rad", above=0)]
     """Y."""

@@ -75,7 +75,7 @@ class ConcreteWithTension(Concrete):
     code = CONCRETE_WITH_TENSION
     states = 4
     references = ("kent1971", "yassin1994")
-    kind: Literal["concrete with tension"]
+    kind: Literal["concrete with tension"] = "concrete with tension"
     tensile_strength: Annotated[float, Number("Pa", above=0)]
     """f_t."""
     softening_modulus: Annotated[float, Number("Pa", above=0)]

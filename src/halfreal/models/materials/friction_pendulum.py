@@ -27,7 +27,7 @@ class FrictionPendulum(Law):
     code = FRICTION
     states = 1
     references = ("zayas1990", "constantinou1990")
-    kind: Literal["friction pendulum"]
+    kind: Literal["friction pendulum"] = "friction pendulum"
     normal_force: Annotated[float, Number("N", above=0)]
     """N, normal force from the supported weight."""
     radius: Annotated[float, Number("m", above=0)]

@@ -185,7 +185,7 @@ class IMKLaw(_IMK):
     """Ibarra–Medina–Krawinkler deterioration of a force over a displacement."""
 
     other = "ibarra-medina-krawinkler hinge"
-    kind: Literal["ibarra-medina-krawinkler"]
+    kind: Literal["ibarra-medina-krawinkler"] = "ibarra-medina-krawinkler"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_force: Annotated[float, Number("N", above=0)]
     plastic_displacement: Annotated[float, Number("m", above=0)]
@@ -212,7 +212,7 @@ class IMKHinge(_IMK):
 
     of = "rotation"
     other = "ibarra-medina-krawinkler"
-    kind: Literal["ibarra-medina-krawinkler hinge"]
+    kind: Literal["ibarra-medina-krawinkler hinge"] = "ibarra-medina-krawinkler hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
     """M_y, moment at first yield."""

@@ -116,7 +116,7 @@ class KentPark(Concrete):
     code = KENT_PARK
     states = 5
     references = ("kent1971", "scott1982")
-    kind: Literal["kent-park concrete"]
+    kind: Literal["kent-park concrete"] = "kent-park concrete"
 
     def values(self) -> tuple[float, ...]:
         return self.envelope()

@@ -81,7 +81,7 @@ class MaxwellDamper(Law):
     code = MAXWELL_DAMPER
     states = 2
     references = ("constantinou1993",)
-    kind: Literal["maxwell damper"]
+    kind: Literal["maxwell damper"] = "maxwell damper"
     stiffness: Annotated[float, Number("N/m", above=0)]
     """k, of the spring: brace, oil and bearings."""
     force: Annotated[float, Number("N", above=0)]

@@ -124,7 +124,7 @@ class MenegottoPintoLaw(_MenegottoPinto):
     """Menegotto–Pinto hysteresis of a force over a displacement, as of a steel brace that does not buckle."""
 
     other = "menegotto-pinto hinge"
-    kind: Literal["menegotto-pinto"]
+    kind: Literal["menegotto-pinto"] = "menegotto-pinto"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_force: Annotated[float, Number("N", above=0)]
 
@@ -137,7 +137,7 @@ class MenegottoPintoHinge(_MenegottoPinto):
 
     of = "rotation"
     other = "menegotto-pinto"
-    kind: Literal["menegotto-pinto hinge"]
+    kind: Literal["menegotto-pinto hinge"] = "menegotto-pinto hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
     """M_y, moment at first yield."""
@@ -150,7 +150,7 @@ class MenegottoPintoFibre(_MenegottoPinto):
     """Menegotto–Pinto steel."""
 
     of = "strain"
-    kind: Literal["menegotto-pinto fibre"]
+    kind: Literal["menegotto-pinto fibre"] = "menegotto-pinto fibre"
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]

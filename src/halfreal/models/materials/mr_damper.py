@@ -69,7 +69,7 @@ class MRDamper(Law):
     code = MR_DAMPER
     states = 3
     references = ("spencer1997",)
-    kind: Literal["mr damper"]
+    kind: Literal["mr damper"] = "mr damper"
     alpha: Annotated[float, Number("N/m", least=0)]
     """α, of the hysteretic part, at the voltage."""
     c0: Annotated[float, Number("N s/m", least=0)]

@@ -38,7 +38,7 @@ class PowerDamper(Law):
 
     code = POWER_DAMPER
     references = ("constantinou1993",)
-    kind: Literal["power damper"]
+    kind: Literal["power damper"] = "power damper"
     force: Annotated[float, Number("N", above=0)]
     """F_r, at ``speed``."""
     speed: Annotated[float, Number("m/s", above=0)]

@@ -155,7 +155,7 @@ def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, d, f, stiffn
 class BeamColumn(FrameElement):
     """An elastic beam–column, rigidly joined, hinged by a law of moment over rotation, or pinned at each end."""
 
-    kind: Literal["beam"]
+    kind: Literal["beam"] = "beam"
     nodes: tuple[str, str]
     section: str
     """Name of its section, with a second moment of area."""

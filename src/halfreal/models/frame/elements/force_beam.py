@@ -179,7 +179,7 @@ class ForceBeam(FibreBeam):
     """Beam–column with fibre sections whose forces are in equilibrium everywhere; one makes a member that yields."""
 
     references = ("spacone1996",)
-    kind: Literal["force-based beam"]
+    kind: Literal["force-based beam"] = "force-based beam"
     rule: Rule = "lobatto"
     """Integration points: Gauss–Lobatto, which include the ends, or Gauss–Legendre."""
 
