@@ -95,7 +95,7 @@ class Choices(Mapping[str, CoreSchema]):
 
 
 class ByKind:
-    """Annotation of a field that holds one of several parts, told by its ``kind``.
+    """Annotation of a field that holds one of several parts, selected by its ``kind``.
 
     Parts take long to be imported, and a definition has few of them: each is imported when its kind is met.
     """
@@ -105,7 +105,7 @@ class ByKind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All kinds that may stand here, in the order in which people are told of them."""
+        """All kinds that may stand here, in the order in which they are listed."""
         raise NotImplementedError
 
     def part(self, kind: str) -> type[Settings]:
@@ -154,7 +154,7 @@ def _whole(part: type[Settings]) -> CoreSchema:
 
 @cache
 def _reader(part: type[Settings], kind: str) -> SchemaValidator:
-    """Reads a part, and tells its kind among the steps to a fault, as a union does."""
+    """Reads a part, and shows its kind among the steps to a fault, as a union does."""
     return SchemaValidator(core_schema.tagged_union_schema({kind: _whole(part)}, discriminator="kind"))
 
 

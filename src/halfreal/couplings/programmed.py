@@ -23,7 +23,7 @@ class ProgrammedCoupling(PlainCoupling, Programmed):
     serves_slow_tests: ClassVar[bool] = True
 
     def gives(self, targets: Commands) -> Commands | None:
-        """The function says, and nobody asks it."""
+        """The function states it; it is not a setting."""
         return None
 
     @property

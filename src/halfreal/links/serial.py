@@ -41,7 +41,7 @@ BITS = 10
 """Of a byte on the line."""
 PSEUDO = "pty"
 LOOK = 0.01
-"""Seconds between two looks at a port that is gone."""
+"""Seconds between two looks at a port that is closed."""
 
 
 class Serial(Link):

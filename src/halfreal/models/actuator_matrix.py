@@ -9,8 +9,8 @@ given in one of three ways:
 "state space"           x˙ = A x + B u, y = C x + D u
 "frequency responses"   measured H_ij(f), each fitted by a rational function (``vector_fitting.py``)
 
-A root or gain may have an ``actual`` share: the simulated rig has that part of it, while whoever asks for the model (a
-coupling that inverts it, an estimator) is told the value itself.  So uncertainty on the share leaves what they know.
+A root or gain may have an ``actual`` share: the simulated rig has that part of it, while those that use the model (a
+coupling that inverts it, an estimator) use the value itself.  So uncertainty on the share leaves what they know.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from .shown import Shown
 PATIENCE = 5.0
 """Seconds that the session has for an answer."""
 GRACE = 5.0
-"""Seconds after the test's end in which a browser that has gone may come back, as when a page is loaded again."""
+"""Seconds after the test's end in which a browser that has closed may come back, as when a page is loaded again."""
 BEAT = 0.5
 """Seconds between two signs of life to the session."""
 
@@ -44,7 +44,7 @@ class Door:
         door.setblocking(False)
 
     def read(self) -> None:
-        """Take in what the session has told; called when there is something."""
+        """Take in what the session has sent; called when there is something."""
         with contextlib.suppress(BlockingIOError):
             while (received := wire.receive(self._door)) is not None:
                 message, descriptors = received

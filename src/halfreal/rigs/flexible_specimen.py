@@ -118,7 +118,7 @@ class FlexibleSpecimen(RigSpecimen):
             )
 
     def base_excited(self) -> BaseExcited:
-        """The specimen as its base feels it."""
+        """The specimen as it acts on its base."""
         return BaseExcited(self.mass, self.damping_matrix(), self.stiffness, tuple(dof - 1 for dof in self.interface))
 
     def damping_matrix(self) -> np.ndarray:

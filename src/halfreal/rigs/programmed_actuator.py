@@ -72,7 +72,7 @@ class ProgrammedActuator(Programmed):
         return None
 
     def given(self) -> tuple[str, ...]:
-        """What of its motion it tells."""
+        """What of its motion it shows."""
         return MOTION
 
     def blocks(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> list[Block]:

@@ -123,7 +123,7 @@ class Client(Virtual):
             raise fault("the client's structure is excited by the client; give a displacement, which is rehearsed")
 
     def check_slow(self) -> None:
-        """A client takes the force for the answer to the displacement that it asked for."""
+        """A client takes the force for the answer to the displacement that it requested."""
         if self.step is not None:
             raise fault("a slow test waits for each displacement; omit step")
 
@@ -178,7 +178,7 @@ class Client(Virtual):
 
 @kernel
 def take(p, s):  # type: ignore[no-untyped-def]
-    """Take the newest displacement that the client asks for; whether there is one that was not yet taken."""
+    """Take the newest displacement that the client requested; whether there is one that was not yet taken."""
     box, n = int(p.mailbox), s.goal.size
     before = load_word(box + 8 * TRIAL)
     if before % 2 != 0 or before // 2 == int(s.taken):
