@@ -4,7 +4,7 @@
 
 with the damper's force F_r at the speed v_r (``power_damper.py``).  Over the time since the committed state the end
 moves evenly, and F is integrated by the two-stage, L-stable Runge–Kutta method of order two of R. Alexander, SIAM J.
-Numer. Anal. 14 (1977) 1006–1021, with γ = 1 − 1/√2: any step is stable however stiff the spring is.  A stage asks for
+Numer. Anal. 14 (1977) 1006–1021, with γ = 1 − 1/√2: any step is stable however stiff the spring is.  A stage requires
 the root of
 
     g(F) = F + γ h k w(F) − R

@@ -5,7 +5,7 @@ Struct. Design Tall Build. 2 (1993) 93–132:
 
     F = F_r |v/v_r|^α sgn v    for |v| ≥ v_0,    F = F_r (v_0/v_r)^α v/v_0    below
 
-F_r at v_r stands for c = F_r/v_r^α, whose unit depends on α.  For α < 1 the slope at v = 0 would be infinite, and no
+F_r at v_r represents c = F_r/v_r^α, whose unit depends on α.  For α < 1 the slope at v = 0 would be infinite, and no
 loop could be linearised at rest: below v_0 the damper is linear, as its leakage makes real ones.
 
 A damper with a stiff brace or fluid in series is that of ``maxwell_damper.py``.
