@@ -52,6 +52,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "halfreal"
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 html_extra_path = ["site"]  # leads from the top to the first page
 html_theme_options = {
     "header_links_before_dropdown": 6,

@@ -69,7 +69,7 @@ class Root(Settings):
     """A real root at −ω, or with a damping ratio a pair of roots, of a transfer function."""
 
     frequency: Annotated[float, Number("Hz", above=0)]
-    """ω/2π."""
+    """ω/2π, frequency of the root."""
     damping: Annotated[float, Number("1", above=0)] | None = None
     """ζ of a pair; default: a real root."""
     actual: Annotated[float, Number("1", above=0)] = 1.0

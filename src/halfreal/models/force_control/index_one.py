@@ -45,7 +45,7 @@ class IndexOne(ExchangeMethod):
     tableau: AnyTableau = RK4
     exchange: Exchange = "stage"
     stiffness: Stiffness | None = None
-    """K̂."""
+    """K̂, estimated stiffness of the specimen."""
     estimate: Annotated[Estimate | None, Field(validate_default=True)] = None
 
     @field_validator("estimate")

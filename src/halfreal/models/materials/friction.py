@@ -48,7 +48,7 @@ class Friction(Law):
     references = ("simo1998",)
     kind: Literal["coulomb friction"] = "coulomb friction"
     force: Annotated[float, Number("N", above=0)]
-    """F_f."""
+    """F_f, friction force while sliding."""
     stick_stiffness: Annotated[float, Number("N/m", above=0)]
     """k, stiffness before sliding."""
 

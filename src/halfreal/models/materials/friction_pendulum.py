@@ -33,7 +33,7 @@ class FrictionPendulum(Law):
     radius: Annotated[float, Number("m", above=0)]
     """R, effective: from the centre of the sphere to the pivot of the slider."""
     friction: Annotated[float, Number("1", above=0, most=1)]
-    """μ_fast."""
+    """μ_fast, coefficient of friction in fast sliding."""
     slow_friction: Annotated[float, Number("1", above=0, most=1)] | None = None
     """μ_slow, friction at the onset of sliding; default: the fast one."""
     fading_speed: Annotated[float, Number("m/s", above=0)] = 0.05

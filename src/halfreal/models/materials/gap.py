@@ -35,7 +35,7 @@ class _OneSided(Law):
     stiffness: Annotated[float, Number("N/m", above=0)]
     """k, stiffness in contact."""
     gap: Annotated[float, Number("m", least=0)] = 0.0
-    """g."""
+    """g, distance that is moved before contact."""
 
     @property
     def initial_stiffness(self) -> float:

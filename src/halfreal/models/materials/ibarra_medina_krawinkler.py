@@ -126,7 +126,7 @@ class _IMK(Law):
     states = 7 + 2 * SIDE
     references = ("ibarra2005", "lignos2011")
     capping: Annotated[float, Number("1", least=1)] = 1.1
-    """F_c/F_y."""
+    """F_c/F_y, strength at capping relative to that at yield."""
     residual: Annotated[float, Number("1", least=0, most=0.95)] = 0.0
     """κ, residual force relative to F_y."""
     negative: Annotated[float, Number("1", above=0)] = 1.0

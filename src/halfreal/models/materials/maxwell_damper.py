@@ -87,7 +87,7 @@ class MaxwellDamper(Law):
     force: Annotated[float, Number("N", above=0)]
     """F_r, of the damper at ``speed``."""
     speed: Annotated[float, Number("m/s", above=0)]
-    """v_r."""
+    """v_r, speed at which the damper has the force F_r."""
     alpha: Annotated[float, Number("1", least=0.05, most=3)] = 1.0
     """α, velocity exponent; 1 for a linear damper."""
 

@@ -81,11 +81,11 @@ class MRDamper(Law):
     k1: Annotated[float, Number("N/m", least=0)] = 0.0
     """k_1, of the accumulator."""
     beta: Annotated[float, Number("1/m^2", above=0)]
-    """β."""
+    """β, shape of the hysteresis z."""
     gamma: Annotated[float, Number("1/m^2")]
-    """γ."""
+    """γ, shape of the hysteresis z."""
     amplitude: Annotated[float, Number("1", above=0)]
-    """A."""
+    """A, slope of the hysteresis z at small motion."""
 
     @field_validator("gamma")
     @classmethod
