@@ -176,7 +176,9 @@ class AdaptiveFir(Coupling):
             whole = one[0, 0] * np.eye(size) if one.shape == (1, 1) else one
             if np.linalg.eigvalsh(0.5 * (whole + whole.T)).min() < 0.0:
                 raise fault(
-                    "a covariance with a negative eigenvalue lets coefficients diverge; give none", "covariance"
+                    "a covariance with a negative eigenvalue lets coefficients diverge; give one without negative "
+                    "eigenvalues",
+                    "covariance",
                 )
             found.append(whole)
         return start, np.array(found)

@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="halfreal.page.process")
     parser.add_argument("--parent", required=True, type=int, help="process that ends this one with its own end")
     parser.add_argument("--door", required=True, type=int, help="descriptor of the door to the session")
-    parser.add_argument("--listen", required=True, type=int, help="descriptor of the socket that browsers come to")
+    parser.add_argument("--listen", required=True, type=int, help="descriptor of the socket that browsers connect to")
     parser.add_argument("--guests", required=True, type=int, help="descriptor of the memory with tokens and browsers")
     parser.add_argument("--url", required=True)
     parser.add_argument("--certificate")

@@ -238,7 +238,7 @@ def _responses(sets: Sequence[dict[str, Any]], path: Path) -> Responses | None:
     names = {code: name for name, code in ORDINATES.items()}
     if len(quantities) > 1 or not quantities <= names.keys():
         raise ExchangeError(
-            f"{path.name} has ordinates of the types {sorted(quantities)}; all must be the same of {names}"
+            f"{path.name} has ordinates of the types {sorted(quantities)}; all must be of one type of {names}"
         )
     hz = np.asarray(sets[0]["x"], dtype=float)
     if any(len(one["x"]) != hz.size or not np.array_equal(one["x"], hz) for one in sets):

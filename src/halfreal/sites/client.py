@@ -113,14 +113,15 @@ class Client(Virtual):
         tick = known.step
         if tick is not None and self.step is not None and abs(self.step / tick - round(self.step / tick)) > 1e-6:
             raise fault(
-                f"{self.step:g} s is not a whole number of ticks of {tick:g} s (timing.step); change one", "step"
+                f"{self.step:g} s is not a whole number of ticks of {tick:g} s (timing.step); change one of them",
+                "step",
             )
         if tick is not None and self.step is not None and round(self.step / tick) < 1:
             raise fault(f"{self.step:g} s is shorter than a tick of {tick:g} s (timing.step); shorten that", "step")
 
     def check_excitation(self, excitation: ActsAs) -> None:
         if excitation not in ("support", "none"):
-            raise fault("the client's structure is excited by the client; give a displacement, which is rehearsed")
+            raise fault("the client's structure is excited by the client; give a displacement for rehearsals")
 
     def check_slow(self) -> None:
         """A client takes the force for the answer to the displacement that it requested."""
