@@ -363,7 +363,7 @@ def _even(time: np.ndarray) -> float:
     step = float(np.median(gaps))
     if np.abs(gaps - step).max() > 1e-3 * step:
         raise HalfrealError(
-            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses need samples "
-            "evenly apart, without gaps"
+            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses need "
+            "evenly spaced samples without gaps"
         )
     return step
