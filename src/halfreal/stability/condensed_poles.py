@@ -49,7 +49,7 @@ TURN = 0.5
 NEIGHBOURS = 400
 """Roots with nearly the same real part that are compared with each other."""
 UNCOUPLED = 1e-18
-"""By how much a pole moves that do not affect the rest of the loop."""
+"""By how much a pole moves that does not affect the rest of the loop."""
 
 
 @entry("c16[]", "c16[]", "c16[]", "c16[]", "i8[]", "c16[]", fastmath=("contract",))
