@@ -95,7 +95,7 @@ def write(folder: Path, draw: Draw | None = None) -> None:
     """One page per kind, with the picture that ``draw`` makes of it, and an index."""
     folder.mkdir(exist_ok=True)
     lines = [
-        "# Kinds of parts",
+        "# Kinds, one page each",
         "",
         "The parts of a definition, one page per kind. On the command line:",
         "",

@@ -12,7 +12,7 @@ They may be written as
 What is read is a read-only float64 array in SI units.
 
 In a matrix of masses, dampings or stiffnesses a degree of freedom may be a rotation.  Where its entries are written as
-quantities they may have the units that these have then, ``"0.6 kg m^2"`` on the diagonal and ``"2 kg m"`` beside a
+quantities they may have the units that these have then, ``"0.6 kg m^2"`` on the diagonal and ``"2 kg m"`` next to a
 displacement, and must have them all through its row and column.
 """
 
@@ -38,7 +38,7 @@ SEMIDEFINITE = 1e-9
 """Negative eigenvalue, as a part of the largest, up to which a matrix passes for positive semidefinite: rounded digits
 make the zero eigenvalues of a free structure slightly negative."""
 MOST_TOLD = 10
-"""Entries of one array whose faults are told one by one."""
+"""Entries of one array whose faults are reported one by one."""
 
 OF_ROTATIONS = {"kg": ("kg m", "kg m^2"), "N/m": ("N", "N m"), "N s/m": ("N s", "N m s")}
 """Units of a matrix's entries between a displacement and a rotation, and of a rotation."""
@@ -181,7 +181,7 @@ class Array(Number):
             raise fault(str(error), "unit") from error
 
     def _lists(self, value: Any, entry: Callable[[Any, Place], float]) -> np.ndarray:
-        """Lists of entries as an array; every entry that cannot be read is told."""
+        """Lists of entries as an array; every entry that cannot be read is reported."""
         wrong: list[tuple[Place, str]] = []
 
         def read(item: Any, at: Place) -> float:

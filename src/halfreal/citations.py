@@ -1,7 +1,7 @@
 """The papers behind the methods, by key: what a report prints under "methods used".
 
 A block names its papers by key (``Block.references``), and ``paper`` turns keys into text.  A kind of an installed
-package gives the text itself, so that its papers stand in run files and reports without it.  A DOI stands here only
+package gives the text itself, so that its papers are listed in run files and reports without it.  A DOI is here only
 where it was checked.
 """
 

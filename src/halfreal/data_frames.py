@@ -1,4 +1,4 @@
-"""Tables of pandas and datasets of xarray, which are imported only when one is asked for."""
+"""Tables of pandas and datasets of xarray, which are imported only when one is required."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MOST_SHOWN = 50
 """Faults of a definition that its error lists."""
@@ -15,15 +15,17 @@ class HalfrealError(ValueError):
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: where it stands (``test.toml:14``, or empty), its key path, and what to do about it."""
+    """One fault: where it is (``test.toml:14``, or empty), its key path, and what to do about it."""
 
     place: str
     path: str
     message: str
+    code: str = field(default="", compare=False)
+    """Name of the rule that the value violates, such as ``greater_than``; empty if it has none."""
 
     def __str__(self) -> str:
         text = f"{self.path}: {self.message}" if self.path else self.message
-        if self.place.endswith(":"):  # words, not a line
+        if self.place.endswith(":"):  # a text, not a line
             return f"{self.place} {text}"
         return f"{self.place}  {text}" if self.place else text
 

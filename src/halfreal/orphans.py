@@ -20,7 +20,7 @@ class Ended(BaseException):
 
 
 def end_with_parent(parent: int, number: int) -> None:
-    """Have the system send this process a signal when the process ``parent`` ends, in whatever way (Linux)."""
+    """Have the system send this process a signal when the process ``parent`` ends, for any reason (Linux)."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the system does not watch over this process's parent")

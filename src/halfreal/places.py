@@ -8,6 +8,6 @@ from typing import Any
 
 
 def found(package: str, places: Iterable[str]) -> tuple[Any, ...]:
-    """What stands at places in modules of a package."""
+    """What is at places in modules of a package."""
     pairs = (place.split(":") for place in places)
     return tuple(getattr(import_module(f"{package}.{module}"), name) for module, name in pairs)

@@ -13,8 +13,9 @@ or such a text.  Defaults are not read: they are SI floats or arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Self, Union, get_args
 
@@ -61,15 +62,16 @@ __all__ = [
 
 def default_kind(kind: str) -> BeforeValidator:
     """Let a table leave out ``kind`` where one kind is the usual one."""
+    return BeforeValidator(partial(with_kind, kind))
 
-    def fill(value: Any) -> Any:
-        return {"kind": kind, **value} if isinstance(value, dict) and "kind" not in value else value
 
-    return BeforeValidator(fill)
+def with_kind(kind: str, value: Any) -> Any:
+    """A table with its ``kind``, if it has none."""
+    return {"kind": kind, **value} if isinstance(value, dict) and "kind" not in value else value
 
 
 def union_of(parts: Iterable[type[BaseModel]], usual: str | None = None) -> Any:
-    """The type of one of several parts, told by its ``kind``; ``usual`` if that is left out."""
+    """The type of one of several parts, selected by its ``kind``; ``usual`` if that is left out."""
     choice: Any = Annotated[Union[tuple(parts)], Field(discriminator="kind")]  # noqa: UP007 (made of a list)
     return choice if usual is None else Annotated[choice, default_kind(usual)]
 
@@ -93,7 +95,7 @@ class Choices(Mapping[str, CoreSchema]):
 
 
 class ByKind:
-    """Annotation of a field that holds one of several parts, told by its ``kind``.
+    """Annotation of a field that holds one of several parts, selected by its ``kind``.
 
     Parts take long to be imported, and a definition has few of them: each is imported when its kind is met.
     """
@@ -103,7 +105,7 @@ class ByKind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All kinds that may stand here, in the order in which people are told of them."""
+        """All kinds that may stand here, in the order in which they are listed."""
         raise NotImplementedError
 
     def part(self, kind: str) -> type[Settings]:
@@ -152,7 +154,7 @@ def _whole(part: type[Settings]) -> CoreSchema:
 
 @cache
 def _reader(part: type[Settings], kind: str) -> SchemaValidator:
-    """Reads a part, and tells its kind among the steps to a fault, as a union does."""
+    """Reads a part, and shows its kind among the steps to a fault, as a union does."""
     return SchemaValidator(core_schema.tagged_union_schema({kind: _whole(part)}, discriminator="kind"))
 
 
@@ -187,29 +189,36 @@ def _make_strict(node: Any) -> None:
             _make_strict(item)
 
 
-WORDS = "halfreal.definition.faults"
-"""Puts into words what is wrong with values."""
+MESSAGES = "halfreal.definition.faults"
+"""The module that describes what is wrong with values."""
+
+
+@contextmanager
+def described(part: type[BaseModel]) -> Iterator[None]:
+    """Raise ``DefinitionError`` for invalid values, with the messages that a file gets, instead of pydantic's error."""
+    try:
+        yield
+    except ValidationError as error:
+        translate = import_module(MESSAGES).translate  # the one import from above: nothing here needs it to work
+        raise DefinitionError(translate(error, part)) from None  # a traceback would show pydantic's error first
 
 
 if TYPE_CHECKING:
-    from pydantic._internal._model_construction import ModelMetaclass as Worded
+    from pydantic._internal._model_construction import ModelMetaclass as Described
 else:
 
-    class Worded(type(BaseModel)):
-        """Makes parts in Python, and words what is wrong with them as in a file."""
+    class Described(type(BaseModel)):
+        """Makes parts in Python, with the error messages that a file gets."""
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             kind = cls.model_fields.get("kind")
             if kind is not None and kind.is_required() and len(get_args(kind.annotation)) == 1:
                 kwargs.setdefault("kind", *get_args(kind.annotation))  # in Python the class states the kind
-            try:
+            with described(cls):
                 return super().__call__(*args, **kwargs)
-            except ValidationError as error:
-                in_words = import_module(WORDS).translate  # the one step up: nothing here needs it to work
-                raise DefinitionError(in_words(error, cls)) from error
 
 
-class Settings(BaseModel, metaclass=Worded):
+class Settings(BaseModel, metaclass=Described):
     """A part of a test definition: immutable, closed to unknown keys, and equal to another if all its values are."""
 
     model_config = ConfigDict(
@@ -221,6 +230,54 @@ class Settings(BaseModel, metaclass=Worded):
         schema = handler(source)
         _make_strict(schema)
         return schema
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """Validate a table, or a part, as when it is read from a file; its numbers are in SI units.
+
+        Parameters
+        ----------
+        obj
+            Table with the settings, such as ``{"step": "1 ms"}``, or a part.
+        options
+            Options of pydantic, such as ``context={"folder": …}`` for the folder of the files that it names.
+
+        Returns
+        -------
+        Settings
+            The validated part.
+
+        Raises
+        ------
+        DefinitionError
+            With every error, its key and the remedy.
+        """
+        with described(cls):
+            return super().model_validate(obj, **options)
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """Validate JSON text, as ``model_dump_json`` writes it; its numbers are in SI units.
+
+        Parameters
+        ----------
+        json_data
+            The text.
+        options
+            Options of pydantic.
+
+        Returns
+        -------
+        Settings
+            The validated part.
+
+        Raises
+        ------
+        DefinitionError
+            With every error, its key and the remedy.
+        """
+        with described(cls):
+            return super().model_validate_json(json_data, **options)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy, with some fields replaced; these are validated, as when the part is made."""

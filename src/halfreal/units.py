@@ -4,7 +4,7 @@ Inside halfreal every number is a float in SI units (m, kg, s, N, rad) and frequ
 
 A quantity is a decimal number and a unit: names joined by blanks, ``*`` or ``/``, with whole exponents (``m/s^2``,
 ``N s/m``, ``N/(m s)``).  Anything else is refused before it goes any further: pint, imported only when a text has to be
-read, is asked for the meaning of single names and never sees an expression.  Factors are exact fractions, so that
+read, provides the meaning of single names and never sees an expression.  Factors are exact fractions, so that
 "9.4 ms" is the float 0.0094 and not its neighbour.
 
 Angles: where Hz is expected an angular frequency is divided by 2π ("6.283 rad/s", "60 rpm" are 1 Hz); where rad/s is

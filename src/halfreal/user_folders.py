@@ -1,6 +1,6 @@
 """Folders of this user outside any project: what is trusted, compiled code, and reports of crashes.
 
-Private: of this user, readable and writable by nobody else.  ``XDG_CONFIG_HOME`` and the like move them.
+Private: of this user, readable and writable by no one else.  ``XDG_CONFIG_HOME`` and the like move them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Types of the values in a test definition: numbers with a unit and files, and how a fault in one is told.
+"""Types of the values in a test definition: numbers with a unit and files, and how a fault in one is reported.
 
 A validation context says where values come from: ``{"folder": path}`` for a file in that folder, ``{"stored": True}``
 for the JSON of a run file, none for Python.  From a file a quantity must be text with a unit; otherwise it may also be
@@ -49,7 +49,7 @@ def found_in(error: PydanticCustomError) -> list[tuple[Place, str]]:
 
 
 def folder(info: ValidationInfo) -> Path:
-    """The folder of the definition, from which file names in it are reckoned."""
+    """The folder of the definition, to which file names in it are relative."""
     return Path((info.context or {}).get("folder") or ".")
 
 
@@ -213,4 +213,4 @@ class _File:
 
 
 ExistingFile = Annotated[Path, _File()]
-"""Type of a file that must be there: an absolute path, reckoned from the folder of the definition."""
+"""Type of a file that must be there: an absolute path, relative to the folder of the definition."""

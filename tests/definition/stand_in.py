@@ -20,7 +20,7 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 
 class Linear(Settings):
-    kind: Literal["linear"]
+    kind: Literal["linear"] = "linear"
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="positive")]
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from halfreal.definition.faults import DefinitionError, Fault, key_path, translate
+from halfreal.definition.faults import DefinitionError, Fault, key_path
+from halfreal.definition.load import from_json
 
 from .stand_in import GOOD, Definition, complaints
 
@@ -129,10 +132,9 @@ def test_a_part_may_lay_several_faults_at_its_own_keys() -> None:
 
 
 def test_faults_without_a_file_have_only_their_path() -> None:
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(DefinitionError) as caught:
         Definition.model_validate({"title": "a", "timing": {"step": -1}, "virtual": {"kind": "linear", "mass": 1}})
-    found = translate(caught.value, Definition)
-    assert [str(fault) for fault in found] == [
+    assert [str(fault) for fault in caught.value.faults] == [
         "timing.step: -1 must be greater than 0 s",
         "virtual.stiffness: is missing; write stiffness = '1.5 N/m'",
     ]
@@ -156,3 +158,29 @@ def test_the_error_prints_one_fault_a_line_and_survives_a_process_border() -> No
     assert str(error) == "a.toml:3  x: is wrong\ny: too\na.toml  gone"
     again = pickle.loads(pickle.dumps(error))
     assert again.faults == error.faults and str(again) == str(error)
+
+
+BAD = {"title": "a", "timing": {"step": "-1 ms"}, "virtual": {"kind": "linear", "mass": 1.0, "stiffness": 1.0}}
+MADE = {
+    "validated": lambda: Definition.model_validate(BAD),
+    "validated as JSON": lambda: Definition.model_validate_json(json.dumps(BAD)),
+    "constructed": lambda: Definition(**BAD),
+    "read from JSON": lambda: from_json(Definition, BAD, name=""),
+    "changed": lambda: Definition.model_validate(BAD | {"timing": {"step": 1.0}}).model_copy(
+        update={"timing": BAD["timing"]}
+    ),
+}
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_python_gets_the_messages_of_files_and_nothing_of_pydantic(made: Callable[[], Definition]) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        made()
+    assert str(caught.value) == "timing.step: '-1 ms' must be greater than 0 s"
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "pydantic_core" not in shown and "validation error" not in shown
+
+
+def test_a_text_that_is_not_json_is_reported() -> None:
+    with pytest.raises(DefinitionError, match=r"^is not JSON \(EOF while parsing a value at line 1 column 9\)$"):
+        Definition.model_validate_json('{"title":')

@@ -52,6 +52,7 @@ CASES = [
     ('"1 ms"', "0.001", False),
     ("step", "stp", False),
     ('"linear"', '"liner"', False),
+    ('kind = "linear"', "", False),
     ("[timing]", "quiet = 1\n[timing]", False),
     ("[timing]", "colour = 1\n[timing]", False),
     ("[timing]", 'scheme = "x"\n[timing]', False),
@@ -83,4 +84,4 @@ def test_every_default_is_valid_where_it_stands() -> None:
             jsonschema.Draft202012Validator({**node, "$defs": SCHEMA["$defs"]}).validate(node["default"])
         return ("default" in node) + sum(map(check, node.values()))
 
-    assert check(SCHEMA) == 11
+    assert check(SCHEMA) == 12

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from pydantic import ValidationError
 
 import halfreal
 from halfreal.couplings.forward_prediction import ForwardPrediction
@@ -44,9 +43,9 @@ def read(key: str, value: Any, context: dict[str, Any] | None = None) -> Any:
 
 
 def wrong(key: str, value: Any, context: dict[str, Any] | None = None) -> str:
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(DefinitionError) as caught:
         read(key, value, context)
-    return str(caught.value.errors()[0]["ctx"]["message"])
+    return "; ".join(one.message for one in caught.value.faults)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def test_inputs_stand_in_the_order_of_the_interface_whatever_that_of_the_table()
         ({"limits.command.trip": "150 mm"}, "the trip limit of the command, 150 mm, is outside the range of valve"),
         ({"channels.inputs.accelerometer.measures": "acelerometer"}, "did you mean 'accelerometer'?"),
         ({"channels.inputs.e_stop.healthy": None}, "an emergency stop is a digital input"),
-        ({"channels.inputs.e_stop.stuck": "1 s"}, "a digital input has no range, no filter and no stuck"),
+        ({"channels.inputs.e_stop.stuck": "1 s"}, "a digital input has no range, filter or stuck limit"),
         ({"channels.inputs.e_stop.polarity": -1}, "a digital input has no polarity"),
         ({"channels.outputs.enable.polarity": -1}, "a digital output has no polarity"),
         ({"channels.outputs.enable.on": ["armed", "runing"]}, "'runing' is not allowed"),

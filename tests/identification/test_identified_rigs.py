@@ -49,7 +49,7 @@ def test_all_that_is_told_of_a_rig_is_true_and_most_is_told(kind):
     test = lagging(rig=RIGS[kind])
     run = completed(halfreal.rehearse(plan(test, 0, amplitude=1e-3, band=(0.5, 40.0), duration=10.0).definition))
     found = identify(test, [("run.h5", run)])
-    told = [one for one in found.fit.parameters if one.told]
+    told = [one for one in found.fit.parameters if one.determined]
     assert len(told) >= len(found.fit.parameters) - 2, [one.why_not for one in found.fit.parameters]
     for one in told:
         # three standard deviations: of some twenty intervals of 95 % one may miss
@@ -63,7 +63,7 @@ def test_the_delay_of_a_staircase_is_found_in_steps_of_the_rig():
     guess = true.with_values({"rig.actuator.delay": "11 ms", "rig.actuator.frequency": "12 Hz"})
     found = {one.sought.name: one for one in identify(guess, [("run.h5", run)]).fit.parameters}
     delay, frequency = found["rig.actuator.delay"], found["rig.actuator.frequency"]
-    assert delay.told and abs(delay.value - 5e-3) <= delay.half_width == 0.5e-3
+    assert delay.determined and abs(delay.value - 5e-3) <= delay.half_width == 0.5e-3
     assert abs(frequency.value - 15.0) < 1.55 * frequency.half_width
 
 

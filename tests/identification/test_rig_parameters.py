@@ -57,7 +57,7 @@ def test_true_values_lie_in_their_intervals_as_often_as_these_promise(record):
         found = by_name(fitted(definition, noisy(definition, record, rng)))
         assert found.keys() == GIVEN.keys()
         for name, value in GIVEN.items():
-            inside[name] += found[name].told and found[name].low <= value <= found[name].high
+            inside[name] += found[name].determined and found[name].low <= value <= found[name].high
     # 38 are expected of each parameter, and 190 of all: below these, chances are less than one in a thousand
     assert min(inside.values()) >= 33, inside
     assert 178 <= sum(inside.values()) < DRAWS * len(GIVEN), inside
@@ -76,7 +76,7 @@ def test_another_rig_is_found_from_far_off(record):
     found = by_name(fitted(guess, record))
     for name, value in GIVEN.items():
         one = found[name]
-        assert one.told and abs(one.value - value) < 2.0 * one.half_width, (name, one.value, one.half_width)
+        assert one.determined and abs(one.value - value) < 2.0 * one.half_width, (name, one.value, one.half_width)
     assert found["rig.actuator.delay"].half_width < 5e-6
 
 
@@ -91,8 +91,8 @@ def test_a_slow_motion_does_not_tell_the_mass_and_the_others_are_found_without_i
     definition = lagging(**{"rig.specimen.mass": "0.5 kg"})
     found = by_name(fitted(definition, moved(lagging(), Sine(displacement=0.5e-3, frequency=1.5, ramp=1.0))))
     mass, stiffness = found["rig.specimen.mass"], found["rig.specimen.stiffness"]
-    assert not mass.told and mass.value == 0.5 and "distinguished" in mass.why_not
-    assert stiffness.told and stiffness.low < 2250.0 < stiffness.high
+    assert not mass.determined and mass.value == 0.5 and "distinguished" in mass.why_not
+    assert stiffness.determined and stiffness.low < 2250.0 < stiffness.high
 
 
 def test_a_value_at_the_end_of_its_range_is_not_told(record):

@@ -12,7 +12,7 @@ from halfreal.live import recording
 
 def test_a_disk_that_something_else_fills_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    record = recording.Recording(tmp_path / "run.h5", 1, 1e-3, restarts=0, silence=1.0, told=said.append)
+    record = recording.Recording(tmp_path / "run.h5", 1, 1e-3, restarts=0, silence=1.0, on_message=said.append)
     free = [1e12, 1e7, 1e7]
     monkeypatch.setattr(recording.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free.pop(0)))
     record._watch_disk(0.0)

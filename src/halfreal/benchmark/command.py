@@ -31,7 +31,7 @@ def carry_out(
     progress: Progress | None,
     ask: Ask | None,
 ) -> tuple[list[Score], Path]:
-    """Run the scorecard, write its page and the CSV beside it; return the scores and the CSV's path."""
+    """Run the scorecard, write its page and the CSV next to it; return the scores and the CSV's path."""
     data = page.with_suffix(".csv")
     if page.suffix == ".csv":
         raise HalfrealError(

@@ -1,6 +1,6 @@
 """Ground motions as laboratories have them: PEER's AT2, text with columns, MATLAB's MAT, checked before they are used.
 
-A record must be sampled uniformly and without gaps, and its unit must be known: told by the file (PEER's header, a
+A record must be sampled uniformly and without gaps, and its unit must be known: given by the file (PEER's header, a
 column heading such as ``a_m_per_s2`` or ``acc [g]``) or by the caller.  It is never guessed: a record that does not
 say, or says m/s² where its largest value looks like g or the other way round, is refused with what that value would
 mean in either unit, until the caller says which.  A caller who contradicts a record that says its unit, and whose
@@ -31,7 +31,7 @@ class GroundMotionError(HalfrealError):
 
 
 class UnknownUnitError(GroundMotionError):
-    """A record whose unit must be told."""
+    """A record whose unit must be given."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GroundMotion:
 
 
 def read_ground_motion(path: Path | str, *, unit: str | None = None, step: float | None = None) -> GroundMotion:
-    """A record from its file; ``unit`` and ``step`` [s] where the file does not tell them."""
+    """A record from its file; ``unit`` and ``step`` [s] where the file does not give them."""
     path = Path(path)
     try:
         history = read_history(path)
@@ -78,7 +78,8 @@ def read_ground_motion(path: Path | str, *, unit: str | None = None, step: float
 
 
 def _factor(path: Path, largest: float, unit: str | None, told: str | None) -> float:
-    """m/s² for 1 in the file, in the unit that it tells or else the caller; who must decide where its size is odd."""
+    """m/s² for 1 in the file, in the unit that it states, or else the caller, who must decide where its size is
+    implausible."""
     if unit is None and told is None:
         raise UnknownUnitError(
             f"{path} does not state its unit: its largest value, {largest:.3g}, is {largest:.3g} m/s² or "

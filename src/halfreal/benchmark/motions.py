@@ -49,7 +49,7 @@ def read_motions(
 
 
 def recognised(motion: GroundMotion) -> str | None:
-    """Which of the problems' records a record is, by its peak and its length, whatever its file is called."""
+    """Which of the problems' records a record is, by its peak and its length, regardless of the file's name."""
     peak = float(abs(motion.acceleration).max())
     for name, (largest, length) in RECORDS.items():
         if abs(peak - largest) <= ALIKE * largest and abs(motion.duration - length) <= ALIKE * length:

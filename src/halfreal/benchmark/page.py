@@ -1,4 +1,4 @@
-"""A benchmark problem's scorecard as one HTML page: couplings at a glance, and every run beside what others found."""
+"""A benchmark problem's scorecard as one HTML page: couplings at a glance, and every run next to what others found."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def span(least: np.ndarray | None, most: np.ndarray | None, i: int) -> str:
 
 
 def row(line: Line) -> dict[str, object]:
-    """A line of the table, in words."""
+    """A line of the table as text."""
     own = line.source == "here"
     return {
         "case": str(line.case) if own else "",

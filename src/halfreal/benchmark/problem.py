@@ -40,7 +40,7 @@ class Score:
     criteria: np.ndarray
     largest_force: float
     floor: float
-    """What noise alone makes of the first criteria of tracking [%]; NaN where it stands in lines of its own."""
+    """What noise alone makes of the first criteria of tracking [%]; NaN where it is listed in separate lines."""
     bound: bool = False
     """Whether it is no coupling's run, but what the best of all would have."""
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from .. import units
 from ..definition.definition import Definition
@@ -259,7 +259,7 @@ def _number(value: Any, there: Quantity, need_units: bool) -> tuple[float, str]:
 
 
 def _whole_bounds(definition: Definition, place: str, axis: _Axis) -> Wrong:
-    """What is wrong with the ends of a whole number's values: its bounds stand in the definition's own types.
+    """What is wrong with the ends of a whole number's values: its bounds are in the definition's types.
 
     What does not fit another number is a matter of the points: one that is not valid is recorded as failed.
     """
@@ -268,10 +268,8 @@ def _whole_bounds(definition: Definition, place: str, axis: _Axis) -> Wrong:
         try:
             variation.at([value])
         except DefinitionError as error:
-            cause = error.__cause__
-            bounded = isinstance(cause, ValidationError) and any(one["type"] in BOUNDS for one in cause.errors())
             for one in error.faults:
-                if one.path == place and bounded:
+                if one.path == place and one.code in BOUNDS:
                     return [(("vary", place), one.message)]
     return []
 

@@ -55,7 +55,9 @@ def tell_trial(definition: Definition, path: Path, use: str) -> NoReturn:
     from ..live.driver_trial import trial
 
     typer.echo("The outputs hold the present position: nothing should move. Keep the emergency stop within reach.")
-    found = trial(definition, path, use, told=lambda one: typer.echo(f"  {one.verdict:4}  {one.what}: {one.found}"))
+    found = trial(
+        definition, path, use, on_progress=lambda one: typer.echo(f"  {one.verdict:4}  {one.what}: {one.found}")
+    )
     bad = sum(one.verdict == "BAD" for one in found)
     typer.echo(f"{bad} of {len(found)} findings are bad" if bad else f"{len(found)} findings, none is bad")
     raise typer.Exit(NO if bad else OK)

@@ -1,4 +1,5 @@
-"""Where a client outside is waited for that computes the virtual substructure, and what it is told of the specimen."""
+"""Where a client outside is waited for that computes the virtual substructure, and what it receives about the
+specimen."""
 
 from __future__ import annotations
 

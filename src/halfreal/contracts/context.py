@@ -1,4 +1,4 @@
-"""What a part is told when its blocks are built: the test, and for what purpose the loop is laid out."""
+"""What a part receives when its blocks are built: the test, and for what purpose the loop is laid out."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Context:
     plant: Callable[[], StateSpace] = field(default=_no_plant, compare=False)
     """The loop of the test from the command to the gap, linearised, with the model of its rig and without coupling."""
     along: Axes | None = None
-    """What a coupling is told of in place of the axes, where it works on those that are commanded, or on actuators."""
+    """What a coupling receives in place of the axes, where it works on those that are commanded, or on actuators."""
 
     @property
     def quiet(self) -> bool:

@@ -153,5 +153,5 @@ class Coupling(Settings):
         return None
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """What a check should tell of it next to what it tells of every test."""
+        """What a check should report of it in addition to what it reports of every test."""
         return ()

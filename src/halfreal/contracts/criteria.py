@@ -35,7 +35,8 @@ class Criteria(Settings):
     @property
     @abstractmethod
     def units(self) -> Mapping[str, str]:
-        """Every criterion with its unit; none if they cannot be known, as of a stored test whose file is gone."""
+        """Every criterion with its unit; none if they cannot be known, as of a stored test whose file does not exist
+        any more."""
         raise NotImplementedError
 
     @abstractmethod

@@ -9,15 +9,15 @@ Contract for implementers
 -------------------------
 1. ``open(opening)`` takes hold of the hardware and moves nothing: outputs stay as they are, or in their safe state.
    What is missing or wrong raises ``DriverError`` with the reason and the remedy.  ``opening.inputs`` and
-   ``opening.outputs`` name the terminals ("ai0", "slave 2 / 0x6064", whatever the driver understands) that the channel
-   table of the definition uses; ``opening.settings`` is the table ``[driver.settings]``; ``opening.period`` the time
-   between two ticks [s].
+   ``opening.outputs`` name the terminals ("ai0", "slave 2 / 0x6064", or what else the driver understands) that the
+   channel table of the definition uses; ``opening.settings`` is the table ``[driver.settings]``; ``opening.period`` the
+   time between two ticks [s].
 2. ``read()`` gives one number for each name of ``opening.inputs``, in that order, as sampled now: raw, without scale,
    offset or filter.  A value that could not be read is NaN, never the last one again.  It returns well within a period;
    where the hardware paces the loop it may wait for the next sample, no longer than a period.
 3. ``write(commands)`` hands over one raw number for each name of ``opening.outputs``, in that order.  The values hold
    until the next call.  A digital output is 0 or 1.
-4. ``safe()`` puts the outputs into the state in which the specimen is safe whatever comes, by the shortest way: enable
+4. ``safe()`` puts the outputs into the state in which the specimen is safe in any case, by the shortest way: enable
    off, valve closed, output held.  It may be called at any time after ``open``, again and again, from another thread,
    and while ``read`` or ``write`` has not returned; it must not wait for them.  After ``safe()`` every ``write`` must
    be ignored until ``open`` is called again.
@@ -34,8 +34,8 @@ Contract for implementers
    a watchdog of its own all the same, which makes it safe when ``write`` stops, no later than the lease: no software
    answers for a computer that stops.
 9. A Python driver runs under the interpreter's lock, in a thread that waits for it: microseconds as a rule, and
-   milliseconds where other Python code holds it.  ``--try`` and ``docs/drivers.md`` tell what was measured.  Where that
-   is too much, write it in C: it is called from the compiled loop, with no interpreter between.
+   milliseconds where other Python code holds it.  ``--try`` and ``docs/drivers.md`` describe what was measured.  Where
+   that is too much, write it in C: it is called from the compiled loop, with no interpreter between.
 10. ``nature`` is "real" if hardware moves, "simulated" if not; ``name`` says what it is, with its version, for the
     record.  Both may be set in ``open``.
 """
@@ -56,7 +56,7 @@ class DriverError(HalfrealError):
 
 @dataclass(frozen=True)
 class Opening:
-    """What a driver is told when it is opened."""
+    """What a driver receives when it is opened."""
 
     inputs: tuple[str, ...]
     """Terminals to be read, in the order of ``read``."""

@@ -33,7 +33,7 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The sentence as people are told it: warnings, and what is below acceptance, say that they are."""
+        """The sentence as users read it: warnings, and what is below acceptance, say that they are."""
         return {"warning": WARNING, "marginal": BELOW}.get(self.severity, "") + self.text
 
 

@@ -1,6 +1,6 @@
-"""The linear model of an FMU about where it stands, from its own directional derivatives.
+"""The linear model of an FMU about where it is, from its own directional derivatives.
 
-An FMU that provides them and names its states tells, for any direction of states x and inputs u,
+An FMU that provides them and names its states gives, for any direction of states x and inputs u,
 
     δẋ = A δx + B δu,      δy = C δx + D δu
 

@@ -10,7 +10,7 @@ derivatives (``fmu_derivatives.py``) or, where it has none, realised from pulse 
 
 *Model exchange*: x˙ = f(x, u, t) of the FMU is integrated by the classical Runge–Kutta method with inputs linear
 between ticks.  x is part of the loop's own state, and linearised like any other.  Events (changes of sign of event
-indicators, times that the FMU has named, or steps after which it asks for them) are handled at the end of the tick in
+indicators, times that the FMU has named, or steps after which it requires them) are handled at the end of the tick in
 which they occur, so that they are late by up to a tick.  What they change stays inside of the FMU: one that has
 indicators, or names a time at rest, is linearised with a stand-in too.
 """

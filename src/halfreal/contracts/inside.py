@@ -1,4 +1,4 @@
-"""The inside of a structure: where its parts are, and what its block's state tells of them.
+"""The inside of a structure: where its parts are, and what its block's state shows of them.
 
 A virtual substructure that knows where its parts are gives a ``Sketch`` of them, and pictures are drawn of that.  One
 that also says how the state of its block is read gives its ``Inside``: its inner motion and its energies follow from
@@ -117,7 +117,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Inside:
-    """How a structure's block tells what is inside it.
+    """How a structure's block shows what is inside it.
 
     The state of its block has the fields ``q`` and ``v``, displacements and velocities of its degrees of freedom,
     ``beyond``, the forces of its parts beyond ``stiffness``, and ``strain`` and ``stress`` of its spots.

@@ -1,4 +1,4 @@
-"""What a part is told while a definition is read: the sections before its own, as far as they had no fault."""
+"""What a part receives while a definition is read: the sections before its own, as far as they had no fault."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ LONGEST_LEASE = 10.0
 
 
 class Link(Settings):
-    """Where the rig is, and how long it follows a controller that has gone silent."""
+    """Where the rig is, and how long it follows a controller that has become silent."""
 
     kind: str
     lease: Annotated[float, Number("s", above=0, most=LONGEST_LEASE)] = 0.1

@@ -1,4 +1,4 @@
-"""A structure that is pushed sideways until it has moved so far: what is asked, and what comes of it."""
+"""A structure that is pushed sideways until it has moved so far: what is requested, and what comes of it."""
 
 from __future__ import annotations
 

@@ -70,13 +70,14 @@ class StaticAnswer:
 
 
 class Rig(Settings):
-    """Whatever answers a command with a measurement."""
+    """Anything that responds to a command with a measurement."""
 
     kind: str
     can_be_served: ClassVar[bool] = True
     """Whether it can run as a process of its own, begun anywhere and behind a link."""
     identified: ClassVar[tuple[str, ...]] = ()
-    """Its sections whose numbers records of command, displacement and force can tell (``halfreal identify``)."""
+    """Its sections whose numbers can be identified from records of command, displacement and force (``halfreal
+    identify``)."""
     tuning_hint: ClassVar[str] = ""
     """What a compensation that is tuned for it may gain in a loop without one, for people."""
 
@@ -223,7 +224,7 @@ class Rig(Settings):
     # --- what a check asks of it --------------------------------------------------------------------------------------
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """What a check should tell of it next to what it tells of every test."""
+        """What a check should report of it in addition to what it reports of every test."""
         return ()
 
     def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
@@ -232,7 +233,7 @@ class Rig(Settings):
 
     @property
     def end_channels(self) -> tuple[str, ...]:
-        """Channels that show whether its actuators have come to an end of what they can do; none if nothing tells."""
+        """Channels that show whether its actuators have come to an end of what they can do; none if nothing shows."""
         return ()
 
     def end_reached(self, log: np.ndarray) -> str:

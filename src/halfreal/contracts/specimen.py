@@ -51,7 +51,7 @@ class KnownSpecimen(Protocol):
 
     def matrices_at_rest(self, axes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """M, C, K between the axes of the interface, elements at their initial stiffness; None if it has degrees of
-        freedom besides."""
+        freedom as well."""
         ...
 
     def motion_to_force(self, axes: int) -> StateSpace:
@@ -60,7 +60,7 @@ class KnownSpecimen(Protocol):
         ...
 
     def fast_mass(self, axes: int) -> np.ndarray:
-        """Its mass as a fast motion of the interface feels it, (axes, axes)."""
+        """Its mass that is effective in a fast motion of the interface, (axes, axes)."""
         ...
 
     def attached_to(self, virtual: System, axes: int) -> System:

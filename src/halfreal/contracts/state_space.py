@@ -147,8 +147,9 @@ class StateSpace:
     def continuous(self) -> StateSpace:
         """The continuous model with the same response at warped frequencies, ω_c = tan(ω dt/2) · 2/dt.
 
-        The bilinear map takes the unit circle to the imaginary axis exactly, so that what is asked there (crossings,
-        encirclements) may be asked of a continuous model.  A model that has a pole at z = −1 has no such map.
+        The bilinear map takes the unit circle to the imaginary axis exactly, so that what is requested there
+        (crossings, encirclements) may be asked of a continuous model.  A model that has a pole at z = −1 has no such
+        map.
         """
         if self.dt is None:
             return self

@@ -1,4 +1,4 @@
-"""What a coupling is told when it says what ``halfreal tune`` should try of it, and how it says so."""
+"""What a coupling receives when it states what ``halfreal tune`` should try of it, and how it says so."""
 
 from __future__ import annotations
 

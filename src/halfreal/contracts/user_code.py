@@ -1,4 +1,5 @@
-"""What users bring besides the definition's text, and is run: functions in files of theirs, compiled libraries."""
+"""What users bring in addition to the definition's text, and is run: functions in files of theirs, compiled
+libraries."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def fields_of_the_state(frozen: tuple[str, ...], info: ValidationInfo) -> tuple[
 
 
 class ForeignCode(Settings):
-    """Whatever is run and does not stand in the definition itself."""
+    """Code that is run and is not part of the definition itself."""
 
     @property
     def file(self) -> Path:

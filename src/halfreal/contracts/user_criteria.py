@@ -37,7 +37,7 @@ TABLE = "UNITS"
 class UserCriteria(UserCode, Criteria):
     """Criteria by a function in a file of yours: ``score(run, reference)``."""
 
-    kind: Literal["user"]
+    kind: Literal["user"] = "user"
     arguments = ("run", "reference", BY_NAME, "parameters")
 
     @model_validator(mode="after")

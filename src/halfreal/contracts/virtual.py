@@ -86,7 +86,7 @@ class Virtual(Settings):
 
     @property
     def turning(self) -> tuple[bool, ...] | None:
-        """Which axes are rotations, where the part knows; else their names tell."""
+        """Which axes are rotations, where the part knows; else their names show it."""
         return None
 
     @property
@@ -170,7 +170,7 @@ class Virtual(Settings):
         return None
 
     def inside(self, excitation: ActsAs) -> Inside | None:
-        """How the state of its block tells what happens inside; None if it does not."""
+        """How the state of its block shows what happens inside; None if it does not."""
         return None
 
     def pushover(self, by: Push) -> Pushed | None:
@@ -183,7 +183,7 @@ class Virtual(Settings):
 
     def emulation(self, joined: System, step: float) -> Method | None:
         """How the emulated system is integrated whose matrices, with the specimen, are ``joined``, where these do not
-        tell all of it; None if they do."""
+        describe all of it; None if they do."""
         return None
 
     def check_reference(self) -> None:
@@ -200,9 +200,9 @@ class Virtual(Settings):
 
     def own_reference(self, definition: Definition, ticks: int, every: int) -> np.ndarray | None:
         """Interface displacements of the emulated system, every ``every``-th tick, (rows, axes), if it has its own way
-        to compute them; None if its matrices tell."""
+        to compute them; None if its matrices suffice."""
         return None
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """What a check should tell of it next to what it tells of every test."""
+        """What a check should report of it in addition to what it reports of every test."""
         return ()

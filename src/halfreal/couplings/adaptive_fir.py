@@ -116,7 +116,7 @@ def _is_matrix(given: Any) -> bool:
 class AdaptiveFir(Coupling):
     """FIR filters of the targets that adapt by recursive least squares."""
 
-    kind: Literal["adaptive fir"]
+    kind: Literal["adaptive fir"] = "adaptive fir"
     taps: Annotated[int, Field(ge=1, le=32)] = 4
     """Of a filter from one target."""
     spacing: Annotated[int, Field(ge=1, le=100)] = 1
@@ -176,7 +176,9 @@ class AdaptiveFir(Coupling):
             whole = one[0, 0] * np.eye(size) if one.shape == (1, 1) else one
             if np.linalg.eigvalsh(0.5 * (whole + whole.T)).min() < 0.0:
                 raise fault(
-                    "a covariance with a negative eigenvalue lets coefficients diverge; give none", "covariance"
+                    "a covariance with a negative eigenvalue lets coefficients diverge; give one without negative "
+                    "eigenvalues",
+                    "covariance",
                 )
             found.append(whole)
         return start, np.array(found)

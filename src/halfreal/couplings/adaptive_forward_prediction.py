@@ -152,7 +152,7 @@ def adaptive_forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-
 class AdaptiveForwardPrediction(PlainCoupling):
     """Forward prediction that finds the rig's delay and amplitude by itself, from any starting value."""
 
-    kind: Literal["adaptive forward prediction"]
+    kind: Literal["adaptive forward prediction"] = "adaptive forward prediction"
     prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
     """ρ at the start; an over-estimate is safer than an under-estimate."""
     order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 2

@@ -99,7 +99,7 @@ def adaptive_model_based_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class AdaptiveModelBased(ForcePredicting):
     """A model inverse whose coefficients follow the rig by recursive least squares."""
 
-    kind: Literal["adaptive model based"]
+    kind: Literal["adaptive model based"] = "adaptive model based"
     coefficients: Annotated[np.ndarray, RowPerAxis("1")]
     """a_i [s^i] at the start, up to a_3; one row for all axes, or one for each."""
     cutoff: Annotated[OneOrEach, PerAxis("Hz", above=0)] = 20.0

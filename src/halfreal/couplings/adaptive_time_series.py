@@ -108,7 +108,7 @@ def adaptive_time_series_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class AdaptiveTimeSeries(ForcePredicting):
     """The target's Taylor series with coefficients from least squares over a moving window."""
 
-    kind: Literal["adaptive time series"]
+    kind: Literal["adaptive time series"] = "adaptive time series"
     coefficients: Annotated[np.ndarray, RowPerAxis("1")]
     """a_i [s^i] at the start; one row for all axes, or one for each."""
     cutoff: Annotated[OneOrEach, PerAxis("Hz", above=0)] = 20.0

@@ -55,7 +55,7 @@ def axis_filters_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class AxisFilters(PlainCoupling):
     """Feed-forward of the target by filters of its own on every axis."""
 
-    kind: Literal["feed-forward filters"]
+    kind: Literal["feed-forward filters"] = "feed-forward filters"
     filters: tuple[Sections, ...] = ((),)
     prediction: Annotated[np.ndarray, Vector("s", least=0)] = np.zeros(1)
     order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 3

@@ -74,7 +74,7 @@ class BroadBandInverse(PlainCoupling):
     was identified) and the virtual substructure of the definition if they are left out, where these have one axis.
     """
 
-    kind: Literal["broad band inverse"]
+    kind: Literal["broad band inverse"] = "broad band inverse"
     lowest: Annotated[float, Number("Hz", above=0)] = 0.25
     highest: Annotated[float, Number("Hz", above=0)] = 15.0
     taps: Annotated[int, Field(ge=2, le=64)] = 12

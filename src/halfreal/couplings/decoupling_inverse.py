@@ -111,7 +111,7 @@ class Sampled:
 class DecouplingInverse(Coupling):
     """The inverse of a matrix of actuators, as feed-forward of all targets."""
 
-    kind: Literal["decoupling inverse"]
+    kind: Literal["decoupling inverse"] = "decoupling inverse"
     model: AnyActuators | None = None
     """Model of the actuators, from commands to the coupling's targets; default: the rig's model."""
     form: Literal["fir", "state space"] = "fir"

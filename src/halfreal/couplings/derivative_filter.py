@@ -1,4 +1,4 @@
-"""A low-pass filter that gives a signal's derivatives beside it, for identifying an inverse model from noisy samples.
+"""A low-pass filter that gives a signal's derivatives next to it, for identifying an inverse model from noisy samples.
 
     H(s) = 1/B_m(s/ω),       p_i = (s/ω)^i H(s) p,   i = 0 … m − 1            B_m: Butterworth polynomial
 

@@ -91,7 +91,7 @@ def forward_prediction_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class ForwardPrediction(PlainCoupling):
     """Polynomial forward prediction by a fixed time ρ."""
 
-    kind: Literal["forward prediction"]
+    kind: Literal["forward prediction"] = "forward prediction"
     prediction: Annotated[OneOrEach, PerAxis("s", least=0)]
     order: Annotated[WholeOrEachAxis, WholePerAxis(least=0, most=10)] = 3
     points: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=MOST_POINTS)] = 12

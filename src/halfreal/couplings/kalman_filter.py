@@ -5,7 +5,7 @@ the one of ``model_inverse.py``, a rig without zeros driven by a command that is
 
     X/U = 1/(a₀ + a₁ s + … + a_m s^m),       q_k = Φ q_{k−1} + Γ (u_{k−1} + v_{k−1}),   x_k = C q_k + e_k
 
-with white noise v on the command, which stands for what the model does not know, and e on the measurement.  The gain is
+with white noise v on the command, which represents what the model does not know, and e on the measurement.  The gain is
 the steady one, L = P Cᵀ/(C P Cᵀ + r²) with P from the Riccati equation:
 
     q̂⁻ = Φ q̂ + Γ u_{k−1},      q̂ = q̂⁻ + L (x_k − C q̂⁻),       filtered displacement C q̂

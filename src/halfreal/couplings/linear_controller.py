@@ -58,7 +58,7 @@ def linear_controller_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class LinearController(ForcePredicting):
     """Feedback and feed-forward by transfer functions, the same on every axis or one for each."""
 
-    kind: Literal["linear controller"]
+    kind: Literal["linear controller"] = "linear controller"
     feedback: SectionsPerAxis = ()
     prefilter: SectionsPerAxis = ()
     feed_forward: SectionsPerAxis = ()

@@ -62,7 +62,7 @@ def enough_derivatives(order: WholeOrEachAxis, coefficients: np.ndarray | None) 
 class ModelInverse(ForcePredicting):
     """Feed-forward of the target and its derivatives by the inverse of a model of the rig."""
 
-    kind: Literal["model inverse"]
+    kind: Literal["model inverse"] = "model inverse"
     coefficients: Annotated[np.ndarray, RowPerAxis("1")]
     order: Annotated[WholeOrEachAxis, WholePerAxis(least=1, most=10)] = 4
     points: Annotated[WholeOrEachAxis, WholePerAxis(least=2, most=MOST_POINTS)] = 12

@@ -138,7 +138,7 @@ class NarrowBandTable(PlainCoupling):
     excitation.
     """
 
-    kind: Literal["narrow band table"]
+    kind: Literal["narrow band table"] = "narrow band table"
     frequency: Annotated[float, Number("Hz", above=0)] | None = None
     track: Tracking | None = None
     frequencies: Annotated[np.ndarray, Vector("Hz", above=0)] | None = None

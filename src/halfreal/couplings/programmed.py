@@ -23,7 +23,7 @@ class ProgrammedCoupling(PlainCoupling, Programmed):
     serves_slow_tests: ClassVar[bool] = True
 
     def gives(self, targets: Commands) -> Commands | None:
-        """The function says, and nobody asks it."""
+        """The function states it; it is not a setting."""
         return None
 
     @property
@@ -40,19 +40,19 @@ class ProgrammedCoupling(PlainCoupling, Programmed):
 class UserCoupling(ProgrammedCoupling, UserFunction):
     """A coupling written by the user."""
 
-    kind: Literal["user"]
+    kind: Literal["user"] = "user"
 
 
 class LibraryCoupling(ProgrammedCoupling, LibraryFunction):
     """A coupling in a compiled library."""
 
-    kind: Literal["library"]
+    kind: Literal["library"] = "library"
 
 
 class FmuCoupling(ProgrammedCoupling, FmuPart):
     """A coupling that is an FMU: it reads ``target``, ``displacement`` and ``force``, and gives ``command``."""
 
-    kind: Literal["fmu"]
+    kind: Literal["fmu"] = "fmu"
 
     def block(self, dt: float, unit: str, target: tuple[str, ...], measured: tuple[str, ...]) -> Block:
         n, asked = len(target), channels("command.asked", unit, len(target), of="actuator")

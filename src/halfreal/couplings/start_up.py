@@ -1,4 +1,4 @@
-"""Start-up: which force the virtual substructure feels until the rig is synchronised.
+"""Start-up: which force the virtual substructure receives until the rig is synchronised.
 
 M. I. Wallace et al., Earthquake Engng Struct. Dyn. 34 (2005) 1817–1832 (and the ASME 2005 paper, section 2.3): a loop
 whose delay exceeds the critical one is unstable from its first tick unless the coupling is already right.  Two ways in:
@@ -90,7 +90,7 @@ def model_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class Model(Settings):
     """A model's force first, then the measured one."""
 
-    kind: Literal["model"]
+    kind: Literal["model"] = "model"
     stiffness: Annotated[np.ndarray, Matrix("N/m")]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
     synchronised: Annotated[float, Number("1", above=0)] = 0.05

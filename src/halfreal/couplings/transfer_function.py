@@ -24,7 +24,7 @@ Discrete = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 class Pi(Settings):
     """k_p + k_i/s."""
 
-    kind: Literal["pi"]
+    kind: Literal["pi"] = "pi"
     proportional: Annotated[float, Number("1")]
     integral: Annotated[float, Number("1/s")] = 0.0
 
@@ -37,7 +37,7 @@ class Pi(Settings):
 class Lead(Settings):
     """(1 + s/zero)/(1 + s/pole), of gain 1 at rest: a lead if the zero is below the pole, else a lag."""
 
-    kind: Literal["lead"]
+    kind: Literal["lead"] = "lead"
     zero: Annotated[float, Number("rad/s", above=0)]
     pole: Annotated[float, Number("rad/s", above=0)]
 
@@ -48,7 +48,7 @@ class Lead(Settings):
 class Roots(Settings):
     """gain · Π(s − zero)/Π(s − pole), in rad/s; a row (a, b) of the pairs means a ± ib."""
 
-    kind: Literal["zeros and poles"]
+    kind: Literal["zeros and poles"] = "zeros and poles"
     gain: Annotated[float, Number("1")]
     zeros: Annotated[np.ndarray, Vector("1")] | None = None
     poles: Annotated[np.ndarray, Vector("1")] | None = None
@@ -71,7 +71,7 @@ class Roots(Settings):
 class Polynomials(Settings):
     """A ratio of polynomials in s (rad/s), coefficients of the highest power first."""
 
-    kind: Literal["polynomials"]
+    kind: Literal["polynomials"] = "polynomials"
     numerator: Annotated[np.ndarray, Vector("1")]
     denominator: Annotated[np.ndarray, Vector("1")]
 

@@ -1,4 +1,4 @@
-"""None"""
+"""The definition of a test: its sections, validation, and reading and writing as TOML."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
+    from .acceptance import Acceptance as Acceptance
+    from .acceptance import CriterionLimit as CriterionLimit
+    from .auxiliary import Auxiliary as Auxiliary
+    from .auxiliary import ReleaseBy as ReleaseBy
     from .definition import Definition as Definition
     from .definition import read_definition as read_definition
     from .faults import DefinitionError as DefinitionError
@@ -28,6 +32,8 @@ else:
     __getattr__, __dir__, __all__ = lazy(
         __name__,
         {
+            "auxiliary": "Auxiliary ReleaseBy",
+            "acceptance": "Acceptance CriterionLimit",
             "definition": "Definition read_definition",
             "faults": "DefinitionError Fault",
             "load": "from_json from_toml",

@@ -1,4 +1,4 @@
-"""Faults of a test definition in people's words, each with its place, and all of them at once.
+"""Descriptions of the faults of a test definition, each with its place, and all of them at once.
 
 pydantic finds the faults; here its error codes become sentences that say what was found, what is allowed and what to
 do, and its paths lose the tags of unions so that they are the keys in the file.  Both need to know what was expected
@@ -47,19 +47,21 @@ def translate(
 
     ``name`` is what the data is called; ``line`` gives the line of a place in it, if it has lines.
     """
-    found: list[tuple[int, Place, str]] = []
+    found: list[tuple[int, Place, str, str]] = []
     alternatives: dict[Place, list[str]] = {}
     for item in error.errors(include_url=False):
         place, expected, union = _follow(model, item["loc"])
         for at, message in _messages(item, place, expected, model):
             if union is None:
-                found.append((line((*place, *at)) if line else 0, (*place, *at), message))
+                found.append((line((*place, *at)) if line else 0, (*place, *at), message, item["type"]))
             else:
                 alternatives.setdefault(union, []).append(message)
     for place, messages in alternatives.items():
-        found.append((line(place) if line else 0, place, "; or: ".join(dict.fromkeys(messages))))
+        found.append((line(place) if line else 0, place, "; or: ".join(dict.fromkeys(messages)), ""))
     found.sort(key=lambda item: item[0])
-    return [Fault(f"{name}:{at}" if line else name, key_path(place), message) for at, place, message in found]
+    return [
+        Fault(f"{name}:{at}" if line else name, key_path(place), message, code) for at, place, message, code in found
+    ]
 
 
 # --- what was expected at a place -------------------------------------------------------------------------------------
@@ -215,6 +217,8 @@ def _sentence(code: str, context: Mapping[str, Any], value: Any, message: str) -
         return f"{given} must have {bound} {'characters' if code.startswith('string') else 'entries'}"
     if code == "string_pattern_mismatch":
         return f"{given} does not have the form {context['pattern']}"
+    if code == "json_invalid":
+        return f"is not JSON ({context['error']})"
     expected = _EXPECTED.get(code.split("_")[0])
     if expected:
         return f"{given} where {expected} is expected"

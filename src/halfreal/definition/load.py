@@ -34,7 +34,7 @@ def read(path: Path | str, model: type[Model]) -> tuple[Model, str]:
 
 
 def from_toml(text: str, model: type[Model], *, folder: Path, name: str = "definition") -> Model:
-    """Read the text of a TOML file that stands, or would stand, in ``folder``; ``name`` is what faults call it."""
+    """Read the text of a TOML file that is, or would be, in ``folder``; ``name`` is what faults call it."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -47,9 +47,9 @@ def from_toml(text: str, model: type[Model], *, folder: Path, name: str = "defin
     except RecursionError:
         lines = {}
     try:
-        return model.model_validate(data, context={"folder": folder})
+        return _validated(model, data, {"folder": folder})
     except ValidationError as error:
-        raise DefinitionError(translate(error, model, name, lambda place: nearest(lines, place))) from error
+        raise DefinitionError(translate(error, model, name, lambda place: nearest(lines, place))) from None
     except OSError as error:  # a file that was there when its name was checked
         raise DefinitionError([Fault(name, "", f"names a file that cannot be read ({error})")]) from error
 
@@ -59,16 +59,21 @@ def from_json(
 ) -> Model:
     """A definition from what ``model_dump(mode="json")`` gave, or its JSON text: numbers are in SI units.
 
-    Files that a ``stored`` one names may be gone.
+    Files that a ``stored`` one names need not exist any more.
     """
     try:
         values = json.loads(data) if isinstance(data, str | bytes) else data
     except (ValueError, RecursionError) as error:
         raise DefinitionError([Fault(name, "", f"is not JSON ({error})")]) from error
     try:
-        return model.model_validate(values, context={"stored": stored})
+        return _validated(model, values, {"stored": stored})
     except ValidationError as error:
-        raise DefinitionError(translate(error, model, name)) from error
+        raise DefinitionError(translate(error, model, name)) from None
+
+
+def _validated(model: type[Model], data: Any, context: dict[str, Any]) -> Model:
+    """As ``model_validate``, with pydantic's error, which has the places that lines are found by."""
+    return model.__pydantic_validator__.validate_python(data, context=context)  # type: ignore[no-any-return]
 
 
 def _text(path: Path) -> str:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from ..settings import Settings
+from ..settings import Settings, with_kind
 from ..values import Number
 from .described import settings_of
 from .write import plain
@@ -54,7 +54,13 @@ class _Generator(GenerateJsonSchema):
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         inner = super().tagged_union_schema(schema)
         # where one kind is the usual one, a table without 'kind' may fit several
-        return {"anyOf": inner["oneOf"]} if "oneOf" in inner else inner
+        return {"anyOf": inner["oneOf"], "required": ["kind"]} if "oneOf" in inner else inner
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        found = super().function_before_schema(schema)
+        if getattr(schema["function"]["function"], "func", None) is with_kind:
+            found.pop("required", None)
+        return found
 
 
 def _unit(shown: JsonSchemaValue) -> str:

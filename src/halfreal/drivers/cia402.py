@@ -5,9 +5,9 @@
     0x21                ready to switch on          0x07
     0x23                switched on                 0x0F
     0x27                operation enabled           0x0F, it follows the target position
-    bit 3               fault                       none: it is told, and cleared by people
+    bit 3               fault                       none: it is reported, and cleared by an operator
 
-Until it is enabled its target is where it stands, so that it does not jump when it is.
+Until it is enabled its target is where it is, so that it does not jump when it is.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Channels name objects of slaves (``ethercat_map.py``).  Settings:
 
     interface       network card of its own; needs root, or the capability CAP_NET_RAW
     drives          slaves that are drives of CiA 402: their process data are set up from the channel table, with
-                    control and status word; an output "2 / enable" switches the power stage, which else goes on with
+                    control and status word; an output "2 / enable" switches the power stage, which else continues with
                     the first command
     clocks          slaves that sample and act at one instant by their distributed clocks (SYNC0), every period
     shift           of that instant within the period [s]
@@ -31,7 +31,8 @@ many thousand acts a period later or not at all: with ``real_time`` of 1 ms and 
 
 Not tried on hardware.  Tried against simulated slaves that speak the protocol on a virtual cable
 (``tests/drivers/ethercat_slaves.py``).  Before a rig: (1) terminals and drive with nothing attached, ``halfreal serve
---try``; (2) pull the cable while it runs: the drive must stop within its watchdog; (3) kill the process likewise.
+--try``; (2) pull the cable while it runs: the drive must stop within its watchdog; (3) kill the process in the same
+way.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ STALLED = 0.25
 LOOK = 0.05
 """Seconds between two looks at the states of the slaves, which takes a frame for each of them."""
 QUESTIONS = 3
-"""Times that they are asked before their silence counts."""
+"""Requests to them before their silence counts."""
 SHORTEST = 200
 """Microseconds for which an answer is waited for at least."""
 
@@ -196,7 +197,7 @@ class EtherCatDriver(Driver):
         self._image = [bytes(len(slave.output)) for slave in self._master.slaves]
 
     def _lists(self, slave: Any) -> tuple[list[Entry], list[Entry]]:
-        """What a slave hears and what it sends."""
+        """What a slave receives and what it sends."""
         if not slave.eeprom_read(PROTOCOLS)[0] & COE:
             return by_eeprom(slave.eeprom_read, HEARD_CATEGORY), by_eeprom(slave.eeprom_read, SENT_CATEGORY)
         try:
@@ -207,7 +208,7 @@ class EtherCatDriver(Driver):
             ) from None
 
     def _setting_up(self, number: int, heard: list[Terminal], sent: list[Terminal]) -> Any:
-        """How a drive's process data are set up from the channel table, before it goes on to SAFEOP."""
+        """How a drive's process data are set up from the channel table, before it continues to SAFEOP."""
 
         def objects(first: Sequence[int], more: list[Terminal]) -> list[tuple[int, int]]:
             found = [(index, 0) for index in first]
@@ -311,7 +312,7 @@ class EtherCatDriver(Driver):
             self._look_at_drives()
 
     def _look_at_states(self) -> None:
-        """Slaves may leave OP and go on answering."""
+        """Slaves may leave OP and continue answering."""
         with self._one_at_a_time:
             for _ in range(QUESTIONS):
                 if self._master.read_state() == self._soem.OP_STATE:
@@ -335,7 +336,7 @@ class EtherCatDriver(Driver):
             self._image[slave - 1] = data if stage.follows else target.put(data, actual.get(sent))
 
     def _keep(self) -> None:
-        """See to the bus while nobody else does; what fails, a reading tells."""
+        """See to the bus while no one else does; what fails, a reading shows."""
         while not self._ended.wait(IDLE):
             if time.monotonic() - self._called > IDLE and self._one_at_a_time.acquire(blocking=False):
                 try:
@@ -376,7 +377,7 @@ class EtherCatDriver(Driver):
         self._exchange()
 
     def safe(self) -> None:
-        """The next exchange, whoever makes it, carries the safe image: this one, if nobody else is at it."""
+        """The next exchange, whoever makes it, carries the safe image: this one, if no one else is at it."""
         self._is_safe.set()
         if self._master is not None and self._one_at_a_time.acquire(blocking=False):
             try:

@@ -2,10 +2,10 @@
 
 A terminal is named "SLAVE / 0xINDEX:SUB", slaves counted from 1 along the cable, indices as in the slave's manual:
 "1 / 0x6000:17", or "slave 2 / 0x6064" for subindex 0.  Numbers of more than 8 bits count as signed, others not; where
-that is wrong a type stands behind: "1 / 0x6000:17 uint16".  "2 / enable" is the power stage of a drive (``cia402.py``).
+that is wrong a type follows: "1 / 0x6000:17 uint16".  "2 / enable" is the power stage of a drive (``cia402.py``).
 
-What a slave sends and hears in every cycle is a list of objects with their bits, one behind the other.  A slave with a
-mailbox (CoE) tells its list by the objects 0x1C12 and 0x1C13, one without in its EEPROM, categories 50 and 51
+What a slave sends and receives in every cycle is a list of objects with their bits, one behind the other.  A slave with
+a mailbox (CoE) shows its list by the objects 0x1C12 and 0x1C13, one without in its EEPROM, categories 50 and 51
 (ETG.1000.6 and ETG.2010).
 """
 
@@ -24,7 +24,7 @@ NAME = re.compile(
 )
 Kind = Literal["int", "uint", "real"]
 RECEIVES, SENDS = 0x1C12, 0x1C13
-"""Objects with the lists of what a slave hears and sends."""
+"""Objects with the lists of what a slave receives and sends."""
 SENT_CATEGORY, HEARD_CATEGORY, LAST_CATEGORY = 50, 51, 0xFFFF
 FIRST_CATEGORY, EEPROM_WORDS = 0x40, 2048
 REALS = {32: "<f", 64: "<d"}

@@ -62,7 +62,7 @@ TOO_SILENT = f"the driver was silent for {100.0 * WATCHDOG_SHARE:.0f} % of the l
 
 @entry("i8", "i8", "i8")
 def watch(words, safe, outputs):  # type: ignore[no-untyped-def]
-    """Until told to end: make the driver safe when it has been silent."""
+    """Until it is stopped: make the driver safe when it has been silent."""
     while load_word(words + 8 * ENDED) == 0:
         lease = load_word(words + 8 * LEASE)
         time = now()
@@ -160,7 +160,7 @@ class Host:
 
     @property
     def made_safe(self) -> int:
-        """Who has made it safe, as ``words.py`` counts them; 0 if nobody has."""
+        """Who has made it safe, as ``words.py`` counts them; 0 if no one has."""
         return int(self.words[MADE_SAFE])
 
     @property

@@ -7,7 +7,7 @@ Who uses it first must try, with nothing attached to the outputs:
    and written one sample at a time, on demand: tens of microseconds on PCI Express, a millisecond or more on USB, which
    is too slow for most tests in real time.
 2. A voltmeter on every output and a known voltage on every input: places, signs and ranges.
-3. ``kill -9`` while a test runs.  **Outputs of most cards hold their last voltage**, also when their process is gone.
+3. ``kill -9`` while a test runs.  **Outputs of most cards hold their last voltage**, also when their process has ended.
    halfreal's warden then makes them safe; whether that suffices must be measured.  Cards with a watchdog of their own
    (digital lines of the 653x, C Series in CompactRIO) are not set up by this driver.
 4. That a card's outputs are 0 V when the computer starts, and when it loses power.

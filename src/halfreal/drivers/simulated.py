@@ -7,7 +7,7 @@
 Settings: ``lag`` [s], ``gain`` a and ``stiffness`` k (raw units), ``noise`` (r.m.s.), ``offset``, ``shunt``, ``seed``;
 ``fails_after`` reads it raises, gives NaN, blocks or ends the process, as ``fails_by`` says ("raise", "nan", "block",
 "die"), to see what becomes of a test.  ``log`` names a file to which each call of open, safe and close and the failure
-are added with process and time [ns of the monotonic clock]: what the hardware has seen, whatever becomes of halfreal.
+are added with process and time [ns of the monotonic clock]: what the hardware has seen, even if halfreal fails.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class Input(Raw):
         if self.emergency and self.healthy is None:
             raise fault("an emergency stop is a digital input; give healthy, the bit in the healthy state", "emergency")
         if self.healthy is not None and (self.range, self.filter, self.stuck) != (None, None, None):
-            raise fault("a digital input has no range, no filter and no stuck; omit them", "healthy")
+            raise fault("a digital input has no range, filter or stuck limit; omit these keys", "healthy")
         if self.healthy is not None and self.polarity != 1:
             raise fault("a digital input has no polarity; healthy is the bit in the healthy state", "polarity")
         return self

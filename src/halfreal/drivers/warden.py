@@ -3,12 +3,12 @@
     python -m halfreal.drivers.warden        # a line of JSON on its standard input says which driver
 
 It has the driver imported and not opened, and sleeps until the driver would have been silent for 0.6 of the lease.  It
-acts then, if the watchdog has not made it safe, or as soon as the first process has gone without closing its driver:
+acts then, if the watchdog has not made it safe, or as soon as the first process has ended without closing its driver:
 
 1. the first process is killed: when that call has returned, none of its threads executes another instruction;
 2. the driver is opened here and ``safe()`` is called.  The first process may take longer than the lease to go, as all
    of its memory is given back first; a driver that cannot be opened before is tried until it can;
-3. once the first process has gone, ``safe()`` is called again: a call to the system may have ended last;
+3. once the first process has ended, ``safe()`` is called again: a call to the system may have ended last;
 4. what happened is printed, and handed to the command by which the first process wanted it kept (``Host.if_lost``).
 """
 
@@ -173,7 +173,7 @@ def exiting(pid: int) -> bool:
 
 
 def how_it_ended(pid: int, handle: int) -> str:
-    """The signal or the exit code of a process that has gone, as far as the system tells."""
+    """The signal or the exit code of a process that has ended, as far as the system shows."""
     code = None
     with suppress(OSError, ValueError, IndexError):  # while its parent has not asked for it
         code = int(stat(pid)[49])

@@ -36,7 +36,7 @@ def mapped(handle: int | None = None) -> tuple[int, np.ndarray, np.ndarray]:
 
 
 def who_was_silent(calling: int, silence: float) -> str:
-    """What did not go on for ``silence`` [s], for people: a function of the driver, or the loop that calls it."""
+    """What did not continue for ``silence`` [s], for people: a function of the driver, or the loop that calls it."""
     if calling in CALLS:
         return f"the driver's {CALLS[calling]} had not returned for {1e3 * silence:.0f} ms"
     return f"the loop had not called the driver for {1e3 * silence:.0f} ms"

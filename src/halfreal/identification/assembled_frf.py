@@ -1,7 +1,7 @@
 """Frequency responses and modes of the assembled structure, virtual and physical, from a recorded hybrid test.
 
 What the virtual excitation does to the responses of both parts is what it would do to the whole structure.  How the
-responses are told follows from the excitation that the run's definition names, x of it and y of a response:
+responses are derived follows from the excitation that the run's definition names, x of it and y of a response:
 
 ============  ==========================================================================================================
 random        H = Σ X*Y/Σ X*X over whole periods after the first, without a window, at the lines it excites; coherence
@@ -11,8 +11,8 @@ pulse         Y/X of the whole record, which must have come to rest, below the f
               spectrum is above half its largest value; its free decay too
 ============  ==========================================================================================================
 
-Modes are told from displacements, whose terms for the modes outside the band are L/ω² + U: a velocity is divided by jω
-for it, an acceleration by (jω)², and shapes R are given back as R s and R s², s the pole.
+Modes are distinguished from displacements, whose terms for the modes outside the band are L/ω² + U: a velocity is
+divided by jω for it, an acceleration by (jω)², and shapes R are given back as R s and R s², s the pole.
 
 ::
 
@@ -40,7 +40,7 @@ KINDS = ("random", "stepped sine", "pulse")
 AT_REST = 0.02
 """RMS of the last tenth of a response to a pulse over its largest value, at most."""
 MOSTLY_NOISE = 0.5
-"""Part of what a response ends with from which on it is told as noise: that of sample to sample."""
+"""Part of what a response ends with from which on it is taken for noise: that of sample to sample."""
 FAINT = 3e-4
 """RMS of a response over the largest of its unit, below which it is left out unless it is requested: 70 dB."""
 USUAL_ORDER = 30
@@ -55,7 +55,7 @@ class AssembledFRF:
     frequency_hz: np.ndarray
     values: np.ndarray
     coherence: np.ndarray
-    """In the same way; not a number where one measurement alone cannot tell it."""
+    """The same for the other; not a number where one measurement alone cannot determine it."""
     outputs: tuple[str, ...]
     input: str
     units: tuple[str, ...]
@@ -111,7 +111,7 @@ class AssembledFRF:
         )
 
     def spectra(self) -> Spectra | None:
-        """Of input and outputs, for ``refined``; None if the responses were not told from spectra."""
+        """Of input and outputs, for ``refined``; None if the responses were not computed from spectra."""
         if self.driven is None:
             return None
         derivatives = self.derivatives or (0,) * len(self.outputs)
@@ -340,7 +340,7 @@ def _left_out(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def known_delay(run: Run) -> float:
-    """Of rig, actuators and the slowest sensor, as far as the definition tells them [s].
+    """Of rig, actuators and the slowest sensor, as far as the definition shows them [s].
 
     So long is what the pulse did still on its way through the loop.
     """
@@ -363,7 +363,7 @@ def _even(time: np.ndarray) -> float:
     step = float(np.median(gaps))
     if np.abs(gaps - step).max() > 1e-3 * step:
         raise HalfrealError(
-            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses need samples "
-            "evenly apart, without gaps"
+            f"the record's samples are {gaps.min():.4g} to {gaps.max():.4g} s apart; responses need "
+            "evenly spaced samples without gaps"
         )
     return step

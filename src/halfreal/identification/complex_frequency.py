@@ -6,7 +6,7 @@ denominator, a polynomial in z = e^{−jωΔ}:
 
     H_o(ω) ≈ B_o(z)/A(z),      least squares for A, of one order after another
 
-each response divided by its noise, so that units do not matter and noisy ones count less.  The noise is told by fourth
+each response divided by its noise, so that units do not matter and noisy ones count less.  The noise is given by fourth
 differences from line to line, in which the response itself is small away from its peaks: their median.
 
 Poles of noise come out unstable or wander as the order rises; those that stay are kept (``poles.stabilised``).  Shapes

@@ -5,7 +5,7 @@ Newton's iteration on the cubic spline through x, of which the residual is linea
 
     y ≈ a x(t − τ) − a δ x'(t − τ),      τ ← τ + δ
 
-Windows in which x hardly moves, or y does not follow it, tell nothing and come out as NaN.
+Windows in which x hardly moves, or y does not follow it, determine nothing and give NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .frf import pair
 ITERATIONS = 8
 LEAST_CORRELATION = 0.5
 QUIET = 1e-3
-"""Part of the largest rms of x in any window below which a window is too quiet to tell."""
+"""Part of the largest rms of x in any window below which a window is too quiet to be used."""
 
 
 @dataclass(frozen=True, repr=False)

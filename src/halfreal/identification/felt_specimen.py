@@ -6,10 +6,10 @@ Gaussian g that slides along the record, and derivatives are moved to g by parti
 
     g ∗ f  =  K (g ∗ x) + C (g' ∗ x) + M (g'' ∗ x) + constant
 
-which holds exactly, whatever the width of g; it is as wide as the fastest motion allows.  Noise of x still correlates
-with itself, and would make all of them too small; products are therefore taken with the target in place of x, an
-instrument that knows nothing of the sensors' noise (L. Ljung, System Identification: Theory for the User, 2nd ed.,
-Prentice Hall 1999, section 7.6).
+which holds exactly, regardless of the width of g; it is as wide as the fastest motion allows.  Noise of x still
+correlates with itself, and would make all of them too small; products are therefore taken with the target in place of
+x, an instrument that knows nothing of the sensors' noise (L. Ljung, System Identification: Theory for the User, 2nd
+ed., Prentice Hall 1999, section 7.6).
 
 What is left over is no white noise: it is weighted, and a specimen that is not linear leaves parts of every cycle.  The
 covariance is that of W. K. Newey, K. D. West, Econometrica 55 (1987) 703–708, with Parzen's weights over two cycles,
@@ -36,7 +36,7 @@ PARZEN = 0.539
 """Integral of the squares of Parzen's weights: a window of b records leaves 1 / (0.539 b) degrees of freedom."""
 ALIKE = "the motions of its axes cannot be distinguished, or are too few"
 MOSTLY_MOTION = 0.9
-"""Share of the power of an axis that must stand out of its noise, or it tells nothing."""
+"""Share of the power of an axis that must exceed its noise, or it determines nothing."""
 SINGULAR = 1e5
 """Condition number beyond which motions cannot be distinguished."""
 OBSERVABLE = 0.1
@@ -54,7 +54,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Felt:
-    """What a record tells of a linear specimen, between the axes that move."""
+    """What a record shows of a linear specimen, between the axes that move."""
 
     axes: tuple[int, ...]
     """Which of the axes move, counted from 0."""
@@ -83,7 +83,7 @@ def felt(
     axes: tuple[int, ...] | None = None,
     inertia: bool = True,
 ) -> Felt | str:
-    """What a record, (samples, axes), tells of its specimen; as text why it tells nothing.
+    """What a record, (samples, axes), shows of its specimen; as text why it determines nothing.
 
     ``target`` has the columns of the displacement; ``others`` are known forces on the specimen.  ``axes`` are those to
     look at; with the ``window`` of a record to be compared with they are taken as they are.  ``inertia`` is False where

@@ -31,7 +31,7 @@ class ParameterFit(Summarised):
 
     values: dict[str, float]
     half_widths: dict[str, float]
-    """Half of the 95 % interval; inf if the data do not tell the parameter."""
+    """Half of the 95 % interval; inf if the data do not give the parameter."""
     correlation: np.ndarray
     error: float
     """RMS of the misfit over the RMS of the response, both weighted."""
@@ -129,7 +129,7 @@ def _check(names: list[str], values: np.ndarray, low: np.ndarray, high: np.ndarr
 
 
 def covariance(jacobian: np.ndarray, variance: float) -> np.ndarray:
-    """s² (JᵀJ)⁻¹; infinite for directions that the data do not tell."""
+    """s² (JᵀJ)⁻¹; infinite for directions that the data do not give."""
     _, singular, right = np.linalg.svd(jacobian, full_matrices=False)
     told = singular > 1e-12 * singular[0] if singular[0] > 0.0 else np.zeros(singular.size, dtype=bool)
     inverse = (right[told].T / singular[told] ** 2) @ right[told]

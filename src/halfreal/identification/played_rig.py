@@ -2,7 +2,7 @@
 
 The recorded commands take the place of the guard; actuator, specimen and sensors are the blocks of the definition's own
 rig, with sensors that are ideal but for their delay, and with the excitation that its specimen had in the record.  What
-they measure at a tick is held against what was measured at that tick.  So delay, reconstruction, dynamics and whatever
+they measure at a tick is held against what was measured at that tick.  So delay, reconstruction, dynamics and all that
 is not linear are in the comparison just as they are in a rehearsal.
 """
 

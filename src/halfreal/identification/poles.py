@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 
 
 class ModalError(HalfrealError):
-    """Measurements from which the poles requested cannot be told."""
+    """Measurements from which the requested poles cannot be determined."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,14 +12,14 @@ Golub, V. Pereyra, SIAM J. Numer. Anal. 10 (1973) 413–432; L. Kaufman, BIT 15 
 
 How well they are determined.  In a hybrid test the noise of a force sensor goes back into the virtual structure, shakes
 the whole, and is in all responses at once, largest at its resonances: leaving a response out says nothing of it.  The
-noise is told by what the fit leaves, e, at lines that know nothing of each other, as whole periods or a whole record
+noise is given by what the fit leaves, e, at lines that know nothing of each other, as whole periods or a whole record
 were transformed (R. Pintelon, J. Schoukens, System Identification: A Frequency Domain Approach, 2nd ed., Wiley 2012):
 
     power of e_o:    V_o(ω) = Σ_i b_oi G_i(ω),      G: powers of ω, and |1 − z_r w|⁻² for each mode
     covariance:      C_oo'(ω) = √(V_o V_o') Σ e_o e*_o'/√(V_o V_o') / Σ (1 − h)²    over the lines around
 
 with b ≥ 0 of largest likelihood, h the leverage of a line: the part of its noise that the fit has taken away (squared,
-as lines that lead the fit are told too well by it: J. G. MacKinnon, H. White, J. Econometrics 29 (1985) 305–325).
+as lines that lead the fit are fitted too well by it: J. G. MacKinnon, H. White, J. Econometrics 29 (1985) 305–325).
 Where several periods were recorded, how they deviate from their mean, less what dies out, counts as e does.  Then
 
     Σ = M⁻¹ (½ Re Σ_ω Jᴴ W C W J) M⁻¹,      M = Re Σ_ω Jᴴ W J,      W = 1/V of each output
@@ -45,7 +45,8 @@ POWER_STEPS = 60
 AROUND = 5
 """Lines to either side over which the covariance of outputs is averaged."""
 FARTHEST = 0.015
-"""Part of its size by which a pole may move from its start; one that moves further is not told by these responses."""
+"""Part of its size by which a pole may move from its start; one that moves further is not determined by these
+responses."""
 CONFIDENCE = 0.95
 LEAST_FREEDOM = 2.0
 
@@ -77,7 +78,8 @@ class Spectra:
 
 @dataclass(frozen=True)
 class RefinedPoles:
-    """Poles [1/s], with half of the 95 % intervals of frequency [Hz] and damping ratio; NaN of what is not told."""
+    """Poles [1/s], with half of the 95 % intervals of frequency [Hz] and damping ratio; NaN of what is not
+    determined."""
 
     poles: np.ndarray
     frequency_hz: np.ndarray

@@ -14,8 +14,8 @@ Intervals do not rely on what is left being white: with J = ∂y/∂θ and score
     Σ = (JᵀJ)⁻¹ S (JᵀJ)⁻¹,         S the long-run covariance of g (``felt_specimen.long_run``)
 
 and 95 % are ± t Σ_ii^½.  A parameter that is known to half of its value only, or that changes nothing measured, is not
-told by the records: it is kept as it was given, the others are fitted anew, and it is said what it cannot be told apart
-from.
+determined by the records: it is kept as it was given, the others are fitted again, and it is said what it cannot be
+distinguished from.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from .sought import Sought
 
 CONFIDENCE = 0.95
 ALIKE = 0.95
-"""Correlation of two estimates that are told as depending on each other."""
+"""Correlation from which on two estimates are reported as depending on each other."""
 UNKNOWN = 0.5
-"""Half of an interval over the value, beyond which it is not told."""
+"""Half of an interval over the value, beyond which it is not determined."""
 AT_END = 1e-6
-"""Distance from the end of its range, in its scale, at which a parameter stands there."""
+"""Distance from the end of its range, in its scale, at which a parameter counts as at the end."""
 LEAST_WIDTH = 1e-6
 """Half of an interval over the value, or over its scale, at least: a simulation without noise is known no better."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A parameter as records tell it, or why they do not."""
+    """A parameter as records show it, or why they do not."""
 
     sought: Sought
     value: float
     half_width: float
-    """Half of the 95 % interval; inf if it is not told."""
+    """Half of the 95 % interval; inf if it is not determined."""
     why_not: str = ""
-    """Why the records do not tell it; it is then kept as it was given."""
+    """Why the records do not give it; it is then kept as it was given."""
 
     @property
-    def told(self) -> bool:
+    def determined(self) -> bool:
         return not self.why_not
 
     @property
     def at_end(self) -> bool:
-        """Whether it stands at the end of the range in which it was sought, other than at 0."""
+        """Whether it is at the end of the range in which it was sought, other than at 0."""
         ends = [end for end in (self.sought.least, self.sought.most) if np.isfinite(end) and end != 0.0]
         return any(abs(self.value - end) <= AT_END * self.sought.scale for end in ends)
 
@@ -96,7 +96,7 @@ def fit_rig(
     sought: Sequence[Sought],
     on_progress: Callable[[str], None] = lambda text: None,
 ) -> RigFit:
-    """Fit what is sought to all records together; what they do not tell is kept as the definition has it."""
+    """Fit what is sought to all records together; what they do not give is kept as the definition has it."""
     problem = Problem(definition, records)
     left_out: list[Fitted] = []
     in_steps: list[Fitted] = []
@@ -123,7 +123,7 @@ def fit_rig(
         if worst is None:
             depend = _dependent(active, correlation)
             break
-        left_out.append(_not_told(fitted, worst, correlation))
+        left_out.append(_not_determined(fitted, worst, correlation))
         active.pop(worst)
         best = np.delete(best, worst)
         fitted = []
@@ -205,7 +205,7 @@ def _least_known(fitted: Sequence[Fitted]) -> int | None:
     return worst if share[worst] > UNKNOWN else None
 
 
-def _not_told(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> Fitted:
+def _not_determined(fitted: Sequence[Fitted], which: int, correlation: np.ndarray) -> Fitted:
     """A parameter that is kept as it was given, and why."""
     one = fitted[which]
     others = [i for i in range(len(fitted)) if i != which]

@@ -1,4 +1,4 @@
-"""What a record tells of its rig: commands, measured displacements and forces, and which samples count.
+"""What a record shows of its rig: commands, measured displacements and forces, and which samples count.
 
 Any run or rehearsal will do, if every tick of these channels is in it.  What makes a record useless for identification
 is refused here, with the value, the limit and the remedy.
@@ -28,7 +28,7 @@ MOST_STUCK = 0.01
 
 
 class NotIdentifiableError(HalfrealError):
-    """A record that is in order, and cannot tell what is asked of it."""
+    """A record that is in order, and cannot determine what is requested of it."""
 
 
 @dataclass(frozen=True)

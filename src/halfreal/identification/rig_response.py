@@ -32,7 +32,7 @@ MOST_POLES = 8
 JUST_NOISE = 1.5
 """χ²/N of a fit that leaves noise only: higher orders have little to add."""
 MISFIT = 0.03
-"""Of a rational fit, from which on it is told."""
+"""Of a rational fit, from which on it is reported."""
 FAR = 5.0
 """Times the highest line beyond which a pole is none of the rig's."""
 LEAST_DEVIATION = 1e-5

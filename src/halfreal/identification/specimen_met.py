@@ -5,9 +5,9 @@ the same time.  So what sensors, sampling and amplitude do to the figures is in 
 the specimens.  A difference counts if it is larger than chance explains and large enough to matter next to the dynamic
 stiffness of the model, |K − ω²M + iωC| at the frequency ω of the motion.
 
-Where mass and stiffness cannot be told apart, as in a motion of one frequency, the stiffness is that which is felt at
-this frequency, K − ω²M, of both.  Damping is all that takes up energy, viscous or hysteretic: the equivalent damping is
-C ω / (2 K), and the energy per cycle C ∫ẋ² dt over the number of cycles.
+Where mass and stiffness cannot be distinguished, as in a motion of one frequency, the stiffness is that which is
+effective at this frequency, K − ω²M, of both.  Damping is all that takes up energy, viscous or hysteretic: the
+equivalent damping is C ω / (2 K), and the energy per cycle C ∫ẋ² dt over the number of cycles.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .felt_specimen import Felt, felt
 BEYOND_CHANCE = 1.6
 """Times the half-width of the 95 % interval of a difference that chance hardly explains: about 3 standard errors."""
 MATTERS = 0.01
-"""Share of the dynamic stiffness from which on a difference is told."""
+"""Share of the dynamic stiffness from which on a difference is reported."""
 STILL = 3e-3
-"""Share of the largest motion of its unit: an axis that moves less tells nothing."""
+"""Share of the largest motion of its unit: an axis that moves less determines nothing."""
 NOT_LINEAR = 0.05
-"""Share of the force by which a specimen may be less linear than its model before it is told."""
+"""Share of the force by which a specimen may be less linear than its model before it is reported."""
 UNKNOWN = 0.5
 """Of a figure that is known no better than this share of the dynamic stiffness, it is said that it is not known."""
 REFERENCES = ("ljung1999", "newey1987", "kiefer2005")
@@ -37,7 +37,7 @@ NAN = float("nan")
 
 
 def specimen_met(run: Run, rehearsal: Run | None) -> SpecimenMet:
-    """What the run tells of its specimen, next to what the rehearsal tells of the model."""
+    """What the run shows of its specimen, next to what the rehearsal shows of the model."""
     try:
         met = _felt(run, None, run.time)
         if isinstance(met, str):
@@ -51,7 +51,7 @@ def specimen_met(run: Run, rehearsal: Run | None) -> SpecimenMet:
 
 
 def _felt(run: Run, like: Felt | None, within: np.ndarray) -> Felt | str:
-    """What a record tells, up to the end of the times of the run, or of the first number that is not finite."""
+    """What a record shows, up to the end of the times of the run, or of the first number that is not finite."""
     vectors = [run.vector(name) for name in ("measured.displacement", "measured.force")]
     if vectors[0] is None or vectors[1] is None:
         return "measured displacement and force are not both on record; record them (record.channels)"

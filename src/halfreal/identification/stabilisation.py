@@ -1,7 +1,7 @@
 """Which poles stay as the order of a model rises: the stabilisation diagram of ``lscf``.
 
 A pole of the structure comes again at every order; one of noise is unstable, or wanders.  How far the poles of the
-highest orders are spread tells nothing of how well a pole is determined: they are all of the same noise.
+highest orders are spread shows nothing of how well a pole is determined: they are all of the same noise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which of the poles that were fitted to free motions are modes: energy above the noise around them, and staying put.
 
 Any recurrence has as many roots as its order: ask for more modes than a record holds, and noise is given poles.  Two
-things tell them apart.  The energy that a mode alone explains is far above what its neighbours find in the residual e,
+things distinguish them.  The energy that a mode alone explains is far above what its neighbours find in the residual e,
 
     E_r = |Q_r h|²,   Q_r: onto Re and Im of z_rᵏ, less what the other modes and a constant explain
     N_r = mean of |P_rm e|² over m = ±1 … ±6,   P_rm: onto Re and Im of (z_r e^{jmw})ᵏ
@@ -28,7 +28,7 @@ from .poles import ROUNDING
 LEAST_ENERGY = 100.0
 """E_r over N_r of a mode, mean of the channels: 20 dB."""
 LARGEST_MOVE, AND_OF_DECAY = 0.02, 0.2
-"""Of a pole when the order is raised: parts of its size and of its decay rate |Re s|, which is told less well."""
+"""Of a pole when the order is raised: parts of its size and of its decay rate |Re s|, which is determined less well."""
 NEIGHBOURS = 6
 
 

@@ -3,7 +3,7 @@
 A block's function is else compiled for the sizes of its fields, which are then constants to the compiler; that is what
 small blocks want, and what a large one pays for with seconds for every new size.  A block whose parameters begin
 with ``sizes`` (made by ``with_sizes``) is compiled for the names of its fields alone: its ``p`` and ``s`` are named
-tuples of arrays that are laid over the block's memory at each call.  Scalars of the state are arrays of one entry,
+tuples of arrays that are views of the block's memory at each call.  Scalars of the state are arrays of one entry,
 since tuples cannot be assigned to: ``s.started[0] = 1.0``.
 """
 
@@ -28,7 +28,7 @@ EACH = 3
 def with_sizes(
     parameters: Mapping[str, Value], state: Mapping[str, Value], inputs: int, outputs: int
 ) -> dict[str, Value]:
-    """The parameters, with what tells the block how large its fields are."""
+    """The parameters, with what gives the block the sizes of its fields."""
     count = HEAD + EACH * (len(parameters) + len(state))
     sizes, k = np.zeros(count), HEAD
     sizes[:HEAD] = inputs, outputs

@@ -76,7 +76,7 @@ def names(signal: Sequence[Channel]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Basis:
-    """Coordinates z of a block's state s in which its Jacobian is told; both ways, of columns."""
+    """Coordinates z of a block's state s in which its Jacobian is given; both ways, of columns."""
 
     state: Callable[[np.ndarray], np.ndarray]
     """s of z."""
@@ -141,11 +141,11 @@ class Block:
     stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)
     """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
     stand_in_here: Callable[[Any], Block] | None = field(default=None, compare=False, repr=False)
-    """The same about where the block stands in motion, if it can tell; called with its state."""
+    """The same about the state of the block in motion, if it can give it; called with its state."""
     keeps: Any = field(default=None, compare=False, repr=False)
     """What must live as long as the block, such as an opened library whose functions it calls."""
     said: Callable[[], str] | None = field(default=None, compare=False, repr=False)
-    """Gives the last words of a program that the block calls, such as an FMU's logger."""
+    """Gives the last message of a program that the block calls, such as an FMU's logger."""
     references: tuple[str, ...] = ()
     """The papers this block implements, for the report: keys of ``halfreal.citations``, or the texts themselves."""
     jacobian: Callable[[Any, Any, float, np.ndarray, Any], Jacobian] | None = None

@@ -1,6 +1,6 @@
-"""Code that users write, compiled so that it cannot reach beyond its own fields, nor go on for ever.
+"""Code that users write, compiled so that it cannot reach beyond its own fields, nor continue for ever.
 
-A user's function and all that it calls are compiled anew, whatever their decorators say:
+A user's function and all that it calls are compiled again, regardless of their decorators:
 
 - Every index is checked.  One out of range raises, as does a division by zero; a negative one counts from the end.
 - What would get around the checks is refused: pointers, foreign functions, ``.flat``, ``try``.
@@ -60,7 +60,8 @@ CALLS = {
 }
 """Functions that make arrays beyond what there is, or that hide a fault."""
 HARMLESS = re.compile(r"llvm\..*|__svml_.*|numba_(gamma|frexp|ldexp|nextafter|cpow)f?|NRT_MemInfo_call_dtor")
-"""What compiled code may call besides the functions of libm; the last one stands in all of it and is never reached."""
+"""What compiled code may call in addition to the functions of libm; the last one is in all of it and is never
+reached."""
 
 _clones: ContextVar[dict[Callable[..., Any], Any] | None] = ContextVar("clones", default=None)
 """Checked forms of the functions met so far, while a user's block is compiled."""
@@ -68,7 +69,7 @@ _clones: ContextVar[dict[Callable[..., Any], Any] | None] = ContextVar("clones",
 
 @contextmanager
 def checking() -> Iterator[Callable[[Callable[..., Any]], Any]]:
-    """While it lasts, whatever is compiled calls checked forms; gives the function that makes them."""
+    """While it lasts, all that is compiled calls checked forms; gives the function that makes them."""
     given, config.BOUNDSCHECK = config.BOUNDSCHECK, None  # NUMBA_BOUNDSCHECK=0 must not take the checks away
     token = _clones.set({})
     try:
@@ -92,8 +93,8 @@ def _clone(function: Callable[..., Any]) -> Any:
 @typeof_impl.register(Dispatcher)
 @typeof_impl.register(FunctionType)
 def _type_of_function(function, context):  # type: ignore[no-untyped-def]
-    """While a user's block is compiled, what it calls stands for its checked form, but for functions of libraries that
-    Numba knows itself.
+    """While a user's block is compiled, what it calls is replaced by its checked form, but for functions of libraries
+    that Numba knows itself.
     """
     python = getattr(function, "py_func", function)
     clones = _clones.get()
@@ -205,6 +206,6 @@ def _libm() -> Any:
 
 
 def calls(library: Any) -> list[str]:
-    """What a compiled library calls besides mathematics: nothing, or it does not go into the loop."""
+    """What a compiled library calls in addition to mathematics: nothing, or it does not go into the loop."""
     found = set(re.findall(r'\bcall\b[^@\n]*@"?([^"(\s]+)"?\(', library.get_llvm_str()))
     return sorted(name for name in found if not HARMLESS.fullmatch(name) and not hasattr(_libm(), name))

@@ -13,7 +13,7 @@ must be compiled: decorators note down what they are given, and hand it to Numba
 here:
 
 - A changed callee in another file must be noticed.  Every cached function is therefore keyed by a hash of the file
-  it stands in and of all sources in ``halfreal.kernels`` and ``halfreal.models.materials``.  A block of halfreal may
+  it is in and of all sources in ``halfreal.kernels`` and ``halfreal.models.materials``.  A block of halfreal may
   call helpers from its own file and from these packages, from nowhere else, and they are decorated with ``kernel``;
   files that call each other's helpers all the same are keyed together (``TOGETHER``).
 - Functions cached by different processes may have the same name, and then stand in for each other.  Every block has a

@@ -26,7 +26,7 @@ BLOCK_ABI = types.int64(types.intp, types.intp, types.float64, types.intp, types
 
 @intrinsic
 def record_at(typingctx, address, layout):  # type: ignore[no-untyped-def]
-    """The record that stands at an integer address (``carray`` would be compiled anew for every layout)."""
+    """The record that is at an integer address (``carray`` would be compiled again for every layout)."""
     record = layout.dtype
     return record(types.intp, layout), lambda context, builder, signature, args: builder.inttoptr(
         args[0], context.get_value_type(record)

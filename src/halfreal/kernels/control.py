@@ -7,7 +7,7 @@ that the recorder need not load the compiler.
 TICKS = 0
 """Ticks run."""
 ROWS = 1
-"""Rows written into the ring; row r stands at r modulo its capacity."""
+"""Rows written into the ring; row r is at r modulo its capacity."""
 EVENTS = 2
 EVENTS_LOST = 3
 """Events that found no room."""
@@ -16,9 +16,9 @@ ROWS_READ = 4
 ROWS_DROPPED = 5
 """Rows that found the ring full."""
 REQUEST = 6
-"""What is asked of the loop: NONE, STOP, EMERGENCY_STOP or RECORD_FAILS."""
+"""What is required of the loop: NONE, STOP, EMERGENCY_STOP or RECORD_FAILS."""
 WAIT = 7
-"""1: an armed loop waits, holding the rig where it is; 0: it goes on."""
+"""1: an armed loop waits, holding the rig where it is; 0: it continues."""
 ENDED = 8
 """1: the loop has ended, no further rows will come."""
 RECORDER_BEAT = 9
@@ -30,7 +30,7 @@ PAUSE = 11
 SPEED = 12
 """Of a slow test: how fast the rig is moved, in thousandths of what the definition says; 0: as it says."""
 AGAIN = 13
-"""Of a slow test: counts the times that the operator said to go on."""
+"""Of a slow test: counts the times that the operator said to continue."""
 RELEASES = 14
 """Counts the times that the operator has released the excitation."""
 

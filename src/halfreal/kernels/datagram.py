@@ -19,7 +19,7 @@ LEASE_OVER, OWN_LIMIT, OWN_STOP, OWN_FAULT = 1.0, 2.0, 3.0, 4.0
 
 HEADER = 56
 ASKED_CHANNELS = 4
-"""Of a HELLO, and of an ARM, which asks for the same."""
+"""Of a HELLO, and of an ARM, which requires the same."""
 IDENTITY_CHANNELS = 13
 """Of an OFFER, in which the rig says who it is."""
 MOST_AXES, MOST_AUXILIARY = 64, 64
@@ -46,7 +46,7 @@ COUNTERS = ("truncated", "foreign", "corrupted", "replayed", "duplicated", "reor
 
 
 OPEN = bytes(TAG)
-"""The key of a link without a secret: its tags are checksums, which anybody can make."""
+"""The key of a link without a secret: its tags are checksums, which anyone can make."""
 
 
 def credentials(session: int, key: bytes = OPEN) -> np.ndarray:
@@ -89,7 +89,7 @@ def seal(buffer, count, session):  # type: ignore[no-untyped-def]
 
 @kernel
 def sealed(buffer, length, session):  # type: ignore[no-untyped-def]
-    """Whether the tag at the end is that of all before it; how long this takes does not tell where it differs."""
+    """Whether the tag at the end is that of all before it; the time this takes does not reveal where it differs."""
     end = length - TAG
     first, second = siphash(buffer, end, word(session, 2), word(session, 4))
     return (load64(buffer + end) ^ first) | (load64(buffer + end + 8) ^ second) == 0
@@ -114,9 +114,9 @@ def ours(buffer, session, kind, count, other):  # type: ignore[no-untyped-def]
 def judge(buffer, length, session, kind, count, other, ahead, counts, newest, seen):  # type: ignore[no-untyped-def]
     """What a datagram of a session is: NEW, or why it is forgotten; it is counted, and a new one accepted.
 
-    Expected are ``kind`` with ``count`` channels, or ``other`` (0: none) without any, which is STOP and valid whatever
-    its sequence.  ``newest`` holds the newest sequence accepted, ``seen[q % WINDOW]`` the last one accepted in that
-    place; one that is more than ``ahead`` of the newest is none of the other end's.
+    Expected are ``kind`` with ``count`` channels, or ``other`` (0: none) without any, which is STOP and valid
+    regardless of its sequence.  ``newest`` holds the newest sequence accepted, ``seen[q % WINDOW]`` the last one
+    accepted in that place; one that is more than ``ahead`` of the newest is none of the other end's.
     """
     verdict = NEW
     sequence = 0.0

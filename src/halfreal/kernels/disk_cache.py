@@ -1,13 +1,13 @@
 """Compiled code kept on disk: in a private folder, and looked at before it is loaded.
 
-Numba's own disk cache unpickles and links whatever it finds, next to the sources; a damaged file there ends in an error
+Numba's own disk cache unpickles and links any file it finds, next to the sources; a damaged file there ends in an error
 or crashes the process.  Here each compiled function is a file of its own::
 
     SHA-256 of all that follows | name of the entry | newline | compiled function (``objects.py``, ``numba_cache.py``)
 
-named by a hash of everything that the code depends on.  What is not as it was written is removed and compiled anew, and
-where nothing can be kept, everything is compiled each time; either is told once, in a line.  Files are written under
-another name and renamed, so that processes can work side by side.
+named by a hash of everything that the code depends on.  What is not as it was written is removed and compiled again,
+and where nothing can be kept, everything is compiled each time; either is reported once, in a line.  Files are written
+under another name and renamed, so that processes can work side by side.
 
 The folder is that of the user's caches, or one in ``NUMBA_CACHE_DIR`` where that is set.
 """
@@ -32,7 +32,8 @@ FULL = 400_000_000
 """Bytes of the folder from which on the entries that were not used for longest are removed, down to half of it."""
 DAMAGED = "the compiled code on disk was damaged and is compiled again"
 TOLD = "HALFREAL_CACHE_TOLD"
-"""Set in the environment once something was told, so that processes that are started from here do not repeat it."""
+"""Set in the environment once something was determined, so that processes that are started from here do not repeat
+it."""
 
 
 def kept(name: str) -> bytes | None:
@@ -103,7 +104,7 @@ def folder() -> Path | None:
 
 
 def without(there: Path, error: OSError) -> None:
-    """Tell that nothing is kept."""
+    """Report that nothing is kept."""
     tell(f"compiled code cannot be stored in '{there}' ({error.strerror or error}); commands take longer to start")
 
 

@@ -7,8 +7,8 @@ of words, addresses and shapes for arrays; the compiled function lays its argume
     int32 function(int64 *value, void **raised, int64 *words)
 
 It returns a whole number, writes all else into arrays that it is given, and allocates nothing.  It obeys the rules of
-blocks (``compile.py``): what it calls stands in its own file or in ``halfreal.kernels``.  While it runs, other threads
-go on.
+blocks (``compile.py``): what it calls is in its own file or in ``halfreal.kernels``.  While it runs, other threads
+continue.
 """
 
 from __future__ import annotations

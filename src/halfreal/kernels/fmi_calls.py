@@ -87,7 +87,7 @@ def events(p):  # type: ignore[no-untyped-def]
 
 @kernel
 def completed_step(p):  # type: ignore[no-untyped-def]
-    """Tell a model of model exchange that a step is done: status, and whether it wants its events."""
+    """Notify a model of model exchange that a step is done: status, and whether it wants its events."""
     flags = int(p.scratch)
     status = call_c(int(p.completed), (int(p.component), np.int32(1), flags, flags + 8))
     if p.version == 2.0:

@@ -1,7 +1,7 @@
 """An instance of an FMU: made, initialised and freed from Python, stepped by compiled blocks.
 
 What the FMU logs must not reach Python while the loop runs: its last message is kept aside by compiled code.  Memory
-that an FMI 2 instance asks for comes from the C library.
+that an FMI 2 instance requires comes from the C library.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Instance:
         return bytes(self._message).partition(b"\0")[0].decode("utf-8", "replace").strip()
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the FMU for this instance; raises what it says if it fails."""
+        """Call a function of the FMU for this instance; raises its message if it fails."""
         function = ctypes.CFUNCTYPE(ctypes.c_int32, POINTER, *(type(one) for one in arguments))
         status = function(self.fmu.addresses[name])(self.component, *arguments)
         if status >= DISCARD:

@@ -218,7 +218,7 @@ def for_one_instance(fmu: Fmu) -> Fmu:
 
 
 def done_with(fmu: Fmu) -> None:
-    """Its instance is gone: the next one may have it."""
+    """Its instance has ended: the next one may have it."""
     if fmu.once:
         _spare[fmu.path, fmu.interface].append(fmu)
 

@@ -1,9 +1,9 @@
 """Step an FMU at rest, in a process of its own, where it can do no harm.
 
-    python fmu_trial.py        # reads what it is told as JSON, answers {"error": …}, empty if all is well
+    python fmu_trial.py        # reads its task as JSON, answers {"error": …}, empty if all is well
 
 Needs nothing but Python itself, so that it starts at once.  Only what ends the process or never comes back is found
-here; whatever the FMU says of itself is asked in the process that uses it.
+here; what the FMU states of itself is read in the process that uses it.
 """
 
 import ctypes

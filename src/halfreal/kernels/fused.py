@@ -60,7 +60,7 @@ class Row:
 
 @intrinsic
 def call_group(typingctx, function, first, vector, parameters, t):  # type: ignore[no-untyped-def]
-    """Call the function of a group that stands at an address."""
+    """Call the function of a group that is at an address."""
     signature = types.int64(types.intp, types.int64, types.intp, types.intp, types.float64)
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -165,7 +165,7 @@ def _group(module: ir.Module, name: str, rows: Sequence[Row], first: int, end: i
 def _row(
     module: ir.Module, builder: ir.IRBuilder, row: Row, number: int, last: bool, scratch: Any, following: Any
 ) -> Any:
-    """Write a row: copy its inputs, call its block, note its fault; then go on to the following one."""
+    """Write a row: copy its inputs, call its block, note its fault; then continue to the following one."""
 
     def entry_of(base: Any, entry: int) -> Any:
         return builder.gep(base, [word(entry)])

@@ -7,7 +7,7 @@ from .compile import kernel
 
 @kernel
 def fill(history, values):  # type: ignore[no-untyped-def]
-    """Every row becomes ``values``, as if the signal had always stood there."""
+    """Every row becomes ``values``, as if the signal had always had this value."""
     for j in range(history.shape[0]):
         for c in range(history.shape[1]):
             history[j, c] = values[c]

@@ -1,7 +1,7 @@
 """A loop laid out in memory: blocks on a bus, one vector for everything that changes, one for everything that does not.
 
-``Loop.vector`` is the whole state of a test: copy it and you have a checkpoint, write it back and the loop goes on from
-there to the same bits, change one entry and you have a perturbation.
+``Loop.vector`` is the whole state of a test: copy it and you have a checkpoint, write it back and the loop continues
+from there to the same bits, change one entry and you have a perturbation.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ class Loop:
         return record
 
     def state_indices(self, name: str, field: str) -> np.ndarray:
-        """Where a field of a block's state stands in ``vector``."""
+        """Where a field of a block's state is in ``vector``."""
         row = self.row(name)
         position = int(self._state_at[row])
         for key, value in self.blocks[row].state.items():
@@ -363,7 +363,7 @@ class Loop:
         return self.vector[[self.index[one] for one in self.blocks[self.row(name)].inputs]]
 
     def name_of(self, index: int) -> str:
-        """What stands at an entry of ``vector``: a field of a block's state, or a channel."""
+        """What is at an entry of ``vector``: a field of a block's state, or a channel."""
         for row, block in enumerate(self.blocks):
             position = int(self._state_at[row])
             for key, value in block.state.items():
@@ -384,7 +384,7 @@ class Loop:
         return next(row for row, block in enumerate(self.blocks) if channel in {out.name for out in block.outputs})
 
     def describe(self, fault: float) -> str:
-        """The fault channel's value in words; empty if there is none."""
+        """The fault channel's value as text; empty if there is none."""
         if fault == 0.0:
             return ""
         row, code = divmod(int(fault), 1000)
@@ -395,7 +395,7 @@ class Loop:
         return f"block '{block.name}': {place_of(block.step)} returned {code}, a user-defined fault"
 
     def faults(self) -> dict[int, str]:
-        """Every value of the fault channel that a block has words for, in words."""
+        """Every value of the fault channel that a block has a text for, with the text."""
         found = {code: text for code, text in LOOP_FAULTS.items()}
         for row, block in enumerate(self.blocks):
             said = "" if block.said is None else block.said()
@@ -514,7 +514,7 @@ class Loop:
     ) -> int:
         """Run up to ``ticks`` ticks with a ring of rows and control words of the caller's; return how it ended.
 
-        No Python is executed and nothing allocated until it returns; other threads go on.
+        No Python is executed and nothing allocated until it returns; other threads continue.
         """
         return compiled.compiled_run(*self._given(ticks, log, record, control, every, events))
 

@@ -17,14 +17,14 @@ from . import disk_cache
 
 
 def keep(dispatcher: Any, identity: str) -> Any:
-    """Have what a function compiles to kept on disk; ``identity`` stands for all that it depends on."""
+    """Have what a function compiles to kept on disk; ``identity`` identifies all that it depends on."""
     if hasattr(dispatcher, "_cache"):  # private to Numba; without it only time is lost
         dispatcher._cache = _Entries(dispatcher.py_func.__qualname__.rpartition(".")[2], identity)
     return dispatcher
 
 
 class _Entries:
-    """The cache of one function, as a dispatcher of Numba asks for it."""
+    """The cache of one function, as a dispatcher of Numba requires it."""
 
     def __init__(self, name: str, identity: str) -> None:
         self._name, self._identity = name, identity

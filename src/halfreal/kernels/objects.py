@@ -6,7 +6,7 @@ to be compiled.  What it makes of a function is therefore kept as an object, wit
     symbol | newline | length of the object, 8 bytes | object (ELF) | LLVM code
 
 An object may need functions from outside, such as those of libm.  LLVM ends the process where one is missing, so each
-is looked up before the object is loaded; if one is not found, Numba compiles the function anew and loads it itself.
+is looked up before the object is loaded; if one is not found, Numba compiles the function again and loads it itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Native:
 
 
 def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
-    """A function by its name and a text that stands for all that it depends on; ``compiled`` by Numba if need be."""
+    """A function by its name and a text that identifies all that it depends on; ``compiled`` by Numba if need be."""
     entry = _entry(name, key)
     kept = disk_cache.kept(entry)
     if kept is not None:
@@ -128,7 +128,7 @@ def needed(content: bytes) -> list[str]:
 
 @cache
 def machine() -> tuple[Any, str]:
-    """This processor as LLVM knows it, and a text that stands for it and for how Numba is set up."""
+    """This processor as LLVM knows it, and a text that identifies it and how Numba is set up."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for library in ("libm.so.6", "libsvml.so"):  # where LLVM looks for sin and its like; the second one is Intel's

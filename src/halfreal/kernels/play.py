@@ -1,4 +1,4 @@
-"""Play: what is moved stands still at a reversal until the gap has been crossed."""
+"""Play: the moved part rests at a reversal until the gap has been crossed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers compiled once for arrays of any shape, whatever the shapes of the fields that they are given."""
+"""Helpers compiled once for arrays of any shape, regardless of the shapes of the fields that they are given."""
 
 from __future__ import annotations
 

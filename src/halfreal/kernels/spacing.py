@@ -6,11 +6,12 @@ time at the actuator, or nearly so.  Whoever passes commands on waits for its tu
     no sooner than SHORTEST of a period after the last one, nor sooner than the command's rate limit allows
     on average no sooner than SUSTAINED of a period: what a late one has lost may be caught up by one period at most
 
-The second keeps time where nobody else does; it leaves room for the clock of a rig that is a little faster than ours.
+The second keeps time where no one else does; it leaves a margin for the clock of a rig that is a little faster than
+ours.
 
     await_turn(turn, …)     wait until the next command may go
     …                       pass it on
-    take_turn(turn, …)      it has gone
+    take_turn(turn, …)      it has been sent
 """
 
 from __future__ import annotations

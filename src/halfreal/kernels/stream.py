@@ -6,9 +6,9 @@ behind a full one no zero was left out::
 
     11 22 00 33   →   00 | 03 11 22 | 02 33 | 00
 
-No byte of a frame is zero but those at its ends: whatever was lost, doubled or made up on the way, the next zero ends
-it, and whoever listens is in step again.  What came between two zeros and is no datagram is told as one of a length
-that none has, so that it is counted; that it is no other datagram is the tag's business.
+No byte of a frame is zero but those at its ends: regardless of what was lost, doubled or added on the way, the next
+zero ends it, and whoever listens is in step again.  What came between two zeros and is no datagram is reported as one
+of a length that none has, so that it is counted; that it is no other datagram is the tag's business.
 
 ``line`` is the address of what is kept between two looks (``LINE`` bytes, zeros at first), ``frame`` that of a buffer
 of ``FRAME`` bytes.
@@ -25,7 +25,7 @@ from .datagram import LONGEST
 
 AT, END, LENGTH, BLOCK, LEFT, GONE, HEARD, ENDED = 0, 8, 16, 24, 32, 40, 48, 56
 """Places of numbers in a line: the next byte to be looked at and the end of those read; bytes of the datagram so far;
-its block's first byte, and how many of that are to come; whether the port is gone; bytes heard in all;
+its block's first byte, and how many of that are to come; whether the port is closed; bytes received in all;
 whether a datagram was whole."""
 BYTES, READ = 64, 4096
 """Place of bytes that were read, and how many are read at once."""
@@ -41,7 +41,7 @@ _word, _int = ir.IntType(64), ir.IntType(32)
 
 @intrinsic
 def stream_read(typingctx, handle, buffer, room):  # type: ignore[no-untyped-def]
-    """read(2): bytes read; less than 0: none yet; 0: the port is gone."""
+    """read(2): bytes read; less than 0: none yet; 0: the port is closed."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         call = external(builder, "read", _word, [_int, _word, _word])
@@ -116,14 +116,14 @@ def decode(line, byte):  # type: ignore[no-untyped-def]
 
 @shared
 def stream_send(handle, frame, buffer, length):  # type: ignore[no-untyped-def]
-    """Whether the line took a datagram; of one that it took in part the rest is lost, and the next begins anew."""
+    """Whether the line took a datagram; of one that it took in part the rest is lost, and the next begins again."""
     framed = encode(buffer, length, frame)
     return stream_write(handle, frame, framed) == framed
 
 
 @shared
 def stream_receive(handle, line):  # type: ignore[no-untyped-def]
-    """Length of the next datagram, which stands at ``line + DATAGRAM`` now; -1: none is whole yet."""
+    """Length of the next datagram, which is at ``line + DATAGRAM`` now; -1: none is whole yet."""
     for _ in range(LOOKS):
         at, end = load64(line + AT), load64(line + END)
         while at < end:

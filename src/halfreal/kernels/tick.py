@@ -12,7 +12,7 @@ of watched channels]``.  The fault is the first one that any row has returned, a
 rig's rows has returned any in the tick before.
 
 A test begins at tick 0 and has ``end`` ticks.  Before and after them, while the guard brings the rig to where the test
-begins and home again, and after a trip, the rows before the guard rest: the virtual substructure stands still.
+begins and home again, and after a trip, the rows before the guard rest: the virtual substructure is at rest.
 
 A slow test stays at a tick for as long as the rig takes to answer its command: while the channel ``hold`` is not zero,
 only the rows from ``mover`` on run, and the tick is recorded when it is done.
@@ -51,14 +51,14 @@ called again and again does not come to an end."""
 AWAY = -1
 """Status of a block whose loops did not come to an end, in place of its own status plus one."""
 WAITING = 4.0
-"""Request of the loop to its guard, beside those of ``kernels/control.py``: hold the rig where it is."""
+"""Request of the loop to its guard, next to those of ``kernels/control.py``: hold the rig where it is."""
 
 ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW_LENGTH = 0, 1, 2, 3, 4, 5, 6
 
 
 @intrinsic
 def call_block(typingctx, function, p, s, t, u, y):  # type: ignore[no-untyped-def]
-    """Call the block whose compiled function stands at an address: its status plus one, 0 if it raised, or ``AWAY``.
+    """Call the block whose compiled function is at an address: its status plus one, 0 if it raised, or ``AWAY``.
 
     Numba's own calling convention: places for the value and for what was raised, then the arguments; what is returned
     is 0 if all is well.  A raising block costs as little time as any other, and never waits for the interpreter.

@@ -2,8 +2,8 @@
 
 That holds for the command line.  A file is known by the SHA-256 of its content.  What the user has said yes to is
 remembered in the user's configuration; what such a file imports is covered by the same answer, as it is then, and asked
-about again when it has changed.  In a program of the user's own, which could run anything, nothing is asked: ``ask`` is
-set by the command line alone.
+about again when it has changed.  In a program of the user's own, which could run anything, there is no prompt: ``ask``
+is set by the command line alone.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _agreed: set[Path] = set()
 
 
 class UntrustedError(HalfrealError):
-    """A user's file that nobody has said yes to."""
+    """A user's file that has not been confirmed."""
 
 
 @contextmanager
 def asking(ask: Ask) -> Iterator[None]:
-    """While it lasts, files that are not known yet are asked about before they are run."""
+    """While it lasts, files that are not known yet are run only after a prompt."""
     global _ask
     before, _ask = _ask, ask
     try:

@@ -151,7 +151,7 @@ def _why(block: Block, calls: int, dt: float) -> str:
 
 
 def in_plain_python(block: Block, state: np.ndarray, calls: Sequence[tuple[float, np.ndarray]]) -> str:
-    """What a user's function does wrong in calls at times t with inputs u, out of plain Python, which does tell.
+    """What a user's function does wrong in calls at times t with inputs u, found in plain Python, which reports it.
 
     Empty if it does nothing wrong there, or takes too long.
     """
@@ -172,7 +172,7 @@ def in_plain_python(block: Block, state: np.ndarray, calls: Sequence[tuple[float
 
 @contextmanager
 def _in_python(step: Callable[..., Any]) -> Iterator[None]:
-    """While it lasts, the user's helpers are plain Python, whatever their decorators have made of them."""
+    """While it lasts, the user's helpers are plain Python, regardless of what their decorators have made of them."""
     changed: list[tuple[dict[str, Any], dict[str, Any]]] = []
     functions, seen = [step], set[int]()
     while functions:

@@ -1,7 +1,7 @@
 """Users' files imported as they are now, with all that they import themselves and a list of what they read.
 
 A file of the user's may import others of theirs, and read tables.  Each gets its own copies of the modules it imports,
-compiled from their sources and not from Python's cache, and is imported anew as soon as anything it has read has
+compiled from their sources and not from Python's cache, and is imported again as soon as anything it has read has
 changed, or the environment or the working folder.  Installed libraries and halfreal itself are shared as ever.
 """
 
@@ -109,7 +109,7 @@ def _import(path: Path) -> Imported:
 
 
 class _SourceLoader(SourceFileLoader):
-    """Compiles the source whatever Python's cache holds, which knows a source by its size and the second it is of."""
+    """Compiles the source regardless of Python's cache, which knows a source by its size and the second it is of."""
 
     def get_code(self, fullname: str) -> Any:
         trust.check(Path(self.path))
@@ -142,7 +142,7 @@ def _of_users() -> list[str]:
 
 @contextmanager
 def _numba_keeps_nothing() -> Iterator[None]:
-    """While it lasts, no function of the user's gets a disk cache, whatever its decorator says: it would be stale."""
+    """While it lasts, no function of the user's gets a disk cache, regardless of its decorator: it would be stale."""
     from numba.core.dispatcher import Dispatcher
 
     dispatchers: Any = Dispatcher

@@ -94,7 +94,7 @@ def socket_wait(typingctx, handle, nanoseconds):  # type: ignore[no-untyped-def]
 
 @kernel
 def socket_send_heeding_nobody(handle, buffer, length):  # type: ignore[no-untyped-def]
-    """Anybody can send ICMP messages (a port is closed, a host is down, …): the system then fails once for each."""
+    """Anyone can send ICMP messages (a port is closed, a host is down, …): the system then fails once for each."""
     for _ in range(TRIES):
         sent = socket_send(handle, buffer, length)
         if sent != FAILED:
@@ -104,7 +104,7 @@ def socket_send_heeding_nobody(handle, buffer, length):  # type: ignore[no-untyp
 
 @kernel
 def socket_receive_heeding_nobody(handle, buffer, room):  # type: ignore[no-untyped-def]
-    """What was really sent stands behind such messages; an end that has gone is known by its silence."""
+    """What was really sent is behind such messages; an end that has closed is recognised by its silence."""
     for _ in range(TRIES):
         length = socket_receive(handle, buffer, room)
         if length != FAILED:

@@ -55,7 +55,7 @@ from .secret import handshake_key, session_key
 from .wires import LinkError, Wire
 
 REPEAT = 0.1
-"""Seconds after which a question is asked again."""
+"""Seconds after which a request is sent again."""
 SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
 SLICE = 5e6
@@ -148,7 +148,8 @@ class ControllerEnd:
         raise LinkError(self._no_answer(patience))
 
     def _no_answer(self, patience: float) -> str:
-        """Why nobody answers.  What is not tagged with our key may be anybody's: it is told, and not acted upon."""
+        """Why there is no answer.  What is not tagged with our key may be anyone's: it is reported, and not acted
+        upon."""
         text = f"no response from a rig at {self.wire.address} within {patience:g} s; is it switched on and connected? "
         text += "Start the simulated one with 'halfreal rig'"
         if self._other_version is not None:
@@ -216,11 +217,11 @@ class ControllerEnd:
         )
 
     def begin(self, loop: Loop, first: int) -> None:
-        """Let a loop go on from the measurement that answered ARM."""
+        """Let a loop continue from the measurement that answered ARM."""
         begin(loop, first, self.wire)
 
     def if_lost(self, command: Sequence[str]) -> None:
-        """Nobody stands by a controller: its rig has a lease, and a record of its own."""
+        """No operator attends a controller: its rig has a lease, and a record of its own."""
 
     def stuck(self) -> str:
         """Why the loop cannot come to its end, if it cannot: it never waits for a rig for long."""
@@ -263,7 +264,7 @@ class ControllerEnd:
         clock for the last ``spin`` [s] of it.  ``stands`` is the command under which the rig stands.  ``auxiliary``
         are the channels that are measured with displacement and force.
 
-        Once the rig is armed, ``begin`` must tell "link.receive" where its measurements start.
+        Once the rig is armed, ``begin`` must show "link.receive" where its measurements start.
         """
         n = len(commands)
         session, way = credentials(offer.session, offer.key), self.wire.way()
@@ -351,7 +352,7 @@ class ControllerEnd:
 
 
 def begin(loop: Loop, first: int, wire: Wire) -> None:
-    """Let a loop's "link.receive" go on from the measurement that answered ARM."""
+    """Let a loop's "link.receive" continue from the measurement that answered ARM."""
     state = loop.state("link.receive")
     state["newest"][:], state["seen"][first % WINDOW], state["taken"][:] = first, first, wire.taken()
 

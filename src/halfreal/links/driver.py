@@ -39,7 +39,7 @@ READS = 5
 class DriverLink(Link):
     """A rig on this computer, behind the definition's [driver], in the loop itself."""
 
-    kind: Literal["driver"]
+    kind: Literal["driver"] = "driver"
     clocked: bool = False
     """Whether the driver's read waits for the next hardware sample, for real_time.pacing = "rig"."""
 

@@ -1,4 +1,4 @@
-"""Who a rig is: what it says of itself in an OFFER if HELLO asks for it (docs/link.md).
+"""Who a rig is: its description in an OFFER, if HELLO requests it (docs/link.md).
 
 One channel says whether it is simulated or real, the others hold its name and version: UTF-8, eight bytes to a channel,
 zeros behind.  No such channel is infinite or NaN: that would take bytes that UTF-8 does not have.

@@ -7,7 +7,7 @@ Deadlines are absolute: tick k is due at origin + k · period, so that lateness 
     execution   from the wake-up until this block is called again: the work of a tick, with recording and sending
     overrun     the work was not done before the next deadline
 
-An overrun is counted, and deadlines move on by the whole periods missed: the test's time stands still while its command
+An overrun is counted, and deadlines move on by the whole periods missed: the test's time is at rest while its command
 is held, and ticks that were missed are never run at once, which would move the rig faster than the test does.  With
 ``overrun = "trip"`` the test ends as well.
 

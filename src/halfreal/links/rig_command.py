@@ -5,7 +5,7 @@ applied changes by at most the rate times the time since the last step, a step's
 limit, or further from the one applied than its longest step, is not followed: the rig makes itself safe.  So it does
 when none has come for the lease, one of its own blocks has a fault (a sensor, an interlock, its driver), or its own
 operator stops it.  Safe, it holds, or returns along a half cosine to where
-it stood when armed, no faster than its rate limit, and obeys no further command of the session.
+it was when armed, no faster than its rate limit, and obeys no further command of the session.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .wires import Wire
 SPIN = 30_000.0
 """Nanoseconds of watching for a command before sleeping."""
 AFTER = 0.05
-"""Seconds for which a rig that is safe and at rest goes on saying so."""
+"""Seconds for which a rig that is safe and at rest continues reporting it."""
 FOLLOWED = 1.0 + 1e-9
 """A command within its rate limit but for rounding is followed as it is."""
 

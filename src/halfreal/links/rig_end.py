@@ -63,7 +63,7 @@ class RigSession:
 class Numbers:
     """The numbers of sessions that a rig offers, known to it alone before.
 
-    What is offered is the same for all who ask, so that asking leaves nothing behind: nobody's HELLO, new or recorded,
+    What is offered is the same for all who ask, so that asking leaves nothing behind: no one's HELLO, new or recorded,
     spoils the offer that another one has got.  A number is good for one session, and for OFFERED to twice as long.
     """
 
@@ -90,8 +90,8 @@ class RigEnd:
 
     ``secret`` is what both ends of an authenticated link know; whoever does not know it gets no answer.
 
-    ``identity`` is what it tells those who ask who it is: whether it is simulated or real, and its name and version.
-    ``auxiliary`` channels are measured with displacement and force.
+    ``identity`` is what it sends to those who request its identity: whether it is simulated or real, and its name and
+    version.  ``auxiliary`` channels are measured with displacement and force.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class RigEnd:
     def await_session(
         self, measured: Measured, stop: Callable[[], bool], told: Callable[[str], None] = lambda text: None
     ) -> RigSession | None:
-        """Answer HELLOs until one is followed by ARM; None if told to stop."""
+        """Answer HELLOs until one is followed by ARM; None if it is stopped."""
         strangers = 0
         while not stop():
             data = self._listener.receive(0.05)
@@ -186,7 +186,7 @@ class RigEnd:
         self._listener.send(datagram.encode(self._handshake))
 
     def turn_away(self) -> None:
-        """Tell others who say HELLO during a session that the rig is busy; to be called now and then."""
+        """Answer others who send HELLO during a session that the rig is busy; to be called now and then."""
         if not self._listener.hears_others:
             return
         for _ in range(MOST):

@@ -36,7 +36,7 @@ def handshake_key(secret: bytes) -> bytes:
 
 
 def key_path(key: str, info: ValidationInfo) -> str:
-    """The file that a link's setting ``key`` names, reckoned from the definition's folder."""
+    """The file that a link's setting ``key`` names, relative to the definition's folder."""
     if not key or stored(info):
         return key
     if "\0" in key:
@@ -67,7 +67,7 @@ def make_secret(path: Path) -> None:
 
 
 def read_secret(path: Path) -> bytes:
-    """The secret in a key file, if it is of this user alone; what is in it is never told."""
+    """The secret in a key file, if it is of this user alone; its content is never shown."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

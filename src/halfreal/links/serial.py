@@ -41,13 +41,13 @@ BITS = 10
 """Of a byte on the line."""
 PSEUDO = "pty"
 LOOK = 0.01
-"""Seconds between two looks at a port that is gone."""
+"""Seconds between two looks at a port that is closed."""
 
 
 class Serial(Link):
     """A rig at the other end of a serial line, such as a microcontroller or a gateway."""
 
-    kind: Literal["serial"]
+    kind: Literal["serial"] = "serial"
     port: str
     """Serial port of the controller, e.g. "/dev/ttyUSB0", or a link to one, relative to the definition's folder."""
     baud: int = 1_000_000

@@ -34,7 +34,7 @@ LOOK = 0.001
 class SharedMemory(Link):
     """A rig, or a gateway to one, on this machine."""
 
-    kind: Literal["shared memory"]
+    kind: Literal["shared memory"] = "shared memory"
     name: str = "rig"
 
     @field_validator("name")
@@ -56,7 +56,7 @@ class SharedMemory(Link):
 def _lock(fd: int, byte: int, kind: int = fcntl.F_WRLCK) -> bool:
     """Whether this byte of a file could be locked: the rig has the first, the controller the second.
 
-    Locks of the open file, not of the process: those do not tell two wires of one process apart, and go with the first
+    Locks of the open file, not of the process: those do not distinguish two wires of one process, and go with the first
     of them that is closed.
     """
     wanted = struct.pack("hhqqi0q", kind, os.SEEK_SET, byte, 1, 0)  # struct flock of fcntl(2)

@@ -33,7 +33,7 @@ class Udp(Link):
     rig that is not on this machine needs one; ``unauthenticated`` is the reason for doing without, which is recorded.
     """
 
-    kind: Literal["udp"]
+    kind: Literal["udp"] = "udp"
     rig: str = "127.0.0.1:7411"
     key: str = ""
     unauthenticated: str = ""
@@ -68,7 +68,7 @@ class Udp(Link):
         return f"not authenticated: {why}"
 
     def _permit(self, host: str) -> None:
-        """Only on this machine does nobody else reach the rig."""
+        """Only on this machine can no one else reach the rig."""
         if self.key or self.unauthenticated.strip() or ipaddress.ip_address(host.partition("%")[0]).is_loopback:
             return
         raise LinkError(
@@ -120,7 +120,7 @@ def roomy(end: socket.socket) -> None:
 
 
 class UdpWire:
-    """A UDP socket connected to the other end, so that it hears no one else."""
+    """A UDP socket connected to the other end, so that it receives no one else."""
 
     def __init__(self, end: socket.socket, address: str) -> None:
         self.socket, self.address, self.speaker = end, address, None
@@ -154,7 +154,8 @@ class UdpWire:
 
 
 class UdpListener:
-    """The rig's port: hears anyone, answers whoever spoke last; a session gets a socket of its own on the same port."""
+    """The rig's port: receives anyone, answers whoever spoke last; a session gets a socket of its own on the same
+    port."""
 
     hears_others = True
 

@@ -11,7 +11,7 @@ from ..kernels.wire import UDP
 
 
 class LinkError(HalfrealError):
-    """The other end is not there, or does not want what is asked."""
+    """The other end is not there, or refuses what is requested."""
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -23,7 +23,7 @@ class Wire(Protocol):
     address: str
     """For people."""
     speaker: Any
-    """Who was heard last, where there may be several."""
+    """The sender of the last datagram, where there may be several."""
 
     def way(self) -> np.ndarray:
         """The wire for compiled code (``kernels/wire.py``)."""
@@ -36,20 +36,20 @@ class Wire(Protocol):
     def receive(self, seconds: float) -> bytes | None: ...
 
     def remark(self) -> str:
-        """What this end knows of why nobody answers; empty if nothing."""
+        """What this end knows of why there is no answer; empty if nothing."""
 
     def close(self) -> None: ...
 
 
 class Listener(Wire, Protocol):
-    """The rig's end between sessions: hears whoever asks for one."""
+    """The rig's end between sessions: receives from anyone who requests one."""
 
     @property
     def hears_others(self) -> bool:
-        """Whether others than the controller of a session can be heard during it."""
+        """Whether others than the controller of a session can be received during it."""
 
     def private(self) -> Wire:
-        """The wire of a session with the one who spoke last; the listener itself if nobody else can speak."""
+        """The wire of a session with the one who spoke last; the listener itself if no one else can speak."""
 
 
 class NoWire:
@@ -64,7 +64,7 @@ class NoWire:
         return 0.0
 
     def send(self, data: bytes) -> None:
-        """Nobody hears it."""
+        """It has no receiver."""
 
     def receive(self, seconds: float) -> bytes | None:
         return None

@@ -1,7 +1,7 @@
 """Tare and shunt calibration of a channel, through the guarded loop of an idle rig.
 
     tare     the mean raw value of an unloaded sensor becomes its offset
-    shunt    a resistor across an arm of the bridge stands for a known value V: scale = V / |change of the raw value|
+    shunt    a resistor across an arm of the bridge simulates a known value V: scale = V / |change of the raw value|
 
 The raw values are those of the loop, tick by tick; range, interlocks and the driver are watched meanwhile.  The mean
 has a standard error that counts how raw values hang together: σ √(τ/N), with τ summed from their autocorrelation.
@@ -38,12 +38,12 @@ CLEAR = 20.0
 MUCH = 0.1
 """Part of its range that an offset of a healthy bridge stays below."""
 OTHER = 0.05
-"""Relative difference of a scale from the one before that somebody must give a reason for."""
+"""Relative difference of a scale from the one before that someone must give a reason for."""
 ASK = Callable[[str], None]
 
 
 class CalibrationError(HalfrealError):
-    """A calibration that does not tell what it should."""
+    """A calibration with an implausible result."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Calibration:
         return one, self.table.units[list(self.table.inputs).index(name)]
 
     def tare(self, name: str, seconds: float = SECONDS) -> tuple[dict[str, str], str]:
-        """Changes of a channel's table by which it reads zero as it is now, and in words what was found."""
+        """Changes of a channel's table by which it reads zero as it is now, and as text what was found."""
         one, unit = self.input(name)
         found = mean_of(self.record(name, seconds))
         low, high = one.bounds
@@ -160,7 +160,7 @@ class Calibration:
     def shunt(
         self, name: str, value: float, switch: str = "", ask: ASK = lambda text: None, reason: str = ""
     ) -> tuple[dict[str, str | int], str]:
-        """Changes by which a shunt that stands for ``value`` is read as that; ``switch`` is the output that puts it in.
+        """Changes by which a shunt that represents ``value`` is read as that; ``switch`` is the output that puts it in.
 
         Without one ``ask`` is called when it is to be put in, and taken out, by hand.
         """
@@ -236,5 +236,5 @@ def _joined(one: Input, said: str) -> str:
 
 
 def changed(definition: Definition, name: str, new: dict[str, str | int]) -> Definition:
-    """The definition with a calibrated channel, validated anew."""
+    """The definition with a calibrated channel, validated again."""
     return with_values(definition, {f"channels.inputs.{name}.{key}": value for key, value in new.items()})

@@ -3,7 +3,7 @@
 It was interrupted between the last completed tick and the next.  What the rig is commanded in, displacement or force,
 must therefore lie between the last measurement and the next command, widened by a tolerance.  The other quantity must
 be the last measurement within its tolerance, and within what it may have changed since: the share of the way to the
-next command that the rig has gone, times the largest change within a tick of the record.
+next command that the rig has covered, times the largest change within a tick of the record.
 
 Tolerances are those of [slow.resume].  Where one is left out, it is the largest of
 
@@ -33,7 +33,8 @@ OF_COMMANDED, OF_OTHER = 0.01, 0.1
 
 
 def compare(definition: Definition, resumption: Resumption, offer: Offer, reason: str) -> tuple[Event, ...]:
-    """Refuse a rig that is not where the record ends; if a reason is given to go on all the same, the event of it."""
+    """Refuse a rig that is not where the record ends; if a reason is given to continue all the same, the event of
+    it."""
     found = differences(definition, resumption, offer)
     if not found:
         return ()

@@ -37,7 +37,7 @@ MEANING = {
     "+": "faster",
     "-": "slower",
 }
-"""Keys, and the words of the operator that they stand for; Enter says yes to what is asked."""
+"""Keys, and the words of the operator that they stand for; Enter confirms what is requested."""
 WORDS = (*dict.fromkeys(MEANING.values()), "check", "arm", "start", "note")
 
 
@@ -90,7 +90,7 @@ def rig_beside(path: Path, say: Say) -> Iterator[None]:
 
 
 def check_operator(start: bool, elsewhere: bool = False) -> bool:
-    """Whether there is a terminal; if not, the test must be told to start, or be operated from ``elsewhere``."""
+    """Whether there is a terminal; if not, the test must be started by ``start``, or be operated from ``elsewhere``."""
     terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
     if not (start or terminal or elsewhere):
         raise RefusedError("no terminal to start the test from; start it at once with --start")
@@ -116,9 +116,9 @@ def run_test(
 ) -> Run:
     """Arm the rig of a checked session, run the test and give its record.
 
-    On a terminal the operator is asked to start it, unless ``start`` says so already; elsewhere ``start`` must, or the
-    operator at the ``desk``, who is asked before the rig is armed too.  ``say`` and ``show`` are called while the rig
-    is armed, and must return at once (``Terminal``).  Keys reach the ``operator`` by ``hearing``, which is entered
+    On a terminal the operator is prompted to start it, unless ``start`` says so already; elsewhere ``start`` must, or
+    the operator at the ``desk``, who is asked before the rig is armed too.  ``say`` and ``show`` are called while the
+    rig is armed, and must return at once (``Terminal``).  Keys reach the ``operator`` by ``hearing``, which is entered
     before.
     """
     terminal = check_operator(start, desk is not None)
@@ -145,7 +145,7 @@ def run_test(
 
 
 def _watch(session: Session, operator: Operator, say: Say, show: Show | None, desk: Desk | None) -> None:
-    """Until the test has ended, show it: at the terminal, or at least what the operator is asked, and at the desk."""
+    """Until the test has ended, show it: at the terminal, or at least the prompts, and at the desk."""
     tell = _tell_waiting(session, say)
 
     def look() -> None:
@@ -160,7 +160,7 @@ def _watch(session: Session, operator: Operator, say: Say, show: Show | None, de
 
 
 def _tell_waiting(session: Session, say: Say) -> Callable[[], None]:
-    """Where no one is at a terminal, say at least that the operator is asked."""
+    """Where no one is at a terminal, print at least that the operator is prompted."""
     last = session.state
 
     def look() -> None:
@@ -216,7 +216,8 @@ class Operator:
     def ask(self, what: str, look: Callable[[], None], say: Say | None) -> None:
         """Wait for the operator's yes before the rig is armed, or be refused; ``look`` is called meanwhile.
 
-        The question is put (by ``say``, at a terminal) once the answer can be heard: no key pressed after it is lost.
+        The question is put (by ``say``, at a terminal) once the answer can be received: no key pressed after it is
+        lost.
         """
         self._answered.clear()
         self.asked = what

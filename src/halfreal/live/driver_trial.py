@@ -1,6 +1,6 @@
 """A driver put through its contract: ``halfreal serve --try``.
 
-The outputs hold what the rig stands at, so nothing is to move.  Read rates and jitter are measured in the loop of a
+The outputs hold what the rig is at, so nothing is to move.  Read rates and jitter are measured in the loop of a
 test; what is not a number, an exception and a call that does not return are put between the driver and the loop; for
 the end of the process and for one that is held up, the driver runs in a process of its own, which gets a signal.
 """
@@ -93,13 +93,18 @@ class Injected:
 
 
 def trial(
-    definition: Definition, path: Path, use: str = "", seconds: float = 2.0, told: Callable[[Found], None] = print
+    definition: Definition,
+    path: Path,
+    use: str = "",
+    seconds: float = 2.0,
+    on_progress: Callable[[Found], None] = print,
 ) -> list[Found]:
-    """Put the driver of a definition, or another one, through its contract; ``told`` hears each line as it is found."""
+    """Run the contract test of a definition's driver, or of another one; ``on_progress`` receives each line as it is
+    found."""
     found: list[Found] = []
     for one in _lines(definition, path, use, seconds):
         found.append(one)
-        told(one)
+        on_progress(one)
     return found
 
 
@@ -199,7 +204,7 @@ def _in_the_loop(definition: Definition, host: Host, table: Wired, seconds: floa
 
 
 def _safe_again(host: Host, step: float) -> Found:
-    """From another thread, twice, while reads go on."""
+    """From another thread, twice, while reads continue."""
     going, failed, times = threading.Event(), list[str](), list[float]()
 
     def reading() -> None:

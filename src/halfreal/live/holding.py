@@ -30,7 +30,7 @@ PRIORITY = 70
 
 
 def hold_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    """Stands for guard and rig end: holds, with digital outputs as when idle, until a block has a fault."""
+    """Represents guard and rig end: holds, with digital outputs as when idle, until a block has a fault."""
     for i in range(p.command.size):
         y[i] = p.command[i]
     n = p.command.size

@@ -1,4 +1,4 @@
-"""Single keys from the terminal, without Enter, heard by a thread of their own."""
+"""Single keys from the terminal, without Enter, received by a thread of their own."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ PATIENCE = 1.0
 
 
 class Keyboard:
-    """While entered, ``obey`` is called with every key, whatever other threads wait for; never without a terminal.
+    """While entered, ``obey`` is called with every key, regardless of what other threads wait for; never without a
+    terminal.
 
-    ``lost`` is called once if the terminal is gone, or ``obey`` has failed: no key is heard any more.
+    ``lost`` is called once if the terminal is closed, or ``obey`` has failed: no key is received any more.
 
     Nothing here waits for the terminal's output, which may be blocked: its settings change at once (TCSANOW).
     """

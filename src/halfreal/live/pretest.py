@@ -2,8 +2,8 @@
 
     channels → noise → polarity → identification → verification → check → run
 
-A step is taken when all before it have passed, or were skipped by somebody who gave the reason.  What was done is kept
-beside the definition, with the SHA-256 of its text: where that has changed, the procedure begins anew.
+A step is taken when all before it have passed, or were skipped by someone who gave the reason.  What was done is kept
+next to the definition, with the SHA-256 of its text: where that has changed, the procedure begins again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .session import PATIENCE
 Step = Literal["channels", "noise", "polarity", "identification", "verification", "check", "run"]
 STEPS: tuple[Step, ...] = get_args(Step)
 SECONDS, OFFERS = 2.0, 200
-"""Of an idle rig: seconds that its driver is read for, or answers that are asked of it over a link."""
+"""Of an idle rig: seconds that its driver is read for, or answers that are requested of it over a link."""
 OLD = 365
 """Days after which a calibration is too old."""
 LOUD = 0.05
@@ -71,7 +71,7 @@ class Taken:
 
 
 class Procedure:
-    """What was done of a definition's procedure, kept in a file beside it."""
+    """What was done of a definition's procedure, kept in a file next to it."""
 
     def __init__(self, path: Path, text: str, title: str) -> None:
         self.file = path.with_suffix(".pretest.json")
@@ -139,7 +139,7 @@ def _now() -> str:
 
 
 class Idle:
-    """The measured channels of a rig that nobody has armed: of its driver on this computer, or over its link."""
+    """The measured channels of a rig that is not armed: of its driver on this computer, or over its link."""
 
     def __init__(self, definition: Definition) -> None:
         if definition.link is None:
@@ -332,7 +332,7 @@ def verified(found: Identified) -> list[Found]:
     lines = []
     for one in found.fit.parameters:
         sought = one.sought
-        if not one.told:
+        if not one.determined:
             lines.append(Found(sought.name, f"not determined by the record: {one.why_not}", "note"))
             continue
         far = abs(one.value - sought.given)

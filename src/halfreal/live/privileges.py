@@ -18,7 +18,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def lock_memory() -> str:
-    """Keep the process's memory from being swapped out; tell what came of it."""
+    """Keep the process's memory from being swapped out; return the result as text."""
     # What is allocated later is locked too only where there is no limit on it: else an allocation would fail.
     unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY or os.geteuid() == 0
     if _libc.mlockall(MCL_CURRENT | (MCL_FUTURE if unlimited else 0)) == 0:
@@ -31,7 +31,7 @@ def unlock_memory() -> None:
 
 
 def prioritise(priority: int, cpu: int | None) -> dict[str, str]:
-    """Ask for real-time scheduling and a processor of its own for the calling thread; tell what came of it."""
+    """Ask for real-time scheduling and a processor of its own for the calling thread; return the result as text."""
     told = {}
     _libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)  # an ordinary thread's sleep may otherwise be prolonged by 50 µs
     try:

@@ -73,7 +73,7 @@ class Record:
         return self.kept.by_descriptor
 
     def load(self) -> Run | None:
-        """The record, under whatever name it is; None if the file cannot be read any more."""
+        """The record, under its present name; None if the file cannot be read any more."""
         if self.happened() in BEYOND_REACH:
             return None
         try:

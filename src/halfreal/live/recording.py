@@ -1,7 +1,7 @@
 """The record of a test that runs: the ring, the file, and the recorder between them, which is looked after.
 
 A recorder that dies, or gives no sign of life, is started again on the same ring and file; rows stay in the ring until
-they are in the file.  One that cannot be helped is told to the loop, which trips.
+they are in the file.  One that cannot be replaced is reported to the loop, which trips.
 """
 
 from __future__ import annotations
@@ -36,15 +36,22 @@ class Recording(Record):
         So often a recorder that died is started again.
     silence
         Seconds without a sign of life after which a recorder counts as dead.
-    told
+    on_message
         Called with a line for people when a recorder has been replaced.
     """
 
     def __init__(
-        self, output: Path, columns: int, step: float, *, restarts: int, silence: float, told: Callable[[str], None]
+        self,
+        output: Path,
+        columns: int,
+        step: float,
+        *,
+        restarts: int,
+        silence: float,
+        on_message: Callable[[str], None],
     ) -> None:
         super().__init__(output, columns, step)
-        self._most, self._silence, self._told = restarts, silence, told
+        self._most, self._silence, self._on_message = restarts, silence, on_message
         self._process: subprocess.Popen[bytes] | None = None
         self._restarts = 0
         self._beat = (-1, 0.0)
@@ -87,21 +94,21 @@ class Recording(Record):
             return
         if words[RECORDER_ERROR] == 0 and self._restarts < self._most:
             self._restarts += 1
-            self._told(f"the recorder process died (exit code {code}) and was restarted; no data was lost")
+            self._on_message(f"the recorder process died (exit code {code}) and was restarted; no data was lost")
             self._beat = (-1, now)
             self._process = recorder.start(self.ring, self.kept)
         else:
             self._fail()
 
     def _watch_disk(self, now: float) -> None:
-        """Tell once when a disk that had room for the record at the start is about to have none."""
+        """Report once when a disk that had room for the record at the start is about to have none."""
         if now < self._look_at_disk:
             return
         self._look_at_disk = now + DISK_EVERY
         free = shutil.disk_usage(self.output.absolute().parent).free
         if free < recorder.SPARE:
             self._look_at_disk = math.inf
-            self._told(
+            self._on_message(
                 f"the disk of '{self.output.name}' has {free / 1e6:.0f} MB left; the record keeps "
                 f"{recorder.SPARE / 1e6:.0f} MB free; another program fills the disk, and the test "
                 "trips when it is full"

@@ -250,7 +250,7 @@ class VirtualRig:
 
 
 def own_limits(definition: Definition) -> OwnLimits:
-    """What the rig of a definition allows a command, whatever its controller was promised: the limits given there.
+    """What the rig of a definition allows a command, regardless of its controller: the limits given there.
 
     The longest step is what the command can have changed by while as many commands were lost as its lease allows; of a
     rig commanded in displacement without a rate limit it is FURTHEST.

@@ -1,4 +1,4 @@
-"""The rig's own record: what its actuator did, whatever the controller says.
+"""The rig's own record: what its actuator did, regardless of the controller's record.
 
 It holds every row of the session, however long that is: while it lasts, a thread takes the rows from the ring into the
 file, which is readable all the time.

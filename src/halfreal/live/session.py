@@ -242,7 +242,7 @@ class Session(SlowOperator, Remarks):
             step,
             restarts=RESTARTS,
             silence=SILENCE,
-            told=partial(self.remark, "recorder"),
+            on_message=partial(self.remark, "recorder"),
         )
         words = recording.words
         words[WAIT] = int(wait)

@@ -56,7 +56,7 @@ class SiteSession(Session):
         return f"{host}:{port} ({self._port.protocol})"
 
     def _matrices(self) -> Matrices:
-        """What a client is told of the specimen."""
+        """What a client receives about the specimen."""
         stiffness, known = self._port.stiffness, self.definition.rig.known_specimen
         if stiffness is None and known is not None:
             stiffness = known.stiffness_at_rest(self.definition.virtual.axes)

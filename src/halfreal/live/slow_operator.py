@@ -20,11 +20,11 @@ SLOW_STATES = {
 }
 """Of a slow test that is running, for people."""
 WAITING = (SLOW_STATES[NOT_SETTLED], SLOW_STATES[NOT_MEASURED])
-"""States in which the operator is asked."""
+"""States in which the operator is prompted."""
 
 
 class RefusedError(HalfrealError):
-    """The session does not do what is asked of it, and says why."""
+    """The session does not do what is requested of it, and says why."""
 
 
 class SlowOperator:
@@ -51,7 +51,7 @@ class SlowOperator:
         words[AGAIN] += 1
 
     def resume(self) -> None:
-        """Go on after a pause; of a rig that has not settled in time, wait once more."""
+        """Continue after a pause; of a rig that has not settled in time, wait once more."""
         words = self._slow_words()
         words[PAUSE] = 0
         words[AGAIN] += 1

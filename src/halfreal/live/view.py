@@ -121,7 +121,7 @@ def motion(session: Session) -> Motion:
 
 
 def table(now: Status, title: str, question: str = "") -> Any:
-    """The status as a table for the terminal; ``question`` is asked of the operator.
+    """The status as a table for the terminal; ``question`` is put to the operator.
 
     All of it is plain text with a style: in text of users rich would take brackets for markup.
     """

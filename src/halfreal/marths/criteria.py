@@ -61,7 +61,7 @@ class Recorded(Protocol):
 class MarthsCriteria(Criteria):
     """The criteria of the maRTHS benchmark: J1 and J4 in ms, the others in %, for each actuator or axis."""
 
-    kind: Literal["marths"]
+    kind: Literal["marths"] = "marths"
 
     @property
     def units(self) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 J. W. Condori Uribe et al., Front. Built Environ. 9 (2023) 1270996.  Frame, actuators, coupler, specimen and noise are
 those of the gallery's definitions (``examples/marths_benchmark``); a coupling, an estimator of the strokes and a motion
-take the place of theirs.  Limits do not stop a run here; the largest force of an actuator stands next to the criteria.
+take the place of theirs.  Limits do not stop a run here; the largest force of an actuator is next to the criteria.
 
 A run is unstable if a floor moves ``GROWN`` times as far as the reference does, or further than numbers go.  A
 perturbed plant has zeros and poles drawn from the problem's normal distributions; static gains stay, as in its code.

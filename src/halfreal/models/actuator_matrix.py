@@ -9,8 +9,8 @@ given in one of three ways:
 "state space"           x˙ = A x + B u, y = C x + D u
 "frequency responses"   measured H_ij(f), each fitted by a rational function (``vector_fitting.py``)
 
-A root or gain may have an ``actual`` share: the simulated rig has that part of it, while whoever asks for the model (a
-coupling that inverts it, an estimator) is told the value itself.  So uncertainty on the share leaves what they know.
+A root or gain may have an ``actual`` share: the simulated rig has that part of it, while those that use the model (a
+coupling that inverts it, an estimator) use the value itself.  So uncertainty on the share leaves what they know.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Root(Settings):
     """A real root at −ω, or with a damping ratio a pair of roots, of a transfer function."""
 
     frequency: Annotated[float, Number("Hz", above=0)]
-    """ω/2π."""
+    """ω/2π, frequency of the root."""
     damping: Annotated[float, Number("1", above=0)] | None = None
     """ζ of a pair; default: a real root."""
     actual: Annotated[float, Number("1", above=0)] = 1.0
@@ -97,7 +97,7 @@ class Entry(Settings):
 class ZerosAndPoles(Actuators):
     """Transfer functions by gains and roots that have names."""
 
-    kind: Literal["zeros and poles"]
+    kind: Literal["zeros and poles"] = "zeros and poles"
     roots: dict[Annotated[str, Field(min_length=1)], Root]
     """Roots by name, which entries may share."""
     entries: Annotated[tuple[tuple[Entry, ...], ...], Field(min_length=1)]
@@ -179,7 +179,7 @@ def _from_command(j: int, n: int, denominator: np.ndarray, numerators: list[np.n
 class StateSpaceActuators(Actuators):
     """A state-space model of all actuators, in SI units."""
 
-    kind: Literal["state space"]
+    kind: Literal["state space"] = "state space"
     A: Annotated[np.ndarray, Matrix("1")]
     """Matrix A, (states, states) [1/s]."""
     B: Annotated[np.ndarray, Matrix("1")]
@@ -218,7 +218,7 @@ class StateSpaceActuators(Actuators):
 class MeasuredResponses(Actuators):
     """Measured frequency responses, fitted by rational functions."""
 
-    kind: Literal["frequency responses"]
+    kind: Literal["frequency responses"] = "frequency responses"
     poles: Annotated[int, Field(ge=1, le=30)] = 6
     """Order of the rational function that is fitted to each response."""
     responses: Annotated[tuple[tuple[Annotated[np.ndarray, Matrix("1")], ...], ...], Field(min_length=1)]

@@ -7,7 +7,7 @@ the tick in which they look at it; the voltage is held until the force loop writ
     every T₁    e ← (e + ω₁T₁(D_c − d))/(1 + ω₁T₁),   p ← p + T₁ e,   F_c = k_p e + k_i p + k_d (e − e₋)/T₁
     every T₂    g ← (g + ω₂T₂(F_c − k_I i))/(1 + ω₂T₂),   r ← r + T₂ g,   v = k_Fp g + k_Fi r
 
-The armature with its coil, x˙ = A x + b v + b_f f_m, x = (d, d˙, i), goes on continuously; over a step h of the rig, of
+The armature with its coil, x˙ = A x + b v + b_f f_m, x = (d, d˙, i), moves continuously; over a step h of the rig, of
 which T₁, T₂ and the tick Δt are whole multiples, with a force that is a sine,
 
     x⁺ = e^{Ah} x + (∫₀ʰ e^{Aθ}dθ b) v + (jωI − A)⁻¹ (e^{jωh}I − e^{Ah}) b_f e^{jωt}
@@ -15,10 +15,10 @@ which T₁, T₂ and the tick Δt are whole multiples, with a force that is a si
 So the rig is a linear system with the common period M h of T₁, T₂ and Δt.  Under a sine of the frequency ω, command or
 force, all of it is e^{jωt} times something of that period, which one linear equation gives.  The responses G_c, G_f
 are the part at ω of the displacement as the ticks see it, the mean over the ticks of a period: what a Fourier
-coefficient of a record at ω tells.
+coefficient of a record at ω shows.
 
 The specimen's force counts at ω.  What it has at the other frequencies, ω + 2πk/Mh, is left out: the armature hardly
-moves there, and D_a = G_c D_c + G_f F_m holds whatever the specimen is.
+moves there, and D_a = G_c D_c + G_f F_m holds regardless of the specimen.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def vector_fit(
     Parameters
     ----------
     weight
-        Of each line; 1/|H| if left out, which asks for the same relative error everywhere.
+        Of each line; 1/|H| if left out, which requires the same relative error everywhere.
     constant, slope
         Whether d and e are there; with d and no poles the response is a gain behind a delay.
     longest_delay

@@ -1,4 +1,4 @@
-"""The session's side of the page: it starts the page's process, tells it how the test goes, and obeys its operator.
+"""The session's side of the page: it starts the page's process, gives it how the test goes, and obeys its operator.
 
 Nothing here is waited for by the test.  A thread writes to the page's process, and only that thread waits for one that
 is held up; another listens to its words and hands them to the same ``Operator`` as the keys.  A process that dies is
@@ -96,7 +96,7 @@ class PageDesk:
     # --- what is told -----------------------------------------------------------------------------------------------
 
     def _tell(self, message: dict[str, Any]) -> None:
-        """Tell something that stays: a process that is started again is told so too."""
+        """Show something that stays: a process that is started again receives it too."""
         self._kept.append(message)
         if self._connection is not None:
             self._connection.put(message)
@@ -108,7 +108,7 @@ class PageDesk:
                 self._operator.ask("check", self.show, self.say if self._terminal else None)
 
     def check(self, progress: Progress | None) -> Check:
-        """Check the test, with progress at the page and at the terminal, and tell the verdict."""
+        """Check the test, with progress at the page and at the terminal, and show the verdict."""
 
         def both(done: int, total: int) -> None:
             if progress is not None:
@@ -126,7 +126,7 @@ class PageDesk:
         return answer
 
     def _checked(self, answer: Check) -> None:
-        """Tell the verdict, and where the rehearsal is."""
+        """Show the verdict, and where the rehearsal is."""
         rehearsal = Path(self._folder.name) / "rehearsal.h5"
         save(answer.rehearsal, rehearsal)
         self._tell(told.judgement_told(answer.rehearsal) | {"rehearsal": str(rehearsal)})
@@ -137,7 +137,7 @@ class PageDesk:
         self._tell_status()
 
     def show(self) -> None:
-        """Tell the status, see that the page is served, and that someone operates; returns at once."""
+        """Show the status, see that the page is served, and that someone operates; returns at once."""
         self._tend()
         if self._session.loop is not None and not self._ring_sent:
             self._send_ring()
@@ -149,7 +149,7 @@ class PageDesk:
             self._connection.put(self._teller.now())
 
     def over(self, text: str, *, record: bool) -> None:
-        """Tell how it ended, and with a ``record`` where that is; from now on no one can do anything."""
+        """Show how it ended, and with a ``record`` where that is; from now on no one can do anything."""
         with contextlib.suppress(RefusedError):
             self._tell_status()
         self._ended = time.monotonic()
@@ -162,7 +162,7 @@ class PageDesk:
         return self._connection is not None and self._connection.views > 0
 
     def linger(self) -> None:
-        """After the end, until the last browser has gone, the user ends it, or the page's process is held up."""
+        """After the end, until the last browser has closed, the user ends it, or the page's process is held up."""
         with contextlib.suppress(KeyboardInterrupt):
             while self.process is not None and self._connection is not None and self.process.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):

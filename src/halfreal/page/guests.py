@@ -3,9 +3,9 @@
 A printed address holds a token that opens the page once.  The browser is then known by a cookie.  One browser at a time
 operates; the others watch.  The operator hands over to another one, who has requested it; no one takes over.
 
-What the rig would feel is requested twice: the first time gives a ticket, valid for some seconds, for the second time.
-Only hashes of tokens and cookies are kept.  The state is kept outside of this process too, so that a page that is
-served again after a crash knows its browsers.
+What would affect the rig is requested twice: the first time gives a ticket, valid for some seconds, for the second
+time.  Only hashes of tokens and cookies are kept.  The state is kept outside of this process too, so that a page that
+is served again after a crash knows its browsers.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from .shown import Shown
 PATIENCE = 5.0
 """Seconds that the session has for an answer."""
 GRACE = 5.0
-"""Seconds after the test's end in which a browser that has gone may come back, as when a page is loaded again."""
+"""Seconds after the test's end in which a browser that has closed may come back, as when a page is loaded again."""
 BEAT = 0.5
 """Seconds between two signs of life to the session."""
 
@@ -44,7 +44,7 @@ class Door:
         door.setblocking(False)
 
     def read(self) -> None:
-        """Take in what the session has told; called when there is something."""
+        """Take in what the session has sent; called when there is something."""
         with contextlib.suppress(BlockingIOError):
             while (received := wire.receive(self._door)) is not None:
                 message, descriptors = received
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="halfreal.page.process")
     parser.add_argument("--parent", required=True, type=int, help="process that ends this one with its own end")
     parser.add_argument("--door", required=True, type=int, help="descriptor of the door to the session")
-    parser.add_argument("--listen", required=True, type=int, help="descriptor of the socket that browsers come to")
+    parser.add_argument("--listen", required=True, type=int, help="descriptor of the socket that browsers connect to")
     parser.add_argument("--guests", required=True, type=int, help="descriptor of the memory with tokens and browsers")
     parser.add_argument("--url", required=True)
     parser.add_argument("--certificate")

@@ -109,7 +109,7 @@ class Reader:
         self._next = {"pairs": 0.0, "spectrum": 0.0}
 
     def texts(self, guest: dict[str, Any]) -> Iterator[str]:
-        """What is new, as JSON; ``guest`` is what only this browser is told."""
+        """What is new, as JSON; ``guest`` is what only this browser receives."""
         shown = self._shown
         for kind, message in list(shown.lasting.items()):
             if self._sent.get(kind) != shown.changes[kind]:

@@ -1,4 +1,4 @@
-"""What a session tells its page, as plain values: the definition before the test, its status ten times a second."""
+"""What a session shows its page, as plain values: the definition before the test, its status ten times a second."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class StatusTeller:
     """The status of a session, again and again."""
 
     inside: Inside | None = None
-    """Of a structure whose deformed shape is told too."""
+    """Of a structure whose deformed shape is reported too."""
 
     def __init__(self, session: Session, operator: Operator) -> None:
         self._session, self._operator = session, operator

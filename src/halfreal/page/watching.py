@@ -126,7 +126,7 @@ def show_run(shown: Shown, run: Run, path: Path) -> None:
 
 
 def status_of(history: History | None) -> dict[str, Any]:
-    """The status as far as recorded channels tell it."""
+    """The status as far as recorded channels give it."""
     status: dict[str, Any] = {"kind": "status", "state": "recording"}
     if history is None or history.rows == 0:
         return status

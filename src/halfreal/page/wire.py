@@ -35,7 +35,8 @@ def send(door: socket.socket, message: dict[str, Any], descriptors: Sequence[int
 
 
 def receive(door: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """The next message and the descriptors that came with it, which the caller closes; None: the other side is gone."""
+    """The next message and the descriptors that came with it, which the caller closes; None: the other side has
+    ended."""
     data, descriptors, _, _ = socket.recv_fds(door, 2 * SMALL, MOST_DESCRIPTORS)
     if not data:
         return None

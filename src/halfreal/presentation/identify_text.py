@@ -28,7 +28,7 @@ def as_text(found: Identified) -> list[str]:
         lines += _axis(one, named=len(found.axes) > 1)
     if found.fit is not None:
         lines += ["", *_parameters(found.fit.parameters)]
-        kept = [one for one in found.fit.parameters if not one.told]
+        kept = [one for one in found.fit.parameters if not one.determined]
         if kept:
             lines += ["", "not determined by the records, kept as given:"]
             lines += [f"  {one.sought.name}: {one.why_not}" for one in kept]
@@ -89,7 +89,7 @@ def _parameters(parameters: tuple[Fitted, ...]) -> list[str]:
         given = sought.text(sought.given) if sought.given else "—"
         ends = [sought.text(end) if np.isfinite(end) else "any" for end in (sought.least, sought.most)]
         bounds = " to ".join(ends) if ends != ["any", "any"] else "any"
-        if not one.told:
+        if not one.determined:
             rows.append([sought.name, given, "—", "not determined", bounds])
             continue
         rows.append([sought.name, given, *_with_interval(one), bounds])
@@ -154,9 +154,9 @@ def _parameter_numbers(one: Fitted) -> dict[str, Any]:
         "place": sought.name,
         "unit": sought.unit,
         "given": sought.given,
-        "value": one.value if one.told else None,
-        "low": one.low if one.told else None,
-        "high": one.high if one.told else None,
+        "value": one.value if one.determined else None,
+        "low": one.low if one.determined else None,
+        "high": one.high if one.determined else None,
         "least": sought.least,
         "most": sought.most,
         "why_not": one.why_not,

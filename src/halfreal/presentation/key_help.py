@@ -31,7 +31,7 @@ class Found:
 def explain(key: str) -> str:
     """The settings that a key may mean, by the kinds that have it; an error gives the nearest keys.
 
-    A single word that is no key lists the keys and kinds with that word in their name or description.
+    A word or name that is no key lists the keys and kinds with it in their name or description.
     """
     places, steps = [Found(Definition)], [step for step in key.strip().strip("[]").split(".") if step]
     for number, step in enumerate(steps):
@@ -63,6 +63,10 @@ def search(word: str) -> list[str]:
             text = summary(part)
             if sought.search(f"{kind} {text}"):
                 named.setdefault(f"halfreal kinds {family} '{kind}'", text)
+    for key, part in every_part():
+        kind = kind_of(part)
+        if kind and "." in key and sought.search(f"{kind} {summary(part)}"):
+            named.setdefault(f'{key}, kind "{kind}"', summary(part))
     for key, meaning in every_key():
         if sought.search(key.rpartition(".")[2].replace("_", " ")):
             named.setdefault(key, meaning)
@@ -73,21 +77,28 @@ def search(word: str) -> list[str]:
         return []
     more = [f"… and {len(found) - MOST_FOUND} more"] if len(found) > MOST_FOUND else []
     width = max(len(key) for key, _ in found[:MOST_FOUND])
-    head = f"'{word}' is not a key; keys and kinds with this word:"
+    head = f"'{word}' is not a key; keys and kinds with it in name or description:"
     return [head, *(f"  {key:<{width}}  {meaning}" for key, meaning in found[:MOST_FOUND]), *more]
 
 
 def every_key() -> Iterator[tuple[str, str]]:
     """Keys of definitions with their meanings, those of outer tables first."""
+    for place, part in every_part():
+        for setting in settings_of(part):
+            yield f"{place}.{setting.name}" if place else setting.name, setting.meaning
+
+
+def every_part() -> Iterator[tuple[str, type[Settings]]]:
+    """The parts that a definition may have, with their places, outer ones first."""
     level: list[tuple[str, type[Settings], tuple[type[Settings], ...]]] = [("", Definition, ())]
     while level:
         inner = []
         for place, part, above in level:
+            yield place, part
             for setting in settings_of(part):
-                key = f"{place}{setting.name}"
-                yield key, setting.meaning
+                key = f"{place}.{setting.name}" if place else setting.name
                 parts = [one for one in inner_parts(part, setting.name) if one not in above]
-                inner += [(f"{key}.", one, (*above, part)) for one in parts if len(above) < DEEPEST]
+                inner += [(key, one, (*above, part)) for one in parts if len(above) < DEEPEST]
         level = inner
 
 

@@ -24,7 +24,7 @@ FAMILIES = {
     "criteria": ("Criteria", "[criteria]"),
 }
 """Headings, and where definitions have them."""
-HEAD = """# Kinds of parts
+HEAD = """# All kinds on one page
 
 The kinds of parts for each section of a definition, with every setting.  This page is generated from the code
 (`python -m halfreal.presentation.reference > docs/kinds.md`); `halfreal kinds` shows the same, including the kinds that

@@ -169,7 +169,7 @@ def records_as_text(found: TunedFromRecords) -> list[str]:
     lines = []
     fit = found.identified.fit
     for one in () if fit is None else fit.parameters:
-        if one.told:
+        if one.determined:
             value, low, high = (units.text(number, one.sought.unit) for number in (one.value, one.low, one.high))
             lines.append(f"identified: {one.sought.name} = {value}, 95 % interval {low} to {high}")
     for record in found.against:
@@ -188,7 +188,7 @@ def records_as_numbers(found: TunedFromRecords) -> dict[str, Any]:
         "identified": {
             one.sought.name: {"value": one.value, "low": one.low, "high": one.high, "unit": one.sought.unit}
             for one in (() if fit is None else fit.parameters)
-            if one.told
+            if one.determined
         },
         "records": [dict(one.__dict__) for one in found.against],
     }

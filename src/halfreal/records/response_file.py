@@ -1,6 +1,6 @@
 """A measured frequency response from a file: CSV and NPZ (``stability/frf.py``), or UFF (``universal_file.py``).
 
-A universal file holds motions for forces; its responses must be at the places of its references, in whatever order.
+A universal file holds motions for forces; its responses must be at the places of its references, in any order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PER_FORCE = {"displacement": "m/N", "velocity": "m/s/N", "acceleration": "m/s^2/
 
 
 def read_response(path: Path | str, unit: str | None = None) -> FRF:
-    """The response with its unit: that of the file, or ``unit``; none if neither tells it."""
+    """The response with its unit: that of the file, or ``unit``; none if neither gives it."""
     path = existing(path)
     if path.suffix.lower() in UFF:
         return _of_uff(path, unit)

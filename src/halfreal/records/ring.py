@@ -6,8 +6,8 @@ It is one anonymous file::
 
 Row r is at r modulo the capacity.  The loop writes a row and then the word ROWS; the recorder reads ROWS, takes the
 rows, and writes ROWS_READ once they are in the file.  Each word has one writer, so neither ever waits for the other: a
-loop that finds the ring full counts the row as dropped and goes on.  The memory lives as long as one process holds it:
-when the loop's process is killed, the rows it wrote are still there for the recorder, and the other way round.
+loop that finds the ring full counts the row as dropped and continues.  The memory lives as long as one process holds
+it: when the loop's process is killed, the rows it wrote are still there for the recorder, and the other way round.
 """
 
 from __future__ import annotations

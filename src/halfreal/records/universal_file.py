@@ -16,7 +16,8 @@ What the format costs: lines of a set 58 have six digits and its values twelve; 
 so, as their distance is written.  A set 55 has six digits.  Files with binary sets are read; text is written, as pyuff
 leaves files unclosed when it writes binary ones.  Of a file with complex and normal modes the complex ones count.  Some
 programs, pyuff among them, read complex shapes of displacements only: for these, rotations may be left out.  A file
-that was cut off within a set is refused; one that was cut off between two sets cannot be told from a whole one.
+that was cut off within a set is refused; one that was cut off between two sets cannot be distinguished from a whole
+one.
 """
 
 from __future__ import annotations
@@ -237,7 +238,7 @@ def _responses(sets: Sequence[dict[str, Any]], path: Path) -> Responses | None:
     names = {code: name for name, code in ORDINATES.items()}
     if len(quantities) > 1 or not quantities <= names.keys():
         raise ExchangeError(
-            f"{path.name} has ordinates of the types {sorted(quantities)}; all must be the same of {names}"
+            f"{path.name} has ordinates of the types {sorted(quantities)}; all must be of one type of {names}"
         )
     hz = np.asarray(sets[0]["x"], dtype=float)
     if any(len(one["x"]) != hz.size or not np.array_equal(one["x"], hz) for one in sets):

@@ -18,7 +18,7 @@ from .kept_file import identity
 def whole_file(path: str | Path, overwrite: bool = False, instead_of: tuple[int, int] | None = None) -> Iterator[Path]:
     """Give a temporary name in ``path``'s folder to write to; rename it to ``path`` at the end.
 
-    If the writing fails, nothing is left behind and a file that stood under ``path`` is untouched.  Without
+    If the writing fails, nothing is left behind and an existing file ``path`` is untouched.  Without
     ``overwrite`` an existing file is an error, found before anything is written.  With the identity of a file in
     ``instead_of``, that one and no other is replaced.  What a killed process left in the folder is removed.
     """
@@ -48,7 +48,7 @@ def whole_file(path: str | Path, overwrite: bool = False, instead_of: tuple[int,
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of processes of this machine that are gone: killed, or lost with the power."""
+    """Remove temporary files of processes of this machine that have ended: killed, or lost with the power."""
     pattern = re.compile(re.escape(_mine()) + r"(\d+)\.[0-9a-f]+\.part")
     with suppress(OSError):  # another user's, or removed by another process just now
         for file in folder.iterdir():

@@ -4,7 +4,7 @@
     first order    T x˙ + x = c
     second order   x¨/ω² + 2ζ x˙/ω + x = c
 
-each per axis.  How c and its rates are reconstructed from the commands, which come once a tick, is told in
+each per axis.  How c and its rates are reconstructed from the commands, which come once a tick, is described in
 ``transport.py``.  The motion of a pure delay is that of its delayed command, with velocity and acceleration at the same
 time as the displacement.  The others are integrated exactly for what the command does over h: the cubic with its
 values and rates at both ends, a straight line, or a step that is held.  Straight lines and steps have corners, whose
@@ -17,7 +17,7 @@ make it inaccurate where it changes direction.  Friction is given as the followi
     first order    T x˙ + x = c − f sgn x˙                    at rest while |c − x| ≤ f
     second order   x¨/ω² + 2ζ x˙/ω + x = c − f sgn x˙         the same
 
-A valve's dead zone of ± f does the same to the first order.  A pure delay is the limit of a fast one: it stands still
+A valve's dead zone of ± f does the same to the first order.  A pure delay is the limit of a fast one: it is at rest
 at a reversal until the command has come back by 2f, as with play.  ``backlash`` is the whole play between actuator and
 specimen; within it the specimen stays where it is left.  By default an actuator has none of the four.
 """
@@ -246,7 +246,7 @@ def first_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class FirstOrder(_Actuator):
     """A first-order lag behind the delay."""
 
-    kind: Literal["first order"]
+    kind: Literal["first order"] = "first order"
     time_constant: Annotated[float, Number("s", above=0)]
 
     def denominator(self) -> np.ndarray:
@@ -312,7 +312,7 @@ def second_order_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class SecondOrder(_Actuator):
     """A second-order follower behind the delay."""
 
-    kind: Literal["second order"]
+    kind: Literal["second order"] = "second order"
     frequency: Annotated[float, Number("Hz", above=0)]
     damping: Annotated[float, Number("1", above=0)]
 

@@ -73,7 +73,7 @@ class AssembledRig(Rig, UserCode):
         *("dt", "substeps", "commands", "initial", "parameters"),
         *(BY_NAME, "seed", "ideal", "quiet"),
     )
-    kind: Literal["assembled"]
+    kind: Literal["assembled"] = "assembled"
     commands: Commands
     """Commanded quantity of the rig."""
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1

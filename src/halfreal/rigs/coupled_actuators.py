@@ -106,7 +106,7 @@ class StrokeSensors(Sensors):
 class CoupledActuators(Rig):
     """Actuators by a matrix of transfer functions, a coupler and a specimen."""
 
-    kind: Literal["coupled actuators"]
+    kind: Literal["coupled actuators"] = "coupled actuators"
     actuators: AnyActuators
     """Model from commands to strokes."""
     specimen: Specimen

@@ -108,7 +108,7 @@ class Plant:
 class Electrodynamic(SensedRig):
     """A shaker with its servo drive, the specimen it moves, and the sensors; one axis."""
 
-    kind: Literal["electrodynamic"]
+    kind: Literal["electrodynamic"] = "electrodynamic"
     shaker: Shaker
     drive: Drive
     specimen: HeldStructure

@@ -1,4 +1,4 @@
-"""Whether a simulated rig feels its specimen: its force against what the specimen's matrices make of its motion.
+"""Whether a simulated rig reacts to its specimen: its force against what the specimen's matrices make of its motion.
 
 Force and motion are sampled at the same times.  Where a fast actuator follows corners of its command, the
 accelerations that belong to its motion come and go within a step, and the force of a mass is missing from the samples.
@@ -6,8 +6,8 @@ That is measured on the loop that runs, cut at the command w: with X and F the r
 
     |F − D| / |D|,    D = (K + jωC − ω²M) X
 
-is zero for a rig that feels all of its specimen at ω.  Entries are compared one by one, as axes and commands differ in
-their units; the largest counts of those that matter, |D_oc D_co| > 10⁻⁶ |D_oo D_cc|.
+is zero for a rig that reacts to all of its specimen at ω.  Entries are compared one by one, as axes and commands differ
+in their units; the largest counts of those that matter, |D_oc D_co| > 10⁻⁶ |D_oo D_cc|.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from .specimen import Carried, specimen_inputs
 class FlexibleSpecimen(RigSpecimen):
     """Mass, damping and stiffness between all degrees of freedom, and which of them are the interface."""
 
-    kind: Literal["flexible"]
+    kind: Literal["flexible"] = "flexible"
     mass: Annotated[np.ndarray, Matrix("kg", symmetric=True, definite="semi")]
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True, definite="semi")]
     damping: Annotated[np.ndarray, Matrix("N s/m")] | None = None
@@ -118,7 +118,7 @@ class FlexibleSpecimen(RigSpecimen):
             )
 
     def base_excited(self) -> BaseExcited:
-        """The specimen as its base feels it."""
+        """The specimen as it acts on its base."""
         return BaseExcited(self.mass, self.damping_matrix(), self.stiffness, tuple(dof - 1 for dof in self.interface))
 
     def damping_matrix(self) -> np.ndarray:

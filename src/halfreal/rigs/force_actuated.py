@@ -45,7 +45,7 @@ class Moving(Settings):
 class ForceActuated(SensedRig):
     """Specimen and transfer system driven by forces, and the sensors on them."""
 
-    kind: Literal["force actuated"]
+    kind: Literal["force actuated"] = "force actuated"
     specimen: Specimen
     transfer: Moving = Field(default=Moving(), validate_default=True)
     sensors: Sensors = Sensors()

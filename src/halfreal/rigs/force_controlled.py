@@ -66,7 +66,7 @@ def force_controlled_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 class ForceControlled(SensedRig):
     """Specimen and transfer system in series, under force control."""
 
-    kind: Literal["force controlled"]
+    kind: Literal["force controlled"] = "force controlled"
     specimen: Specimen
     transfer_stiffness: Annotated[np.ndarray, Vector("N/m", above=0)] | None = None
     """Stiffness K_t of the transfer system; default: rigid."""

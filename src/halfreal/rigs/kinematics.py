@@ -294,7 +294,7 @@ class Kinematics(Settings):
 
 
 def _regular(slopes: np.ndarray) -> bool:
-    """Whether strokes for small motions, (actuators, axes), tell all axes apart, each by its own size."""
+    """Whether strokes for small motions, (actuators, axes), determine all axes, each scaled by its size."""
     if not np.all(np.isfinite(slopes)):
         return False
     sizes = np.linalg.svd(slopes / np.maximum(np.abs(slopes).max(axis=0), 1e-300), compute_uv=False)

@@ -33,20 +33,20 @@ class ProgrammedSpecimen(RigSpecimen, Programmed):
 class UserSpecimen(ProgrammedSpecimen, UserFunction):
     """A specimen written by the user."""
 
-    kind: Literal["user"]
+    kind: Literal["user"] = "user"
 
 
 class LibrarySpecimen(ProgrammedSpecimen, LibraryFunction):
     """A specimen in a compiled library."""
 
-    kind: Literal["library"]
+    kind: Literal["library"] = "library"
 
 
 class FmuSpecimen(ProgrammedSpecimen, FmuPart):
     """A specimen that is an FMU: it reads ``displacement``, ``velocity``, ``acceleration`` and ``excitation``, and
     gives ``force``, positive where it resists."""
 
-    kind: Literal["fmu"]
+    kind: Literal["fmu"] = "fmu"
 
     def block(self, n: int, x0: np.ndarray, dt: float) -> Block:
         reads = [("displacement", n, "m"), ("velocity", n, "m/s"), ("acceleration", n, "m/s^2"), ("excitation", 1, "N")]
@@ -83,20 +83,20 @@ class ProgrammedRig(Rig, Programmed):
 class UserRig(ProgrammedRig, UserFunction):
     """A rig written by the user."""
 
-    kind: Literal["user"]
+    kind: Literal["user"] = "user"
 
 
 class LibraryRig(ProgrammedRig, LibraryFunction):
     """A rig in a compiled library."""
 
-    kind: Literal["library"]
+    kind: Literal["library"] = "library"
 
 
 class FmuRig(ProgrammedRig, FmuPart):
     """A whole rig, actuators and specimen, that is an FMU: it reads ``command``, and gives ``displacement`` and
     ``force`` as they are measured."""
 
-    kind: Literal["fmu"]
+    kind: Literal["fmu"] = "fmu"
 
     def block(self, commands: tuple[str, ...], dt: float, axes: int | None = None) -> Block:
         n = len(commands) if axes is None else axes

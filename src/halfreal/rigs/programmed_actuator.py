@@ -72,7 +72,7 @@ class ProgrammedActuator(Programmed):
         return None
 
     def given(self) -> tuple[str, ...]:
-        """What of its motion it tells."""
+        """What of its motion it shows."""
         return MOTION
 
     def blocks(self, commands: tuple[str, ...], unit: str, dt: float, substeps: int, x0: np.ndarray) -> list[Block]:
@@ -107,20 +107,20 @@ class ProgrammedActuator(Programmed):
 class UserActuator(ProgrammedActuator, UserFunction):
     """An actuator written by the user: it reads commands and gives displacements, velocities and accelerations."""
 
-    kind: Literal["user"]
+    kind: Literal["user"] = "user"
 
 
 class LibraryActuator(ProgrammedActuator, LibraryFunction):
     """An actuator in a compiled library: it reads commands and gives displacements, velocities and accelerations."""
 
-    kind: Literal["library"]
+    kind: Literal["library"] = "library"
 
 
 class FmuActuator(ProgrammedActuator, FmuPart):
     """An actuator that is an FMU: it reads ``command`` and gives ``displacement``, and ``velocity`` and
     ``acceleration`` if it has them."""
 
-    kind: Literal["fmu"]
+    kind: Literal["fmu"] = "fmu"
 
     def given(self) -> tuple[str, ...]:
         return tuple(name for name in MOTION if name == "displacement" or name in self.outputs)

@@ -22,6 +22,8 @@ from ..settings import Number, Settings, fault
 
 
 class DisplacementSensor(Settings):
+    """Noise, resolution, range and delay of the sensors of displacements."""
+
     noise: Annotated[float, Number("m", least=0)] = 0.0
     resolution: Annotated[float, Number("m", least=0)] = 0.0
     range: Annotated[float, Number("m", above=0)] | None = None
@@ -29,6 +31,8 @@ class DisplacementSensor(Settings):
 
 
 class RotationSensor(Settings):
+    """Noise, resolution, range and delay of the sensors of rotations."""
+
     noise: Annotated[float, Number("rad", least=0)] = 0.0
     resolution: Annotated[float, Number("rad", least=0)] = 0.0
     range: Annotated[float, Number("rad", above=0)] | None = None
@@ -37,6 +41,8 @@ class RotationSensor(Settings):
 
 
 class ForceSensor(Settings):
+    """Noise, resolution, range and delay of the sensors of forces."""
+
     noise: Annotated[float, Number("N", least=0)] = 0.0
     resolution: Annotated[float, Number("N", least=0)] = 0.0
     range: Annotated[float, Number("N", above=0)] | None = None
@@ -44,6 +50,8 @@ class ForceSensor(Settings):
 
 
 class MomentSensor(Settings):
+    """Noise, resolution, range and delay of the sensors of moments."""
+
     noise: Annotated[float, Number("N m", least=0)] = 0.0
     resolution: Annotated[float, Number("N m", least=0)] = 0.0
     range: Annotated[float, Number("N m", above=0)] | None = None

@@ -78,7 +78,7 @@ def servo_hydraulic_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     return 0
 
 
-class Actuator(Settings):
+class HydraulicActuator(Settings):
     """A servo valve, a chamber and the inner displacement loop; the same on every axis."""
 
     command_gain: Annotated[float, Number("1", above=0)] = 1.0
@@ -100,8 +100,8 @@ class ServoHydraulic(SensedRig):
     """Servo-hydraulic actuators, the specimen they move, and the sensors on it."""
 
     identified: ClassVar[tuple[str, ...]] = ("actuator", "specimen")
-    kind: Literal["servo-hydraulic"]
-    actuator: Actuator
+    kind: Literal["servo-hydraulic"] = "servo-hydraulic"
+    actuator: HydraulicActuator
     specimen: Specimen
     converter: Converter = Converter()
     sensors: Sensors = Sensors()

@@ -63,7 +63,7 @@ POSE = len(AXES)
 class ShakingTable(SensedRig):
     """A table commanded in the displacements and rotations ``axes`` of its interface point; other axes are held."""
 
-    kind: Literal["shaking table"]
+    kind: Literal["shaking table"] = "shaking table"
     tuning_hint: ClassVar[str] = "a compensated table ('halfreal tune') may tolerate a larger one"
     axes: tuple[Axis, ...] = AXES
     actuators: tuple[TableActuator, ...] = Field(default=MAVIS, validate_default=True)

@@ -6,7 +6,7 @@
 
 R = exp[θ]× is the rotation by the rotation vector θ, and J the left Jacobian of the rotation group: J(θ) θ˙ is the
 angular velocity.  The pose for given strokes is found by Newton's method from the table at rest; with more actuators
-than six it is that of least squares, and what the strokes cannot all have is told.
+than six it is that of least squares, and what the strokes cannot all have is reported.
 
 Modal control, as the DLR paper on its six-axis table calls it, is C times the target motion; ``extensions`` is the same
 for motions that are not small.

@@ -2,7 +2,7 @@
 
 The defaults are those of the six-axis table MAVIS of the DLR Institute of Aeroelasticity (section 4 of its paper on
 hardware-in-the-loop).  Not printed there, and ours: where actuators hold the table (so that ±50 mm turn it by 4.5°, as
-it tells), their length, speed, oil columns (21 MPa, 1 GPa, 60 mm of oil on either side), leakage and valves.
+it shows), their length, speed, oil columns (21 MPa, 1 GPa, 60 mm of oil on either side), leakage and valves.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ With s* = C u* and continuous controllers, the table of ``shaking_table`` is lin
 The derivative of the target is moved behind the valve: with w = v˙ − ω_v² k_d C u* no rate of the target is needed, and
 the model is proper.  Delays of commands and the sampling of the controllers are left out.
 
-Whether the controllers are stable as they are sampled, on the rig's step h with x⁺ = Φ x + Γ c, is told by
+Whether the controllers are stable as they are sampled, on the rig's step h with x⁺ = Φ x + Γ c, is given by
 
     x⁺ = (Φ − Γ C (k_p P + k_d P˙)) x + k_i Γ σ,      σ⁺ = σ − h C P x
 
 with P x the pose, P˙ x its rate and σ the sums of the integral action.
 
-Tuning, as the paper of the DLR on its table tells it: proportional and derivative gain are raised until the amplitude
+Tuning, as the paper of the DLR on its table gives it: proportional and derivative gain are raised until the amplitude
 is flat within the bandwidth; what is left is a phase that falls like that of a delay.
 """
 

@@ -8,7 +8,7 @@ from the commands issued so far:
 - ``cubic``   the cubic through the four nearest commands: what is closest to the delayed signal itself.
 
 A command cannot act before it is issued: where t − τ lies after the newest command, that one is held.  The actuators of
-a simulated rig follow lines and curves through to their end, and are late by one step at least, whatever τ.
+a simulated rig follow lines and curves through to their end, and are late by one step at least, regardless of τ.
 
 Velocity and acceleration of the delayed command are the derivatives of the cubic at the same time t − τ: exact for
 cubics, and in error by O(Δt³) and O(Δt²) otherwise.  Backward differences would be late by Δt/2 and Δt.

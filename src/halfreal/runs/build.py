@@ -71,7 +71,7 @@ def needed_to_resume(axes: Axes) -> tuple[str, ...]:
 
 
 def context_of(definition: Definition, purpose: Purpose = RUN) -> Context:
-    """What the parts of a definition are told when its loop is built."""
+    """What the parts of a definition receive when its loop is built."""
     virtual = definition.virtual.at_rest(definition.rig) if purpose.quiet else definition.virtual
     start = np.asarray(virtual.initial_target(), dtype=float)
     return Context(definition, virtual, start, purpose, lambda: plant(definition))
@@ -160,7 +160,7 @@ class Timed(NamedTuple):
 
 
 def as_linearised(block: Block) -> Block:
-    """A block, or what stands in for it where the loop is linearised."""
+    """A block, or what replaces it where the loop is linearised."""
     return block if block.stand_in is None else block.stand_in()
 
 

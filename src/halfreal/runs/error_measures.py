@@ -77,7 +77,7 @@ def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float)
       motion, not of its peak.  Two that drift apart in phase make A smaller, too.
     - A true delay over a band of frequencies turns the phases apart; to second order the average falls short of the
       true amplitude by the factor 1 − ½ d² σ², σ² [rad²/s²] being the variance of 2πf under the weights.
-    - A delay beyond half a period of f_eq cannot be told from a lead.
+    - A delay beyond half a period of f_eq cannot be distinguished from a lead.
     """
     if len(reference) < FEWEST_SAMPLES:
         return FrequencyEvaluation(NAN, NAN, NAN, NAN)

@@ -1,10 +1,10 @@
 """Stability of a definition's loop, from the loop that will run.
 
 The loop is linearised at rest, and cut at the command to measure its open loop, whose margins of delay, phase and gain
-are exact, and how late the rig follows in it (``rig_lag.py``).  How long a delay the test would bear at all is asked of
-the same loop without coupling, with a pure delay in place of the rig (``pure_delay.py``).  A rig that is unstable on
-its own is told as such (``rig_alone.py``).  A coupling that is tuned to several frequencies is judged at the worst
-(``worst_frequency.py``).
+are exact, and how late the rig follows in it (``rig_lag.py``).  How long a delay the test would tolerate at all is
+determined with the same loop without coupling, with a pure delay in place of the rig (``pure_delay.py``).  A rig that
+is unstable on its own is reported as such (``rig_alone.py``).  A coupling that is tuned to several frequencies is
+judged at the worst (``worst_frequency.py``).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ MOVES = 1e-2
 """Part of the largest target of its unit: an axis whose target stays below it, such as one that only answers noise, is
 compared but does not count in key figures and scores."""
 MOVES_BESIDE_ALL = 1e-3
-"""Likewise of the largest of all axes, 1 rad taken as 1 m: so that no rotation counts that is below a hundredth of the
+"""The same for the largest of all axes, 1 rad taken as 1 m: so that no rotation counts that is below a hundredth of the
 displacements even at a lever of 10 m, and no displacement below a hundredth of the rotations' at one of 0.1 m."""
 
 

@@ -2,11 +2,11 @@
 
     X/U = G(s) ≈ G(0) (1 − τ s) for slow motion,      τ = −G'(0)/G(0) = −C A⁻²B/(C A⁻¹B)
 
-τ is the lag of a servo-hydraulic rig, or of a shaking table, without compensation.  What the test bears is asked of the
-same loop with a pure delay in place of the rig, and without coupling.  This critical delay, and its logarithm in ms as
-a predictive stability indicator, are those of A. Maghareh, S. J. Dyke, A. Prakash, J. F. Rhoads, "Establishing a
-stability switch criterion for effective implementation of real-time hybrid simulation", Smart Struct. Syst. 14 (2014)
-1221–1245.
+τ is the lag of a servo-hydraulic rig, or of a shaking table, without compensation.  What the test tolerates is
+determined with the same loop with a pure delay in place of the rig, and without coupling.  This critical delay, and its
+logarithm in ms as a predictive stability indicator, are those of A. Maghareh, S. J. Dyke, A. Prakash, J. F. Rhoads,
+"Establishing a stability switch criterion for effective implementation of real-time hybrid simulation", Smart Struct.
+Syst. 14 (2014) 1221–1245.
 """
 
 from __future__ import annotations

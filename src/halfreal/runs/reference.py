@@ -81,7 +81,7 @@ def can_emulate(definition: Definition) -> bool:
 
 
 def as_released(definition: Definition, events: Iterable[Event]) -> Definition:
-    """The definition of a test whose excitation was released at the times that its events tell."""
+    """The definition of a test whose excitation was released at the times of its events."""
     excitation = definition.excitation
     if not excitation.waits:
         return definition

@@ -138,7 +138,8 @@ def check_log(ticks: int, channels: int) -> None:
 
 
 def check_time(left: int, worked: float, ticks: int) -> None:
-    """Refuse to go on where the ``left`` ticks take too long, as the last ``ticks`` have, which ``worked`` seconds."""
+    """Refuse to continue where the ``left`` ticks take too long, as the last ``ticks`` have, which ``worked``
+    seconds."""
     takes = left * worked / max(ticks, 1)
     if takes > LONGEST:
         raise DefinitionError(

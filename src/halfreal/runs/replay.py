@@ -99,7 +99,7 @@ WENT_TO = ("kinetic", "damping", "absorbed", "elastic")
 
 
 def replay(run: Run) -> Replay | None:
-    """The inside of a run's virtual substructure; None if it does not tell, or nothing is on record."""
+    """The inside of a run's virtual substructure; None if it does not provide it, or nothing is on record."""
     try:
         definition = from_json(Definition, run.definition)
     except DefinitionError:

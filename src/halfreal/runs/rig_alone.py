@@ -1,4 +1,4 @@
-"""Whether a rig is stable on its own: with its command held, whatever the test does with it.
+"""Whether a rig is stable on its own: with its command held, regardless of what the test does with it.
 
 In the code that runs, cut at the command (``stability/open_loop.py``), the map of one tick, or of one period of a rig
 with slower rates of its own,

@@ -1,4 +1,4 @@
-"""How late a rig follows its command, measured on the code that runs, whatever the rig is made of.
+"""How late a rig follows its command, measured on the code that runs, regardless of what the rig consists of.
 
 The loop is cut at the command (``stability/open_loop.py``).  From the command of a tick to what is measured at that
 tick's time, the displacement, or the force if that is commanded,
@@ -36,7 +36,7 @@ class RigLag:
     response: StateSpace
     """From the command to what is measured, relative to slow motion."""
     ahead: float
-    """How much later than the response tells it is measured [s]."""
+    """How much later than at the response it is measured [s]."""
     sensed: np.ndarray
     """Further delay of what is fed back [s], of each axis."""
 
@@ -66,7 +66,7 @@ def followed(definition: Definition) -> list[str]:
 def rig_lag(definition: Definition, loop: Loop, answer: StateSpace) -> RigLag | None:
     """Of the rig in a loop that is cut at its command, by its ``answer`` from the probe to what is ``followed``.
 
-    None if it does not follow in slow motion, or is not commanded in what is asked of it.
+    None if it does not follow in slow motion, or is not commanded in what is requested of it.
     """
     axes, names, model = definition.interface, followed(definition), seen(answer)
     if definition.commands != definition.targets:

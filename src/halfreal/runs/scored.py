@@ -32,7 +32,7 @@ class CriteriaError(HalfrealError):
 def with_scores(definition: Definition, run: Run) -> Run:
     """The run with the criteria that its definition names; one without, or with an event that says why there are none.
 
-    The record stands by itself: whatever the criteria do, it is kept.
+    The record stands by itself: regardless of the criteria, it is kept.
     """
     if definition.criteria is None:
         return run
@@ -54,7 +54,7 @@ def scores(definition: Definition, run: Run, reference: Run | None = None) -> di
 
 
 def score(criteria: Criteria, run: Run, reference: Run | None) -> dict[str, Scored]:
-    """The criteria of the record of a test itself, with their units; whatever goes wrong is a ``CriteriaError``."""
+    """The criteria of the record of a test itself, with their units; any failure is a ``CriteriaError``."""
     named = dict(criteria.units)
     try:
         with within(LONGEST), np.errstate(all="ignore"):

@@ -11,7 +11,8 @@ from .build import build
 
 
 def raised_by_user(definition: Definition, ran: Loop) -> str:
-    """Which user's block ended a rehearsal, and what it raised, with its line; empty if none did, or it cannot be told.
+    """Which user's block ended a rehearsal, and what it raised, with its line; empty if none did, or it cannot be
+    determined.
 
     The rehearsal is run once more up to the tick before, as compiled code does not say where it raised.
     """

@@ -14,9 +14,9 @@ At tick k, of axis i, with Δ· = ·_k − ·_{k−1}, mean force f̄ = ½ (f_k 
 
 z   target            x   measured displacement            f   measured force (positive if it resists)
 
-For a spring that follows a sine of angular frequency ω with a delay τ, e → ½ π sin ωτ in each whole cycle, whatever the
-amplitude: twice the negative damping ratio ½ sin ωτ that the delay amounts to, times π/2.  A lead makes it negative.
-``floor`` keeps the noise of a rig at rest from counting.
+For a spring that follows a sine of angular frequency ω with a delay τ, e → ½ π sin ωτ in each whole cycle, regardless
+of the amplitude: twice the negative damping ratio ½ sin ωτ that the delay amounts to, times π/2.  A lead makes it
+negative.  ``floor`` keeps the noise of a rig at rest from counting.
 """
 
 from __future__ import annotations

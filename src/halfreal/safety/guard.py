@@ -13,12 +13,12 @@ The guard's mode is the state of the test::
 
     ARMED → RAMPING → RUNNING → RAMP_DOWN → STOPPED_AT_REST          and from each of them TRIPPED → FINISHED
 
-ARMED holds the rig where it stands for as long as the operator wants.  RAMPING brings it, within the soft start, along
+ARMED holds the rig in place for as long as the operator wants.  RAMPING brings it, within the soft start, along
 a half cosine to where the test begins (t < 0).  RUNNING is the test.  RAMP_DOWN, at its end or when the operator asks
 for it, brings it to the safe position within the soft stop; without a soft stop, or before anything has moved, it holds
 where it is.  No mode leads out of FINISHED: a new test is a new loop.
 
-An emergency stop holds, whatever ``on_trip`` says, and so does every trip before the test has set out; a rig commanded
+An emergency stop holds, regardless of ``on_trip``, and so does every trip before the test has set out; a rig commanded
 in force lets go smoothly instead, as on every trip: a force that is held is not safe.  A return after a trip is watched
 by every limit, and holds where it is on an emergency stop, a fault of the rig, or a value beyond its limit; one that
 was beyond its limit at the trip may exceed what it was then by MORE of the limit.  On the ways home the gap is that
@@ -53,7 +53,7 @@ from .watched import COMMAND_RATE
 MORE = 0.1
 """Share of a limit by which a value that has tripped the test may still grow while the rig returns."""
 ROUNDING = 1e-6
-"""By so much a way home is longer than its rate limit asks for, so that rounding does not trip it."""
+"""By so much a way home is longer than its rate limit requires, so that rounding does not trip it."""
 BLOCK_FAULT, BY_OPERATOR, BY_RECORDER = 999.0, 998.0, 997.0
 """Causes of a trip other than a limit: a block's own fault, the emergency stop, a record that fails."""
 

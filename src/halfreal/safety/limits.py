@@ -52,60 +52,80 @@ class Limit(Settings):
 
 
 class DisplacementLimit(Limit):
+    """Warning and trip limit of a displacement: one for all axes, or one for each."""
+
     unit = "m"
     warn: Annotated[np.ndarray, Vector("m", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("m", above=0)] | None = None
 
 
 class RateLimit(Limit):
+    """Warning and trip limit of a velocity: one for all axes, or one for each."""
+
     unit = "m/s"
     warn: Annotated[np.ndarray, Vector("m/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("m/s", above=0)] | None = None
 
 
 class AccelerationLimit(Limit):
+    """Warning and trip limit of an acceleration: one for all axes, or one for each."""
+
     unit = "m/s^2"
     warn: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
 
 
 class ForceRateLimit(Limit):
+    """Warning and trip limit of the rate of a force: one for all axes, or one for each."""
+
     unit = "N/s"
     warn: Annotated[np.ndarray, Vector("N/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N/s", above=0)] | None = None
 
 
 class ForceLimit(Limit):
+    """Warning and trip limit of a force: one for all axes, or one for each."""
+
     unit = "N"
     warn: Annotated[np.ndarray, Vector("N", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N", above=0)] | None = None
 
 
 class AngleLimit(Limit):
+    """Warning and trip limit of a rotation: one for all axes, or one for each."""
+
     unit = "rad"
     warn: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("rad", above=0)] | None = None
 
 
 class AngularRateLimit(Limit):
+    """Warning and trip limit of an angular velocity: one for all axes, or one for each."""
+
     unit = "rad/s"
     warn: Annotated[np.ndarray, Vector("rad/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("rad/s", above=0)] | None = None
 
 
 class AngularAccelerationLimit(Limit):
+    """Warning and trip limit of an angular acceleration: one for all axes, or one for each."""
+
     unit = "rad/s^2"
     warn: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
 
 
 class MomentLimit(Limit):
+    """Warning and trip limit of a moment: one for all axes, or one for each."""
+
     unit = "N m"
     warn: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N m", above=0)] | None = None
 
 
 class MomentRateLimit(Limit):
+    """Warning and trip limit of the rate of a moment: one for all axes, or one for each."""
+
     unit = "N m/s"
     warn: Annotated[np.ndarray, Vector("N m/s", above=0)] | None = None
     trip: Annotated[np.ndarray, Vector("N m/s", above=0)] | None = None

@@ -109,7 +109,7 @@ class CheckedPlant:
     further: np.ndarray
     """At these, not above ``longest``."""
     longest: float
-    """Further delays beyond this one [s] are not told apart."""
+    """Further delays beyond this one [s] are not distinguished."""
     taps: np.ndarray
     """(axes, axes, ticks): impulse responses of the model, from the command of each axis in the tick before to what is
     measured on each; zeros where it does not answer it."""

@@ -1,11 +1,11 @@
-"""Slow tests: the test's time stands still while the rig is moved to a command, settles and is measured.
+"""Slow tests: the test's time is at rest while the rig is moved to a command, settles and is measured.
 
 The pseudo-dynamic test (M. Nakashima, H. Kato, E. Takaoka, "Development of real-time pseudo dynamic testing",
 Earthquake Engng Struct. Dyn. 21 (1992) 79–92, begin with how it is done): where the specimen's force does not depend on
 how fast it is moved, time may be stretched at will.  At every tick of the test this block goes through
 
     RAMP      from the command before to the one asked, along a half cosine, within ``ramp`` (longer if the limit of the
-              command's rate asks for it; divided by the speed that the operator chooses)
+              command's rate requires it; divided by the speed that the operator chooses)
     SETTLE    until what the rig follows, displacement or force, has stayed within the tolerance for ``time``
     AVERAGE   over ``average``: means of displacement and force are the measurement of this tick
 
@@ -13,7 +13,7 @@ on the clock of the rig, period by period, and the guard watches all of it.  The
 
 The operator pauses the test (the command is held at once), lets it take single ticks, resumes it and changes its speed,
 through words that are read every period.  What does not settle within ``timeout``, or gives no measurement in that
-time, is held and the operator is asked; where there is none, in a rehearsal, it is a fault.
+time, is held and the operator is prompted; where there is none, in a rehearsal, it is a fault.
 
 A displacement that is not a number is a frame that a camera lost: it does not count, and another is waited for.  A rig
 commanded in displacement has not settled before a frame says so.
@@ -38,7 +38,7 @@ from .limits import UNLIMITED, Commands
 ADVANCE, RAMP, SETTLE, AVERAGE = 0.0, 1.0, 2.0, 3.0
 """Phases of a tick."""
 MOVING, PAUSED, NOT_SETTLED, NOT_MEASURED = 0.0, 1.0, 2.0, 3.0
-"""States of a slow test; in the last two the operator is asked."""
+"""States of a slow test; in the last two the operator is prompted."""
 STATES = {
     MOVING: "resumed",
     PAUSED: "paused: the command is held",
@@ -157,10 +157,10 @@ class Slow(Settings):
     ) -> Block:
         """Block "motion".
 
-        It reads what is asked and what the sensors say, and writes the command on its way (``motion.command``), the
+        It reads what is requested and what the sensors say, and writes the command on its way (``motion.command``), the
         tick's measurement (``measured.displacement``, ``measured.force``) and the last displacement that was a number
         (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
-        of the command's rate.  A rig commanded in force stands under that of ``begin``, none if left out.  ``fixed``
+        of the command's rate.  A rig commanded in force is under that of ``begin``, none if left out.  ``fixed``
         leaves out what depends on the measurement, for linearising: the rig then settles for as long as it may.
         While the channel ``waiting``, if there is one, is not zero, there is nowhere to go: the tick does not begin.
         """

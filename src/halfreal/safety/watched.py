@@ -60,7 +60,7 @@ TABLE = (
     Quantity("time without change of measured.displacement", "still", "frozen", timed=True),
     Quantity("time without change of measured.force", "still_force", "frozen", timed=True),
 )
-"""In the guard's order: of two beyond their limits in one tick, the first is told."""
+"""In the guard's order: of two beyond their limits in one tick, the first is reported."""
 
 
 @dataclass(frozen=True)

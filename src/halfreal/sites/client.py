@@ -60,7 +60,7 @@ class Client(Virtual):
     ``halfreal site`` serves.  In a rehearsal the client requests the displacements of ``excitation.virtual``, on every
     axis."""
 
-    kind: Literal["client"]
+    kind: Literal["client"] = "client"
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes: the degrees of freedom of the client's element."""
     listen: str = "127.0.0.1:8090"
@@ -113,17 +113,18 @@ class Client(Virtual):
         tick = known.step
         if tick is not None and self.step is not None and abs(self.step / tick - round(self.step / tick)) > 1e-6:
             raise fault(
-                f"{self.step:g} s is not a whole number of ticks of {tick:g} s (timing.step); change one", "step"
+                f"{self.step:g} s is not a whole number of ticks of {tick:g} s (timing.step); change one of them",
+                "step",
             )
         if tick is not None and self.step is not None and round(self.step / tick) < 1:
             raise fault(f"{self.step:g} s is shorter than a tick of {tick:g} s (timing.step); shorten that", "step")
 
     def check_excitation(self, excitation: ActsAs) -> None:
         if excitation not in ("support", "none"):
-            raise fault("the client's structure is excited by the client; give a displacement, which is rehearsed")
+            raise fault("the client's structure is excited by the client; give a displacement for rehearsals")
 
     def check_slow(self) -> None:
-        """A client takes the force for the answer to the displacement that it asked for."""
+        """A client takes the force for the answer to the displacement that it requested."""
         if self.step is not None:
             raise fault("a slow test waits for each displacement; omit step")
 
@@ -178,7 +179,7 @@ class Client(Virtual):
 
 @kernel
 def take(p, s):  # type: ignore[no-untyped-def]
-    """Take the newest displacement that the client asks for; whether there is one that was not yet taken."""
+    """Take the newest displacement that the client requested; whether there is one that was not yet taken."""
     box, n = int(p.mailbox), s.goal.size
     before = load_word(box + 8 * TRIAL)
     if before % 2 != 0 or before // 2 == int(s.taken):

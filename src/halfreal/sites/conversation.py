@@ -66,7 +66,7 @@ class Site(Protocol):
 
 @dataclass(frozen=True)
 class Matrices:
-    """What a client is told of the specimen."""
+    """What a client receives about the specimen."""
 
     stiffness: np.ndarray
     damping: np.ndarray
@@ -80,7 +80,7 @@ class Conversation:
         self._site, self._matrices, self._say, self._who = site, matrices, say, who
         self.header: Header | None = None
         self.over = False
-        """Nothing more is to be heard or said."""
+        """Nothing more is to be received or sent."""
         self._served = False
         self._size = -1
         """Of the messages of a client that is served."""

@@ -1,4 +1,4 @@
-"""What the server of a client and the compiled loop tell each other: words and numbers in memory that both map.
+"""What the server of a client and the compiled loop exchange: flags and numbers in memory that both map.
 
     64 words, int64  |  trial: displacements (n), time  |  answer: displacements (n), forces (n)
 
@@ -26,8 +26,8 @@ OVER = 16
 AXES = 24
 
 NOBODY, CONNECTED, GOODBYE, LOST, GARBLED, NOT_FINITE, NO_SERVER = 0, 1, 2, 3, 4, 5, 6
-"""What CLIENT says: no one has come yet; a client is there; it has ended the test; it has gone without a word; its
-messages make no sense; it has requested what is no number; the server itself has gone."""
+"""What CLIENT says: no one has come yet; a client is there; it has ended the test; it has ended without a message; its
+messages are invalid; it has requested what is no number; the server itself has ended."""
 FAULTS = {
     LOST: "the client disconnected without ending the test: it was terminated, crashed, or lost its connection",
     GARBLED: "the client's message does not follow the protocol",

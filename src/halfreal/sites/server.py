@@ -1,7 +1,7 @@
 """The process that speaks with a client, over TCP or UDP, so that neither the loop nor its operator waits for one.
 
-It is handed a socket that listens, the mailbox to the loop, and what there is to tell of the specimen; what happens it
-says line by line.  It ends when its test is over and the client has gone, or after PATIENCE.
+It is handed a socket that listens, the mailbox to the loop, and the data of the specimen; it prints what happens line
+by line.  It ends when its test is over and the client has ended, or after PATIENCE.
 
 OpenSees leaves Nagle's algorithm on: unless each of its messages is acknowledged at once (TCP_QUICKACK, which Linux
 forgets after every reception), a step takes 44 ms more.

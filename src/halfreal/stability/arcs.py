@@ -11,7 +11,7 @@ the resolvent are below M = N (I − h N)⁻¹ if that inverse has no negative e
 arc on which L cannot cross, or crosses at most once because it does not turn back, is done; any other is halved.  So
 no crossing is missed, however narrow the resonance between two points.
 
-What is asked is whether an eigenvalue μ of L has modulus one, and of a single channel whether L is real and negative.
+The question is whether an eigenvalue μ of L has modulus one, and of a single channel whether L is real and negative.
 Of several channels the eigenvalues of L(θ + t) lie within κ (|t| |L'| + ½ t² K) of those of L(θ), κ the condition
 number of its eigenvectors (F. L. Bauer, C. T. Fike, Numer. Math. 2 (1960) 137–141).
 """
@@ -41,7 +41,7 @@ AT_ONCE = 2048
 
 @dataclass(frozen=True)
 class Crossed:
-    """Arcs, by their two ends θ, within which something may be crossed, each once at most or too narrow to tell."""
+    """Arcs, by their two ends θ, within which something may be crossed, each once at most or too narrow to decide."""
 
     circle: np.ndarray
     """|μ| = 1, (arcs, 2)."""

@@ -108,7 +108,7 @@ class Condensed:
     j: np.ndarray
     d: np.ndarray
     apart: np.ndarray
-    """Poles of states of the large part that the rest of the loop does not feel."""
+    """Poles of states of the large part that do not affect the rest of the loop."""
 
     @property
     def states(self) -> int:

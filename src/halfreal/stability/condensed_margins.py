@@ -1,4 +1,4 @@
-"""Margins of a condensed loop: the same as ``margins`` tells, with arcs and their bounds in the place of pencils.
+"""Margins of a condensed loop: the same as ``margins`` shows, with arcs and their bounds in the place of pencils.
 
 Arcs of the unit circle on which the loop may cross (``arcs.py``) take the place of eigenvalues that split the axis;
 what is inside them is found by the same code.  Unstable poles are counted by ``condensed_poles``.
@@ -19,7 +19,8 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def crossings_and_gains(loop: Condensed, response: Response) -> tuple[Found, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Crossings, factors on the gain and their ω, and the poles of the closed loop; None if it is not to be told so."""
+    """Crossings, factors on the gain and their ω, and the poles of the closed loop; None if they cannot be determined
+    so."""
     if not loop.cascade or np.any(loop.d):
         return None
     closed = all_poles(loop.closed())

@@ -22,7 +22,7 @@ outside it is counted on the circle,
 
 with r put where neither is near.  If both numbers are the same, none is missing.  Those inside decay at once and need
 not be known well: such poles λ_i, of which dissipative schemes have a cluster, stand for the roots they have become.
-If the numbers differ, the answer is None, and the whole matrix is asked.
+If the numbers differ, the answer is None, and the whole matrix is used.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TURN = 0.5
 NEIGHBOURS = 400
 """Roots with nearly the same real part that are compared with each other."""
 UNCOUPLED = 1e-18
-"""By how much a pole moves that the rest of the loop does not feel."""
+"""By how much a pole moves that does not affect the rest of the loop."""
 
 
 @entry("c16[]", "c16[]", "c16[]", "c16[]", "i8[]", "c16[]", fastmath=("contract",))
@@ -65,7 +65,7 @@ def _repelled(anchor, shift, others, moved, skip, total):  # type: ignore[no-unt
 
 
 def all_poles(loop: Condensed) -> np.ndarray | None:
-    """Every pole of a loop without inputs; None if they could not be told for certain."""
+    """Every pole of a loop without inputs; None if they could not be determined for certain."""
     inside = _in_loop(loop)
     alone = np.linalg.eigvals(loop.a[np.ix_(~inside, ~inside)])
     felt = np.any(loop.f[:, inside], axis=1)
@@ -205,7 +205,7 @@ class _Roots:
         return turns is not None and np.count_nonzero(np.abs(known) > circle) - turns == outside.size
 
     def _turns(self, circle: float) -> int | None:
-        """How often h turns about zero along a circle, of which the upper half tells; None if that is not clear."""
+        """How often h turns about zero along a circle, of which the upper half shows; None if that is not clear."""
         theta = np.linspace(0.0, np.pi, 257)
         value, rate = self._inner(circle * np.exp(1j * theta), np.zeros(theta.size, dtype=complex))
         for _ in range(20):

@@ -14,7 +14,7 @@ no bilinear map, so no trouble with a pole at z = −1.
 No eigenvalue is judged by its distance from the axis alone: the frequencies of all those near it only split the axis
 into pieces, and the sign of ln|μ| in each, μ ordered by modulus (each ordered modulus is continuous), shows where it
 passes zero.  The root is then closed in on by Brent's method on L itself.  A pair of crossings closer than rounding can
-tell shows as one frequency where |μ| = 1 touches.
+resolve shows as one frequency where |μ| = 1 touches.
 
 *Large loops* (2nm + m² above ``LARGEST_PENCIL``).  |μ| = 1 needs σ_min ≤ 1 ≤ σ_max; the frequencies where a singular
 value is one come from a pencil of size 2n + m and bracket the search, inside which the axis is split adaptively.
@@ -255,7 +255,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where the function passes zero between points at which its signs were seen to differ.
 
     Many points at once are evaluated in another order than one by one.  Where both ends now have one sign, that of the
-    end nearer to zero is rounding, and the end is the root as well as can be told.
+    end nearer to zero is rounding, and the end is the root as well as can be determined.
     """
     at_low, at_high = function(low), function(high)
     if at_low * at_high >= 0.0:

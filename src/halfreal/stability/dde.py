@@ -3,8 +3,8 @@
 The roots of E x˙(t) = A_0 x(t) + Σ A_k x(t − τ_k) are those s at which Δ(s) is singular (``dde_system``).  First
 guesses are the eigenvalues of a coarsely discretised generator (``dde_pseudospectral``).  Newton's method takes them to
 roots, and the turns of det Δ round a small circle show how many it encloses (``dde_walk``).  How many there are at
-all right of a line is counted likewise (``dde_count``).  If that is more than were found, they are sought where the
-count passed close to one, and by finer discretisations.  What the count does not confirm is not certified.
+all right of a line is counted in the same way (``dde_count``).  If that is more than were found, they are sought where
+the count passed close to one, and by finer discretisations.  What the count does not confirm is not certified.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Spectrum(Summarised):
     def abscissa(self) -> float:
         """Largest real part [1/s], that of the essential spectrum included; NaN if it is not certified.
 
-        Where the rightmost of very many roots cannot be told, as next to the essential spectrum, the real part right of
-        which there are none.
+        Where the rightmost of very many roots cannot be determined, as next to the essential spectrum, the real part
+        right of which there are none.
         """
         value = float(max(self.roots.real.max(initial=-np.inf), self.essential))
         if self.complete_right_of <= value:
@@ -93,7 +93,7 @@ class Spectrum(Summarised):
 
     @property
     def verdict(self) -> Verdict:
-        """Stable and unstable are proven; a root that cannot be told from one on the limit proves neither."""
+        """Stable and unstable are proven; a root that cannot be distinguished from one on the limit proves neither."""
         if self.least_gain >= 1.0 or (self.roots.real > self.errors).any() or self.growing:
             return "unstable"
         proven = self.complete_right_of <= 0.0 and self.below_hz == np.inf and self.essential < 0.0

@@ -121,8 +121,9 @@ def settle(
 ) -> int:
     """Roots that Newton's method reaches from the guesses, each enclosed in a circle in which their number is counted.
 
-    Those of the upper half plane; a pair that cannot be told from a double real root is one.  They are put behind the
-    ``count`` that are known already, until ``enough`` lie right of the next guess.  Returns how many there are then.
+    Those of the upper half plane; a pair that cannot be distinguished from a double real root is one.  They are put
+    behind the ``count`` that are known already, until ``enough`` lie right of the next guess.  Returns how many there
+    are then.
     """
     places, order = room(data, 5)
     return _settle(data, np.ascontiguousarray(guesses), unit, enough, centres, radii, times, count, places, order)

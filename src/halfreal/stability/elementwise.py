@@ -25,7 +25,7 @@ class ElementMargins(Summarised):
     """Delays that the elements of a loop of several channels would bear as loops of their own, and the exact one."""
 
     delays: np.ndarray
-    """[s], (outputs, inputs); inf where an element never reaches 1, NaN where measured lines cannot tell."""
+    """[s], (outputs, inputs); inf where an element never reaches 1, NaN where measured lines do not determine it."""
     exact: float
     """Delay that the loop bears [s]: 0 if it is unstable without one, inf if it bears any."""
     whole: str

@@ -8,8 +8,8 @@ of the imaginary axis turns or grows by more than ``TURN`` between two of them. 
 root is closed in on.
 
 A grid may miss something, and is not trusted alone: the poles of the closed loop, eigenvalues of
-A − B k (I + kD)⁻¹ C, are counted between every two factors found, from 1 up and from 1 down, until they tell that the
-loop is unstable.  Where they tell so before the loci do, the factor is found by bisection.
+A − B k (I + kD)⁻¹ C, are counted between every two factors found, from 1 up and from 1 down, until they show that the
+loop is unstable.  Where they show it before the loci do, the factor is found by bisection.
 
 Symbols: L loop transfer function, μ its eigenvalues, k factor on all its channels, ω frequency [rad/s].
 """
@@ -94,7 +94,8 @@ def _steps(values: np.ndarray) -> np.ndarray:
 
 
 def _followed(values: np.ndarray) -> np.ndarray:
-    """The same eigenvalues in each row, ordered so that each column goes on with the nearest, in parts of its size."""
+    """The same eigenvalues in each row, ordered so that each column continues with the nearest, in parts of its
+    size."""
     values = values.copy()
     for i in range(1, len(values)):
         before, now = values[i - 1][:, None], values[i][None]
@@ -130,7 +131,7 @@ def closed_in(
 
 
 def missed(model: StateSpace | Condensed, gains: list[float], farthest: float) -> set[tuple[float, float]]:
-    """Factors, with their ω, at which the loop becomes unstable on the way from 1 and none of ``gains`` tells it."""
+    """Factors, with their ω, at which the loop becomes unstable on the way from 1 and none of ``gains`` gives it."""
     found: set[tuple[float, float]] = set()
     if _growth(model, 1.0)[0] >= 0.0:
         return found

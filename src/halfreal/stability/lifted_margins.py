@@ -11,7 +11,7 @@ sampling rate, and a factor g on the gain is the same for all:
     det(I + g F diag(e^{−jω_kτ}) F⁻¹ T(ω)) = 0                              F: discrete Fourier transform over j
 
 Gains need no delay, and are those of a loop with the step NΔt and N·m channels.  Of delays the mean response L, the
-part of T from ω to ω, tells nearly where the roots are, and Newton's method in ω and τ closes in on them.  That is not
+part of T from ω to ω, shows nearly where the roots are, and Newton's method in ω and τ closes in on them.  That is not
 taken on trust: with a shift register of whole ticks in it the closed loop must be stable before the critical delay and
 unstable after it.  If it is not, as where a loop crosses over near half the slower rate, whole ticks of delay are tried
 one after another, and the root is sought next to the first at which the loop is unstable.

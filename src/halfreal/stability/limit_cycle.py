@@ -6,10 +6,10 @@ Unknown are the state x at the beginning, the period T and, along a family, the 
     g · (x − x₀) = 0                        the phase: along the motion g at the guess, nothing is moved
     c_p (p − p*)/P + c_a (a − a*)/A = 0     where on the family, in terms of the number and the amplitude a
 
-a = √2 times the root mean square of one signal about its mean, so the last equation means the same whatever states a
-loop has.  States count in parts of how far they move.  The linear systems are solved from the whole Jacobian, or by
-GMRES on directional differences where there are very many states (Newton–Krylov; D. A. Knoll, D. E. Keyes, J. Comput.
-Phys. 193 (2004) 357–397), which takes few of them as most deviations die out within a period.
+a = √2 times the root mean square of one signal about its mean, so the last equation means the same regardless of the
+states of a loop.  States count in parts of how far they move.  The linear systems are solved from the whole Jacobian,
+or by GMRES on directional differences where there are very many states (Newton–Krylov; D. A. Knoll, D. E. Keyes, J.
+Comput.  Phys. 193 (2004) 357–397), which takes few of them as most deviations die out within a period.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LARGEST_STEP, LARGEST_STRETCH, LARGEST_CHANGE = 0.3, 0.1, 0.1
 COARSE = 5e-3
 """Error of interpolation between ticks, as a part of a signal's motion, beyond which a cycle is not resolved."""
 VANISHED = 1e-2
-"""Part of the guessed amplitude below which Newton's method has gone to rest."""
+"""Part of the guessed amplitude below which Newton's method has converged to rest."""
 NUDGE = 1e-6
 """Part of a number's range by which it is changed for a slope."""
 

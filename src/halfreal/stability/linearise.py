@@ -5,8 +5,8 @@ dynamic state x.  Its Jacobian at the present state is measured column by column
 
     A e_i = (F(x + ε e_i) − F(x − ε e_i)) / 2ε
 
-so that whatever blocks are plugged in, the answer is that of the loop that will run.  How large ε is for each state the
-code itself tells (``slopes.py``).  At rest the difference for a linear loop is exact to rounding, elsewhere good to
+so that for any blocks the answer is that of the loop that will run.  How large ε is for each state the
+code itself shows (``slopes.py``).  At rest the difference for a linear loop is exact to rounding, elsewhere good to
 about eight digits.  A large block may offer its own Jacobian in place of that (``pieces.py``).
 
 The eigenvalues λ of A are the loop's poles: it is stable if all |λ| < 1, and with s = ln λ / T a pole has the frequency
@@ -65,7 +65,7 @@ class Linearisation(Summarised):
     memory: tuple[str, ...] = ()
     """Fields of states that are memory, whose poles are left out."""
     changing: tuple[str, ...] = ()
-    """Blocks that act otherwise in other ticks, so that one tick does not tell their poles."""
+    """Blocks that act otherwise in other ticks, so that one tick does not give their poles."""
     equivalent: bool = False
     """Whether blocks without a slope at rest are replaced by equivalent ones."""
     poles: np.ndarray | None = None
@@ -137,7 +137,7 @@ class Linearisation(Summarised):
 def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
     """Derivative of entries ``rows`` of the loop's vector after ``period`` ticks by its entries ``columns`` before.
 
-    The loop is left as it was.  Large blocks that offer their own Jacobian are asked for it (``pieces.py``), the rest
+    The loop is left as it was.  Large blocks that provide their Jacobian give it (``pieces.py``), the rest
     is perturbed.  Raises an error that names the states where there is no derivative.
     """
     pieces = taken_apart(loop, columns, rows, perturbed) if period == 1 else None
@@ -257,8 +257,8 @@ class InMotion:
 def in_motion(loop: Loop) -> InMotion | None:
     """The loop at its present state, with large blocks that offer their Jacobian there; None if none does.
 
-    A law that yields follows its strain whatever it was before, and one that does not keeps its set: hysteretic memory
-    of a large block is no pole of its own, and its Jacobian has the tangents that come of it.
+    A law that yields follows its strain regardless of its history, and one that does not keeps its set: hysteretic
+    memory of a large block is no pole of its own, and its Jacobian has the tangents that come of it.
     """
     names = [block.name for block in loop.controller if is_large(block)]
     if not names or loop.period > 1:

@@ -42,7 +42,7 @@ def loci_of(loop: StateSpace | Condensed, margin: DelayMargin) -> Loci:
 
 
 def loci_of_data(loop: FRF, margins: DataMargins | None, text: str, stable: bool = True) -> Loci:
-    """Of measured lines, without marks where their margins cannot be told."""
+    """Of measured lines, without marks where their margins cannot be determined."""
     none = np.zeros(0)
     lag = none if margins is None else _signed(margins.phase_deg, stable)
     return Loci(
@@ -86,7 +86,7 @@ def _lines(loop: StateSpace | Condensed, margin: DelayMargin) -> np.ndarray:
 
 
 def _turns(response: np.ndarray) -> np.ndarray:
-    """Functions of L that bend where its eigenvalues do, whatever their order; of one channel L itself too."""
+    """Functions of L that bend where its eigenvalues do, regardless of their order; of one channel L itself too."""
     eye = np.eye(response.shape[1])
     columns = [np.linalg.det(eye + factor * response) for factor in (1, -1, 1j, -1j)]
     return np.column_stack([*columns, response[:, 0, 0]] if len(eye) == 1 else columns)

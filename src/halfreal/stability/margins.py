@@ -10,8 +10,8 @@ moves to the right as the delay grows if |μ| falls with ω and to the left if i
 Walton, Marshall, IEE Proc. D 134 (1987) 101–107, doi 10.1049/ip-d.1987.0018).  Starting from the poles without delay
 and stepping through these crossings counts the unstable roots at any delay.
 
-How the crossings are found without a frequency grid is told in ``crossings``; the factors on the gain of a large loop
-come from ``gain_search``; loops with a large structure are treated in ``condensed_margins``.
+How the crossings are found without a frequency grid is described in ``crossings``; the factors on the gain of a large
+loop come from ``gain_search``; loops with a large structure are treated in ``condensed_margins``.
 
 *Loops sampled at two rates*: what the mean response gives is refined on all their frequencies (``lifted_margins``).
 
@@ -79,7 +79,8 @@ class DelayMargin(Summarised):
     unstable_without_delay: int
     """Unstable closed-loop poles without (additional) delay."""
     stuck: bool
-    """A closed-loop pole lies on the stability limit whatever the delay (at the origin, or hidden from the loop)."""
+    """A closed-loop pole lies on the stability limit regardless of the delay (at the origin, or hidden from the
+    loop)."""
     on_limit: bool
     """A closed-loop pole lies on the stability limit without delay."""
     high_frequency_gain: float

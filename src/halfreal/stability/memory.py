@@ -6,14 +6,14 @@ present state.  One call of it is, to first order,
 
     s⁺ = A s + B u,    y = C s + D u
 
-with its inputs u, whatever they come from.  Two kinds of poles on the unit circle do not belong to the loop:
+with its inputs u, wherever they come from.  Two kinds of poles on the unit circle do not belong to the loop:
 
-held    a combination w·s with wB = 0 that no input changes (the part of A that cannot be controlled by u).  Whatever
-        the test does in small motion, w·s stays what it is; the loop rests at every value of it, and moves about each
-        in the same way.  It is a parameter there, like a stiffness.  A law that adds up increments of force,
+held    a combination w·s with wB = 0 that no input changes (the part of A that cannot be controlled by u).  Regardless
+        of what the test does in small motion, w·s stays what it is; the loop rests at every value of it, and moves
+        about each in the same way.  It is a parameter there, like a stiffness.  A law that adds up increments of force,
         f ← f + k (u − u₀), u₀ ← u, has one too: f − k u₀.  It must not continue by itself: s⁺ = s at rest.
 unread  a combination that no output depends on, now or later (the part of A that cannot be observed in y): a counter,
-        a sum of energies.  It may continue for ever, and no one feels it.
+        a sum of energies.  It may continue for ever, and nothing is affected by it.
 
 Both must hold over many calls, as a block may act in every tenth tick only; one that says so (``Block.repeats``) is
 not looked at, and keeps all its poles.
@@ -23,7 +23,7 @@ The loop's own state is then restricted to where nothing of what is held differs
 unread is left out; both leave all other poles exactly as they are.
 
 A held quantity with a large effect is still only that: by how much it comes to move the loop in large motion, as a
-specimen that yields does, is for the rehearsal to tell.
+specimen that yields does, is determined by the rehearsal.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ its argument turns by no more than ``TURN`` from point to point.  Nothing is gue
 curve through the origin, measured lines too far apart are refused as text.
 
 Responses are plotted element by element.  For a loop of several channels that is a picture and no criterion: what the
-elements would promise is told with the exact margin next to it (``elementwise.py``).
+elements would promise is reported with the exact margin next to it (``elementwise.py``).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def product(*parts: Part, delay: float = 0.0, unit: str = "") -> FRF:
 class Curve(Summarised):
     """Frequency response, element by element, for Bode and Nyquist plots.
 
-    Elements are no margin of a loop of several channels: its exact one is told next to them.
+    Elements are no margin of a loop of several channels: its exact one is reported next to them.
     """
 
     frequency_hz: np.ndarray

@@ -36,7 +36,7 @@ def probe_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 def probe(axes: int, unit: str) -> Block:
-    """The block that stands in for the command where the loop is cut."""
+    """The block that replaces the command where the loop is cut."""
     return Block(
         name=PROBE,
         step=probe_step,
@@ -53,7 +53,7 @@ def open_loop(loop: Loop) -> StateSpace | Condensed:
 
 
 def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace | Condensed, StateSpace]:
-    """L, and what ``answer`` tells of channels, measured together."""
+    """L, and what ``answer`` shows of channels, measured together."""
     commands = [name.replace(PROBE, "command", 1) for name in _probed(loop)]
     both, n = _measured(loop, [*commands, *names]), len(commands)
     if isinstance(both, list):

@@ -4,7 +4,7 @@ Where a drive samples at a rate of its own, tick j of a period is a map of its o
 
     x⁺ = A_j x + B_j u,    y = C_j x + D_j u,    j = 0 … N − 1,  again from 0
 
-A sine u = e^{jωt} then makes outputs of the frequencies ω + 2πk/NΔt.  What a frequency response tells is the part at ω
+A sine u = e^{jωt} then makes outputs of the frequencies ω + 2πk/NΔt.  What a frequency response shows is the part at ω
 itself, which is what a Fourier coefficient of a long record at ω gives.  It is the response of a system that does not
 change with time (S. Bittanti, P. Colaneri, Periodic Systems, Springer 2009, section 6.3, the cyclic reformulation): of
 N copies of the state, copy j + 1 comes from copy j, all are driven alike, and the output is the mean of theirs,

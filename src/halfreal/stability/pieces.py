@@ -1,4 +1,4 @@
-"""A loop taken apart for its linearisation: blocks that offer their own Jacobian, and the rest, which is perturbed.
+"""A loop decomposed for its linearisation: blocks that offer their own Jacobian, and the rest, which is perturbed.
 
 A block with a thousand states costs a thousand perturbations of the whole loop, and each runs that block.  One that
 offers its Jacobian (``kernels/block.py``) is replaced by a stand-in instead, which puts out values that are given and
@@ -28,7 +28,7 @@ from ..kernels.loop import Loop
 from .slopes import ROUNDING, first_size
 
 LARGE = 40
-"""States of a block from which on its Jacobian is asked for; fewer are perturbed in less time."""
+"""States of a block from which on its Jacobian is required; fewer are perturbed in less time."""
 ALIKE = 1e-6
 """Part of the terms by which a Jacobian may differ from what the block does."""
 
@@ -38,7 +38,7 @@ Derivative = Callable[[Loop, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Pieces:
-    """The derivative of a loop over one tick, taken apart."""
+    """The derivative of a loop over one tick, decomposed."""
 
     rest: np.ndarray
     """R, (rows of the rest, columns of the rest)."""
@@ -144,7 +144,7 @@ def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: De
 
 
 def is_large(block: Block) -> bool:
-    """Whether a block offers its Jacobian and has so many states that it is asked for it."""
+    """Whether a block offers its Jacobian and has so many states that it is used."""
     states = sum(int(np.size(value)) for key, value in block.state.items() if key not in block.frozen)
     return block.jacobian is not None and states >= LARGE
 
@@ -152,7 +152,7 @@ def is_large(block: Block) -> bool:
 def _split(loop: Loop, names: list[str], indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Positions among ``indices`` of the rest and of the large blocks, and of the latter which states they are.
 
-    None if one of them is a frozen field of a large block, of which its Jacobian does not tell.
+    None if one of them is a frozen field of a large block, which its Jacobian does not cover.
     """
     places = [np.zeros(0, dtype=int)]
     for name in names:

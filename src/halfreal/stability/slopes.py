@@ -42,7 +42,7 @@ UNCHANGED = 1.05
 CLEAR = 1e5
 """Times what rounding of the value itself may make of an estimate, which a jump is larger than."""
 NOTHING = 1e-15
-"""Part of the largest estimate below which another one, in whatever unit, is rounding."""
+"""Part of the largest estimate below which another one, in any unit, is rounding."""
 DENORMAL = 1e-290
 """Changes of this size are lost in numbers that have no digits left."""
 ROUNDING = 64.0 * np.finfo(float).eps

@@ -1,4 +1,4 @@
-"""What is asked of a definition before a test: go, marginal or no-go, charts, uncertainty, continuous limit."""
+"""Analyses of a definition before a test: go, marginal or no-go, charts, uncertainty, continuous limit."""
 
 from __future__ import annotations
 

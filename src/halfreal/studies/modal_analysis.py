@@ -4,12 +4,12 @@ Responses to the virtual excitation (``identification/assembled_frf.py``), poles
 complex frequency (``complex_frequency.py``), and, next to each mode, what speaks for or against it:
 
 - the 95 % intervals of its frequency and damping, of least squares with the noise that it leaves, which all responses
-  may share (``refined_poles.py``); what is told are these refined poles; a pole of noise is often lost on the way;
+  may share (``refined_poles.py``); what is reported are these refined poles; a pole of noise is often lost on the way;
 - whether it is in the models of all high orders, and in those that leave out one response after another, if there are
   three or more: a pole of noise is missing from some (``stabilisation.py``);
 - the coherence within its half-power bandwidth, where several periods were recorded;
 - after a pulse, the pole that least-squares complex exponentials (``complex_exponential.py``) find in the free decay;
-- the pole of the linearised loop next to it, as the record tells it: that is what the test had, with the delay that
+- the pole of the linearised loop next to it, as the record gives it: that is what the test had, with the delay that
   its compensation left, and the estimator should find no other;
 - whether a pole that the loop has not is made of others: what is quadratic in the motion, such as finite rotations, has
   in a decay of poles s_i and s_j the poles s_i + s_j and s_i + s̄_j; what is cubic, 3 s_i among others.
@@ -36,7 +36,7 @@ from ..runs.run import Run
 LEAST_OUTPUTS = 3
 """Of which one after another is left out."""
 NEXT = 0.03
-"""Part of its frequency within which a pole found otherwise is told next to a mode."""
+"""Part of its frequency within which a pole found otherwise is reported next to a mode."""
 
 MADE_OF = 0.01
 """Part of its size within which a pole is one made of others."""
@@ -51,7 +51,7 @@ class Mode:
     frequency_hz: float
     damping: float
     frequency_interval_hz: float
-    """Half of the 95 % interval; NaN if the responses do not tell it."""
+    """Half of the 95 % interval; NaN if the responses do not give it."""
     damping_interval: float
     orders: float
     """Share of the ten highest orders that have it."""
@@ -75,7 +75,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class ModalAnalysis:
-    """Responses, poles with shapes, and the modes as they are told."""
+    """Responses, poles with shapes, and the modes as they are reported."""
 
     title: str
     responses: AssembledFRF

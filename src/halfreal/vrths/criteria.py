@@ -45,7 +45,7 @@ MEASURED = "measured.displacement"
 class VrthsCriteria(Criteria):
     """The nine criteria of the vRTHS benchmark: J1 in ms, J2 to J9 in %, of a frame whose upper floors are named."""
 
-    kind: Literal["vrths"]
+    kind: Literal["vrths"] = "vrths"
 
     @property
     def units(self) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 C. E. Silva, D. Gomez, A. Maghareh, S. J. Dyke, B. F. Spencer, "Benchmark control problem for real-time hybrid
 simulation", Mech. Syst. Signal Process. 135 (2020) 106381.  Frame, actuator, converters and noise are those of the
 gallery's definitions (``examples/vrths_benchmark``); a coupling and a motion take the place of theirs.  Limits do not
-stop a run here: the benchmark scores what exceeds them too, and the largest force stands beside the criteria.
+stop a run here: the benchmark scores what exceeds them too, and the largest force is listed next to the criteria.
 
 A run is unstable if a floor moves ``GROWN`` times as far as the reference does, or further than numbers go.  A
 perturbed plant has leakage, valve and specimen drawn from the benchmark's normal distributions; the specimen's share is

@@ -1,4 +1,4 @@
-"""What others found for the benchmark problem, to stand beside a scorecard: J₁ [ms] and J₂ … J₉ [%].
+"""What others found for the benchmark problem, for comparison with a scorecard: J₁ [ms] and J₂ … J₉ [%].
 
 ``TABLE_3`` is that of C. E. Silva, D. Gomez, A. Maghareh, S. J. Dyke, B. F. Spencer, Mech. Syst. Signal Process. 135
 (2020) 106381: its sample controller under El Centro.  ``RECOMPUTED`` comes from running the problem's own code, with

@@ -88,7 +88,7 @@ def at_rest(known: Harmonic, examined: Examined) -> np.ndarray:
 
 
 def on_excited(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
-    """Harmonics that the rig of the rehearsal did not answer, and those of which that cannot be told."""
+    """Harmonics that the rig of the rehearsal did not answer, and those of which that cannot be determined."""
     if not coupling.identifies:
         return
     known = choice(examined.definition, coupling, lambda: examined.plant).coupling

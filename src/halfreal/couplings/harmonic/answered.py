@@ -6,9 +6,9 @@ keeps what still rings at other frequencies out.  Across the intervals j, Y is r
 
     Y_ij = c_i + Σ_c H_ic ψ_ijc + e_ij,        F = (explained by ψ / 2n) / (left / 2(J − n − 1))
 
-If the drive did nothing, F has the F distribution with 2n and 2(J − n − 1) degrees of freedom, whatever the spectrum of
-the noise, as long as noise of different intervals is independent: that it passes ``needed`` then has the probability
-``CHANCE``.  What moves at the harmonic without the drive, such as an excitation of the specimen, is in c_i.
+If the drive did nothing, F has the F distribution with 2n and 2(J − n − 1) degrees of freedom, regardless of the
+spectrum of the noise, as long as noise of different intervals is independent: that it passes ``needed`` then has the
+probability ``CHANCE``.  What moves at the harmonic without the drive, such as an excitation of the specimen, is in c_i.
 A harmonic that only rings when the drive switches passes for answered if that has not died out by the second half.
 
     n, J    number of axes, of random intervals
@@ -40,7 +40,7 @@ PERIODS = 0.5
 
 
 def needed(axes: int, intervals: int) -> float:
-    """F above which a harmonic counts as answered after so many intervals; 0 for too few to tell."""
+    """F above which a harmonic counts as answered after so many intervals; 0 for too few to decide."""
     from scipy.special import fdtri  # takes long to import, and few tests come here
 
     free = intervals - axes - 1
@@ -82,7 +82,7 @@ def state(axes: int, harmonics: int) -> dict[str, Value]:
 
 @kernel
 def listen(p, s, u, angle, t):  # type: ignore[no-untyped-def]
-    """Take in a tick of an identification: ``angle`` is that of the first harmonic (p.order tells the others')."""
+    """Take in a tick of an identification: ``angle`` is that of the first harmonic (p.order shows the others')."""
     n = s.left.shape[1]
     number = math.floor(t / p.random_interval + 1e-9)
     if number != s.drawn:  # the drive is still that of the interval before

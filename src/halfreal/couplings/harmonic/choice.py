@@ -90,7 +90,7 @@ class Chosen(Generic[H]):
         return coupling.adapting()
 
     def as_text(self, plant: Plant, step: float) -> list[str]:
-        """What was chosen, and what the poles of a loop at rest do not tell of the coupling."""
+        """What was chosen, and what the poles of a loop at rest do not give of the coupling."""
         coupling = self.coupling
         told = [str(choice) for choice in self.choices]
         if coupling.identification_time > 0.0:
@@ -136,7 +136,7 @@ def is_nonlinear(test: Definition) -> bool:
 
 
 def choose(test: Definition, coupling: H, plant: Plant) -> Chosen[H]:
-    """The coupling of a test with everything known, each time anew."""
+    """The coupling of a test with everything known, regenerated each time."""
     choosing = Choosing(test, coupling, plant)
     choosing.harmonics()
     choosing.find_lever()
@@ -216,7 +216,7 @@ class Choosing(Generic[H]):
         self.lever = self.coupling.lever_of(axes, self.axes)
 
     def memories(self) -> None:
-        """Of the adaption, and of an identification that goes on beside it."""
+        """Of the adaption, and of an identification that continues next to it."""
         coupling = self.coupling
         identified = coupling.identification_time > 0.0
         known = "; from the model, because the rig is identified only in the test" if identified else ""

@@ -8,7 +8,7 @@ the actuators, a sum of harmonics whose amplitudes are adapted:
     g = y_e − y_v,    u = Σ_i Re q_i,    q_i = ψ_i e^{jω_i t},    g = Σ_i Re(H_i q_i) + g_ext
 
 g_ext is the gap that the excitation leaves if nothing is driven.  It is the negative of the response of a *twin* of the
-virtual substructure that feels the excitation and nothing else, started from the same state.
+virtual substructure that is subjected to the excitation and nothing else, started from the same state.
 
 Real and imaginary parts stand in one vector of N = 2 n n_ω numbers, k = (2i + part) n + c for harmonic i and axis c:
 
@@ -20,9 +20,9 @@ r comes from θ, and w_o from P_o, by the same turn through ω_i t.  (W of the p
 turn, so that u = W θ and w_o is a row of W P.)  The gap is linear in the drive r and in the transfer functions P_o, and
 all outputs share the regressor r: identification decouples into n problems of N unknowns with one factor.
 
-Against the print: the negative-frequency term of Eq. 7 takes the conjugate of ψ; in Eq. 3 and 23 the actuators feel
-−Gᵀλ_exp; the target of the identification in Alg. 3 and 4 is y_e − y_v − g_ext; the twin of Alg. 4 must not feel λ, or
-it diverges; θ̃ of Eq. 15 has 2 n n_ω rows.
+Against the print: the negative-frequency term of Eq. 7 takes the conjugate of ψ; in Eq. 3 and 23 the actuators are
+subjected to −Gᵀλ_exp; the target of the identification in Alg. 3 and 4 is y_e − y_v − g_ext; the twin of Alg. 4 must
+not contain λ, or it diverges; θ̃ of Eq. 15 has 2 n n_ω rows.
 
 H_i is the transfer function of the loop as it is sampled, from the command of a tick to the gap of that tick; a command
 acts in the step after its tick (``halfreal.couplings.harmonic.lti.loop_response`` finds it from the loop that runs,
@@ -89,7 +89,7 @@ class Harmonic(Coupling):
     excitation whose frequency varies slowly (``following``).  If neither is given, they are those of the excitation.
     The identification starts from ``transfer``, or from nothing; without one ``transfer`` is used.  It is given,
     or ``"model"``: then it is that of the definition's virtual substructure and simulated rig.  The adaption may start
-    from the drive that the model tells, ``first_drive = "model"`` (section 3.1.3): θ = −H_gu⁻¹ H_gext f.
+    from the drive that the model shows, ``first_drive = "model"`` (section 3.1.3): θ = −H_gu⁻¹ H_gext f.
     """
 
     sees_interface: ClassVar[bool] = True
@@ -169,7 +169,7 @@ class Harmonic(Coupling):
 
     @property
     def known(self) -> bool:
-        """Whether the harmonics are given; if not, the excitation tells them (``excitation.py``)."""
+        """Whether the harmonics are given; if not, the excitation shows them (``excitation.py``)."""
         return self.frequencies is not None or self.base_frequency is not None
 
     @property
@@ -183,7 +183,7 @@ class Harmonic(Coupling):
 
     @property
     def given(self) -> tuple[Transfer, ...] | None:
-        """Transfer functions that are known; those of the model are not, until it is asked."""
+        """Transfer functions that are known; those of the model are not, until it is computed."""
         return None if self.transfer == "model" else self.transfer
 
     def with_model(self, transfer: np.ndarray) -> Self:
@@ -264,8 +264,8 @@ class Harmonic(Coupling):
         raise NotImplementedError
 
     def chosen_memories(self, plant: Plant, dt: float) -> tuple[str, dict[str, float]]:
-        """Memories of the adaption, and of an identification that goes on beside it, that are left out: why, and what
-        they should be."""
+        """Memories of the adaption, and of an identification that continues next to it, that are left out: why, and
+        what they should be."""
         raise NotImplementedError
 
     def drives(self, axes: int) -> int:
@@ -282,7 +282,7 @@ class Harmonic(Coupling):
         return "identification_memory" in self.memories(dt)
 
     def adaption_remarks(self, plant: Plant, dt: float, by_rule: bool) -> list[str]:
-        """What the poles of a loop at rest do not tell of its adaption; ``by_rule``: a memory of it was chosen."""
+        """What the poles of a loop at rest do not give of its adaption; ``by_rule``: a memory of it was chosen."""
         raise NotImplementedError
 
     def ways_to_close(self, dt: float) -> list[str]:

@@ -1,16 +1,16 @@
 """Simultaneous identification and adaption (QR-RLS) on paper: how fast small errors of the drive die out.
 
 With its transfer functions kept, a feed-forward by recursive least squares (``halfreal.couplings.harmonic.rls``) moves
-no pole.  While it goes on identifying, it does: a drive that changes rings in the plant, the ringing is taken for a
+no pole.  While it continues identifying, it does: a drive that changes rings in the plant, the ringing is taken for a
 change of H, and that changes the drive.  Around its steady state, in amplitudes that turn with the harmonic ω and
 smoothed over the memories T and T_id, small errors δψ of the drive and ε = δĤ ψ of what it is believed to do obey
 
-    T_id ε˙ = −ε + [H(jω + s) − H(jω)] δψ            what the plant does beside its steady state, as identified
+    T_id ε˙ = −ε + [H(jω + s) − H(jω)] δψ            what the plant does next to its steady state, as identified
     T δψ˙ = −δψ − H(jω)⁻¹ ε                          the drive that would close the gap if that were so
 
 with H(jω + s) the plant seen from the turning amplitudes.  The slower of the memories, and modes of the plant near ω
 that ring longer than these, decide how fast the gap closes; too short memories make the loop grow.  Harmonics are taken
-one by one, as memories long enough to tell them apart do.
+one by one, as memories long enough to separate them do.
 
 ======== ==============================================================
 H        transfer function of the plant from drive to gap, n axes

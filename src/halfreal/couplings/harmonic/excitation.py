@@ -51,7 +51,7 @@ def _below_nyquist(told: Sequence[Harmonics | None], dt: float, reach: float) ->
 
 
 def _harmonics(excitation: Excitation, dt: float, followed: bool) -> Harmonics:
-    """The harmonics of an excitation; a fault if it does not tell them, or if its frequency runs too far."""
+    """The harmonics of an excitation; a fault if it does not give them, or if its frequency runs too far."""
     found = excitation.harmonics(dt)
     if found is None:
         raise fault(

@@ -25,7 +25,7 @@ MOVES = 1e-4
 WHITE, AS_NOISE, EXPLAINED, FEWEST = 4.0, 10.0, 0.03, 100.0
 """A rig did not answer if its motion is white, the correlation of successive samples being below so many deviations of
 that of white noise, and the random drives explain below so many times what they would of white noise, and this part;
-fewer ticks do not tell."""
+fewer ticks do not give."""
 
 
 @kernel
@@ -120,7 +120,7 @@ def comparison(axes: int, harmonics: int) -> dict[str, Value]:
     """State by which both laws see whether the rig answers: sums over the identification, and their count.
 
     Of the motion m of each axis since the first tick they are Σm, Σm², and Σm m₋₁ with that of the tick before; of the
-    drive Σr_k, Σr_k²; of both Σm_o r_k.  A rig that stands still shows the white noise of its sensors, of whose power
+    drive Σr_k, Σr_k²; of both Σm_o r_k.  A rig that is at rest shows the white noise of its sensors, of whose power
     the N entries of r explain the part N/ticks.  One that answers moves smoothly, even if transients outweigh what the
     drives explain.
     """
@@ -157,7 +157,7 @@ def compare(s, u):  # type: ignore[no-untyped-def]
 
 @kernel
 def unanswered(s):  # type: ignore[no-untyped-def]
-    """Whether an axis stood still, or moved as white noise does of which the random drives explain nothing."""
+    """Whether an axis was at rest, or moved as white noise does of which the random drives explain nothing."""
     size = s.driven.shape[1]
     for o in range(s.first.shape[0]):
         mean = s.moved[0, o] / s.seen

@@ -165,7 +165,7 @@ class HarmonicLms(Harmonic):
         return super().knows_identification(dt) or self.identification_gain is not None
 
     def adaption_remarks(self, plant: Plant, dt: float, by_rule: bool) -> list[str]:
-        """Harmonics that bare gains do not tell apart: their memories follow from H, and from the drive."""
+        """Harmonics that bare gains do not give apart: their memories follow from H, and from the drive."""
         if len(self.hz) < 2:
             return []
         if self.given is None:

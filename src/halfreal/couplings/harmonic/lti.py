@@ -11,12 +11,12 @@ Control 39 (1994) 1939–1944).  With x = ψ e^{jωt}, for one axis and one harm
 μ_c = μ/Δt.  The closed loop g = H_gext f/(1 − H_gu C) has zeros at the harmonics: there, in steady state, the hybrid
 test is the coupled structure, and elsewhere nearly the virtual substructure alone.
 
-The sampled controller reckons with a plant whose gap of a sample comes from the drive of the same sample.  In the
+The sampled controller uses a plant whose gap of a sample comes from the drive of the same sample.  In the
 running loop the drive of a sample is commanded in the tick before: H of the coupling is that of the plant and a delay
 of one sample, H e^{−jωΔt}, and its poles are those found here.
 
 ======== ===========================================================================
-H        transfer function from drive to gap that the controller reckons with
+H        transfer function from drive to gap that the controller uses
 μ, μ_c   gain for each sample, gain [1/s]; one for all harmonics or one for each
 g, u, f  gap, drive, excitation (``halfreal.stability.regulated_plant``)
 ======== ===========================================================================

@@ -7,8 +7,9 @@ LMS                   the memory with which the closed loop's slowest pole decay
 RLS, simultaneous     the memories with which errors of the drive die out fastest, faster than τ not counting, that are
                       still stable if both are halved (``halfreal.couplings.harmonic.envelope``); of all that are nearly
                       as fast, the shortest
-bounds of RLS         for the drive two periods and τ/16, for H half of that; for both twice the time it takes to tell
-                      the harmonics apart; if H is identified first, τ for every further drive; with several harmonics
+bounds of RLS         for the drive two periods and τ/16, for H half of that; for both twice the time it takes to
+separate
+                      the harmonics; if H is identified first, τ for every further drive; with several harmonics
                       of several axes, τ for the drive, and for H a settled drive (4τ) for each axis
 
 The decay rates are computed; the bounds, and what counts as nearly as fast, are experience with the gallery's lumped
@@ -57,7 +58,7 @@ def time_constant(plant: StateSpace) -> float:
 
 
 def shortest(hz: np.ndarray, slowest: float) -> tuple[float, float]:
-    """Bounds of the memories of drive and H [s]: whole periods, part of τ, and time to tell the harmonics apart."""
+    """Bounds of the memories of drive and H [s]: whole periods, part of τ, and time to separate the harmonics."""
     apart = float(np.diff(np.sort(hz)).min()) if len(hz) > 1 else math.inf
     told = 2.0 / (2 * math.pi * apart)
     least = max(PERIODS / float(hz.min()), PART * slowest)

@@ -7,8 +7,8 @@ of the coupling runs with the excitation's twin and the linear plant,
 
     x⁺ = A x + B u,    y_e − y_v = C x − twin
 
-which is the whole test, if it is linear and its sensors are ideal.  What is told as a rate is that of this run.  The
-gap is looked at where the coupling has harmonics: what an excitation has besides them it cannot close.
+which is the whole test, if it is linear and its sensors are ideal.  What is reported as a rate is that of this run.
+The gap is looked at where the coupling has harmonics: what an excitation has in addition to them it cannot close.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def closing_drive(test: Definition, hz: np.ndarray, plant: StateSpace) -> np.nda
     """ψ, (n_ω, n), with which plant and twin leave no gap in steady state: H⁻¹ times the twin's amplitudes.
 
     These are read from a run of excitation and twin alone, as long as the test or its ringing, over its last third.  An
-    excitation of the specimen is not seen, and one that ends before tells nothing: the drive is then that of zero.
+    excitation of the specimen is not seen, and one that ends before shows nothing: the drive is then that of zero.
     """
     context, step = context_of(test), test.timing.step
     span = max(test.timing.duration, RUNG_OUT * time_constant(plant))
@@ -131,7 +131,7 @@ def context_of(test: Definition) -> Context:
 
 
 def twin_alone(context: Context) -> list[Block]:
-    """Blocks of the excitation and of the twin that feels it."""
+    """Blocks of the excitation and of the twin that is subjected to it."""
     driven = context.test.excitation.virtual
     excitation = silence("excitation.virtual") if driven is None else driven.block("excitation.virtual", 0.0)
     *before, virtual = context.virtual.blocks(context)

@@ -1,4 +1,4 @@
-"""The twin of a virtual substructure: it tells the gap that the excitation leaves if nothing is driven."""
+"""The twin of a virtual substructure: it shows the gap that the excitation leaves if nothing is driven."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ...kernels.block import Block
 
 
 def twin(virtual: Block, feedback: tuple[str, ...], silent: str) -> Block:
-    """A twin of the block "virtual" that feels the excitation only; ``silent`` names a channel that is always zero."""
+    """A twin of the block "virtual" that is subjected to the excitation only; ``silent`` names a channel that is always
+    zero."""
 
     def own(name: str) -> str:
         return "twin" + name.removeprefix("target").removeprefix("virtual")

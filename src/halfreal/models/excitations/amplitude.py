@@ -66,7 +66,7 @@ class WithAmplitude(Excitation):
     def made(
         self, name: str, step: Callable[..., int], shift: float, since: str | None, parameters: Mapping[str, Value]
     ) -> Block:
-        """The block ``name`` of this step function, with these parameters beside amplitude, ramp and shift."""
+        """The block ``name`` of this step function, with these parameters next to amplitude, ramp and shift."""
         unit = UNITS.get(self.quantity, "1")  # whose signal it is knows the unit of its value
         return Block(
             name=name,

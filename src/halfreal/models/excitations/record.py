@@ -18,7 +18,7 @@ from .record_file import History, RecordFileError, read_history
 SAME = 2e-3
 """Relative difference of time steps that count as the same: times are written with few digits."""
 OFTEN = ("m/s^2", "cm/s^2", "g_0")
-"""Units of records: an amplitude of 1 of another one than the file tells is no part of it, but a contradiction."""
+"""Units of records: an amplitude of 1 of another one than the file shows is no part of it, but a contradiction."""
 
 
 def record_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -52,7 +52,7 @@ class Record(WithAmplitude):
 
     @model_validator(mode="after")
     def _one_amplitude(self, info: ValidationInfo) -> Self:
-        """What the file tells is filled in; what it contradicts is a fault."""
+        """What the file shows is filled in; what it contradicts is a fault."""
         if not stored(info):
             told = self._history()
             if told.step is None and self.time_step is None:
@@ -70,7 +70,7 @@ class Record(WithAmplitude):
         return WithAmplitude._one_amplitude(self)  # type: ignore[operator, no-any-return]
 
     def _agree(self, told: History) -> None:
-        """Hold the unit that the file tells against the amplitude, which is taken from it if there is none."""
+        """Hold the unit that the file shows against the amplitude, which is taken from it if there is none."""
         given = {key: value for key in UNITS if (value := getattr(self, key)) is not None}
         if self.value is not None:  # the file's numbers are played to a channel, whatever they were
             return

@@ -4,7 +4,7 @@ Text may have columns separated by semicolons, tabs, commas or blanks, decimals 
 separated by commas, with a comma; lines that begin with ``#`` are skipped, and what stands above the numbers is a
 heading, whose last line may name the columns.  A column is one of time if its name says so, or if it is the first of
 several and rises evenly, unless its name says something else; it is never taken for the history itself.  Which column
-is meant is told by its number or name, or is the only one that is not time.  Gaps, uneven times, and what may be read
+is meant is given by its number or name, or is the only one that is not time.  Gaps, uneven times, and what may be read
 in two ways are refused with their line.
 
 The columns of a TDMS file are the channels of all its groups; their step is that of their waveform, or of a channel
@@ -52,7 +52,7 @@ COMMENTS = ("#", "%", "//", "!")
 
 
 class RecordFileError(HalfrealError):
-    """A file from which a history cannot be told."""
+    """A file from which a history cannot be determined."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class History:
 
     values: np.ndarray
     step: float | None
-    """Between samples [s]; None if the file does not tell it."""
+    """Between samples [s]; None if the file does not give it."""
     heading: str
     """What the file says of the column."""
     column: int
@@ -69,13 +69,13 @@ class History:
 
     @property
     def unit(self) -> str | None:
-        """Of an acceleration, if the heading tells it."""
+        """Of an acceleration, if the heading gives it."""
         found = self.heading.lower()
         return next((unit for pattern, unit in HEADINGS if re.search(pattern, found)), None)
 
     @property
     def velocity(self) -> str | None:
-        """The unit of a velocity, if the heading tells one."""
+        """The unit of a velocity, if the heading shows one."""
         found = re.search(VELOCITY, self.heading.lower())
         return found[0] if found else None
 

@@ -1,1 +1,1 @@
-"""Virtual substructures that ask for a force and are told a displacement."""
+"""Virtual substructures that command a force and receive a displacement."""

@@ -1,4 +1,5 @@
-"""What a check should tell of a test in force control: stiffness estimate, start, and the method that suits it best."""
+"""What a check should report of a test in force control: stiffness estimate, start, and the method that suits it
+best."""
 
 from __future__ import annotations
 
@@ -32,14 +33,14 @@ def advice(virtual: Constrained, examined: Examined) -> Iterable[Finding]:
 
 
 def on_stiffness(virtual: Constrained, answer: StaticAnswer, stable: bool) -> Iterable[Finding]:
-    """A warning about the stiffness that is reckoned with, where the method does not bear it."""
+    """A warning about the stiffness that is calculated with, where the method does not bear it."""
     wrong = virtual.method.wrong_stiffness(answer.stiffness, stable)
     if wrong:
         yield warning(wrong)
 
 
 def on_start(virtual: Constrained, examined: Examined) -> Iterable[Finding]:
-    """A warning if a test that begins displaced does not begin with the force under which the specimen stands there."""
+    """A warning if a test that begins displaced does not begin with the force under which the specimen is there."""
     target, q = examined.rehearsal.vector("target"), virtual.initial_displacement
     if target is None or q is None or not len(target):
         return

@@ -19,7 +19,7 @@ Runge–Kutta method advances q, u.  The paper leaves open what the following ch
                     "stage", t_n + c_j Δt
 ``exchange``        with the specimen, once a "stage" or once a "step", at its beginning
 ``loop``            the displacement in the equation of a force is not yet measured when the force is computed.
-                    "lagged": the last one measured stands for it.  "solved": the equation is solved together with
+                    "lagged": the last one measured represents it.  "solved": the equation is solved together with
                     d = d_last + F̂ (f − f_last); with F̂ that of the specimen this is the exact solution
 ``slopes``          of a stage: those under the force that was sent ("commanded"), or under the force that the
                     displacement measured afterwards would give ("measured", line 9 of the paper's Algorithm 1)
@@ -27,8 +27,9 @@ Runge–Kutta method advances q, u.  The paper leaves open what the following ch
 
 The paper's stability limits come out with ("step end", "stage", "solved", "commanded") and an exact F̂, and nearly so
 with ("step start", "step", "lagged", "commanded").  "stage" is more accurate than either: the others differentiate at
-the wrong time and are of first order, whatever the Runge–Kutta method.  With a solved loop it needs F̂ a tenth below the
-specimen's compliance: with just that compliance it is weakly unstable (ρ − 1 of 10⁻⁶ to 10⁻⁵ in the published test).
+the wrong time and are of first order, regardless of the Runge–Kutta method.  With a solved loop it needs F̂ a tenth
+below the specimen's compliance: with just that compliance it is weakly unstable (ρ − 1 of 10⁻⁶ to 10⁻⁵ in the published
+test).
 
 ============= ===============================================================
 α, β          of the stabilisation [1/s]

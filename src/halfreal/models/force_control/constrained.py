@@ -148,7 +148,8 @@ class Constrained(StructureParts):
         return np.zeros(self.axes) if q is None else np.asarray(self.constraint @ q)
 
     def initial_force(self) -> np.ndarray:
-        """Force under which the specimen is reckoned to stand at the start [N]; zero if its stiffness is not known."""
+        """Force under which the specimen is calculated to stand at the start [N]; zero if its stiffness is not
+        known."""
         k, q = self.method.reckoned_stiffness, self.initial_displacement
         return np.zeros(self.axes) if k is None or q is None else np.asarray(k @ self.constraint @ q)
 
@@ -170,7 +171,7 @@ class Constrained(StructureParts):
         return "nonlinear elements are linearised at their initial stiffness; the rehearsal includes the nonlinearity"
 
     def linear_model(self) -> StateSpace | None:
-        """None: it is fed back displacements and asks for forces."""
+        """None: it is fed back displacements and requires forces."""
         return None
 
     def system(self, excitation: ActsAs) -> System:
@@ -204,7 +205,7 @@ class Constrained(StructureParts):
         """A displacement is measured for the force of the exchange before in any test."""
 
     def check_step(self, dt: float) -> None:
-        """Raise a fault if the step Δt is too long for the method even with a specimen that is just as reckoned."""
+        """Raise a fault if the step Δt is too long for the method even with a specimen that is just as calculated."""
         limit = self.method.critical_step(self.driven("none"), self.constraint)
         if limit is not None and dt > limit:
             raise fault(

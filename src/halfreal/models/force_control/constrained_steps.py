@@ -26,7 +26,7 @@ and (1) the compliance that the numerical side has itself within a step.
 
 Ticks.  The input d of a tick is the reply to the target of the tick before; the reply to this tick's target comes with
 the next.  With one exchange a stage, tick n s + j belongs to stage j of step n: its target holds at t_n + c_j Δt.  With
-one exchange a step, tick n asks for the force of t_n and goes through all stages.  Displacements and responses hold at
+one exchange a step, tick n requires the force of t_n and goes through all stages.  Displacements and responses hold at
 t_n throughout.  The first tick is the first stage of the first step; what is read as d then is the specimen as it
 stands, under the initial target.
 
@@ -119,7 +119,7 @@ def _write(p, s, stage, y):  # type: ignore[no-untyped-def]
 
 @kernel
 def _stage(p, s, u, stage):  # type: ignore[no-untyped-def]
-    """State, force and slope of one stage; the force stands in ``s.force``."""
+    """State, force and slope of one stage; the force is in ``s.force``."""
     n = s.q.shape[0]
     copy_to(s.q, s.stage_q)
     copy_to(s.v, s.stage_v)

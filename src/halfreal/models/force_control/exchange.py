@@ -46,7 +46,7 @@ class ExchangeMethod(Settings):
         raise NotImplementedError
 
     def with_stiffness(self, stiffness: np.ndarray) -> ExchangeMethod:
-        """The method with K̂ given, where it reckons with one."""
+        """The method with K̂ given, where it uses one."""
         raise NotImplementedError
 
     def with_stabilisation(self, alpha: float, beta: float) -> ExchangeMethod | None:
@@ -61,7 +61,7 @@ class ExchangeMethod(Settings):
         return None
 
     def wrong_stiffness(self, specimen: np.ndarray, stable: bool) -> str:
-        """What is wrong with K̂ beside the stiffness that is measured, in a loop that is ``stable`` or not; or nothing.
+        """What is wrong with K̂ next to the stiffness that is measured, in a loop that is ``stable`` or not; or nothing.
 
         Index-1 splitting needs K ≤ K̂ < 2K.
         """
@@ -70,7 +70,7 @@ class ExchangeMethod(Settings):
 
 
 def interface_mass(mass: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """(hM⁻¹hᵀ)⁻¹, the mass that the interface feels, (axes, axes)."""
+    """(hM⁻¹hᵀ)⁻¹, the effective mass at the interface, (axes, axes)."""
     return np.asarray(np.linalg.inv(h @ np.linalg.solve(mass, h.T)))
 
 
@@ -112,7 +112,7 @@ def interface_state(h: np.ndarray, system: System, target: np.ndarray) -> tuple[
 
 
 def initial_force(h: np.ndarray, system: System, stiffness: np.ndarray | None) -> np.ndarray:
-    """Force under which the specimen is reckoned to stand where the substructure begins, (axes,)."""
+    """Force under which the specimen is calculated to stand where the substructure begins, (axes,)."""
     return np.zeros(len(h)) if stiffness is None else np.asarray(stiffness @ h @ system.displacement)
 
 

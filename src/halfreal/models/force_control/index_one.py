@@ -1,6 +1,6 @@
-"""Interface forces by index-1 splitting: the specimen's stiffness is reckoned with, and its reply corrects the rest.
+"""Interface forces by index-1 splitting: the specimen's stiffness is calculated with, and its reply corrects the rest.
 
-The specimen is taken for a spring of stiffness K̂ with an offset e that takes up whatever it really does,
+The specimen is taken for a spring of stiffness K̂ with an offset e that takes up the difference to what it really does,
 
     f = K̂ (hq − e),    e = d − K̂⁻¹ f_d
 
@@ -15,7 +15,7 @@ late.  Keep K̂ ≥ K: below, the splitting is weakly unstable; from 2K on the e
 
 ============= ===============================================================
 f, d          force on the specimen (f = −r of the paper) and its displacement
-K̂             stiffness reckoned with, (axes, axes)
+K̂             stiffness calculated with, (axes, axes)
 e             offset, (axes,)
 ============= ===============================================================
 """
@@ -45,7 +45,7 @@ class IndexOne(ExchangeMethod):
     tableau: AnyTableau = RK4
     exchange: Exchange = "stage"
     stiffness: Stiffness | None = None
-    """K̂."""
+    """K̂, estimated stiffness of the specimen."""
     estimate: Annotated[Estimate | None, Field(validate_default=True)] = None
 
     @field_validator("estimate")

@@ -42,7 +42,7 @@ class IndexOneGeneralizedAlpha(ExchangeMethod):
     iterations: Annotated[int, Field(ge=1, le=1000)] = 20
     tolerance: Annotated[float, Number("1", above=0, most=1e-3)] = 1e-10
     stiffness: Stiffness | None = None
-    """K̂."""
+    """K̂, estimated stiffness of the specimen."""
     estimate: Annotated[Estimate | None, Field(validate_default=True)] = None
 
     @field_validator("estimate")

@@ -1,6 +1,6 @@
 """Stiffness of the specimen, for methods that foresee its reply: given, or estimated from the first exchanges.
 
-Methods that foresee what a force will do, d̃ = d + F̂ Δf, are stable only if the stiffness they reckon with, k̂ = 1/F̂, is
+Methods that foresee what a force will do, d̃ = d + F̂ Δf, are stable only if the stiffness they use, k̂ = 1/F̂, is
 not below the specimen's, and below twice that: k ≤ k̂ < 2k.  Below k they are weakly unstable; from 2k on the exchange
 itself diverges, as each reply misses the foreseen one by 1 − k̂/k.
 
@@ -95,7 +95,7 @@ def stiffness_ratios(estimate: np.ndarray, specimen: np.ndarray) -> tuple[float,
 
 
 def below_specimen(estimate: np.ndarray, specimen: np.ndarray) -> str:
-    """What is wrong with a stiffness estimate K̂ beside the specimen's stiffness K; empty if K ≤ K̂ < 2K."""
+    """What is wrong with a stiffness estimate K̂ next to the specimen's stiffness K; empty if K ≤ K̂ < 2K."""
     least, most = stiffness_ratios(estimate, specimen)
     if least < TOO_LOW:
         return (

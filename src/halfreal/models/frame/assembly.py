@@ -1,4 +1,4 @@
-"""From the parts of a frame to its model under loads; what does not fit together is told with node and element."""
+"""From the parts of a frame to its model under loads; what does not fit together is reported with node and element."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def interface_rows(given: Mapping[str, Any], model: Model) -> np.ndarray:
 
 
 def load(assembled: Assembled, excitation: ActsAs) -> Loaded:
-    """With the inputs that an excitation asks for."""
+    """With the inputs that an excitation requires."""
     model, axes = assembled.model, len(assembled.interface)
     on_inputs = np.zeros((2 + axes, model.dofs))
     if excitation == "force":

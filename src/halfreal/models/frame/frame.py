@@ -71,7 +71,7 @@ INTEGRATED = {"implicit": implicit, "kr": explicit, "splitting": splitting}
 class Frame(Integrated):
     """A frame of finite elements, linear or not."""
 
-    kind: Literal["frame"]
+    kind: Literal["frame"] = "frame"
     dimensions: Literal[2, 3] = 2
     """Number of dimensions: 2 (plane) or 3 (space)."""
     materials: dict[str, AnyLaw] = Field(default_factory=dict)

@@ -8,10 +8,10 @@ The method is that of ``halfreal.models.schemes.generalized_alpha``, with a disp
     E dx = R,        E = (1 − α_m) c_a M + (1 − α_f) (c_v C + K + Σ Aᵀ (k_t − k_rest) A)
 
 K is the stiffness of the frame at rest, g what the elements resist with beyond it.
-The iteration starts from x = 0, the motion that goes on with a_n: there R is F − K q_{n+1−α_f} − C v_{n+1−α_f} − M a_n
-− g, and g is what the elements come to along their last tangents: Newton's method from q_n makes the same first step.
-Elements are evaluated after each correction, and so once in a step without events.  With laws of the rate, which is no
-part of the tangents, they are evaluated at x = 0 too.
+The iteration starts from x = 0, the motion that continues with a_n: there R is F − K q_{n+1−α_f} − C v_{n+1−α_f} − M
+a_n − g, and g is what the elements come to along their last tangents: Newton's method from q_n makes the same first
+step.  Elements are evaluated after each correction, and so once in a step without events.  With laws of the rate, which
+is no part of the tangents, they are evaluated at x = 0 too.
 
 It ends when √(Σ R²/D), D the diagonal of E at the start of the test, is below ``tolerance`` times √(Σ D Δq²): when the
 displacements are right to this part of the way that they go.  A part of the displacements themselves would not do: with
@@ -65,7 +65,7 @@ from .low_rank import add_modes, prepare_modes, solve_with_modes
 
 NOT_CONVERGED = 1
 ROUNDING = 1e-12
-"""Part of the displacements below which nothing is left to tell."""
+"""Part of the displacements below which nothing is left to correct."""
 REUSE = 1e-2
 """Change of a tangent, as a part of what is typical of its element, up to which old factors serve."""
 WORK = ("next_q", "next_v", "next_a", "between_q", "between_v", "known", "change")

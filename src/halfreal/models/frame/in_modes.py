@@ -5,14 +5,14 @@ Degrees of freedom without mass (b) follow those with mass (h) at once: with S =
     q_h = Φ z,   q_b = S Φ z + y,      ΦᵀM_hΦ = I,   Φᵀ(K_hh + K_hb S)Φ = diag(ω²)
 
 Where they are damped, if at all, by a share c of the stiffness, C_b = c K_b, what they deviate by obeys
-c y˙ + y = K_bb⁻¹ F_b, and the modes feel nothing of it.  With damping that couples no modes either, a step of
+c y˙ + y = K_bb⁻¹ F_b, and the modes are not affected by it.  With damping that couples no modes either, a step of
 ``implicit.py`` falls apart into three states z, z˙, z¨ for each mode, and y, y˙ and an idle acceleration for each
-degree of freedom without mass, which the rest of a loop feels only if it acts there.  A loop is then judged condensed
-to its interface (``stability/condensed.py``), whatever the number of degrees of freedom.
+degree of freedom without mass, which affects the rest of a loop only if it acts there.  A loop is then judged condensed
+to its interface (``stability/condensed.py``), regardless of the number of degrees of freedom.
 
 Damping that couples the modes, as dashpots do, or Rayleigh's on the stiffness without load of a frame that leans,
-leaves z and z˙ of all modes in one part, whose eigenvalues are then asked for.  With Newmark's method what z¨ deviates
-by from the equation of motion is gone after a step; it is the third state of a mode then, and idle.
+leaves z and z˙ of all modes in one part, whose eigenvalues are then computed.  With Newmark's method what z¨ deviates
+by from the equation of motion vanishes after a step; it is the third state of a mode then, and idle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A frame for pictures and reports: where its parts are, and how the state of its block tells of them."""
+"""A frame for pictures and reports: where its parts are, and what the state of its block shows of them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Loaded:
         return len(self.displacement_outputs) + len(self.probes) + 2 * self.progress
 
     def faults(self) -> dict[int, str]:
-        """What a step tells by ``no_solution``, for every element that may have none."""
+        """What a step shows by ``no_solution``, for every element that may have none."""
         told = {
             code: f"the element '{piece.element}' has no equilibrium with its hinges or sections; shorten the step, or "
             "check for a law in it that softens faster than the element unloads"

@@ -3,7 +3,7 @@
     A = B + c Σ_k r_k w_k w_kᵀ,    A⁻¹ x = B⁻¹x − S (1/(c r) + Wᵀ S)⁻¹ Wᵀ B⁻¹x,    S = B⁻¹ W
 
 (M. A. Woodbury's formula; G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., section 2.1.4).  A product or a
-solution costs as many products of vectors as there are modes; what factors of B need beside them, two for each.
+solution costs as many products of vectors as there are modes; what factors of B need in addition, two for each.
 """
 
 from __future__ import annotations

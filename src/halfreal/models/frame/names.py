@@ -1,4 +1,4 @@
-"""Names that nobody has given, told with the nearest that somebody has."""
+"""Names that are not defined, reported with the nearest name that is."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Node(Settings):
 class EqualMotion(Settings):
     """Nodes that move as one in some directions, regardless of their distance."""
 
-    kind: Literal["equal"]
+    kind: Literal["equal"] = "equal"
     master: str
     """The node that the others follow."""
     slaves: tuple[str, ...]
@@ -59,7 +59,7 @@ class EqualMotion(Settings):
 class RigidLink(Settings):
     """Nodes that are rigidly joined to a master: all their displacements and rotations follow it."""
 
-    kind: Literal["rigid link"]
+    kind: Literal["rigid link"] = "rigid link"
     master: str
     """The node that the others follow."""
     slaves: tuple[str, ...]
@@ -77,7 +77,7 @@ class RigidLink(Settings):
 class RigidDiaphragm(Settings):
     """A floor that is rigid in its plane: in a plane frame its nodes move alike in x; in space in x, y and about z."""
 
-    kind: Literal["rigid diaphragm"]
+    kind: Literal["rigid diaphragm"] = "rigid diaphragm"
     master: str
     """The node that the others follow."""
     slaves: tuple[str, ...]

@@ -9,7 +9,7 @@ force and responses; the interior i follows.
 - *static* (R. J. Guyan, AIAA J. 3 (1965) 380): without Φ; all degrees of freedom with mass are kept, too, so that what
   goes has no inertia, and nothing is lost but its damping.
 - *Craig–Bampton* (R. R. Craig, M. C. C. Bampton, AIAA J. 6 (1968) 1313–1319): with the lowest modes Φ of the interior
-  while what is kept stands still.
+  while what is kept is at rest.
 
 Both are exact in statics at what is kept.  How far dynamics are right is computed from both models (``quality``).
 """

@@ -144,7 +144,7 @@ class Part(Settings):
 class Rectangle(Part):
     """A rectangle, cut into fibres of equal height."""
 
-    kind: Literal["rectangle"]
+    kind: Literal["rectangle"] = "rectangle"
     bottom: Annotated[float, Number("m")]
     """y of its lower edge."""
     top: Annotated[float, Number("m")]
@@ -172,7 +172,7 @@ class Rectangle(Part):
 class Bars(Part):
     """Reinforcing bars at one height, or anything that is one fibre."""
 
-    kind: Literal["bars"]
+    kind: Literal["bars"] = "bars"
     y: Annotated[float, Number("m")]
     """Height of the centres of the bars."""
     z: Annotated[float, Number("m")] = 0.0
@@ -187,7 +187,7 @@ class Bars(Part):
 class WideFlange(Part):
     """A doubly symmetric I-section, its depth along y and its middle at y = 0; a plane frame bends its strong axis."""
 
-    kind: Literal["wide flange"]
+    kind: Literal["wide flange"] = "wide flange"
     depth: Annotated[float, Number("m", above=0)]
     """Outer height."""
     flange_width: Annotated[float, Number("m", above=0)]
@@ -233,7 +233,7 @@ class Gauge(Settings):
 class FibreSection(Settings):
     """Cross-section made of fibres, each with a law of stress over strain."""
 
-    kind: Literal["fibres"]
+    kind: Literal["fibres"] = "fibres"
     parts: tuple[Annotated[Rectangle | Bars | WideFlange, Field(discriminator="kind")], ...]
     """Parts of the section."""
     mass_per_length: Annotated[float, Number("kg/m", least=0)] = 0.0

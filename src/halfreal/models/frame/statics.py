@@ -1,4 +1,4 @@
-"""Statics of a frame: whether it stands, and where it stands under loads, by Newton's method."""
+"""Statics of a frame: whether it stands, and where it is under loads, by Newton's method."""
 
 from __future__ import annotations
 

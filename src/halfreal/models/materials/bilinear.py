@@ -36,7 +36,7 @@ class BilinearLaw(_Bilinear):
     """Elastic spring with one stiffness inside ±``limit`` and another outside; with 0 outside its force saturates."""
 
     other = "bilinear hinge"
-    kind: Literal["bilinear"]
+    kind: Literal["bilinear"] = "bilinear"
     stiffness: Annotated[float, Number("N/m")]
     limit: Annotated[float, Number("m", above=0)]
     outer_stiffness: Annotated[float, Number("N/m")] = 0.0
@@ -50,7 +50,7 @@ class BilinearHinge(_Bilinear):
 
     of = "rotation"
     other = "bilinear"
-    kind: Literal["bilinear hinge"]
+    kind: Literal["bilinear hinge"] = "bilinear hinge"
     stiffness: Annotated[float, Number("N m/rad")]
     limit: Annotated[float, Number("rad", above=0)]
     outer_stiffness: Annotated[float, Number("N m/rad")] = 0.0

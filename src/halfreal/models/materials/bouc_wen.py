@@ -99,9 +99,9 @@ class BoucWen(Law):
     n: Annotated[float, Number("1", least=1, most=20)] = 1.0
     """n, sharpness of the yielding."""
     beta: Annotated[float, Number("1", above=0)] = 0.5
-    """β."""
+    """β, shape of the loop, together with γ."""
     gamma: Annotated[float, Number("1")] = 0.5
-    """γ."""
+    """γ, shape of the loop, together with β."""
     degrading_amplitude: Annotated[float, Number("1", least=0)] = 0.0
     """δ_A, decrease of A per k Y² of dissipated energy: strength and stiffness."""
     degrading_strength: Annotated[float, Number("1", least=0)] = 0.0
@@ -137,7 +137,7 @@ class BoucWenLaw(BoucWen):
     """Bouc–Wen hysteresis, smooth from elastic to plastic, with or without degradation."""
 
     other = "bouc-wen hinge"
-    kind: Literal["bouc-wen"]
+    kind: Literal["bouc-wen"] = "bouc-wen"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_displacement: Annotated[float, Number("m", above=0)]
 
@@ -150,10 +150,10 @@ class BoucWenHinge(BoucWen):
 
     of = "rotation"
     other = "bouc-wen"
-    kind: Literal["bouc-wen hinge"]
+    kind: Literal["bouc-wen hinge"] = "bouc-wen hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_rotation: Annotated[float, Number("rad", above=0)]
-    """Y."""
+    """Y, rotation at yield."""
 
     def values(self) -> tuple[float, ...]:
         return self.numbers(self.stiffness, self.yield_rotation)

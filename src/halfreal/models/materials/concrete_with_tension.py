@@ -75,9 +75,9 @@ class ConcreteWithTension(Concrete):
     code = CONCRETE_WITH_TENSION
     states = 4
     references = ("kent1971", "yassin1994")
-    kind: Literal["concrete with tension"]
+    kind: Literal["concrete with tension"] = "concrete with tension"
     tensile_strength: Annotated[float, Number("Pa", above=0)]
-    """f_t."""
+    """f_t, tensile strength."""
     softening_modulus: Annotated[float, Number("Pa", above=0)]
     """E_ts, slope of the tension softening after cracking."""
     unloading: Annotated[float, Number("1", least=0.01, most=0.9)] = 0.1

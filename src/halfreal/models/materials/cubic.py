@@ -29,7 +29,7 @@ class CubicLaw(_Cubic):
     """Duffing's spring: k δ + k₃ δ³."""
 
     other = "cubic hinge"
-    kind: Literal["cubic"]
+    kind: Literal["cubic"] = "cubic"
     stiffness: Annotated[float, Number("N/m")]
     cubic: Annotated[float, Number("N/m^3")]
 
@@ -42,7 +42,7 @@ class CubicHinge(_Cubic):
 
     of = "rotation"
     other = "cubic"
-    kind: Literal["cubic hinge"]
+    kind: Literal["cubic hinge"] = "cubic hinge"
     stiffness: Annotated[float, Number("N m/rad")]
     cubic: Annotated[float, Number("N m/rad^3")]
 

@@ -29,7 +29,7 @@ class LinearLaw(_Elastic):
     """Spring: k δ."""
 
     other = "linear hinge"
-    kind: Literal["linear"]
+    kind: Literal["linear"] = "linear"
     stiffness: Annotated[float, Number("N/m")]
 
     def values(self) -> tuple[float, ...]:
@@ -41,7 +41,7 @@ class LinearHinge(_Elastic):
 
     of = "rotation"
     other = "linear"
-    kind: Literal["linear hinge"]
+    kind: Literal["linear hinge"] = "linear hinge"
     stiffness: Annotated[float, Number("N m/rad")]
 
     def values(self) -> tuple[float, ...]:
@@ -52,7 +52,7 @@ class ElasticFibre(_Elastic):
     """Linear elastic material: E ε."""
 
     of = "strain"
-    kind: Literal["elastic fibre"]
+    kind: Literal["elastic fibre"] = "elastic fibre"
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
 

@@ -59,7 +59,7 @@ class ElastoplasticLaw(_Elastoplastic):
     """Hysteretic bilinear spring with kinematic hardening: stiffness k, and ``hardening`` times k after yielding."""
 
     other = "elastoplastic hinge"
-    kind: Literal["elastoplastic"]
+    kind: Literal["elastoplastic"] = "elastoplastic"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_force: Annotated[float, Number("N", above=0)]
 
@@ -72,7 +72,7 @@ class ElastoplasticHinge(_Elastoplastic):
 
     of = "rotation"
     other = "elastoplastic"
-    kind: Literal["elastoplastic hinge"]
+    kind: Literal["elastoplastic hinge"] = "elastoplastic hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
     """Moment at first yield."""
@@ -85,7 +85,7 @@ class ElastoplasticFibre(_Elastoplastic):
     """Bilinear steel with kinematic hardening: modulus E, and ``hardening`` times E after yielding."""
 
     of = "strain"
-    kind: Literal["elastoplastic fibre"]
+    kind: Literal["elastoplastic fibre"] = "elastoplastic fibre"
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]

@@ -46,9 +46,9 @@ class Friction(Law):
     code = FRICTION
     states = 1
     references = ("simo1998",)
-    kind: Literal["coulomb friction"]
+    kind: Literal["coulomb friction"] = "coulomb friction"
     force: Annotated[float, Number("N", above=0)]
-    """F_f."""
+    """F_f, friction force while sliding."""
     stick_stiffness: Annotated[float, Number("N/m", above=0)]
     """k, stiffness before sliding."""
 

@@ -27,13 +27,13 @@ class FrictionPendulum(Law):
     code = FRICTION
     states = 1
     references = ("zayas1990", "constantinou1990")
-    kind: Literal["friction pendulum"]
+    kind: Literal["friction pendulum"] = "friction pendulum"
     normal_force: Annotated[float, Number("N", above=0)]
     """N, normal force from the supported weight."""
     radius: Annotated[float, Number("m", above=0)]
     """R, effective: from the centre of the sphere to the pivot of the slider."""
     friction: Annotated[float, Number("1", above=0, most=1)]
-    """μ_fast."""
+    """μ_fast, coefficient of friction in fast sliding."""
     slow_friction: Annotated[float, Number("1", above=0, most=1)] | None = None
     """μ_slow, friction at the onset of sliding; default: the fast one."""
     fading_speed: Annotated[float, Number("m/s", above=0)] = 0.05

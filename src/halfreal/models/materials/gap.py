@@ -35,7 +35,7 @@ class _OneSided(Law):
     stiffness: Annotated[float, Number("N/m", above=0)]
     """k, stiffness in contact."""
     gap: Annotated[float, Number("m", least=0)] = 0.0
-    """g."""
+    """g, distance that is moved before contact."""
 
     @property
     def initial_stiffness(self) -> float:
@@ -45,7 +45,7 @@ class _OneSided(Law):
 class Gap(_OneSided):
     """Elastic contact that resists closing beyond a gap: compression only."""
 
-    kind: Literal["gap"]
+    kind: Literal["gap"] = "gap"
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, -self.gap, np.inf
@@ -54,7 +54,7 @@ class Gap(_OneSided):
 class Hook(_OneSided):
     """Elastic contact that resists opening beyond a gap: tension only."""
 
-    kind: Literal["hook"]
+    kind: Literal["hook"] = "hook"
 
     def values(self) -> tuple[float, ...]:
         return self.stiffness, -np.inf, self.gap

@@ -126,7 +126,7 @@ class _IMK(Law):
     states = 7 + 2 * SIDE
     references = ("ibarra2005", "lignos2011")
     capping: Annotated[float, Number("1", least=1)] = 1.1
-    """F_c/F_y."""
+    """F_c/F_y, strength at capping relative to that at yield."""
     residual: Annotated[float, Number("1", least=0, most=0.95)] = 0.0
     """κ, residual force relative to F_y."""
     negative: Annotated[float, Number("1", above=0)] = 1.0
@@ -185,7 +185,7 @@ class IMKLaw(_IMK):
     """Ibarra–Medina–Krawinkler deterioration of a force over a displacement."""
 
     other = "ibarra-medina-krawinkler hinge"
-    kind: Literal["ibarra-medina-krawinkler"]
+    kind: Literal["ibarra-medina-krawinkler"] = "ibarra-medina-krawinkler"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_force: Annotated[float, Number("N", above=0)]
     plastic_displacement: Annotated[float, Number("m", above=0)]
@@ -212,7 +212,7 @@ class IMKHinge(_IMK):
 
     of = "rotation"
     other = "ibarra-medina-krawinkler"
-    kind: Literal["ibarra-medina-krawinkler hinge"]
+    kind: Literal["ibarra-medina-krawinkler hinge"] = "ibarra-medina-krawinkler hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
     """M_y, moment at first yield."""

@@ -84,7 +84,7 @@ class Concrete(Law):
     crushed_stress: Annotated[float, Number("Pa", least=0)] = 0.0
     """f_u, residual strength after crushing."""
     crushing_strain: Annotated[float, Number("1", above=0, most=1)] = 0.006
-    """ε_u."""
+    """ε_u, strain at which the residual strength is reached."""
 
     @field_validator("crushed_stress")
     @classmethod
@@ -116,7 +116,7 @@ class KentPark(Concrete):
     code = KENT_PARK
     states = 5
     references = ("kent1971", "scott1982")
-    kind: Literal["kent-park concrete"]
+    kind: Literal["kent-park concrete"] = "kent-park concrete"
 
     def values(self) -> tuple[float, ...]:
         return self.envelope()

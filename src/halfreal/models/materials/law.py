@@ -47,7 +47,7 @@ QUANTITIES = (
 """Settings in such units, of all laws."""
 
 WIDTHS = (2, 4, 8, 16, 32)
-"""Of rows: few, so that blocks with other laws need not be compiled anew."""
+"""Of rows: few, so that blocks with other laws need not be compiled again."""
 FEWEST = 8
 """Parameters in a row."""
 
@@ -70,7 +70,7 @@ class Law(Settings):
     @field_validator(*QUANTITIES, mode="before", check_fields=False)
     @classmethod
     def _in_its_units(cls, value: Any, info: ValidationInfo) -> Any:
-        """Tell a rotation's units in a law of displacements, and the other way round, from mere mistakes."""
+        """Distinguish a rotation's units in a law of displacements, and the other way round, from other mistakes."""
         found = [one for one in cls.model_fields[str(info.field_name)].metadata if isinstance(one, Number)]
         turns = cls.of == "rotation"
         pairs = {turned: unit for unit, turned in OF_ROTATIONS.items()} if turns else OF_ROTATIONS

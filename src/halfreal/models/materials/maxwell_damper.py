@@ -4,7 +4,7 @@
 
 with the damper's force F_r at the speed v_r (``power_damper.py``).  Over the time since the committed state the end
 moves evenly, and F is integrated by the two-stage, L-stable Runge–Kutta method of order two of R. Alexander, SIAM J.
-Numer. Anal. 14 (1977) 1006–1021, with γ = 1 − 1/√2: any step is stable however stiff the spring is.  A stage asks for
+Numer. Anal. 14 (1977) 1006–1021, with γ = 1 − 1/√2: any step is stable however stiff the spring is.  A stage requires
 the root of
 
     g(F) = F + γ h k w(F) − R
@@ -81,13 +81,13 @@ class MaxwellDamper(Law):
     code = MAXWELL_DAMPER
     states = 2
     references = ("constantinou1993",)
-    kind: Literal["maxwell damper"]
+    kind: Literal["maxwell damper"] = "maxwell damper"
     stiffness: Annotated[float, Number("N/m", above=0)]
     """k, of the spring: brace, oil and bearings."""
     force: Annotated[float, Number("N", above=0)]
     """F_r, of the damper at ``speed``."""
     speed: Annotated[float, Number("m/s", above=0)]
-    """v_r."""
+    """v_r, speed at which the damper has the force F_r."""
     alpha: Annotated[float, Number("1", least=0.05, most=3)] = 1.0
     """α, velocity exponent; 1 for a linear damper."""
 

@@ -101,15 +101,15 @@ class _MenegottoPinto(Law):
     cr1: Annotated[float, Number("1", least=0, most=0.99)] = 0.925
     """c_1, reduction of the sharpness at later yielding."""
     cr2: Annotated[float, Number("1", above=0)] = 0.15
-    """c_2."""
+    """c_2, plastic excursion, in yield strains, at which half of that reduction is reached."""
     a1: Annotated[float, Number("1", least=0)] = 0.0
     """a_1, isotropic hardening in compression."""
     a2: Annotated[float, Number("1", above=0)] = 1.0
-    """a_2."""
+    """a_2, plastic excursion, in yield strains, to which a_1 refers."""
     a3: Annotated[float, Number("1", least=0)] = 0.0
     """a_3, isotropic hardening in tension."""
     a4: Annotated[float, Number("1", above=0)] = 1.0
-    """a_4."""
+    """a_4, plastic excursion, in yield strains, to which a_3 refers."""
 
     def numbers(self, stiffness: float, yielding: float) -> tuple[float, ...]:
         shape = self.hardening, self.r0, self.cr1, self.cr2, self.a1, self.a2, self.a3, self.a4
@@ -124,7 +124,7 @@ class MenegottoPintoLaw(_MenegottoPinto):
     """Menegotto–Pinto hysteresis of a force over a displacement, as of a steel brace that does not buckle."""
 
     other = "menegotto-pinto hinge"
-    kind: Literal["menegotto-pinto"]
+    kind: Literal["menegotto-pinto"] = "menegotto-pinto"
     stiffness: Annotated[float, Number("N/m", above=0)]
     yield_force: Annotated[float, Number("N", above=0)]
 
@@ -137,7 +137,7 @@ class MenegottoPintoHinge(_MenegottoPinto):
 
     of = "rotation"
     other = "menegotto-pinto"
-    kind: Literal["menegotto-pinto hinge"]
+    kind: Literal["menegotto-pinto hinge"] = "menegotto-pinto hinge"
     stiffness: Annotated[float, Number("N m/rad", above=0)]
     yield_moment: Annotated[float, Number("N m", above=0)]
     """M_y, moment at first yield."""
@@ -150,7 +150,7 @@ class MenegottoPintoFibre(_MenegottoPinto):
     """Menegotto–Pinto steel."""
 
     of = "strain"
-    kind: Literal["menegotto-pinto fibre"]
+    kind: Literal["menegotto-pinto fibre"] = "menegotto-pinto fibre"
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
     yield_stress: Annotated[float, Number("Pa", above=0)]

@@ -69,7 +69,7 @@ class MRDamper(Law):
     code = MR_DAMPER
     states = 3
     references = ("spencer1997",)
-    kind: Literal["mr damper"]
+    kind: Literal["mr damper"] = "mr damper"
     alpha: Annotated[float, Number("N/m", least=0)]
     """α, of the hysteretic part, at the voltage."""
     c0: Annotated[float, Number("N s/m", least=0)]
@@ -81,11 +81,11 @@ class MRDamper(Law):
     k1: Annotated[float, Number("N/m", least=0)] = 0.0
     """k_1, of the accumulator."""
     beta: Annotated[float, Number("1/m^2", above=0)]
-    """β."""
+    """β, shape of the hysteresis z."""
     gamma: Annotated[float, Number("1/m^2")]
-    """γ."""
+    """γ, shape of the hysteresis z."""
     amplitude: Annotated[float, Number("1", above=0)]
-    """A."""
+    """A, slope of the hysteresis z at small motion."""
 
     @field_validator("gamma")
     @classmethod

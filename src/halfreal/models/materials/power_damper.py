@@ -5,7 +5,7 @@ Struct. Design Tall Build. 2 (1993) 93–132:
 
     F = F_r |v/v_r|^α sgn v    for |v| ≥ v_0,    F = F_r (v_0/v_r)^α v/v_0    below
 
-F_r at v_r stands for c = F_r/v_r^α, whose unit depends on α.  For α < 1 the slope at v = 0 would be infinite, and no
+F_r at v_r represents c = F_r/v_r^α, whose unit depends on α.  For α < 1 the slope at v = 0 would be infinite, and no
 loop could be linearised at rest: below v_0 the damper is linear, as its leakage makes real ones.
 
 A damper with a stiff brace or fluid in series is that of ``maxwell_damper.py``.
@@ -38,11 +38,11 @@ class PowerDamper(Law):
 
     code = POWER_DAMPER
     references = ("constantinou1993",)
-    kind: Literal["power damper"]
+    kind: Literal["power damper"] = "power damper"
     force: Annotated[float, Number("N", above=0)]
     """F_r, at ``speed``."""
     speed: Annotated[float, Number("m/s", above=0)]
-    """v_r."""
+    """v_r, speed at which the damper has the force F_r."""
     alpha: Annotated[float, Number("1", least=0.05, most=3)]
     """α, velocity exponent; 1 for a linear damper."""
     linear_below: Annotated[float, Number("m/s", above=0)] = 1e-3

@@ -1,4 +1,4 @@
-"""Our end of OpenSees' process: what is asked of it, and the memory through which it steps with the loop."""
+"""Our end of OpenSees' process: what is requested of it, and the memory through which it steps with the loop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ...errors import HalfrealError
 from .process import GONE, HEAD, STATUS, WORDS
 
 LINES = 20
-"""That are kept of what it says."""
+"""That are kept of its output."""
 PATIENCE = 120.0
 """Seconds that a model may take to be built."""
 
 
 class OpenSeesError(HalfrealError):
-    """OpenSees cannot do what is asked of it, and why."""
+    """OpenSees cannot do what is requested of it, and why."""
 
 
 def environment() -> dict[str, str]:

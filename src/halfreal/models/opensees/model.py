@@ -62,7 +62,7 @@ class OpenSeesModel(Virtual, ForeignCode):
     openseespy when it is run, or a Tcl file (.tcl): nodes, elements, masses on every degree of freedom, damping, and
     the load patterns that excite it.  It is integrated by central differences, one step a tick, in N, m, s."""
 
-    kind: Literal["opensees"]
+    kind: Literal["opensees"] = "opensees"
     model: str
     """File, relative to the definition's folder."""
     interface: Annotated[tuple[Place, ...], Field(min_length=1)]

@@ -1,11 +1,11 @@
-"""The process in which OpenSees computes: it runs the user's model file, then what is asked of it.
+"""The process in which OpenSees computes: it runs the user's model file, then what is requested of it.
 
     matrices    mass, damping and tangent stiffness at rest, with the numbers of the interface's degrees of freedom
     steps       one step of central differences for every force that comes through shared memory, until its parent ends
     history     steps without the interface's force: the reference of a whole structure
 
-It is told by one JSON argument and answers with one JSON line through a pipe of its own, so that whatever OpenSees and
-the model print does no harm.  The memory is: words ASKED, DONE, STATUS (int64), then forces, then results (float64).
+It receives one JSON argument and answers with one JSON line through a pipe of its own, so that what OpenSees and the
+model print does no harm.  The memory is: words ASKED, DONE, STATUS (int64), then forces, then results (float64).
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def read(ops: Any, outputs: list[list[Any]]) -> list[float]:
 
 
 def steps(ops: Any, told: dict[str, Any], answer: Any) -> None:
-    """One step for every force that comes, until nobody is left to send one."""
+    """One step for every force that comes, until its sender has exited."""
     interface, outputs, dt = told["interface"], told["outputs"], told["dt"]
     memory = mmap.mmap(told["memory"], 0)
     words = np.frombuffer(memory, dtype=np.int64, count=WORDS)

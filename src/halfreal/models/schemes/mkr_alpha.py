@@ -6,7 +6,7 @@ stability and controllable numerical dissipation", J. Earthquake Eng. 23 (2019) 
 
     α_m = (2ρ_∞³ + ρ_∞² − 1)/(ρ_∞³ + ρ_∞² + ρ_∞ + 1),    α_f = ρ_∞/(ρ_∞ + 1),    γ = ½ − α_m + α_f,    β = ½ (½ + γ)
 
-At infinite frequency the poles are ±iρ_∞ and −ρ_∞, all of the size that is asked for, in place of three equal ones:
+At infinite frequency the poles are ±iρ_∞ and −ρ_∞, all of the size that is required, in place of three equal ones:
 no double pole lets a displacement grow before it decays.
 """
 

@@ -3,7 +3,7 @@
 D. Combescure, P. Pegon, "α-operator splitting time integration technique for pseudodynamic testing: error propagation
 analysis", Soil Dyn. Earthquake Engng 16 (1997) 427–443, after M. Nakashima, H. Kato, E. Takaoka, Earthquake Engng
 Struct. Dyn. 21 (1992) 79–92.  The specimen is moved to the *predictor* q̃, its force r̃ is measured there, and the step
-is completed with the stiffness K̂ that the specimen is reckoned to have:
+is completed with the stiffness K̂ that the specimen is calculated to have:
 
     q̃_{n+1} = q_n + Δt v_n + Δt² (½ − β) a_n,    ṽ_{n+1} = v_n + Δt (1 − γ) a_n
     q_{n+1} = q̃_{n+1} + Δt² β a_{n+1},           v_{n+1} = ṽ_{n+1} + Δt γ a_{n+1}
@@ -153,7 +153,7 @@ class OperatorSplitting(Scheme):
         return None
 
     def findings(self, specimen: np.ndarray) -> Iterable[Finding]:
-        """A warning if less stiffness is reckoned with than the specimen has at first."""
+        """A warning if less stiffness is calculated with than the specimen has at first."""
         missing, directions = np.linalg.eigh(specimen - self.specimen_stiffness)
         if missing[-1] <= 1e-9 * np.abs(specimen).max():
             return

@@ -32,7 +32,7 @@ class Coefficients:
     iterations: int = 1
     tolerance: float = 0.0
     specimen: np.ndarray | None = None
-    """Stiffness of the specimen that splitting reckons with, (axes, axes)."""
+    """Stiffness of the specimen that splitting uses, (axes, axes)."""
 
 
 class Scheme(Settings):
@@ -68,7 +68,7 @@ class Scheme(Settings):
         return None
 
     def findings(self, specimen: np.ndarray) -> Iterable[Finding]:
-        """What a check should tell of it beside a specimen of this initial stiffness, (axes, axes)."""
+        """What a check should report of it with a specimen of this initial stiffness, (axes, axes)."""
         return ()
 
     @property

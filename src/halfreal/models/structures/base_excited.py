@@ -16,9 +16,10 @@ The paper's simplifications, to choose and to compare:
 "uncoupled"      M_ab and D_ab left out of the effective force: Eqs. 21 and 26
 "inertia only"   all damping of the base motion left out too: Eqs. 22, 23, 27, 28, the state space of Eqs. 29–33
 
-What they cost: without M_ab the mass that the base feels in slow motion, T_GᵀM_aaT_G + T_GᵀM_ab + M_baT_G + M_bb, lacks
-T_GᵀM_ab, so that they want lumped masses.  D_ab + D_aa T_G is zero where damping resists deformation only: leaving out
-both ("inertia only") is then exact, and leaving out one of them ("uncoupled") damps the motion against the ground.
+What they cost: without M_ab the effective mass at the base in slow motion, T_GᵀM_aaT_G + T_GᵀM_ab + M_baT_G + M_bb,
+lacks T_GᵀM_ab, so that they want lumped masses.  D_ab + D_aa T_G is zero where damping resists deformation only:
+leaving out both ("inertia only") is then exact, and leaving out one of them ("uncoupled") damps the motion against the
+ground.
 
 ======== ====================================================================================
 u, q     displacements; of the free degrees of freedom relative to the quasi-static ones
@@ -141,14 +142,14 @@ class BaseExcited:
 
     @property
     def rigid_mass(self) -> np.ndarray:
-        """Mass that the base feels in slow motion, (interface, interface)."""
+        """Effective mass at the base in slow motion, (interface, interface)."""
         follow = np.eye(len(self.mass))[:, list(self.interface)]
         follow[list(self.free)] = self.transmission
         return np.asarray(follow.T @ self.mass @ follow)
 
     @property
     def fast_mass(self) -> np.ndarray:
-        """Mass that the base feels at high frequency, M_bb − M_ba M_aa⁻¹ M_ab."""
+        """Effective mass at the base at high frequency, M_bb − M_ba M_aa⁻¹ M_ab."""
         return np.asarray(
             self._bb(self.mass) - self._ba(self.mass) @ np.linalg.solve(self._aa(self.mass), self._ab(self.mass))
         )

@@ -111,7 +111,7 @@ class BeamResponse(Place):
 class Beam(Integrated):
     """A straight beam, bent in one plane."""
 
-    kind: Literal["beam"]
+    kind: Literal["beam"] = "beam"
     modulus: Annotated[float, Number("Pa", above=0)]
     """Young's modulus E."""
     density: Annotated[float, Number("kg/m^3", above=0)]

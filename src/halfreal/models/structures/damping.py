@@ -21,9 +21,9 @@ class Rayleigh(Settings):
     """Damping in proportion to mass and stiffness."""
 
     mass: Annotated[float, Number("1/s", least=0)] = 0.0
-    """a."""
+    """a, factor on the mass matrix."""
     stiffness: Annotated[float, Number("s", least=0)] = 0.0
-    """b."""
+    """b, factor on the stiffness matrix."""
 
     def matrix(self, mass: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
         return np.asarray(self.mass * mass + self.stiffness * stiffness)

@@ -45,7 +45,7 @@ class ModalResponse(Settings):
 class Modes(Integrated):
     """Modes of a structure and their shapes at the interface."""
 
-    kind: Literal["modes"]
+    kind: Literal["modes"] = "modes"
     frequency: Annotated[np.ndarray, Vector("Hz", least=0)]
     damping: Annotated[np.ndarray, Vector("1", least=0)]
     """Damping ratio: one for all modes, or one per mode."""

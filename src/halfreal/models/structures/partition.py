@@ -44,7 +44,7 @@ class Removed(Settings):
 class Partition(Structure):
     """A whole structure without the part that is tested."""
 
-    kind: Literal["partition"]  # type: ignore[assignment]
+    kind: Literal["partition"] = "partition"  # type: ignore[assignment]
     removed: Annotated[Removed, Field(validate_default=True)]
 
     @field_validator("removed")

@@ -58,13 +58,13 @@ class UserModel(ProgrammedModel, UserFunction):
     """A virtual substructure written by the user: ``p`` and ``s`` of its function ``step(p, s, t, u, y)`` have the
     fields of ``parameters`` and ``state``; ``p.dt`` is the step [s] without being named."""
 
-    kind: Literal["user"]
+    kind: Literal["user"] = "user"
 
 
 class LibraryModel(ProgrammedModel, LibraryFunction):
     """A virtual substructure in a compiled library."""
 
-    kind: Literal["library"]
+    kind: Literal["library"] = "library"
 
 
 UNIT_OF: dict[ActsAs, str] = {"none": "", "support": "m", "force": "N", "ground": "m/s^2"}
@@ -75,7 +75,7 @@ class FmuModel(Virtual, FmuPart):
     """A virtual substructure that is an FMU: it reads ``excitation``, ``rate`` (of the excitation) and ``force`` (the
     measured forces, positive where they resist), and gives ``displacement``, those of the interface."""
 
-    kind: Literal["fmu"]
+    kind: Literal["fmu"] = "fmu"
     responses: dict[Annotated[str, Field(min_length=1)], str] = Field(default_factory=dict)
     """Additional outputs of the FMU to record, by channel name."""
 

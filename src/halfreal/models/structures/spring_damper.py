@@ -36,7 +36,7 @@ from .virtual_block import OneBlock
 class SpringDamper(OneBlock):
     """A spring and a damper without mass, of one axis."""
 
-    kind: Literal["spring-damper"]
+    kind: Literal["spring-damper"] = "spring-damper"
     stiffness: Annotated[float, Number("N/m", above=0)]
     damping: Annotated[float, Number("N s/m", above=0)]
     hold: Hold = "zero"

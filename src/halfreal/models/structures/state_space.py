@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class StateSpaceModel(OneBlock):
     """A linear model by its matrices A, B, C, D."""
 
-    kind: Literal["state space"]
+    kind: Literal["state space"] = "state space"
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes."""
     responses: dict[Annotated[str, Field(min_length=1)], str] = Field(default_factory=dict)

@@ -329,7 +329,7 @@ def check_mass(mass: np.ndarray) -> None:
             "column zero, or give it mass"
         )
     if not np.any(diagonal):
-        raise fault("no degree of freedom has mass; give one some")
+        raise fault("no degree of freedom has mass; give at least one a mass")
 
 
 def _check_length(vector: np.ndarray | None, info: ValidationInfo, *at: str) -> None:

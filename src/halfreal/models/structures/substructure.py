@@ -68,7 +68,7 @@ class Substructure:
         return Substructure(names, self.mass[pick], self.damping[pick], self.stiffness[pick])
 
     def renamed(self, names: Mapping[str, str]) -> Substructure:
-        """The part with other names for some degrees of freedom: so parts are told what they share."""
+        """The part with other names for some degrees of freedom: so parts are joined at what they share."""
         self.index(names)
         return Substructure(tuple(names.get(dof, dof) for dof in self.dofs), self.mass, self.damping, self.stiffness)
 

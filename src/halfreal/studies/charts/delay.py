@@ -2,7 +2,7 @@
 
 For each value of the other number the open loop without (or with the least) delay is formed and its crossings are found
 (``batch_crossings``): roots cross the imaginary axis at the delays τ = (ψ₀ + 2πn)/ω, n = 0, 1, 2 …, and nowhere
-else, so that counting them from τ = 0 up tells the number of unstable roots at every delay.
+else, so that counting them from τ = 0 up shows the number of unstable roots at every delay.
 
 The open loop is either the continuous limit L₀, with the whole delay as an ideal one, or that of the code that runs
 with the rig's delay set to one step, the least it can have; what a delay has beyond it is then taken as an ideal delay.

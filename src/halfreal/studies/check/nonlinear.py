@@ -1,10 +1,10 @@
-"""What a linearisation at rest does not tell of a nonlinear loop.
+"""What a linearisation at rest does not give of a nonlinear loop.
 
 Along a rehearsal the loop is linearised at the operating points it reaches (with ideal sensors: a resolution has no
 derivative).  An eigenvalue beyond one there says that small deviations grow while the loop dwells at that point, not
 that the test must diverge; that is tried: the excitation is raised, with the limits lifted, until the rehearsal loses
 stability.  A shaking table is judged up to the excitation from which on its actuators are at an end of their strokes,
-forces or speeds: beyond it, its motion is no more what was asked for.
+forces or speeds: beyond it, its motion is no more what was requested.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_STATES = 3000
 """Beyond which none are taken."""
 LARGEST_FACTOR = 1024.0
 MUCH_WORK, SOME_FACTOR = 4e7, 2.0
-"""States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is asked for."""
+"""States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is required."""
 GROWN = 3.0
 """The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
 RESTING = 1e-6
@@ -195,7 +195,7 @@ def moving_radius(loop: Loop) -> tuple[float, bool] | None:
 
 
 def least_factor(definition: Definition) -> float:
-    """Factor on the excitation up to which a test is asked to keep its stability; 0 if it is not."""
+    """Factor on the excitation up to which a test is required to remain stable; 0 if it is not."""
     asked = definition.acceptance
     return 0.0 if asked.gain_margin == OFF else float(10.0 ** (asked.least("gain_margin") / 20.0))
 

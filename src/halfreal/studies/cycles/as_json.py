@@ -1,4 +1,4 @@
-"""Limit cycles and bifurcation diagrams as programs are told them."""
+"""Limit cycles and bifurcation diagrams as programs receive them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .periodic_motion import PeriodicMotion
 from .specials import stability_of
 
 SOME = 6
-"""Largest multipliers of a cycle that are told."""
+"""Largest multipliers of a cycle that are reported."""
 
 
 def cycle_json(motion: PeriodicMotion) -> dict[str, Any]:

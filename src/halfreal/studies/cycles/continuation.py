@@ -2,7 +2,7 @@
 
 Cycles branch off where the loop at rest loses its stability with a pole pair on the unit circle (Hopf points, of the
 sampled loop Neimark–Sacker points), and from those that exist at the operating point and at both ends of the range;
-each family is followed to where it leaves the diagram (``stability/arclength.py``).  Along it, Floquet multipliers tell
+each family is followed to where it leaves the diagram (``stability/arclength.py``).  Along it, Floquet multipliers show
 which cycles are stable and where folds, period doublings and tori are.  A Hopf point is supercritical if the cycles
 next to it are stable, subcritical if they are not.
 """

@@ -1,7 +1,7 @@
 """The periodic response of a test to its excitation, and whether it is stable.
 
 The response is the fixed point of the loop's map over one period of the excitation, past its ramp, found by Newton's
-method on the code that runs (``stability/limit_cycle.py``); its Floquet multipliers tell what becomes of small
+method on the code that runs (``stability/limit_cycle.py``); its Floquet multipliers show what becomes of small
 deviations from it.  An unstable one is found too, though no rehearsal would show it.
 """
 

@@ -93,7 +93,7 @@ def limit_cycles(
 def expected_motion(definition: Definition) -> float:
     """Peak of the target in a rehearsal, from where it rests [m or rad].
 
-    Where that does not come to its end, the peak of the emulated structure; a millimetre if neither tells anything.
+    Where that does not come to its end, the peak of the emulated structure; a millimetre if neither shows anything.
     """
     loop, targets = build(definition, UNDISTURBED), definition.interface.channels("target")
     check_log(definition.timing.ticks, len(targets) + 1)

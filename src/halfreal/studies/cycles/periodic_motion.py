@@ -87,7 +87,7 @@ class PeriodicMotion(Summarised):
         what = "limit cycle" if self.cycle.free else "periodic response"
         return (
             f"{kind} {what} of {self.amplitude_text()} at {self.frequency_hz:.4g} Hz on {self.channels[self.axis]}"
-            f"; deviations {'decay' if self.stable else 'grow'} by a factor of {self.largest_multiplier:.3g} a period"
+            f"; deviations {'decay' if self.stable else 'grow'} by a factor of {self.largest_multiplier:.3g} per period"
         )
 
     @styled

@@ -1,1 +1,1 @@
-"""The rig of a test identified: an experiment that its limits allow, and what records tell of it."""
+"""The rig of a test identified: an experiment that its limits allow, and what records show of it."""

@@ -1,7 +1,7 @@
-"""What records tell of a definition's rig, and the definition with the rig that they tell.
+"""What records show of a definition's rig, and the definition with the rig identified from them.
 
-On each axis the frequency response, a rational fit and a delay (``identification/rig_response.py``), whatever the rig
-is; and the definition's own parameters of it with intervals (``identification/rig_parameters.py``), which are written
+On each axis the frequency response, a rational fit and a delay (``identification/rig_response.py``), for any kind of
+rig; and the definition's own parameters of it with intervals (``identification/rig_parameters.py``), which are written
 into the definition with an uncertainty for each.
 """
 
@@ -38,19 +38,20 @@ class OnAxis:
 
     response: RigResponse
     model: Estimate | None
-    """The response of the definition's rig with the parameters found, told from the same commands in the same way."""
+    """The response of the definition's rig with the parameters found, computed from the same commands in the same
+    way."""
     record: str
 
 
 @dataclass(frozen=True)
 class Identified:
-    """What records tell of a rig."""
+    """What records show of a rig."""
 
     axes: tuple[OnAxis, ...]
     fit: RigFit | None
     """None where the rig has no parameters that are sought."""
     definition: Definition | None
-    """With what was found and its uncertainty; None if no parameter was told."""
+    """With what was found and its uncertainty; None if no parameter was determined."""
     notes: tuple[str, ...]
 
 
@@ -105,7 +106,7 @@ def identify(
         notes += [f"axis {name}: {note}" if len(definition.interface) > 1 else note for note in response.notes]
     if fit is not None:
         notes += _of_fit(definition, fit)
-    found = None if fit is None or not any(one.told for one in fit.parameters) else _written(definition, fit)
+    found = None if fit is None or not any(one.determined for one in fit.parameters) else _written(definition, fit)
     return Identified(tuple(axes), fit, found, tuple(notes))
 
 
@@ -157,7 +158,7 @@ def _written(definition: Definition, fit: RigFit) -> Definition:
     values: dict[str, Any] = {}
     uncertain = {place: one.given() for place, one in definition.uncertainty.items()}
     for one in fit.parameters:
-        if not one.told:
+        if not one.determined:
             continue
         value = units.parse(_text(one, one.value), one.sought.unit)
         values |= one.sought.at(value)

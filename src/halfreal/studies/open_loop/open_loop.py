@@ -3,7 +3,7 @@
 Of a definition it is that of the code that runs (``stability/open_loop.py``) with its exact margins; of a measured
 frequency response, alone or in place of a part of the definition (``mixed.py``), the lines with margins interpolated
 between them.  A loop of several axes is drawn by the eigenvalues of L, which decide on stability, and by its elements,
-which do not: what they would promise is told with the exact margin.
+which do not: what they would promise is reported with the exact margin.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _lines_element_by_element(lines: FRF) -> str:
 
 
 def _measured(lines: FRF, unstable: int) -> Loci:
-    """What measured lines tell: whether the loop is stable, by encirclements, and its margins."""
+    """What measured lines show: whether the loop is stable, by encirclements, and its margins."""
     counted, margins = None, None
     try:
         counted = encirclements(lines, unstable)

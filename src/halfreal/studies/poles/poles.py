@@ -62,7 +62,7 @@ class LoopPoles(Summarised):
     limits: np.ndarray
     """Values [SI] at which the loop gains or loses stability."""
     tick: float
-    """T [s] over which poles are told: a step of the integration."""
+    """T [s] over which poles are reported: a step of the integration."""
     below_hz: float
     """Highest frequency that is drawn."""
     equation: Sweep | None = None
@@ -217,7 +217,8 @@ def poles(
 
 
 def _family(variation: Variation, axis: Axis) -> tuple[Axis, list[Definition]]:
-    """The axis with the values that are taken, and the definitions there; all are valid, or it is told which is not."""
+    """The axis with the values that are taken, and the definitions there; all are valid, or an error names the one that
+    is not."""
     values = axis.values
     if variation.whole[0]:
         values = np.unique(np.round(values))

@@ -49,7 +49,7 @@ LEARNT = 0.75
 """Part of the test after which a coupling that learns harmonics is judged."""
 MEASURED, MOVED = "measured.displacement", "rig.displacement"
 SIGNALS = ("target", MEASURED, MOVED)
-"""Recorded; the measured displacement stands in where a rig does not tell its true one."""
+"""Recorded; the measured displacement replaces it where a rig does not provide its true one."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Bench:
         """Where among the axes those stand that move, and by which couplings are judged."""
         self.rehearsals = 0
         self.by_sensors = False
-        """Whether the measured displacement has stood in for the rig's true one."""
+        """Whether the measured displacement has replaced the rig's true one."""
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -172,7 +172,7 @@ class Bench:
         return "" if linearisation.stable else linearisation.summary()
 
     def short_of(self, coupling: Coupling) -> str:
-        """Which margins that [acceptance] asks for a coupling does not leave; empty if it leaves them all."""
+        """Which margins that [acceptance] requires a coupling does not leave; empty if it leaves them all."""
 
         def found() -> str:
             examined = Examined(self.with_coupling(coupling), tries_remedies=False)
@@ -302,7 +302,7 @@ def distance(reference: np.ndarray, signal: np.ndarray) -> float:
 
 
 def counted_axes(definition: Definition, motion: np.ndarray) -> tuple[int, ...]:
-    """Commanded axes that move enough, beside others of their unit and all others, for their errors to mean something;
+    """Commanded axes that move enough, next to others of their unit and all others, for their errors to mean something;
     all of them if none does."""
     axes = definition.interface
     peaks = np.abs(motion).max(axis=0)

@@ -1,7 +1,9 @@
-"""Couplings chosen from recorded tests: the rig is identified, the search is made on it, and what it predicts is told.
+"""Couplings chosen from recorded tests: the rig is identified, the search is made on it, and what it predicts is
+reported.
 
 How much a prediction is worth, the records say themselves: each is rehearsed again, with its own coupling and
-excitation, on the rig that was identified, and the error that this predicts stands beside the one that was achieved.
+excitation, on the rig that was identified, and the error that this predicts is listed next to the one that was
+achieved.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ SIGNALS = ("target", "measured.displacement", "measured.force")
 
 @dataclass(frozen=True)
 class Against:
-    """A record beside what the identified rig predicts of the same test: errors of the motion behind its target."""
+    """A record next to what the identified rig predicts of the same test: errors of the motion behind its target."""
 
     name: str
     achieved: float
@@ -37,7 +39,7 @@ class Against:
 
 @dataclass(frozen=True)
 class TunedFromRecords:
-    """The rig that records tell, how well it predicts them, and the coupling for it."""
+    """The rig that records show, how well it predicts them, and the coupling for it."""
 
     identified: Identified
     against: tuple[Against, ...]
@@ -68,7 +70,7 @@ def tune_from_records(
 
 
 def against(rig: Rig, name: str, run: Run) -> Against:
-    """A recorded test beside its rehearsal on another rig."""
+    """A recorded test next to its rehearsal on another rig."""
     row = worst(measures(run), "synchronisation")
     achieved = math.nan if row is None else row.nrmse
     try:

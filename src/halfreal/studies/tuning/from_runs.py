@@ -10,12 +10,12 @@ the rig, and lie near those of the model.  What is to be found follows from thei
     P ← P + (1 − r)/G_c                    one step at each frequency that the test stays at
     G_c = (r₂ − r₁)/(P₂ − P₁)              from two records (secant), or that of the rig's model from one
 
-r and P are phasors of the record itself, over the settled half of each dwell; whatever made the command then does not
-matter.  Their scatter is that of pieces of the dwell.  Where two records are too alike to tell G_c, or there is one
-only, G_c is that of the rig's model (``Rig.follower``), and of a rig without one r/P, which is right if the specimen
-does not push the rig back (G_f = 0).  A step changes P by ``LARGEST`` of it at most.
+r and P are phasors of the record itself, over the settled half of each dwell; the origin of the command then does not
+matter.  Their scatter is that of pieces of the dwell.  Where two records are too alike to determine G_c, or there is
+one only, G_c is that of the rig's model (``Rig.follower``), and of a rig without one r/P, which is right if the
+specimen does not push the rig back (G_f = 0).  A step changes P by ``LARGEST`` of it at most.
 
-The error left is reckoned as the scatter, and what the error of G_c makes of the step: of a secant by the scatter of
+The error left is estimated as the scatter, and what the error of G_c makes of the step: of a secant by the scatter of
 r₂ − r₁, of a model as if G_c were as far off as the model's r.
 """
 

@@ -1,4 +1,4 @@
-"""What a search has found out so far, on disk: one that was interrupted goes on from there.
+"""What a search has found out so far, on disk: one that was interrupted continues from there.
 
 A search always asks the same questions in the same order, so that it needs no other memory than the answers.  They are
 kept by the coupling's settings, one line of JSON each, below a line that says of which test they are: its definition,
@@ -21,7 +21,7 @@ from ...definition.user_code import user_code
 
 
 def fingerprint(definition: Definition, samples: int) -> str:
-    """What the answers of a search depend on besides the coupling."""
+    """What the answers of a search depend on in addition to the coupling."""
     whole = [__version__, samples, definition.model_dump_json(), sorted(user_code(definition).items())]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
@@ -64,6 +64,6 @@ class Journal:
         return answer
 
     def close(self) -> None:
-        """The search has come to its end: nothing is to be gone on with."""
+        """The search has come to its end: nothing is to be continued."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """What a coupling has to make up for: the rig's response from command to measured displacement, and its inverse.
 
-The loop is cut at its command and measured as in ``stability/open_loop.py``, whatever the rig is made of:
+The loop is cut at its command and measured as in ``stability/open_loop.py``, regardless of what the rig consists of:
 
     G(ω) = e^{−jωΔt} [C (e^{jωΔt}I − A)⁻¹B + D]            command of a tick → displacement measured at that tick's time
 

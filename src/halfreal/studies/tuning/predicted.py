@@ -6,7 +6,7 @@ e^{jωΔt}: what is measured x = G w, the target T w, and the command C w.  A ta
     x = G C T⁻¹ z        error of axis i = √(Σ_ω |(z − x)_i|²/Σ_ω |z_i|²)
 
 with the spectrum of the motion that the test is about, so that what one axis does to another is in it.  Noise, limits
-and whatever is not linear, or adapts, make the difference to what a rehearsal achieves.
+and all that is not linear, or adapts, make the difference to what a rehearsal achieves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST = 2000
 
 
 def predicted_error(definition: Definition, motion: np.ndarray, counted: Sequence[int]) -> float:
-    """Error of the rig behind its target, of the worst axis that counts; NaN where the model does not tell."""
+    """Error of the rig behind its target, of the worst axis that counts; NaN where the model does not give it."""
     axes = definition.interface
     if definition.commands != definition.targets:
         return math.nan

@@ -3,7 +3,7 @@
 Every coupling is tried with a few settings that its file suggests, scaled to the motion and the rig of each axis, and
 the one number that matters most is then refined, axis by axis, by a bounded search (R. P. Brent, Algorithms for
 Minimization without Derivatives, 1973).  What is minimised is the largest error of a few samples (``bench.py``), among
-settings that leave the margins which [acceptance] asks for; those that do not come behind all that do.  Couplings of
+settings that leave the margins which [acceptance] requires; those that do not come behind all that do.  Couplings of
 other kinds, such as those of installed packages, say themselves what to try of them (``Coupling.trials``).
 """
 
@@ -50,11 +50,11 @@ class Found:
     error: float
     reason: str = ""
     short: str = ""
-    """Margins that [acceptance] asks for and that it does not leave."""
+    """Margins that [acceptance] requires and that it does not leave."""
 
     @property
     def worth(self) -> tuple[bool, bool, float]:
-        """Less is better: whether it can be run, leaves the margins that are asked for, and its error."""
+        """Less is better: whether it can be run, leaves the margins that are required, and its error."""
         return self.coupling is None, bool(self.short), self.error
 
 
@@ -70,7 +70,7 @@ class Tried:
 
 
 STILL = 1e-9
-"""Rms motion [m or rad], and velocity, of an axis that stands still."""
+"""Rms motion [m or rad], and velocity, of an axis that is at rest."""
 
 
 class Search:

@@ -2,7 +2,7 @@
 
 The chain of the paper of the DLR Institute of Aeroelasticity on its six-axis table (section 4, Fig. 8):
 
-1. gains of the actuators' controllers that keep the amplitude flat up to a bandwidth f_b, if one is asked for
+1. gains of the actuators' controllers that keep the amplitude flat up to a bandwidth f_b, if one is required
    (``rigs/table_tuning.py``); else the table stays as it is, and f_b is where its amplitude leaves ±10 % or its phase a
    fifth of a turn, beyond which no prediction holds;
 2. every axis is measured with a random target, through the loop of the test (``identification/experiment.py``), and
@@ -69,7 +69,7 @@ MEASURED = 1.2
 SHARE = 0.2
 """Of the sampling rate that the low-pass may reach."""
 TURN = 0.2
-"""Turns of the phase up to which a table is compensated if no bandwidth is asked for."""
+"""Turns of the phase up to which a table is compensated if no bandwidth is required."""
 SHAPES = (
     *((2, 4), (2, 6), (2, 12)),
     *((3, 4), (3, 5), (3, 8), (3, 12), (3, 16)),
@@ -132,7 +132,7 @@ class Tried:
     """Of the loop; None if it is unstable, or was not looked for."""
 
     def keeps(self, test: Definition) -> bool:
-        """Whether the loop bears one more step and has the gain margin that the test asks for."""
+        """Whether the loop bears one more step and has the gain margin that the test requires."""
         margin, least = self.margin, test.acceptance.least("gain_margin")
         return margin is not None and margin.critical_delay >= test.timing.step and margin.gain_margin_db >= least
 

@@ -1,13 +1,14 @@
 """The coupling chosen for a test: those that apply, each at its best on rehearsals, ranked.
 
 The rig is the definition's model, with what is uncertain in it; the search is that of ``search.py``, the errors are
-told in ``bench.py`` and ``parts.py``, and what the linear model says of them in ``predicted.py``.  Couplings that leave
-the margins which [acceptance] asks for come first.  They are ranked by the largest error over the nominal rig and all
-samples, or by the criterion that the definition names (section [criteria], ``minimise``).  Those within ``ALIKE`` of
-the least are ranked by what else matters: first come those that bear at least half as much further delay as any of
+described in ``bench.py`` and ``parts.py``, and what the linear model says of them in ``predicted.py``.  Couplings that
+leave the margins which [acceptance] requires come first.  They are ranked by the largest error over the nominal rig and
+all samples, or by the criterion that the definition names (section [criteria], ``minimise``).  Those within ``ALIKE``
+of the least are ranked by what else matters: first come those that bear at least half as much further delay as any of
 them, and of these the simplest, fixed ones before those that adapt.
 
-A search that is interrupted goes on from its journal (``journal.py``); the same test and samples give the same answer.
+A search that is interrupted continues from its journal (``journal.py``); the same test and samples give the same
+answer.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ SAMPLES = 20
 TUNED = ", tuned: "
 """In a title, before the coupling; of a test that is tuned once more, the last."""
 ALIKE = 5e-4
-"""Difference of errors, as parts of the motion, that nobody will see."""
+"""Difference of errors, as parts of the motion, that no one will see."""
 ALIKE_SHARE = 0.01
-"""Likewise of a criterion, as a share of its least value."""
+"""The same for a criterion, as a share of its least value."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class TuningRow:
     stability: LoopStability | None = None
     parts: Parts | None = None
     short: str = ""
-    """Margins that [acceptance] asks for and that it does not leave."""
+    """Margins that [acceptance] requires and that it does not leave."""
     predicted: float = math.nan
     """Of the linear model: error of the rig behind its target, nominal, of the worst axis."""
     lost: str = ""

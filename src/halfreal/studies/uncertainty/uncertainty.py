@@ -9,9 +9,9 @@ Pearson, "The use of confidence or fiducial limits illustrated in the case of th
 
     B(2.5 %; k, n − k + 1)  to  B(97.5 %; k + 1, n − k)
 
-which is on the safe side here, as a Latin hypercube scatters less than independent samples.  A search then goes on from
-the worst samples to the worst case within the ranges.  While the numbers are few, it starts at all corners of the
-ranges too.  Where they are many, slopes at a point say which corner to go to, and the slopes there whether to go on:
+which is on the safe side here, as a Latin hypercube scatters less than independent samples.  A search then continues
+from the worst samples to the worst case within the ranges.  While the numbers are few, it starts at all corners of the
+ranges too.  Where they are many, slopes at a point say which corner to go to, and the slopes there whether to continue:
 that takes n + 1 loops for each corner where all of them would be 2ⁿ.
 """
 
@@ -56,7 +56,7 @@ WALKS = 4
 LAST = 10
 """Loops for each uncertain number of the local search that follows, where they are many."""
 REFUSED = 1e30
-"""Stands for the decay rate of a point that is not a valid definition: the search turns away from it."""
+"""Represents the decay rate of a point that is not a valid definition: the search turns away from it."""
 
 
 @dataclass(frozen=True, repr=False)

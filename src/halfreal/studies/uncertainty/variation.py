@@ -31,7 +31,7 @@ INSIDE = 4
 
 
 class Variation:
-    """The variants of a definition in the numbers at some places; what it says of their uncertainty is left out."""
+    """The variants of a definition in the numbers at some places; their stated uncertainty is left out."""
 
     def __init__(self, definition: Definition, places: Sequence[str]) -> None:
         self.places = tuple(places)

@@ -155,7 +155,7 @@ def beam(numbers, at, laws, first, elapsed, inner, trial, at_inner, d, f, stiffn
 class BeamColumn(FrameElement):
     """An elastic beam–column, rigidly joined, hinged by a law of moment over rotation, or pinned at each end."""
 
-    kind: Literal["beam"]
+    kind: Literal["beam"] = "beam"
     nodes: tuple[str, str]
     section: str
     """Name of its section, with a second moment of area."""
@@ -206,7 +206,7 @@ class BeamColumn(FrameElement):
 def joints(
     name: str, nodes: Sequence[str], site: Site, hinges: Sequence[str], key: str, bend: float
 ) -> tuple[list[float], list[Law], list[str]]:
-    """Both ends of a beam in one plane of bending, as its numbers tell them; laws of the hinges, and what they are."""
+    """Both ends of a beam in one plane of bending, as its numbers give them; laws of the hinges, and what they are."""
     ends: list[float] = []
     laws: list[Law] = []
     told: list[str] = []

@@ -1,7 +1,8 @@
 """From a plane beam's own deformations to its coordinates in the frame: linear, with P-Δ, or corotational.
 
 A beam–column resists its deformations v = (δ, θ_i, θ_j), elongation and rotations of the ends against the chord, by
-p = (N, M_i, M_j), whatever it is made of.  How v follows from coordinates d that are linear in the displacements is its
+p = (N, M_i, M_j), regardless of its formulation.  How v follows from coordinates d that are linear in the displacements
+is its
 *geometry*:
 
 ========== ============================== ==============================================================================

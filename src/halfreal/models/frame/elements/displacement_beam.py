@@ -70,7 +70,7 @@ def displacement_beam(numbers, at, at_section, laws, first, at_record, elapsed, 
 class DisplacementBeam(FibreBeam):
     """Beam–column with fibre sections whose curvature is linear along it; several make a member that yields."""
 
-    kind: Literal["displacement-based beam"]
+    kind: Literal["displacement-based beam"] = "displacement-based beam"
     rule: Rule = "legendre"
     """Integration points: Gauss–Legendre, or Gauss–Lobatto, which include the ends."""
 

@@ -66,7 +66,7 @@ displacement_space_beam = shared(_displacement_space_beam)
 class DisplacementSpaceBeam(SpaceFibreBeam):
     """Beam–column in space with fibre sections whose curvatures are linear along it; several make a member."""
 
-    kind: Literal["displacement-based space beam"]
+    kind: Literal["displacement-based space beam"] = "displacement-based space beam"
     rule: Rule = "legendre"
     """Integration points: Gauss–Legendre, or Gauss–Lobatto, which include the ends."""
 

@@ -27,7 +27,7 @@ Geometry = Literal["linear", "p-delta", "corotational"]
 
 @dataclass(frozen=True)
 class Site:
-    """What an element is told of the frame in which it stands."""
+    """What an element receives about its frame."""
 
     numbering: Numbering
     sections: Mapping[str, AnySection]

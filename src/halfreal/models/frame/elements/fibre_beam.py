@@ -1,4 +1,4 @@
-"""What beam–columns with fibre sections have in common: sections at the points of a rule, and what is told of them.
+"""What beam–columns with fibre sections have in common: sections at the points of a rule, and what is reported of them.
 
 Rules over 0 … 1 with n points: Gauss–Legendre integrates polynomials of the degree 2n − 1 exactly, Gauss–Lobatto, with
 a point at each end, of the degree 2n − 3 (P. J. Davis, P. Rabinowitz, Methods of Numerical Integration, 2nd ed.,

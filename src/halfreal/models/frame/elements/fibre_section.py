@@ -2,7 +2,7 @@
 
     ε = ε_0 − κ y,    N = Σ σ A,    M = −Σ σ A y,    ∂(N, M)/∂(ε_0, κ) = Σ E_t A (1, −y)ᵀ (1, −y)
 
-All fibres of one law stand together, so that which law it is is asked once for them, and its code stands in the loop.
+All fibres of one law are adjacent, so that the law is selected once for them, and its code is in the loop.
 
 Numbers of a section: how many fibres, how many runs of one law, the length of each run, then all y and all A.
 """

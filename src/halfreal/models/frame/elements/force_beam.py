@@ -2,8 +2,8 @@
 
 E. Spacone, F. C. Filippou, F. F. Taucer, "Fibre beam–column model for non-linear analysis of R/C frames: Part I.
 Formulation", Earthquake Engng Struct. Dyn. 25 (1996) 711–725; A. Neuenhofer, F. C. Filippou, J. Struct. Eng. 123 (1997)
-958–966.  The forces p = (N, M_i, M_j) at the ends give those of every section by equilibrium, which is exact whatever
-yields, and the deformations of all sections must add up to those of the element:
+958–966.  The forces p = (N, M_i, M_j) at the ends give those of every section by equilibrium, which is exact even when
+sections yield, and the deformations of all sections must add up to those of the element:
 
     (N, M)(ξ) = b p,    b = ⎡1    0     0⎤        (1)            v = Σ w L bᵀ e                                    (2)
                             ⎣0  ξ − 1   ξ⎦
@@ -179,7 +179,7 @@ class ForceBeam(FibreBeam):
     """Beam–column with fibre sections whose forces are in equilibrium everywhere; one makes a member that yields."""
 
     references = ("spacone1996",)
-    kind: Literal["force-based beam"]
+    kind: Literal["force-based beam"] = "force-based beam"
     rule: Rule = "lobatto"
     """Integration points: Gauss–Lobatto, which include the ends, or Gauss–Legendre."""
 

@@ -233,7 +233,7 @@ class ForceSpaceBeam(SpaceFibreBeam):
     """Beam–column in space with fibre sections whose forces are in equilibrium everywhere; one makes a member."""
 
     references = ("spacone1996",)
-    kind: Literal["force-based space beam"]
+    kind: Literal["force-based space beam"] = "force-based space beam"
     rule: Rule = "lobatto"
     """Integration points: Gauss–Lobatto, which include the ends, or Gauss–Legendre."""
 

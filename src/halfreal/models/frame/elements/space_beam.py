@@ -41,7 +41,7 @@ PLANES = {"y": [2, 3], "z": [4, 5]}
 class SpaceBeam(FrameElement):
     """An elastic beam–column in space, rigidly joined, hinged or pinned at each end about each axis of bending."""
 
-    kind: Literal["space beam"]
+    kind: Literal["space beam"] = "space beam"
     nodes: tuple[str, str]
     section: str
     """Name of its section, with I_y, I_z and J."""

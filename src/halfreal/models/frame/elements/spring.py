@@ -68,7 +68,7 @@ def spring(numbers, at, laws, first, elapsed, factor, count, d, rate, f, stiffne
 class Truss(FrameElement):
     """A member that carries axial force only: elastic by its section, or by a law of force over elongation."""
 
-    kind: Literal["truss"]
+    kind: Literal["truss"] = "truss"
     look: ClassVar[Look] = "rod"
     nodes: tuple[str, str]
     section: str | None = None
@@ -119,7 +119,7 @@ class Truss(FrameElement):
 class Spring(FrameElement):
     """A spring of a law along one direction, between two nodes or from one to ground; it needs no length."""
 
-    kind: Literal["spring"]
+    kind: Literal["spring"] = "spring"
     look: ClassVar[Look] = "spring"
     direction: str
     """Direction of the deformation: "x", "y", "rz"; in space also "z", "rx", "ry"."""
@@ -135,7 +135,7 @@ class Spring(FrameElement):
 class Damper(FrameElement):
     """A linear dashpot along the line between two nodes, or along a direction between two or from one to ground."""
 
-    kind: Literal["damper"]
+    kind: Literal["damper"] = "damper"
     look: ClassVar[Look] = "dashpot"
     damping: Annotated[float, Number("N s/m", least=0)] | None = None
     rotational_damping: Annotated[float, Number("N m s/rad", least=0)] | None = None

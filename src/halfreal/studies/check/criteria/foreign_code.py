@@ -1,8 +1,8 @@
 """What is run in addition to halfreal's own code: which files, and whether compiled libraries and FMUs are fast enough.
 
-Their functions are timed at rest, each tick by itself, by compiled code.  They begin anew three times, and of each tick
-the shortest time counts: what this machine does besides is hardly in it, and a stall of the function's own is.  Memory
-that they take and do not give back is seen too, where the C library tells it.
+Their functions are timed at rest, each tick by itself, by compiled code.  They begin again three times, and of each
+tick the shortest time counts: other work of this machine is hardly in it, and a stall of the function's own is.  Memory
+that they take and do not give back is seen too, where the C library gives it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TICKS, PASSES = 1000, 3
 FULL = 0.5
 """Share of the step that one block may take."""
 LEAST = 16
-"""Bytes in a tick that are told: less than any piece of memory has, and more than what the call itself takes."""
+"""Bytes in a tick that are reported: less than any piece of memory has, and more than what the call itself takes."""
 
 
 def foreign_code(examined: Examined) -> Iterable[Finding]:
@@ -107,7 +107,7 @@ class _Mallinfo(ctypes.Structure):
 
 
 def memory_in_use() -> int:
-    """Bytes that were requested and not given back; 0 where the C library does not tell."""
+    """Bytes that were requested and not given back; 0 where the C library does not report them."""
     try:
         ask = ctypes.CDLL(None).mallinfo2
     except AttributeError:

@@ -14,9 +14,9 @@ from ....stability.margins import DelayMargin
 from ..examined import Examined
 
 WORTH_TELLING = 40.0
-"""Gain margin [dB] of a loop that bears any delay, up to which it is told."""
+"""Gain margin [dB] of a loop that bears any delay, up to which it is reported."""
 ALIKE = 0.02
-"""Part by which the lag at the critical crossover may differ from that in slow motion to be told once."""
+"""Part by which the lag at the critical crossover may differ from that in slow motion to be reported once."""
 
 
 def margins(examined: Examined) -> Iterable[Finding]:

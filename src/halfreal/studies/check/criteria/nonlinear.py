@@ -1,6 +1,7 @@
 """Whether a nonlinear loop keeps its stability, and its rig its reach, at the excitation as it is defined.
 
-What a gain margin is to a linear loop, how much larger the excitation may be is to a nonlinear one: the same is asked.
+What a gain margin is to a linear loop, how much larger the excitation may be is to a nonlinear one: the same is
+required.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which forces of the specimen a slow test does not feel."""
+"""Which forces of the specimen a slow test does not measure."""
 
 from __future__ import annotations
 

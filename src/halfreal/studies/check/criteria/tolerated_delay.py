@@ -1,6 +1,6 @@
 """How long a pure delay a test would bear in place of its rig and without coupling, next to how late the rig is.
 
-It is told of an unstable loop, and of a stable one whose coupling makes up for the rig.
+It is reported of an unstable loop, and of a stable one whose coupling makes up for the rig.
 """
 
 from __future__ import annotations

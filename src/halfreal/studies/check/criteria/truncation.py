@@ -5,8 +5,8 @@ the specimen's mass over the virtual part's.  Beyond one, disturbances of high f
 and the loop is unstable for any delay however small (``halfreal.stability.substructures``).  A sampled loop may hide
 that, as its step or its actuator cuts what is fast; it comes back with a shorter step or a faster rig.
 
-A rig that is a pure delay cuts nothing: its gain margin is not larger than one over that gain, whatever the step makes
-of it, and that is held against what [acceptance] requests.
+A rig that is a pure delay cuts nothing: its gain margin is not larger than one over that gain, regardless of the
+step, and that is held against what [acceptance] requests.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ def beyond_step(p, s, t, u, y):
 
 
 class Raises(Coupling):
-    kind: Literal["raises"]
+    kind: Literal["raises"] = "raises"
 
     def blocks(self, context):
         return context.no_such_thing
 
 
 class GivesOne(Coupling):
-    kind: Literal["gives one"]
+    kind: Literal["gives one"] = "gives one"
 
     def blocks(self, context):
         return Block(
@@ -28,14 +28,14 @@ class GivesOne(Coupling):
 
 
 class Beyond(GivesOne):
-    kind: Literal["beyond"]
+    kind: Literal["beyond"] = "beyond"
 
     def blocks(self, context):
         return [super().blocks(context)]
 
 
 class SaysNothing(GivesOne):
-    kind: Literal["says nothing"]
+    kind: Literal["says nothing"] = "says nothing"
 
     def blocks(self, context):
         return [Block("coupling", first_step, context.channels("target"), channels("command.asked", "m", 1))]

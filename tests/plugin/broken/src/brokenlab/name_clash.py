@@ -6,7 +6,7 @@ from halfreal.contracts.coupling import Coupling
 
 
 class Another(Coupling):
-    kind: Literal["none"]
+    kind: Literal["none"] = "none"
 
     def blocks(self, context):
         return []

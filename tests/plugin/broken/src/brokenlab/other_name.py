@@ -6,7 +6,7 @@ from halfreal.contracts.excitation import Excitation
 
 
 class OtherName(Excitation):
-    kind: Literal["another name"]
+    kind: Literal["another name"] = "another name"
     quantity: ClassVar[str] = "force"
 
     def block(self, name, shift=0.0):

@@ -6,4 +6,4 @@ from halfreal.contracts.coupling import Coupling
 
 
 class Unfinished(Coupling):
-    kind: Literal["unfinished"]
+    kind: Literal["unfinished"] = "unfinished"

@@ -38,7 +38,7 @@ def linear_lead_step(p, s, t, u, y):
 class LinearLead(Coupling):
     """The target, extrapolated along its last two samples."""
 
-    kind: Literal["linear lead"]
+    kind: Literal["linear lead"] = "linear lead"
     lead: Annotated[float, Number("s", least=0)]
     """How far ahead the target is extrapolated: by how much the rig is late."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Loopback(Link):
     """A rig that listens on a UDP port of this machine."""
 
-    kind: Literal["loopback"]
+    kind: Literal["loopback"] = "loopback"
     port: Annotated[int, Field(ge=0, lt=65536)]
     """Of the rig; 0 lets the system choose one."""
 

@@ -12,7 +12,7 @@ from halfreal.settings import Number
 class PeakForce(Criteria):
     """The largest measured force, and its share of an allowed one."""
 
-    kind: Literal["peak force"]
+    kind: Literal["peak force"] = "peak force"
     allowed: Annotated[float, Number("N", above=0)]
     """What the laboratory allows."""
 

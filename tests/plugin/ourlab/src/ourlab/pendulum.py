@@ -43,7 +43,7 @@ def pendulum_step(p, s, t, u, y):
 class Pendulum(Virtual):
     """The bob of a pendulum, with one axis; only a force excites it."""
 
-    kind: Literal["pendulum"]
+    kind: Literal["pendulum"] = "pendulum"
     mass: Annotated[float, Number("kg", above=0)]
     """Of the bob."""
     length: Annotated[float, Number("m", above=0)]

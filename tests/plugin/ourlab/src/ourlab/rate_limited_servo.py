@@ -43,7 +43,7 @@ def servo_step(p, s, t, u, y):
 class RateLimitedServo(Rig):
     """Servos of first order with a rate limit, each on a spring."""
 
-    kind: Literal["rate-limited servo"]
+    kind: Literal["rate-limited servo"] = "rate-limited servo"
     time_constant: Annotated[float, Number("s", above=0)]
     """Of the servos."""
     fastest: Annotated[float, Number("m/s", above=0)]

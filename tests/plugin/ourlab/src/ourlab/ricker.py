@@ -39,7 +39,7 @@ def ricker_step(p, s, t, u, y):
 class Ricker(Excitation):
     """One wavelet, F (1 − 2a) exp(−a)."""
 
-    kind: Literal["ricker"]
+    kind: Literal["ricker"] = "ricker"
     force: Annotated[float, Number("N")]
     """At the middle of the wavelet."""
     frequency: Annotated[float, Number("Hz", above=0)]
