@@ -92,7 +92,7 @@ class _Parts:
         self.derived: tuple[Definition | None, dict[str, Any]] = (None, {})
 
     def derived_of(self, test: Definition, name: str) -> Any:
-        """One of ``DERIVED``, of the test that was asked for last found once."""
+        """One of ``DERIVED``; for the last test requested, each is found only once."""
         if self.derived[0] is not test:
             self.derived = (test, {})
         known = self.derived[1]
