@@ -13,6 +13,7 @@ the folder.
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import zlib
 from functools import cache
@@ -27,12 +28,16 @@ from . import disk_cache
 from .compile import SHARED
 
 HERE = Path(__file__).resolve().parent.parent / "compiled"
+USED = os.environ.get("HALFREAL_SHIPPED", "") != "no"
+"""With the variable set to "no" Numba compiles everything, as for measuring what that takes."""
 writing: Path | None = None
 """Where what Numba writes is kept, while a folder is made."""
 
 
 def read(name: str, key: str) -> tuple[str, bytes] | None:
     """A function's symbol and LLVM code; None if they do not come with halfreal, or are damaged."""
+    if not has(name, key):
+        return None
     try:
         packed = disk_cache.checked(HERE / _entry(name, key))
         if packed is None:
@@ -44,7 +49,7 @@ def read(name: str, key: str) -> tuple[str, bytes] | None:
 
 
 def has(name: str, key: str) -> bool:
-    return (HERE / _entry(name, key)).exists()
+    return USED and (HERE / _entry(name, key)).exists()
 
 
 def keep(name: str, key: str, symbol: str, code: bytes) -> None:
