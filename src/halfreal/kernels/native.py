@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -98,9 +99,17 @@ def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
     entries = [one for one in also if one.is_missing]
     jobs: list[Callable[[], object]] = [*(one.ready for one in entries), *missing.values()]
     if len(jobs) > 1 and can_fork():
+        _show(f"first use: compiling {len(jobs)} functions")
         if needing or any(one.needs_numba for one in entries):
             _compiler()  # once, for both
         results([partial(_done, job) for job in jobs])
+        _show("")
+
+
+def _show(line: str) -> None:
+    """A line on the terminal in place of the one before: compiling takes seconds in which nothing else is shown."""
+    if sys.stderr.isatty():
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _done(job: Callable[[], object]) -> None:
