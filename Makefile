@@ -8,6 +8,7 @@
 #                 TIER='fast or live' for others, TESTS='tests/kernels tests/records' for a part, PYTHON=python3.13 for another Python
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
+# make wheel      dist/*.whl, with the LLVM code of the loop and of the blocks of the templates (docs/decisions/0069)
 # make docs       the documentation as a site, build/docs/index.html, and an offline copy, build/halfreal-docs.zip; warnings are errors
 # make docs-links external links of the documentation (needs a network)
 # make gallery    every picture and number of the gallery, and examples/fidelity.md
@@ -15,12 +16,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo docs docs-links test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
+.PHONY: demo wheel docs docs-links test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m halfreal.studies.ship  # so that a first command need not compile what most tests have
 	touch $@
 
 # The page is tested in a browser; where there is none and none can be installed, those tests are skipped.
@@ -44,6 +46,10 @@ demo: $(BIN)/.halfreal
 	@$(BIN)/halfreal run $(DEMO) --with-rig --start --force --output results/demo.run.h5 || [ $$? -eq 1 ]
 	@echo 'halfreal report results/demo.run.h5 --compare results/demo.h5'
 	@$(BIN)/halfreal report results/demo.run.h5 --compare results/demo.h5 --force --output results/demo.html
+
+wheel: $(BIN)/.halfreal
+	$(BIN)/python -m halfreal.studies.ship --all
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 lint: $(BIN)/.halfreal-test
 	$(BIN)/ruff check .

@@ -33,15 +33,31 @@ class Took:
 
 @dataclass(frozen=True)
 class StartUp:
-    """Times, peak memory of the warm rehearsal [bytes] and size of its run file [bytes]."""
+    """Times, peak memory of the warm rehearsal [bytes] and size of its run file [bytes].
+
+    Cold: with an empty compiler cache; shipped: the same where the LLVM code of common blocks comes with the package
+    (``kernels/shipped.py``), which is what a user of a wheel has, or None where it does not.
+    """
 
     help: Took
     cold: Took
+    cold_check: Took
+    shipped_check: Took | None
     warm: Took
     check: Took
     report: Took
     peak: int
     run_file: int
+
+
+WITHOUT = {"HALFREAL_SHIPPED": "no"}
+"""Nothing that comes with the package is used."""
+
+
+def shipped_folder() -> bool:
+    from halfreal.kernels import shipped
+
+    return shipped.HERE.is_dir() and any(shipped.HERE.iterdir())
 
 
 def measure(definition: Path, folder: Path) -> StartUp:
@@ -52,12 +68,15 @@ def measure(definition: Path, folder: Path) -> StartUp:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
 
-    def output(arguments: list[str]) -> str:
-        return subprocess.run(arguments, check=True, env=environment, capture_output=True, text=True).stdout
+    def output(arguments: list[str], **more: str) -> str:
+        return subprocess.run(arguments, check=True, env={**environment, **more}, capture_output=True, text=True).stdout
 
-    def took(*arguments: str) -> Took:
+    def empty(name: str) -> dict[str, str]:
+        return {"NUMBA_CACHE_DIR": str(folder / name)}
+
+    def took(*arguments: str, **more: str) -> Took:
         start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        output([*command, *arguments])
+        output([*command, *arguments], **more)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
         return Took(time.perf_counter() - start, spent)
@@ -67,11 +86,13 @@ def measure(definition: Path, folder: Path) -> StartUp:
         return Took(min(one.wall for one in found), min(one.processor for one in found))
 
     output([*command, "--version"])
-    cold = took(*rehearse)
+    cold = took(*rehearse, **WITHOUT)
     took("check", str(definition))  # compiles what the linearised loop needs besides
     return StartUp(
         help=least(5, "--help"),
         cold=cold,
+        cold_check=took("check", str(definition), **WITHOUT, **empty("cold")),
+        shipped_check=took("check", str(definition), **empty("shipped")) if shipped_folder() else None,
         warm=least(3, *rehearse),
         check=least(5, "check", str(definition)),
         report=least(3, "report", str(run_file), "--force", "--output", str(folder / "run.html")),

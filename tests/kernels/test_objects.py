@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import halfreal
-from halfreal.kernels import disk_cache, objects
+from halfreal.kernels import disk_cache, objects, shipped
 from halfreal.kernels.block import flatten, layout
 from halfreal.kernels.entry import Entry
 from halfreal.kernels.native import call_native, compile_block
@@ -47,7 +47,8 @@ def test_an_entry_refuses_arrays_that_it_would_misread(wrong: np.ndarray):
 
 def test_an_object_that_needs_what_is_not_there_is_not_loaded(monkeypatch: pytest.MonkeyPatch):
     entry = Entry(mixed, KINDS)
-    content = objects.emit(entry.native.code, entry.native.symbol)
+    module = objects.optimised(entry.native.code, entry.native.symbol)
+    content = bytes(objects.machine()[0].emit_object(module))
     assert objects.load(content, (entry.native.symbol,)) is not None
     monkeypatch.setattr(objects, "needed", lambda _: ["a_function_that_nobody_has"])
     assert objects.load(content, (entry.native.symbol,)) is None
@@ -63,7 +64,8 @@ define double @once(double %%x) {
 }
 """
     module = objects.llvm.parse_assembly((code % objects.machine()[0].triple.encode()).decode())
-    assert objects.needed(objects.emit(module.as_bitcode(), "once")) == ["sin"]
+    optimised = objects.optimised(module.as_bitcode(), "once")
+    assert objects.needed(objects.machine()[0].emit_object(optimised)) == ["sin"]
 
 
 def test_numba_itself_and_llvm_alone_run_the_same_bits(monkeypatch: pytest.MonkeyPatch):
@@ -103,7 +105,7 @@ def test_a_check_whose_code_is_kept_loads_no_numba(tmp_path: Path):
 def test_while_methods_of_numba_are_replaced_no_other_thread_compiles():
     from numba.core.compiler_lock import global_compiler_lock
 
-    from halfreal.kernels.compiler import PRIVATE, optimised_once
+    from halfreal.kernels.compiler import PRIVATE, only_written
 
     usual = [getattr(place, one) for place, one in PRIVATE]
     free = []
@@ -111,10 +113,38 @@ def test_while_methods_of_numba_are_replaced_no_other_thread_compiles():
     def other() -> None:
         free.append(global_compiler_lock._lock.acquire(blocking=False))
 
-    with optimised_once("some function"):
+    with only_written():
         assert [getattr(place, one) for place, one in PRIVATE] != usual
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
     assert free == [False]
     assert [getattr(place, one) for place, one in PRIVATE] == usual
+
+
+def test_code_that_comes_with_halfreal_becomes_the_same_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Written by Numba once, then read, without Numba; what is damaged is compiled."""
+    kept: dict[str, bytes] = {}
+    monkeypatch.setattr(disk_cache, "kept", lambda name: None)
+    monkeypatch.setattr(disk_cache, "put", kept.__setitem__)
+    monkeypatch.setattr(shipped, "HERE", tmp_path)
+    monkeypatch.setattr(shipped, "writing", tmp_path)
+    first = Entry(mixed, KINDS)
+    assert first.needs_numba
+    first.ready()
+    (compiled,) = kept.values()
+    (file,) = tmp_path.iterdir()
+
+    second = Entry(mixed, KINDS)
+    monkeypatch.setattr(second, "_compiled", None)  # cannot be called
+    assert not second.needs_numba
+    second.ready()
+    assert list(kept.values()) == [compiled]
+
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    third, calls = Entry(mixed, KINDS), []
+    monkeypatch.setattr(third, "_compiled", lambda: calls.append(1) or first._compiled())
+    third.ready()
+    assert calls == [1]

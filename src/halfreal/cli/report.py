@@ -35,11 +35,12 @@ def report(
     force: Force = False,
 ) -> None:
     """Write one self-contained HTML page about a run file, or compare two."""
+    from ..records.on_disk import load_on_disk
     from ..units import parse
 
     from_time = parse(since, "s")
-    run = open_run(path)
-    other = None if compare is None else open_run(compare)
+    run = load_on_disk(path)
+    other = None if compare is None else load_on_disk(compare)
     for one in [run] if other is None else [run, other]:
         last = float(one.time[-1]) if len(one.time) else 0.0
         if from_time < 0.0 or (from_time > 0.0 and from_time > last):

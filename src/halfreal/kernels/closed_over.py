@@ -1,8 +1,8 @@
-"""What goes into the compiled code of a user's function: its own code and all values that it takes from around it.
+"""What goes into the compiled code of a function: its own code and all values that it takes from around it.
 
 Numba makes constants of global numbers and arrays and compiles the functions that are called.  Of two functions for
 which all of this is equal, one compiled code serves; if a constant, a helper, or a table read at import has changed,
-in whichever file, it is another.
+in whichever file, it is another.  Comments, docstrings and places in a file do not matter.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Iterator
+from inspect import getattr_static
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -30,12 +31,12 @@ def closed_over(function: Callable[..., Any]) -> str:
 
 def _of_function(function: Any, seen: set[Any], whole: bool) -> Iterator[bytes]:
     """A function's name, and the ``whole`` of it unless it is known by its name, as those of libraries are."""
-    yield f"function {function.__qualname__ if whole else f'{function.__module__}.{function.__qualname__}'}\n".encode()
+    yield f"function {function.__name__ if whole else f'{function.__module__}.{function.__qualname__}'}\n".encode()
     if id(function) in seen or not whole:
         return
     seen.add(id(function))
     names: set[str] = set()
-    yield from _of_code(function.__code__, names)
+    yield from _of_code(function.__code__, names, function.__doc__)
     yield from _of_value(function.__defaults__, names, seen)
     for name in sorted(names & set(function.__globals__)):
         yield name.encode()
@@ -44,11 +45,12 @@ def _of_function(function: Any, seen: set[Any], whole: bool) -> Iterator[bytes]:
         yield from _of_value(cell.cell_contents, names, seen)
 
 
-def _of_code(code: CodeType, names: set[str]) -> Iterator[bytes]:
+def _of_code(code: CodeType, names: set[str], docstring: str | None = None) -> Iterator[bytes]:
     names |= set(code.co_names)
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)).encode()
-    for constant in code.co_consts:
+    constants = code.co_consts
+    for constant in constants[1:] if constants[:1] == (docstring,) else constants:
         if isinstance(constant, CodeType):
             yield from _of_code(constant, names)
         else:
@@ -56,14 +58,16 @@ def _of_code(code: CodeType, names: set[str]) -> Iterator[bytes]:
 
 
 def _of_value(value: Any, names: set[str], seen: set[Any]) -> Iterator[bytes]:
-    """A value; of a user's module or class the members whose names the function has."""
-    python = getattr(value, "py_func", value)  # of a function that Numba has compiled
+    """A value; of a module or class of halfreal's or a user's the members whose names the function has."""
+    if isinstance(value, PLAIN):
+        yield f"{type(value).__name__} {value!r}\n".encode()
+        return
+    # of a function that Numba has compiled, or will; without a call of __getattr__, which may load Numba
+    python = getattr_static(value, "py_func", value)
     if isinstance(python, FunctionType):
         file = python.__code__.co_filename
-        compiled = python is not value and not halfreals(file)
-        yield from _of_function(python, seen, whole=compiled or users(file))
-    elif isinstance(value, PLAIN):
-        yield f"{type(value).__name__} {value!r}\n".encode()
+        yield repr(getattr_static(value, "options", None)).encode()
+        yield from _of_function(python, seen, whole=python is not value or halfreals(file) or users(file))
     elif isinstance(value, np.ndarray | np.generic):
         yield f"array {value.dtype.descr} {value.shape}\n".encode() + value.tobytes()
     elif isinstance(value, tuple | list):
@@ -72,12 +76,15 @@ def _of_value(value: Any, names: set[str], seen: set[Any]) -> Iterator[bytes]:
             yield from _of_value(one, names, seen)
     elif isinstance(value, ModuleType | type):
         yield f"{type(value).__name__} {value.__name__}\n".encode()
-        if not isinstance(value, ModuleType) or users(str(getattr(value, "__file__", ""))):
+        file = str(getattr(value, "__file__", ""))
+        if not isinstance(value, ModuleType) or halfreals(file) or users(file):
             for name in sorted(names & set(dir(value))):
                 if (id(value), name) not in seen:
                     seen.add((id(value), name))
                     yield name.encode()
                     yield from _of_value(getattr(value, name), names, seen)
+    elif type(value).__module__.startswith("llvmlite.ir"):
+        yield str(value).encode()  # a type; what is pickled of it depends on what it was used for
     else:
         yield _pickled(value)
 

@@ -12,10 +12,9 @@ halfreal's own blocks are kept on disk (``objects.py``), those of users are not.
 must be compiled: decorators note down what they are given, and hand it to Numba when it asks.  Two traps are closed
 here:
 
-- A changed callee in another file must be noticed.  Every cached function is therefore keyed by a hash of the file
-  it is in and of all sources in ``halfreal.kernels`` and ``halfreal.models.materials``.  A block of halfreal may
-  call helpers from its own file and from these packages, from nowhere else, and they are decorated with ``kernel``;
-  files that call each other's helpers all the same are keyed together (``TOGETHER``).
+- A changed callee in another file must be noticed.  Every cached function is therefore keyed by its code and all that
+  it takes from around it (``closed_over.py``), and by the sources of what compiles it (``MACHINERY``).  A comment or
+  a docstring changes no key.
 - Functions cached by different processes may have the same name, and then stand in for each other.  Every block has a
   name of its own, and helpers are inlined, but for large ones that many blocks call (``shared``): their names contain
   a hash of their sources, so that those with one name are one code.
@@ -24,14 +23,13 @@ here:
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .disk_cache import numba_version
+from .closed_over import closed_over
 
 # No fastmath: it deletes the NaN checks on which the guard relies.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
@@ -46,8 +44,8 @@ STEP: dict[str, Any] = {**INSIDE, "no_cpython_wrapper": True}
 
 SHARED: set[str] = set()
 """Names of large helpers that are compiled by themselves."""
-TOGETHER = (("models/frame", "*.py"), ("stability", "dde_*.py"))
-"""Files that call each other's helpers, and are keyed together."""
+MACHINERY = ("any_size", "compile", "compiler", "entry", "fused", "objects", "pointers", "shapes")
+"""Modules that decide what a function is compiled to."""
 
 
 class Later:
@@ -58,6 +56,9 @@ class Later:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._module), name)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # else pickle looks for methods of the module's
+        return Later, (self._module,)
 
 
 if TYPE_CHECKING:
@@ -70,9 +71,12 @@ else:
 class Helper:
     """A function that compiled code calls; called from Python, it is compiled for what it is given."""
 
-    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any], options: Any = None
+    ) -> None:
         update_wrapper(self, function)
         self.py_func, self._make = function, make
+        self.options = repr(options)
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -98,19 +102,19 @@ class Intrinsic:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
-        self._function = function
+        self.py_func = function
 
     @cached_property
     def _numba_type_(self) -> Any:
         from numba.core.registry import cpu_target
         from numba.extending import intrinsic as made
 
-        known = made(self._function)
+        known = made(self.py_func)
         cpu_target.typing_context.refresh()
         return cpu_target.typing_context.resolve_value_type(known)
 
     def __call__(self, *given: Any) -> Any:
-        raise NotImplementedError(f"{self._function.__name__} is for compiled code only")
+        raise NotImplementedError(f"{self.py_func.__name__} is for compiled code only")
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
@@ -133,16 +137,21 @@ def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def made(function: Callable[..., Any]) -> Any:
         return _without_shapes(_njit(**options)(function))
 
-    return lambda function: Helper(function, made)
+    return lambda function: Helper(function, made, _in_order(options))
+
+
+def _in_order(options: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The same text in every process, also of sets."""
+    return [(name, sorted(one) if isinstance(one, set) else one) for name, one in sorted(options.items())]
 
 
 def shared(function: Callable[..., Any]) -> Any:
     """A large helper that many blocks call: compiled once, kept on disk, and not inlined."""
-    key = identity(function)
-    function.__qualname__ = f"{function.__name__}_{key[:16]}"
-    SHARED.add(function.__qualname__)
 
     def made(function: Callable[..., Any]) -> Any:
+        key = identity(function)
+        function.__qualname__ = f"{function.__name__}_{key[:16]}"
+        SHARED.add(function.__qualname__)
         compiled = _without_shapes(_njit(**OPTIONS, _nrt=False)(function))
         return import_module(f"{__package__}.numba_cache").keep(compiled, key)
 
@@ -160,29 +169,16 @@ def _without_shapes(compiled: Any) -> Any:
 
 
 @cache
-def kernel_hash() -> str:
-    """Hash of every source file of which helpers may come: part of each cached function's key."""
-    digest = hashlib.sha256(numba_version().encode())
-    here = Path(__file__).parent
-    for folder in (here, here.parent / "models" / "materials"):
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.read_bytes())
+def machinery() -> str:
+    """Hash of the sources of what compiles, whichever function it is."""
+    digest = hashlib.sha256()
+    for name in MACHINERY:
+        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return digest.hexdigest()
 
 
 @cache
-def _source_key(path: str) -> str:
-    digest = hashlib.sha256(kernel_hash().encode() + Path(path).read_bytes())
-    for folder, pattern in TOGETHER:
-        files = sorted((Path(__file__).parent.parent / folder).rglob(pattern))
-        if Path(path) in files:
-            for other in files:
-                digest.update(other.read_bytes())
-    return digest.hexdigest()
-
-
 def identity(function: Callable[..., Any]) -> str:
-    """Hash of a function's name and of all sources it may depend on."""
-    source = inspect.getsourcefile(function)
-    key = _source_key(source) if source and Path(source).is_file() else kernel_hash()
-    return hashlib.sha256(f"{key}:{function.__module__}:{function.__qualname__}".encode()).hexdigest()
+    """Hash of a function's name and of all that its compiled code depends on."""
+    key = f"{machinery()}:{function.__module__}:{function.__name__}:{closed_over(function)}"
+    return hashlib.sha256(key.encode()).hexdigest()

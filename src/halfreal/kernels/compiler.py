@@ -34,6 +34,7 @@ def record_at(typingctx, address, layout):  # type: ignore[no-untyped-def]
 
 
 PRIVATE = (
+    (CPUCodeLibrary, "_optimize_functions"),
     (CPUCodeLibrary, "_optimize_final_module"),
     (CPUCodeLibrary, "_finalize_final_module"),
     (JITCPUCodegen, "set_env"),
@@ -42,8 +43,8 @@ PRIVATE = (
 
 
 @contextmanager
-def optimised_once(name: str) -> Iterator[None]:
-    """While it lasts, Numba optimises the function of this name alone, with all that it calls, and loads none of it.
+def only_written() -> Iterator[None]:
+    """While it lasts, Numba writes LLVM code, and neither optimises it nor loads it: ``objects.py`` does that once.
 
     Else each helper is optimised twice by itself, translated to machine code, and both again in everything that calls
     it: most of what compiling takes.  LLVM keeps the order of all floating-point operations either way.
@@ -53,19 +54,24 @@ def optimised_once(name: str) -> Iterator[None]:
         return
     # Numba compiles under this lock: no other thread may find its methods replaced, or replace them, too
     with global_compiler_lock:
-        yield from _replaced(name)
+        yield from _replaced()
 
 
-def _replaced(name: str) -> Iterator[None]:
+def _replaced() -> Iterator[None]:
     usual = [getattr(place, one) for place, one in PRIVATE]
 
+    def optimise_functions(library: Any, module: Any) -> None:
+        module.data_layout = library._codegen._data_layout
+        if library.name in SHARED:
+            usual[0](library, module)
+
     def optimise(library: Any) -> None:
-        if library.name == name or library.name in SHARED:
-            usual[0](library)
+        if library.name in SHARED:
+            usual[1](library)
 
     def finish(library: Any) -> None:
         if library.name in SHARED:
-            usual[1](library)
+            usual[2](library)
         else:
             library._finalize_dynamic_globals()
             library._finalized = True
@@ -73,9 +79,9 @@ def _replaced(name: str) -> Iterator[None]:
     def set_environment(codegen: Any, variable: str, environment: Any) -> None:
         """Code that is not loaded has none, and needs none: it never calls the interpreter."""
         if codegen._engine.is_symbol_defined(variable):
-            usual[2](codegen, variable, environment)
+            usual[3](codegen, variable, environment)
 
-    for (place, one), ours in zip(PRIVATE, (optimise, finish, set_environment), strict=True):
+    for (place, one), ours in zip(PRIVATE, (optimise_functions, optimise, finish, set_environment), strict=True):
         setattr(place, one, ours)
     try:
         yield
@@ -95,7 +101,7 @@ def own_block(
 def outermost(name: str, call: Callable[..., int], signature: Any) -> Any:
     """What Numba makes of a function that nothing else of its own calls."""
     call.__qualname__ = name
-    with optimised_once(name):
+    with only_written():
         return result_of(njit(signature, **WRAPPER)(call))
 
 
@@ -103,6 +109,7 @@ def loaded(result: Any) -> int:
     """The address of a compiled function that Numba itself has to load."""
     symbol = result.fndesc.llvm_func_name
     if not result.library.get_pointer_to_function(symbol):
+        result.library._optimize_final_module()
         result.library._finalize_final_module()
     return int(result.library.get_pointer_to_function(symbol))
 

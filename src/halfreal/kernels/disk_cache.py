@@ -28,6 +28,7 @@ import numpy as np
 
 from .. import user_folders
 
+FOLDER = "NUMBA_CACHE_DIR"
 FULL = 400_000_000
 """Bytes of the folder from which on the entries that were not used for longest are removed, down to half of it."""
 DAMAGED = "the compiled code on disk was damaged and is compiled again"
@@ -94,7 +95,7 @@ def remove(path: Path) -> None:
 @cache
 def folder() -> Path | None:
     """Where compiled code is kept; None if it cannot be."""
-    given = os.environ.get("NUMBA_CACHE_DIR")
+    given = os.environ.get(FOLDER)
     there = Path(given) / "halfreal" if given else user_folders.cache() / "compiled"
     try:
         return user_folders.made_private(there)
@@ -143,3 +144,9 @@ def numba_version() -> str:
 @cache
 def versions() -> str:
     return ":".join((numba_version(), llvmlite.__version__, np.__version__, platform.python_version()))
+
+
+def settings() -> str:
+    """How Numba is set up by the environment, but for where it keeps files."""
+    given = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_") and key != FOLDER}
+    return str(sorted(given.items()))

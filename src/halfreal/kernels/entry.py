@@ -6,9 +6,8 @@ of words, addresses and shapes for arrays; the compiled function lays its argume
 
     int32 function(int64 *value, void **raised, int64 *words)
 
-It returns a whole number, writes all else into arrays that it is given, and allocates nothing.  It obeys the rules of
-blocks (``compile.py``): what it calls is in its own file or in ``halfreal.kernels``.  While it runs, other threads
-continue.
+It returns a whole number, writes all else into arrays that it is given, and allocates nothing.  While it runs, other
+threads continue.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .compile import OPTIONS, identity
-from .objects import Native, is_missing, native
+from .objects import Native, is_missing, native, needs_numba
 from .pointers import as_pointer
 
 NATIVE = ctypes.CFUNCTYPE(
@@ -76,12 +75,17 @@ class Entry:
 
     @cached_property
     def _key(self) -> str:
-        return f"entry:{identity(self.py_func)}:{self._kinds}:{self._fastmath}"
+        gathered = getattr(self._gather, "_fields", ())
+        return f"entry:{identity(self.py_func)}:{self._kinds}:{self._fastmath}:{gathered}"
 
     @property
     def is_missing(self) -> bool:
         """Whether it would have to be compiled, and could be kept on disk."""
         return "native" not in self.__dict__ and is_missing(self.py_func.__name__, self._key)
+
+    @property
+    def needs_numba(self) -> bool:
+        return needs_numba(self.py_func.__name__, self._key)
 
     def ready(self) -> None:
         """Have it compiled before it is called."""

@@ -26,7 +26,7 @@ from llvmlite import ir
 
 from . import disk_cache
 from .block import LARGEST_FAULT
-from .compile import intrinsic, kernel_hash, types
+from .compile import intrinsic, machinery, types
 from .objects import Native, load, machine
 
 FAULT_AT, RAISED = 1, 999
@@ -80,7 +80,7 @@ class Arrangement:
 
     @cached_property
     def key(self) -> str:
-        digest = hashlib.sha256(f"{kernel_hash()}:{machine()[1]}:{self.groups}:{self.mover}".encode())
+        digest = hashlib.sha256(f"{machinery()}:{machine()[1]}:{self.groups}:{self.mover}".encode())
         for row in self.rows:
             digest.update(f"{row.symbol}:{row.inputs}:{row.parameters}:{row.state}:{row.outputs}\n".encode())
         return digest.hexdigest()[:40]

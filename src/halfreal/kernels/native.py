@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -18,7 +19,7 @@ from . import any_size
 from .block import LARGEST_FAULT, UNUSED
 from .closed_over import closed_over
 from .compile import identity
-from .objects import Native, is_missing, native
+from .objects import Native, is_missing, native, needs_numba
 from .origin import halfreals
 
 if TYPE_CHECKING:
@@ -87,16 +88,28 @@ def compiled_block(
 def compile_together(blocks: Iterable[Fields], also: Iterable[Entry]) -> None:
     """Compile what is not on disk yet in two processes, if there can be two; the disk passes it on."""
     missing: dict[str, Callable[[], object]] = {}
+    needing = False
     for fields in blocks:
         layout = _layout(*fields)
         if is_own(fields[0]) and (fields[0], *layout) not in _compiled:
             name, key = _name_and_key(layout, fields[0])
             if is_missing(name, key):
                 missing[key] = partial(compiled_block, *fields)
-    jobs: list[Callable[[], object]] = [*(one.ready for one in also if one.is_missing), *missing.values()]
+                needing = needing or needs_numba(name, key)
+    entries = [one for one in also if one.is_missing]
+    jobs: list[Callable[[], object]] = [*(one.ready for one in entries), *missing.values()]
     if len(jobs) > 1 and can_fork():
-        _compiler()  # once, for both
+        _show(f"first use: compiling {len(jobs)} functions")
+        if needing or any(one.needs_numba for one in entries):
+            _compiler()  # once, for both
         results([partial(_done, job) for job in jobs])
+        _show("")
+
+
+def _show(line: str) -> None:
+    """A line on the terminal in place of the one before: compiling takes seconds in which nothing else is shown."""
+    if sys.stderr.isatty():
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _done(job: Callable[[], object]) -> None:

@@ -21,6 +21,7 @@ from .block import Block, layout
 from .compile import STEP, WRAPPER
 from .compiler import compiled_afresh
 from .native import CompilationError
+from .objects import holds_addresses, optimised
 from .pointers import as_pointer
 from .tick import ROW_LENGTH, Given, run_ticks
 
@@ -98,16 +99,14 @@ def of_loop() -> ObjectCode:
 
 def _emitted(result: Any, symbol: str) -> ObjectCode:
     """What Numba has compiled, as an object with one visible function."""
-    if result.library.has_dynamic_globals:
-        raise CompilationError(f"'{symbol}' contains addresses of this process and cannot run in another one")
-    module = llvm.parse_assembly(result.library.get_llvm_str())
-    function = module.get_function(result.fndesc.llvm_func_name)
-    for one in (*module.functions, *module.global_variables):
-        if not one.is_declaration and one.name != function.name:
-            one.linkage = "internal"
-    function.name = symbol
-    function.visibility = "hidden"
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=GENERIC.get(platform.machine().lower(), "generic"), opt=3, reloc="pic", codemodel="default"
     )
+    written = bytes(result.library._get_module_for_linking().as_bitcode())
+    module = optimised(written, result.fndesc.llvm_func_name, machine)
+    if holds_addresses(module):
+        raise CompilationError(f"'{symbol}' contains addresses of this process and cannot run in another one")
+    function = module.get_function(result.fndesc.llvm_func_name)
+    function.name = symbol
+    function.visibility = "hidden"
     return ObjectCode(symbol, bytes(machine.emit_object(module)))

@@ -5,6 +5,9 @@ to be compiled.  What it makes of a function is therefore kept as an object, wit
 
     symbol | newline | length of the object, 8 bytes | object (ELF) | LLVM code
 
+Numba writes LLVM code without optimising it.  Optimising and translating it for the processor at hand is done here, so
+that code which comes with halfreal (``shipped.py``) and code that Numba has just written become the same object.
+
 An object may need functions from outside, such as those of libm.  LLVM ends the process where one is missing, so each
 is looked up before the object is loaded; if one is not found, Numba compiles the function again and loads it itself.
 """
@@ -13,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,9 +26,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from . import disk_cache
+from . import disk_cache, shipped
 
-FOLDER = "NUMBA_CACHE_DIR"
+ADDRESSES = "numba.dynamic.globals"
+"""How Numba names places that hold addresses of this process."""
 SYMBOL_TABLE, UNDEFINED = 2, 0
 """Of ELF: the kind of section that holds symbols, and the section of those that come from outside."""
 
@@ -52,15 +55,29 @@ def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
         found = load(content, (symbol,))
         if found is not None:
             return Native(symbol, found[0], code)
-    result = compiled()
-    symbol = str(result.fndesc.llvm_func_name)
-    code = bytes(result.library._get_module_for_linking().as_bitcode())
-    content = emit(code, symbol)
-    found = None if result.library.has_dynamic_globals else load(content, (symbol,))
+    result, given = None, shipped.read(name, key)
+    if given is None:
+        result = compiled()
+        given = str(result.fndesc.llvm_func_name), bytes(result.library._get_module_for_linking().as_bitcode())
+    symbol, written = given
+    module = optimised(written, symbol)
+    found, content = None, b""
+    if not holds_addresses(module):
+        content = bytes(machine()[0].emit_object(module))
+        found = load(content, (symbol,))
+    code = bytes(module.as_bitcode())
     if found is None:  # it holds addresses of this process, or needs what only Numba has
+        result = result or compiled()
         return Native(symbol, import_module(f"{__package__}.compiler").loaded(result), code, result)
     disk_cache.put(entry, symbol.encode() + b"\n" + pack("<Q", len(content)) + content + code)
+    if result is not None:
+        shipped.keep(name, key, symbol, written)
     return Native(symbol, found[0], code)
+
+
+def needs_numba(name: str, key: str) -> bool:
+    """Whether a function that is missing has to be compiled by Numba: its LLVM code does not come with halfreal."""
+    return not shipped.has(name, key)
 
 
 def is_missing(name: str, key: str) -> bool:
@@ -79,20 +96,34 @@ def _parts(kept: bytes) -> tuple[str, bytes, bytes]:
     return symbol.decode(), rest[8 : 8 + length], rest[8 + length :]
 
 
-def emit(code: bytes, symbol: str) -> bytes:
-    """The object of a module of LLVM code in which one function is seen from outside, without what that does not need.
+def optimised(code: bytes, symbol: str, target: Any = None) -> Any:
+    """A module of LLVM code in which one function is seen from outside, optimised, without what that does not need.
 
-    The code has been optimised, and is translated as it is.
+    The passes are those of Numba: cheap ones that inline, and help the vectoriser, then all.
     """
     module = llvm.parse_bitcode(code)
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration:
             one.linkage = "external" if one.name == symbol else "internal"
-    target, _ = machine()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
-    return bytes(target.emit_object(module))
+    target = target or machine()[0]
+    for level in (0, 3):
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization, options.slp_vectorization = level > 0, False
+        builder = llvm.create_pass_builder(target, options)
+        passes = builder.getModulePassManager()
+        if level == 0:
+            passes.add_loop_rotate_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_jump_threading_pass()
+        passes.add_refprune_pass()  # counts of references, to what no one else holds
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(module, builder)
+    return module
+
+
+def holds_addresses(module: Any) -> bool:
+    """Whether optimised code holds addresses of this process."""
+    return any(one.name.startswith(ADDRESSES) for one in module.global_variables)
 
 
 _engines: list[Any] = []
@@ -138,5 +169,4 @@ def machine() -> tuple[Any, str]:
     target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=name, features=features, opt=3, reloc="pic", codemodel="default"
     )
-    settings = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_") and key != FOLDER}
-    return target, f"{name}:{features}:{disk_cache.versions()}:{sorted(settings.items())}"
+    return target, f"{name}:{features}:{disk_cache.versions()}:{disk_cache.settings()}"

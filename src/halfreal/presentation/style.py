@@ -63,8 +63,11 @@ def as_svg(figure: Figure, label: str, prefix: str) -> str:
     """A figure as SVG to stand inside a page: it fits its box and its ids, with ``prefix``, clash with no other's."""
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
+        dpi = figure.dpi
         _lay_out(figure)
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.dpi = dpi  # of what is drawn as an image; measuring texts has changed it
+        # not savefig, which draws a figure that has been arranged once more, for nothing
+        FigureCanvasSVG(figure).print_svg(out, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<(metadata|style)\b.*?</\1>|<!--.*?-->", "", text, flags=re.DOTALL)

@@ -166,11 +166,11 @@ def _load(path: Path) -> Run:
         raise damaged(path, "; its content does not match the checksum at its end")
     try:
         with _opened(path) as (file, fd):
-            _check_format(file, path)
+            check_format(file, path)
             if "live" not in file:
-                return _read(file)
+                return read_run(file)
             state = live_layout.read_state(file, live_layout.is_locked(fd), os.fstat(fd).st_size)
-            run = _read(file, state.rows)
+            run = read_run(file, state.rows)
             ended = state.changes(float(run.time[-1]) if len(run.time) else None)
             return replace(run, events=run.events + state.events, **ended)
     except RunFileError:
@@ -322,7 +322,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, int]]:
         os.close(fd)
 
 
-def _check_format(file: Any, path: Path) -> None:
+def check_format(file: Any, path: Path) -> None:
     if file.attrs.get("format") != FORMAT:
         raise RunFileError(
             f"'{path}' is an HDF5 file, but not a run file: its attribute 'format' is "
@@ -337,8 +337,8 @@ def _check_format(file: Any, path: Path) -> None:
         )
 
 
-def _read(file: Any, rows: int | None = None) -> Run:
-    """The run in a file; of one that was being recorded, ``rows`` values."""
+def read_run(file: Any, rows: int | None = None, signals: Mapping[str, Signal] | None = None) -> Run:
+    """The run in a file; of one that was being recorded, ``rows`` values; with these signals if they are given."""
     head, definition = file.attrs, file["definition"]
     run = Run(
         title=head["title"],
@@ -347,7 +347,8 @@ def _read(file: Any, rows: int | None = None) -> Run:
         definition_text=definition["toml"].asstr()[()],
         step=float(head["step"]),
         time=file["time"][:rows],
-        signals={
+        signals=signals
+        or {
             channel.attrs["name"]: Signal(unit=channel.attrs["unit"], values=channel[:rows])
             for channel in file["channels"].values()
         },
@@ -372,7 +373,8 @@ def _read(file: Any, rows: int | None = None) -> Run:
         accepted=after_run.judgement(file[ACCEPTED].asstr()[()]) if ACCEPTED in file else None,
         scores=after_run.scores(file[SCORES].asstr()[()]) if SCORES in file else {},
     )
-    _check(run)
+    if signals is None:
+        _check(run)
     return run
 
 

@@ -19,6 +19,8 @@ TRIP = "guard.cause"
 """The channel on which the guard says why it stepped in."""
 LARGEST_DRAWN = 1e12
 """A diverged signal is drawn up to here: plotting libraries overflow beyond."""
+PIECE = 1 << 16
+"""Samples of a long record that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,13 @@ def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[
         return time, values
     used = len(values) // length * length
     blocks = values[:used].reshape(-1, length)
-    gaps = np.isnan(blocks)
-    low = np.argmin(np.where(gaps, np.inf, blocks), axis=1)
-    high = np.argmax(np.where(gaps, -np.inf, blocks), axis=1)
+    low, high = (np.empty(len(blocks), dtype=int) for _ in range(2))
+    few = max(PIECE // length, 1)
+    for i in range(0, len(blocks), few):  # without copies of a long record
+        piece = blocks[i : i + few]
+        gaps = np.isnan(piece)
+        low[i : i + few] = np.argmin(np.where(gaps, np.inf, piece), axis=1)
+        high[i : i + few] = np.argmax(np.where(gaps, -np.inf, piece), axis=1)
     first = np.arange(len(blocks)) * length
     kept = np.unique(np.concatenate([first + low, first + high, [0], np.arange(used, len(values)), [len(values) - 1]]))
     return time[kept], values[kept]
@@ -111,9 +117,13 @@ def envelope(time: np.ndarray, values: np.ndarray, points: int = 1600) -> tuple[
 
 def peak(*signals: np.ndarray | None) -> float:
     """Largest absolute value that can be drawn of all the signals."""
-    found = [np.abs(drawable(signal)) for signal in signals if signal is not None]
-    finite = [values[np.isfinite(values)] for values in found]
-    return float(max((values.max(initial=0.0) for values in finite), default=0.0))
+    found = 0.0
+    for signal in signals:
+        for i in range(0, 0 if signal is None else len(signal), PIECE):
+            assert signal is not None
+            values = np.abs(drawable(signal[i : i + PIECE]))
+            found = max(found, float(values[np.isfinite(values)].max(initial=0.0)))
+    return found
 
 
 def duration(run: Run) -> float:

@@ -1,0 +1,75 @@
+"""LLVM code that comes with halfreal: what Numba writes of the loop and of common blocks, before it is optimised.
+
+Writing this code is most of what compiling takes, and it is the same for every processor.  A wheel, or a checkout after
+``make``, therefore has it in a folder of the package, a file for each function::
+
+    SHA-256 of all that follows | name of the entry | newline | packed: symbol | newline | LLVM code
+
+named by a hash of all that it depends on: the function and what it calls, and the versions of Numba, LLVM, NumPy and
+Python.  Whatever is not there, or is not as it was written, Numba compiles.  ``python -m halfreal.studies.ship`` writes
+the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import zlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from . import disk_cache
+from .compile import SHARED
+
+HERE = Path(__file__).resolve().parent.parent / "compiled"
+USED = os.environ.get("HALFREAL_SHIPPED", "") != "no"
+"""With the variable set to "no" Numba compiles everything, as for measuring what that takes."""
+writing: Path | None = None
+"""Where what Numba writes is kept, while a folder is made."""
+
+
+def read(name: str, key: str) -> tuple[str, bytes] | None:
+    """A function's symbol and LLVM code; None if they do not come with halfreal, or are damaged."""
+    if not has(name, key):
+        return None
+    try:
+        packed = disk_cache.checked(HERE / _entry(name, key))
+        if packed is None:
+            return None
+        symbol, _, code = zlib.decompress(packed).partition(b"\n")
+    except (ValueError, zlib.error):
+        return None
+    return symbol.decode(), code
+
+
+def has(name: str, key: str) -> bool:
+    return USED and (HERE / _entry(name, key)).exists()
+
+
+def keep(name: str, key: str, symbol: str, code: bytes) -> None:
+    """Keep what Numba has written, if a folder is being made.
+
+    Large helpers that are compiled by themselves are optimised for this processor already: what calls one is not kept.
+    """
+    if writing is None:
+        return
+    called = [one.name for one in llvm.parse_bitcode(code).functions]
+    if not any(large in name for large in SHARED for name in called):
+        disk_cache.write(writing / _entry(name, key), zlib.compress(symbol.encode() + b"\n" + code, 9))
+
+
+def _entry(name: str, key: str) -> str:
+    return f"{name[:40]}-{hashlib.sha256(f'{_versions()}:{disk_cache.settings()}:{key}'.encode()).hexdigest()[:40]}"
+
+
+@cache
+def _versions() -> str:
+    """Of patches of Python and NumPy the code does not depend."""
+    shortened = (text.rpartition(".")[0] for text in (np.__version__, platform.python_version()))
+    return ":".join((version("numba"), llvmlite.__version__, platform.machine(), *shortened))
