@@ -95,8 +95,8 @@ def _in_loop(loop: Condensed) -> np.ndarray:
 def _scales(a, e, f, left, right) -> np.ndarray:  # type: ignore[no-untyped-def]
     """Units of the small part's states in which no entry of the loop is lost in the rounding of others.
 
-    States of a servo-valve and of a delay line differ by 10¹⁴, and a Schur form is exact to rounding of the largest entry
-    only.  As states of the small part also act on each other through the large part, that is balanced with it.
+    States of a servo-valve and of a delay line differ by 10¹⁴, and a Schur form is exact to rounding of the largest
+    entry only.  As states of the small part also act on each other through the large part, that is balanced with it.
     """
     through = np.abs(left) @ np.abs(right)
     whole = np.block([[a, e @ through], [f, np.zeros((len(f), len(f)))]])
