@@ -63,7 +63,8 @@ def free_motion(
 ) -> Free:
     """Free motion from an amplitude on, for four windows, or until it has settled.
 
-    It also ends, from the second window on, once it is below ``quiet``, from where motion is known to decay.
+    It also ends once it is below ``quiet``, from where motion is known to decay, in the second half of the first window
+    or later.
     """
     loop.vector[:] = mode.rest + amplitude * mode.direction.real
     guard = loop.index.get(GUARD_MODE, FAULT)
@@ -71,10 +72,17 @@ def free_motion(
     period, windows, found = mode.ticks, list[tuple[float, float]](), lost
     for turn in range(4 + (LONGEST if settle else 0)):
         ticks = max(round(WINDOW * period), 8)
-        values = loop.run(ticks, record=(channel,), event_room=0).log[:, 1]
+        halves = (ticks // 2, ticks - ticks // 2) if turn == 0 and quiet > 0.0 else (ticks,)
+        parts = [loop.run(some, record=(channel,), event_room=0).log[:, 1] for some in halves]
+        values = np.concatenate(parts)
         well = loop.vector[guard] == mode.rest[guard] and loop.vector[FAULT] == 0.0
         if not well or not np.all(np.isfinite(values)) or not np.all(np.isfinite(loop.vector)):
             return lost
+        if len(parts) == 2:
+            (early, _), (late, seen) = (size_of(part) for part in parts)
+            if 0.0 < late < min(quiet, early) and seen is not None and seen < 2.0 * mode.ticks:
+                growth = float(np.log(late / early)) / (0.5 * ticks) * period
+                return Free(amplitude, late, growth, period, loop.vector.copy())
         size, seen = size_of(values)
         period = min(seen or 2.0 * period, LONGER * mode.ticks)  # large motion may be much slower than small motion
         windows.append((size, float(ticks)))

@@ -36,6 +36,8 @@ from .slopes import SHRUNK, SIZES, Slope, agreeing, first_size, slope
 MARGINAL = 1e-9
 MOST_DENSE = 600
 """States up to which poles in motion are those of one dense matrix, where it does not fall apart."""
+RESTING = 1e-6
+"""Distance from 1 of a pole that may be that of memory at rest."""
 FEW_DENSE = 250
 """States up to which one dense matrix takes less time than a loop that falls apart."""
 HALF_RATE = 0.95
@@ -282,8 +284,12 @@ def in_motion(loop: Loop) -> InMotion | None:
     if poles is None and indices.size > MOST_DENSE:
         return None
     if small is None or poles is None:
-        alone = tuple(one.of_state().a for one in pieces.large)
-        return InMotion(without_memory(loop, pieces.together(), indices).eigenvalues, alone)
+        alone, whole = tuple(one.of_state().a for one in pieces.large), pieces.together()
+        values = np.asarray(eigvals(whole))
+        rest = values[np.abs(values - 1.0) > RESTING]  # what is left when memory rests, which takes longer to find out
+        if values.size - rest.size > held.size or np.abs(rest).max(initial=0.0) >= 1.0 - MARGINAL:
+            values = without_memory(loop, whole, indices).eigenvalues
+        return InMotion(values, alone)
     if np.abs(poles).max(initial=0.0) >= 1.0 - MARGINAL:
         memory = find_memory(loop, indices).of(pieces.columns[0], len(small.a))
         found = all_poles(small.without(*memory.bases()))

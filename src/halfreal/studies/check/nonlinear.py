@@ -24,7 +24,7 @@ from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
 from ...runs.rehearse import check_log
 from ...safety.limits import Limits
-from ...stability.linearise import MOST_DENSE, in_motion, matrix_of, slopes, without_memory
+from ...stability.linearise import MOST_DENSE, RESTING, in_motion, matrix_of, slopes, without_memory
 from ...stability.pieces import is_large
 from ...summaries import Summarised
 
@@ -39,7 +39,6 @@ MUCH_WORK, SOME_FACTOR = 4e7, 2.0
 """States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is asked for."""
 GROWN = 3.0
 """The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
-RESTING = 1e-6
 GROWING = 1e-6
 """By how much a spectral radius at an operating point must be above 1 to be no rounding of a pole that rests."""
 SHARE = 0.1
