@@ -103,6 +103,20 @@ def _scales(a, e, f, left, right) -> np.ndarray:  # type: ignore[no-untyped-def]
     return np.asarray(np.diag(matrix_balance(whole, permute=False)[1])[: len(a)])
 
 
+def _has_conjugate(z: np.ndarray) -> np.ndarray:
+    """Whether the conjugate of each root is another one, or itself, as far as roots are known."""
+    order = np.argsort(z.real)
+    sorted_z, found = z[order], np.zeros(z.size, dtype=bool)
+    first = np.searchsorted(sorted_z.real, z.real - KNOWN)
+    beyond = np.searchsorted(sorted_z.real, z.real + KNOWN, side="right")
+    left = np.flatnonzero(first < beyond)
+    while left.size:
+        found[left] = np.abs(sorted_z[first[left]] - z[left].conj()) <= KNOWN
+        first[left] += 1
+        left = left[~found[left] & (first[left] < beyond[left])]
+    return found
+
+
 class _Roots:
     """The roots of f for a small part A, E, F and a large one."""
 
@@ -181,12 +195,8 @@ class _Roots:
 
     def _paired(self) -> np.ndarray:
         """Put points that have found no root next to the conjugates of roots that lack them, and show which."""
-        from scipy.spatial import cKDTree
-
         z = self.anchor + self.shift
-        points = np.column_stack([z.real, z.imag])
-        apart, _ = cKDTree(points).query(points * [1.0, -1.0])
-        alone = np.flatnonzero((np.abs(z) > INNERMOST) & (apart > KNOWN))
+        alone = np.flatnonzero((np.abs(z) > INNERMOST) & ~_has_conjugate(z))
         idle = np.flatnonzero((np.abs(z) < INNERMOST) & (self.anchor == 0.0))
         count = min(alone.size, idle.size)
         self.shift[idle[:count]] = z[alone[:count]].conj() * (1.0 + 1e-9)
