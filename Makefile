@@ -51,19 +51,14 @@ lint: $(BIN)/.halfreal-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# live tests run one after the other: two of them on two cores keep each other from keeping time; a computer that holds
-# one up for longer than its limits fails it, so it is tried once more, and the summary lists it
-LIVE := -m live -n 0 --reruns 1 -rR
-
 test: lint
-	$(BIN)/pytest -m 'not live' -p no:rerunfailures
-	$(BIN)/pytest $(LIVE)
+	$(BIN)/pytest
 
 test-fast: $(BIN)/.halfreal-test
 	$(BIN)/pytest -m fast
 
 test-live: $(BIN)/.halfreal-test
-	$(BIN)/pytest $(LIVE)
+	$(BIN)/pytest -m live -n 0
 
 TIER ?= fast
 TESTS ?=

@@ -14,8 +14,6 @@ from halfreal.campaigns.store import load_results
 from halfreal.campaigns.sweep import sweep
 from halfreal.campaigns.workers import CampaignError
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 
 class Cluster:
     """A scheduler and its workers, each a process."""

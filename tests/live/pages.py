@@ -60,6 +60,7 @@ class Browser:
                 additional_headers={"cookie": self.cookie},
                 max_size=None,
                 open_timeout=PATIENCE,
+                close_timeout=0.1,  # a browser that takes nothing more does not see the answer to its farewell
             )
         )
         return self

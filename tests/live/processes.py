@@ -6,15 +6,17 @@ and tells which; its own definition may differ from the controller's, as a real 
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,9 +25,11 @@ import numpy as np
 import halfreal
 from halfreal.runs.run import Run
 from links.by_hand import COMMAND, OFFER, Controller
+from live.preloaded import Forked, Server
 
 PATIENCE = 90.0
 """Seconds after which something that must happen is said not to: on a busy machine that has to compile first."""
+ENVIRONMENT = {"PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
 STEP = 1e-3
 ANYWHERE = "127.0.0.1:0"
 IDLE, ARMED, SAFE = 1.0, 2.0, 3.0
@@ -87,6 +91,15 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
     return found
 
 
+@cache
+def preloaded() -> Server:
+    """The process that commands begin in, of this process of the tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(written(Path(folder) / "base.toml"), {**os.environ, **ENVIRONMENT})
+    atexit.register(server.close)
+    return server
+
+
 class Process:
     """A ``halfreal`` command, and what it has said so far."""
 
@@ -96,8 +109,7 @@ class Process:
         self._out, self._err, self._said_before = folder / f"{name}.out", folder / f"{name}.err", 0
         with self._out.open("w") as out, self._err.open("w") as err:
             streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err} | options
-            environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
-            self.process = subprocess.Popen([sys.executable, "-c", self.code, *arguments], env=environment, **streams)
+            self.process = Forked(preloaded(), self.code, arguments, {**os.environ, **ENVIRONMENT}, **streams)
 
     @property
     def pid(self) -> int:

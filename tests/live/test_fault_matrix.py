@@ -165,12 +165,11 @@ def reach(state: str, session: halfreal.Session) -> None:
     wait_for(lambda: mode(session) == STATES[state] or ended(session), state)
 
 
-def cells() -> Iterator[object]:
+def cells() -> Iterator[tuple[str, str, str, str]]:
     """All of them; where nothing trips, what to do on a trip is not asked twice."""
     for pacing, on_trip, state, event in itertools.product(("clock", "rig"), ("hold", "return"), STATES, EVENTS):
         if on_trip == "return" or expected(state, event, on_trip)[0] == "tripped":
-            group = pytest.mark.xdist_group(f"faults, {pacing}")  # both go on at the same time
-            yield pytest.param(pacing, on_trip, state, event, marks=group)
+            yield pacing, on_trip, state, event
 
 
 @pytest.mark.parametrize(("pacing", "on_trip", "state", "event"), cells())

@@ -198,7 +198,7 @@ def test_an_operator_who_stops_before_arming_arms_nothing(tmp_path: Path, rig: R
 
 def test_a_run_file_is_shown_while_another_process_records_it_and_afterwards(tmp_path: Path, rig: Rig) -> None:
     with controller(tmp_path, rig.port, LONG) as process:
-        wait_for(lambda: (tmp_path / "run.h5").exists(), "the record")
+        wait_for(lambda: begun(tmp_path / "run.h5"), "the record")
         with Process(tmp_path, "page", "page", str(tmp_path / "run.h5")) as page:
             browser = Browser(address(page, "watch")).look()
             assert "view-only" in browser.say("emergency stop")["refused"]
