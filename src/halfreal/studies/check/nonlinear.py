@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,8 @@ class Nonlinear(Summarised):
     """Up to which factor stability was tried."""
     unknown: int = 0
     """Operating points that were reached, but at which the poles are not known."""
+    own_known: bool = True
+    """Whether the poles of the virtual part alone are known at all points, so that it is not the cause of growth."""
 
     def summary(self) -> str:
         text = "nonlinear: not linearised along the rehearsal, as it has no operating point that would show its poles"
@@ -132,6 +135,8 @@ class Nonlinear(Summarised):
             )
         if own:
             return f"{here}; at {own} of them the virtual part grows by itself (yielded hinges, softening, P-Δ)"
+        if not self.own_known:
+            return here
         return f"{here}; the virtual part by itself is stable at all of them: the growth comes from the closed loop"
 
 
@@ -161,17 +166,18 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
         radius.append(one[0])
         own.append(one[1])
         time.append(loop.vector[0] * loop.dt)
-    found = np.array(time), np.array(radius), np.array(own, dtype=bool)
+    found = np.array(time), np.array(radius), np.array([one is True for one in own], dtype=bool)
+    known: dict[str, Any] = {"opaque": loop.blind, "states": states, "unknown": unknown, "own_known": None not in own}
     if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
-        return Nonlinear(*found, factor=None, searched=False, opaque=loop.blind, states=states, unknown=unknown)
+        return Nonlinear(*found, factor=None, searched=False, **known)
     saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:
         factor = critical_factor(definition, largest)
-        return Nonlinear(*found, factor, opaque=loop.blind, states=states, largest=largest, unknown=unknown)
+        return Nonlinear(*found, factor, largest=largest, **known)
     below, saturated = saturation
     end = tried(definition, saturated).end
     factor = critical_factor(definition, below)
-    return Nonlinear(*found, factor, True, saturated, end, loop.blind, states, unknown=unknown)
+    return Nonlinear(*found, factor, True, saturated, end, **known)
 
 
 def work_of(loop: Loop) -> int:
@@ -190,9 +196,9 @@ def points_for(states: int) -> int:
     return max(FEWEST_POINTS, int(POINTS * min(1.0, (MANY_STATES / max(states, 1)) ** 3)))
 
 
-def moving_radius(loop: Loop) -> tuple[float, bool] | None:
+def moving_radius(loop: Loop) -> tuple[float, bool | None] | None:
     """Spectral radius at the loop's present state, hysteretic memory included, and whether the virtual part alone has
-    one above 1; None if it is not known there.
+    one above 1, as well, None if that is not known; None if nothing is known there.
 
     A specimen that does not yield at the moment keeps its permanent set: a pole at λ = 1 that says nothing.  As many as
     there are memories may be left out.
@@ -210,8 +216,9 @@ def moving_radius(loop: Loop) -> tuple[float, bool] | None:
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
     radius = float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period))
-    own = radius > 1.0 + GROWING and moving is not None and moving.own > 1.0 + GROWING
-    return radius, own
+    if radius <= 1.0 + GROWING:
+        return radius, False
+    return radius, None if moving is None else moving.own > 1.0 + GROWING
 
 
 def least_factor(definition: Definition) -> float:
