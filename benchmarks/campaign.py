@@ -22,8 +22,9 @@ from halfreal.studies.uncertainty.compensator_uncertainty import compensator_ban
 
 WING = Path(__file__).parents[1] / "examples" / "strut_braced_wing" / "single_gust.toml"
 SECONDS = 10.0
-EACH = 5e-3
-"""A rehearsal of the campaign on two cores, at most [s]."""
+WHOLE, LONGEST, FEW = 10_000, 50.0, 4
+"""Rehearsals of a large campaign, and what it may take on two cores [s]; points along each side of a small one, which
+is mostly the start of its workers."""
 SAMPLES, LINES = 10_000, np.linspace(0.25, 15.0, 119)
 
 
@@ -55,18 +56,22 @@ def rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
 
         def campaign(workers: int, count: int) -> float:
-            store = Path(folder) / f"{workers}_{count}.sqlite"
+            store = Path(tempfile.mkdtemp(dir=folder)) / "store.sqlite"  # a new one: no point is done before
             return timed(lambda: halfreal.sweep(wing, plan(count), store, workers=workers))
 
         campaign(1, 2)  # compiles
+        halfreal.build(wing).fuse()  # as a campaign does after about a hundred rehearsals
+        few = min(campaign(2, FEW) for _ in range(2))
         two, one = campaign(2, points), campaign(1, points)
     bands = [timed(lambda: samples(wing)) for _ in range(3)]
+    each = (two - few) / (points**2 - FEW**2)
+    whole = few + each * (WHOLE - FEW**2)
     return [
         Row(
             f"campaign of {points**2:,} rehearsals of a wing test, {SECONDS:g} s at 4 kHz each, 2 workers",
             duration(two),
-            f"{1e3 * two / points**2:.3g} ms a rehearsal; target below {1e3 * EACH:g} ms (50 s for 10,000): "
-            f"{'met' if two / points**2 < EACH else 'missed'}",
+            f"{duration(each)} for each beyond the first {FEW**2}, so {whole:.0f} s for {WHOLE:,}, extrapolated; "
+            f"target below {LONGEST:g} s: {'met' if whole < LONGEST else 'missed'}",
         ),
         Row("the same with 1 worker", duration(one), f"{one / two:.2f} × as long"),
         Row(

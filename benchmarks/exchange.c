@@ -76,19 +76,29 @@ static void take(struct end *e, char *data)
     int64_t start = now();
     while (!taken(e, data)) {
         int watch = now() - start < SPIN;
+        if (watch) continue;
         if (e->fd >= 0) {
             struct pollfd p = {e->fd, POLLIN, 0};
-            poll(&p, 1, watch ? 0 : -1);
-        } else if (!watch) {
+            poll(&p, 1, -1);
+        } else {
             const struct timespec nap = {0, NAP};
             nanosleep(&nap, NULL);
         }
     }
 }
 
-static void in_real_time(int priority)
+/* With a processor of its own: the first one, or the last one. */
+static void in_real_time(int priority, int last)
 {
     const struct sched_param p = {.sched_priority = priority};
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    int cpu = -1;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all) && (last || cpu < 0)) cpu = i;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
     mlockall(MCL_CURRENT | MCL_FUTURE);
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     sched_setscheduler(0, SCHED_FIFO, &p);
@@ -127,7 +137,7 @@ int main(int argc, char **argv)
     if (rig == 0) {
         struct end e = {fd[1], &boxes[0], &boxes[1], 0};
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        in_real_time(RIG_PRIORITY);
+        in_real_time(RIG_PRIORITY, 1);
         for (long i = 0; i < turns; i++) {
             take(&e, data);
             put(&e, data, MEASUREMENT);
@@ -135,7 +145,7 @@ int main(int argc, char **argv)
         _exit(0);
     }
     struct end e = {fd[0], &boxes[1], &boxes[0], 0};
-    in_real_time(CONTROLLER_PRIORITY);
+    in_real_time(CONTROLLER_PRIORITY, 0);
     int64_t before = now();
     for (long i = 0; i < turns; i++) {
         put(&e, data, COMMAND);

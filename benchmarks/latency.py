@@ -81,7 +81,7 @@ def at_rate(rate: float, *, asleep: bool = False) -> Definition:
     parts = {
         "timing": definition.timing.model_copy(update={"step": step}),
         "coupling": definition.coupling.model_copy(update={"prediction": delay}),
-        "rig": rig.with_delay(delay),
+        "rig": rig.model_copy(update={"actuator": rig.actuator.model_copy(update={"delay": delay})}),
         "real_time": definition.real_time.model_copy(update={"spin": spin}),
     }
     return definition.model_copy(update=parts)

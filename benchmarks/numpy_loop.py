@@ -74,6 +74,7 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
     rig_command = position = speed = acceleration = force = pushed = measured = felt = applied = 0.0
     last_target = last_measured = last_felt = error = exchanged = moving = value = 0.0
     mode = cause = 0
+    seen, repeats, varies = np.zeros(2), np.zeros(2), loop.state("guard")["varies"].copy()
     log = np.empty((ticks, 1 + len(loop.channels)))
     for tick in range(ticks):
         t = tick * dt
@@ -107,7 +108,10 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
         now_moving = moving + smoothing * (went / dt - moving)
         rise = (now_moving - moving) / dt
         moving, last_target, last_measured, last_felt = now_moving, target, measured, felt
-        watched = np.array([asked, (asked - applied) / dt, target, measured, felt, gap, moving, rise, energy])
+        repeats = np.where(seen == (measured, felt), repeats + 1.0, 0.0)
+        seen = np.array([measured, felt])
+        motion = (asked, (asked - applied) / dt, target, measured, felt, gap, moving, rise, energy)
+        watched = np.array([*motion, *(varies * repeats * dt)])
         size = np.abs(watched)
         warned = ~(size <= warn)
         warning = 1 + int(np.argmax(warned)) if warned.any() else 0
@@ -118,8 +122,8 @@ def run(loop: Loop, ticks: int, advance: Advance) -> np.ndarray:
         if mode == 0:
             applied = asked
 
-        log[tick] = (t, 0.0, 0.0, moved, rate, felt, 0.0, target, asked, energy, applied, gap, mode, cause, value,
-                     warning, rig_command, position, speed, acceleration, pushed, 0.0, force, measured,
+        log[tick] = (t, 0.0, 0.0, 0.0, moved, rate, felt, 0.0, target, asked, energy, applied, gap, mode, cause,
+                     value, warning, 0.0, rig_command, position, speed, acceleration, pushed, 0.0, force, measured,
                      felt)  # fmt: skip
 
         commands = np.roll(commands, 1)

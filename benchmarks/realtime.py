@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import capacity
@@ -18,6 +16,7 @@ import exchange
 import latency
 import long_run
 import tags
+from fresh import LONGEST, in_new_process
 from report import Row, show
 
 
@@ -34,16 +33,12 @@ PARTS: dict[str, Callable[[Path], list[Row]]] = {
 }
 
 
-def rows(folder: Path, fresh: Executor) -> list[Row]:
-    """Each part in a process of its own: what one leaves behind is not to delay the next."""
-    return [row for part in PARTS.values() for row in fresh.submit(part, folder).result()]
-
-
 def main() -> None:
+    """Each part in a process of its own: what one leaves behind is not to delay the next."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    new_processes = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
-    with tempfile.TemporaryDirectory() as name, new_processes as fresh:
-        show(rows(Path(name), fresh))
+    with tempfile.TemporaryDirectory() as name:
+        longest = LONGEST + 60.0 * long_run.minutes()
+        show([row for part in PARTS.values() for row in in_new_process(part, Path(name), longest=longest)])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,10 +87,22 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(tables: dict[str, list[Row]]) -> None:
-    """Renew README.md with its tables by name."""
+def missed(rows: Iterable[Row]) -> str:
+    """Rows that do not meet their target, or could not be measured, as a list."""
+    lines = [
+        f"- {row.what}: {'; '.join(filter(None, (row.figure, row.against)))}"
+        for row in rows
+        if ": missed" in f"{row.figure} {row.against}" or row.figure == "not measured"
+    ]
+    return "\n".join(lines) or "None."
+
+
+def write(tables: dict[str, list[Row]], took: float) -> None:
+    """Renew README.md with its tables by name; ``took`` is how long all parts were measured [s]."""
     facts = "\n".join(f"- {fact.what}: {fact.figure}" for fact in machine())
-    text = TEXT.format(**{name: markdown(part) for name, part in tables.items()}, machine=facts)
+    every = [row for rows in tables.values() for row in rows]
+    parts = {name: markdown(part) for name, part in tables.items()}
+    text = TEXT.format(**parts, machine=facts, missed=missed(every), minutes=f"{took / 60:.0f}")
     README.write_text(text, encoding="utf-8")
 
 
@@ -105,9 +118,11 @@ TEXT = """\
 
 `make bench` measures, in one run and as ratios, how fast the rehearsal of
 [`forward_prediction.toml`](../examples/spring_mass_damper/forward_prediction.toml) is, and how well real-time runs
-keep time. It takes about five minutes and the long run, `BENCH_MINUTES` of them (10 if it is not set; 0 leaves it
-out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; with names of parts, such as
-`loops commands`, it measures these alone and takes the others as they were measured last.
+keep time, how the cost of a tick grows, and what a user waits for. The parts of this page took {minutes} minutes in
+all, the long run among them: `BENCH_MINUTES` is its length (10 if it is not set; 0 leaves it out).
+`.venv/bin/python benchmarks/run.py --write` also rewrites this page; with names of parts, such as `loops commands`, it
+measures these alone and takes the others as they were measured last. Rows that miss their target are
+[listed](#missed-targets) below the tables.
 
 {table}
 
@@ -135,17 +150,22 @@ out). `.venv/bin/python benchmarks/run.py --write` also rewrites this page; with
 
 {in_real_time}
 
-Measured on:
+## Missed targets
+
+{missed}
+
+## The machine
 
 {machine}
 
 ## What the rows mean
 
 - **Compiled loop**: `halfreal.build(definition)`, then `loop.run` over all ticks of the test with every channel
-  recorded, after a first run that compiles or loads the code.
+  recorded, after a first run that compiles or loads the code. *Fused* is one piece of code for all blocks, as loops
+  that run often have it; the *general loop* calls each block through its address. Both give the same bits.
 - **The same loop in C**: [`loop.c`](loop.c), written by hand for this one test and compiled with `gcc -O2`. It does
   the same work in the same order: excitation with its ramp and rate, start-up, exact step of the virtual
-  substructure, prediction from 12 points, energy error, guard over nine signals with warn and trip limits, events,
+  substructure, prediction from 12 points, energy error, guard over eleven signals with warn and trip limits, events,
   record of all channels, actuator, specimen, sensors. Its numbers come from the package's own blocks. Before anything
   is timed, the targets of the two must agree to 10⁻¹² of their largest value. Without a C compiler the row is left
   out.
@@ -161,16 +181,24 @@ Measured on:
   chooses, against the same scheme with its full matrices; both must give the same target. Poles, margins and checks
   of loops with such structures: once warm, the structure's modes known, with margins of the whole model for
   comparison where it is small enough.
-- **Growth**: [`growth.py`](growth.py). Degrees of freedom and elements: a tick of the virtual substructure alone.
-  Axes and recorded channels: the whole fused loop of the example, with all channels recorded, or some. Exponents are
-  those between the two largest sizes.
+- **Growth**: [`growth.py`](growth.py). Degrees of freedom: a tick of the virtual substructure alone, integrated as the
+  program chooses, or with full matrices. Elements: as many masses in a row with a yielding spring before each, the
+  virtual substructure alone. Axes and recorded channels: the whole fused loop of the example, with all channels
+  recorded, or some. All take turns; the shortest of 40 counts. Exponents are those between the two largest sizes.
 - **Records**: [`records.py`](records.py), in a fresh process after a short rehearsal: the peak of resident memory
-  during the long one, and during its report, less what was resident before.
+  during the long one and its saving, and during its report, less what was resident before. The record is that of all
+  channels; the file has the same numbers, packed by threads.
 - **Frames**: [`frames.py`](frames.py), a step of regular frames that yield, by Newmark's method at 1 kHz, the block
   alone. A step's work is the same whenever the run is repeated, so that the shortest time of each step in 15 runs
   counts; quantiles are over steps, of which some yield and most do not. OpenSees has the same model and integrator,
   Newton's method to 1e-8 m, in a process of its own; it is timed step by step in the same way, by its processor time,
   and must end at the same displacement. `frames.py --write` renews its table and picture alone.
+- **Frames of fibres**: the same with members of fibre sections.
+- **OpenSees through a site**: [`site_server.py`](site_server.py), a step of the stock OpenSees through `halfreal site`
+  with a spring behind it that follows at once, against a server that sends back the bytes it receives.
+- **FMUs**: [`fmus.py`](fmus.py), an oscillator as our own block and as an FMU in the same loop. In co-simulation the
+  FMU takes four steps in a tick, in model exchange the loop takes one, as our own block does. FMPy steps the same FMU
+  from Python.
 - **Degrees of freedom**: the same loop with a virtual substructure of random symmetric positive definite mass and
   stiffness matrices, integrated by Newmark's method.
 - **Delay margins**: [`stability.py`](stability.py), the critical delay of the spring–mass–damper loop. The exact one
@@ -197,10 +225,12 @@ Measured on:
 - **Campaign**: [`campaign.py`](campaign.py), rehearsals of the [strut-braced
   wing](../examples/strut_braced_wing/README.md) over a grid of devices in one table of results, from the definition
   to the score; and Latin hypercube samples of its shaker. `BENCH_CAMPAIGN` is the number of points along each side of
-  the grid, 20 if it is not set.
-- **Uncertainty study**: [`variants.py`](variants.py), samples and the search for the worst case of a definition of
-  the benchmark problem, in two processes that share what its variants have in common; against variants that are
-  validated, built and linearised one by one. The first samples must have the same growth rates to the bit.
+  the grid, 20 if it is not set; 100 make 10,000 rehearsals, whose time is else extrapolated: that of a campaign of 16,
+  mostly the start of its workers, and the time of each further one.
+- **Uncertainty study**: [`variants.py`](variants.py), 1000 samples and the search for the worst case of a definition
+  of the benchmark problem, in two processes that share what its variants have in common; against variants that are
+  validated, built and linearised one by one in one process. The first samples must have the same growth rates to the
+  bit.
 - **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
   with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one
   left there.
@@ -220,19 +250,21 @@ In real time:
   two readings of it, and p99 lies near the edge between ticks that the watching has caught and ticks that came later
   still, so that a little more unrest moves it far. *Asleep until due* has no such edge. Worst cases come from the
   system, in a virtual machine from its host, and hit either.
-- **Tick with a rig process**: a whole `halfreal run` in step with `halfreal rig --in-step`, with the recorder at
-  work; the time from one measurement to the next, so a round trip with all blocks of both ends. *The rig in C*
-  ([`rig.c`](../docs/link/rig.c)) goes to sleep after each answer where ours watches for 30 µs first. *Bare exchange*
-  is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths, wait in the same way, and do
-  nothing else.
+- **Tick with a rig process**: a `halfreal run` in step with a rig process, with the recorder at work; the time from one
+  measurement to the next, so a round trip with all blocks of both ends. Both ends send at once: the least time between
+  two commands, which a test keeps, is left out ([`unpaced.py`](unpaced.py)), and each has a processor of its own. *The
+  rig in C* ([`rig.c`](../docs/link/rig.c)) keeps its turn and goes to sleep after each answer where ours watches for
+  30 µs first. *Bare exchange* is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths,
+  wait in the same way, and do nothing else: no tag, which every datagram of the link has, no block, no record.
 - **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
   EtherCAT, and of how long it takes until a driver that fails is safe.
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference
   to the same datagrams without a tag, fastest of 20 turns.
 - **Largest virtual substructure**: [`capacity.py`](capacity.py), the whole tick with all blocks of the example, with
-  a dense random linear substructure of as many states or degrees of freedom. The loop is not paced: one tick after
-  another, p99 of the median turn of seven. Sizes are measured, by halving the interval between one that fits and one
-  that does not until they are within 12 %.
+  a random linear substructure of as many states or degrees of freedom, whose matrices are full; it is integrated as
+  the program chooses, in modes. The loop is not paced: one tick after another, p99 of the median turn of seven. Sizes
+  are measured, by halving the interval between one that fits and one that does not until they are within 12 %; those
+  beyond 2000 are not tried.
 - **With a busy interpreter**: while another thread of our process computes in Python without rest and makes garbage.
   The long run ([`long_run.py`](long_run.py)) is one stretch with the recorder process taking every row; its lateness
   is that of every tick, as it is in the file.

@@ -1,8 +1,9 @@
 """Speed of a rehearsal, against the same loop in C, in NumPy and through libraries, and real-time runs: ``make bench``.
 
 ``python benchmarks/run.py --write`` also rewrites benchmarks/README.md; ``run.py loops commands`` measures these parts
-alone, and the rows of each part are kept in results/bench until it is measured again.  BENCH_MINUTES is the length of
-the long run in real time (10 if it is not set, 0 leaves it out).
+alone, and the rows of each part are kept in results/bench until it is measured again.  A part that fails has a row
+that says so; the others are measured.  BENCH_MINUTES is the length of the long run in real time (10 if it is not set, 0
+leaves it out).
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 
 import c_loop
@@ -25,6 +24,7 @@ import cycles
 import fmus
 import frames
 import growth
+import long_run
 import numpy as np
 import numpy_loop
 import processes
@@ -34,6 +34,7 @@ import scale
 import site_server as site
 import variants
 from capacity import structure
+from fresh import LONGEST, in_new_process
 from report import Row, duration, show, speed, write
 
 import halfreal
@@ -74,7 +75,7 @@ def recorded(loop: Loop, ticks: int) -> np.ndarray:
     """The log of all channels over the first ``ticks`` ticks."""
     loop.reset()
     stretch = loop.run(ticks, record=[channel.name for channel in loop.channels])
-    if stretch.ticks != ticks or loop.state("guard")["mode"] != 0.0:
+    if stretch.ticks != ticks or loop.vector[loop.index["guard.mode"]] != 0.0:
         raise RuntimeError(f"the loop tripped after {stretch.ticks} of {ticks} ticks; it is not what is to be timed")
     return stretch.log
 
@@ -123,12 +124,12 @@ def with_scripts() -> dict[str, float]:
     return {name: best / ways[name][1] for name, best in fastest(20, **calls).items()}
 
 
-def loops(folder: Path, fresh: Executor) -> list[Row]:
+def loops(folder: Path) -> list[Row]:
     """The compiled loop against C and interpreted NumPy, and NumPy with a library call at every step."""
     definition = halfreal.load(EXAMPLE)
     # where code and stack happen to lie changes the time of either loop by up to 40 %: both get several processes
-    pairs = list(fresh.map(with_c, [folder] * PROCESSES))
-    scripts = fresh.submit(with_scripts).result()
+    pairs = [in_new_process(with_c, folder) for _ in range(PROCESSES)]
+    scripts = in_new_process(with_scripts)
     ours = min(pair["ours"] for pair in pairs)
     general = min(pair["general"] for pair in pairs)
     rows = [
@@ -184,7 +185,7 @@ def answered(took: processes.Took, target: float | None = None) -> tuple[str, st
     return duration(took.wall), f"{spent}; target below {duration(target)}: {kept}"
 
 
-def command_line(folder: Path, fresh: Executor) -> list[Row]:
+def command_line(folder: Path) -> list[Row]:
     definition = halfreal.load(EXAMPLE)
     figures = processes.measure(EXAMPLE, folder)
     channels = len(halfreal.build(definition).channels)
@@ -203,23 +204,24 @@ def command_line(folder: Path, fresh: Executor) -> list[Row]:
     ]
 
 
-Part = Callable[[Path, Executor], list[Row]]
+Part = Callable[[Path], list[Row]]
 
 
 def alone(rows: Callable[[], list[Row]]) -> Part:
     """A part that has a process of its own, so that what it leaves behind does not delay the next."""
-    return lambda folder, fresh: fresh.submit(rows).result()
+    return lambda folder: in_new_process(rows)
 
 
 def part_of(name: str) -> Part:
-    return lambda folder, fresh: fresh.submit(realtime.PARTS[name], folder).result()
+    longest = LONGEST + 60.0 * long_run.minutes()
+    return lambda folder: in_new_process(realtime.PARTS[name], folder, longest=longest)
 
 
 PARTS: dict[str, dict[str, Part]] = {
     "table": {
         "loops": loops,
         "whole": alone(whole),
-        "larger": lambda folder, fresh: [fresh.submit(larger, dofs).result() for dofs in (20, 100)],
+        "larger": lambda folder: [in_new_process(larger, dofs) for dofs in (20, 100)],
         "scale": alone(scale.rows),
         "stability": alone(stability.rows),
         "cycles": alone(cycles.rows),
@@ -243,21 +245,37 @@ ALL = [name for parts in PARTS.values() for name in parts]
 
 
 def kept(name: str) -> Path:
-    """Where the rows of a part are kept."""
+    """Where the rows of a part are kept, with the time that it took [s]."""
     return KEPT / f"{name}.json"
 
 
-def measure(names: list[str]) -> None:
-    """Measure parts, and keep their rows."""
+def measure(names: list[str]) -> list[str]:
+    """Measure parts, and keep their rows; the names of those that failed."""
     # small matrices gain nothing from BLAS threads, and lose much if the machine is busy
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     KEPT.mkdir(parents=True, exist_ok=True)
-    new_processes = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
-    with tempfile.TemporaryDirectory() as folder, new_processes as fresh:
-        for name, part in ((name, part) for parts in PARTS.values() for name, part in parts.items() if name in names):
-            print(f"{name} …", flush=True)
-            rows = part(Path(folder), fresh)
-            kept(name).write_text(json.dumps([asdict(row) for row in rows]), encoding="utf-8")
+    failed, began = [], time.perf_counter()
+    ordered = [(name, part) for parts in PARTS.values() for name, part in parts.items() if name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, part) in enumerate(ordered, start=1):
+            start = time.perf_counter()
+            print(f"{minutes(start - began)}  {name} ({number} of {len(ordered)}) …", flush=True)
+            try:
+                rows = part(Path(folder))
+            except Exception as error:  # whatever it is, the other parts are measured
+                print(f"{name} failed: {error}", flush=True)
+                failed.append(name)
+                why = (str(error).strip() or type(error).__name__).splitlines()[-1]
+                rows = [Row(f"part '{name}'", "not measured", f"failed: {why}")]
+            took = time.perf_counter() - start
+            print(f"{minutes(time.perf_counter() - began)}  {name} took {took:.0f} s", flush=True)
+            content = {"took": took, "rows": [asdict(row) for row in rows]}
+            kept(name).write_text(json.dumps(content), encoding="utf-8")
+    return failed
+
+
+def minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60:2d}:{int(seconds) % 60:02d}"
 
 
 def main() -> None:
@@ -271,17 +289,20 @@ def main() -> None:
     if unknown:
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
     names = asked.parts or ALL
-    measure(names)
+    failed = measure(names)
+    found = {name: json.loads(kept(name).read_text(encoding="utf-8")) for name in ALL if kept(name).exists()}
     tables = {
-        title: [Row(**row) for name in parts if kept(name).exists() for row in json.loads(kept(name).read_text())]
+        title: [Row(**row) for name in parts if name in found for row in found[name]["rows"]]
         for title, parts in PARTS.items()
     }
     show(*(rows for title, rows in tables.items() if any(name in names for name in PARTS[title])))
-    missing = [name for name in ALL if not kept(name).exists()]
+    missing = [name for name in ALL if name not in found]
     if asked.write and missing:
         sys.exit(f"not written: {', '.join(missing)} not measured yet")
     if asked.write:
-        write(tables)
+        write(tables, sum(part["took"] for part in found.values()))
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

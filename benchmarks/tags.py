@@ -41,7 +41,6 @@ def rows() -> list[Row]:
                         raise RuntimeError("a tag that was just made does not fit")
             taken.append(best[True] - best[False])
         text = f"{duration(taken[0])} for a command, {duration(taken[1])} for a measurement, made and compared"
-        found.append(
-            Row(f"tags of the link, {axes} axis(es)", text, f"{duration(sum(taken))} a tick, both ends together")
-        )
+        what = f"tags of the link, {axes} {'axis' if axes == 1 else 'axes'}"
+        found.append(Row(what, text, f"{duration(sum(taken))} a tick, both ends together"))
     return found

@@ -17,7 +17,7 @@ from halfreal.studies.uncertainty.uncertainty import study_uncertainty
 from halfreal.studies.uncertainty.variation import Variation, growth_rate
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "vrths_benchmark" / "case_1.toml"
-SAMPLES, PLAIN, TURNS = 200, 20, 3
+SAMPLES, PLAIN, TURNS = 1000, 50, 3
 """Samples of the study, and how many of them are studied one by one as well, in each turn."""
 FASTER = 8.0
 

@@ -1,5 +1,6 @@
 """Rows that are fused into one piece of code do what the general loop does, to the bit."""
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -8,16 +9,29 @@ from examples.scripts import GALLERY
 from halfreal.kernels import disk_cache, fused, loop
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.tick import GUARD_FAILED, RAISED
+from halfreal.kernels.objects import emit, needed
+from halfreal.kernels.tick import GUARD_FAILED, RAISED, compiled_run
 from kernels import blocks
 
 TESTS = (
     "spring_mass_damper/forward_prediction",
+    "spring_mass_damper/adaptive",
+    "spring_mass_damper/with_friction",
+    "force_controlled_bar/baumgarte",
+    "force_controlled_bar/index_one",
+    "harmonic_feedforward/lms",
     "harmonic_feedforward/rls_simultaneous",
+    "limit_cycles/hardening_yielding",
+    "marths_benchmark/rodeac",
     "pseudo_dynamic_frame/operator_splitting",  # a slow test: it holds its tick
     "shaking_table_rod/rod",
+    "shaking_table_six_axes/six_axes",
+    "strut_braced_wing/single_gust",
     "vrths_benchmark/case_4",
+    "vrths_benchmark/case_4_adaptive",
 )
+INTERPRETERS = ("Py", "_Py", "NRT_", "numba_")
+"""How names begin that compiled code would need if it took the interpreter's lock, allocated or built objects."""
 
 
 @pytest.fixture
@@ -43,9 +57,27 @@ def both(build, ticks: int) -> Loop:
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_loops_of_the_gallery_give_the_same_bits(name):
+def test_loops_of_the_gallery_give_the_same_bits_and_need_no_interpreter(name):
     test = halfreal.load(GALLERY / f"{name}.toml")
-    both(lambda: halfreal.build(test), 3000)
+    whole = both(lambda: halfreal.build(test), 2000)
+    content = disk_cache.kept(f"fused-{whole._arrangement.key}")
+    assert content is not None and interpreters(content) == []
+
+
+def interpreters(content: bytes) -> list[str]:
+    """What an object needs of the interpreter, or of Numba's memory."""
+    return [name for name in needed(content) if name.startswith(INTERPRETERS)]
+
+
+def test_the_general_loop_and_its_blocks_need_no_interpreter():
+    blocks_of = halfreal.build(halfreal.load(GALLERY / f"{TESTS[0]}.toml"))._arrangement.rows
+    for native in (compiled_run.native, *(row.native for row in blocks_of)):
+        assert interpreters(emit(native.code, native.symbol)) == []
+
+
+def test_code_that_takes_the_interpreters_lock_is_noticed():
+    code = "declare i32 @PyGILState_Ensure()\ndefine i32 @f() { %a = call i32 @PyGILState_Ensure() ret i32 %a }"
+    assert interpreters(emit(llvm.parse_assembly(code).as_bitcode(), "f")) == ["PyGILState_Ensure"]
 
 
 def watched(when: float, step=blocks.code_step) -> Block:

@@ -90,10 +90,11 @@ class Scripted:
         ctypes.memmove(buffer, data[:room], min(len(data), room))
         return len(data)
 
-    def wire_wait(self, way: Any, taken: Any, deadline: int, spin: int) -> None:
+    def wire_wait(self, way: Any, taken: Any, deadline: int, spin: int, start: int) -> int:
         due = deadline if self.next is None else min(deadline, self.next[0])
         self.time = max(self.time, due) + self.held_up
         self.held_up = 0
+        return self.time
 
     def wire_send(self, way: Any, buffer: int, length: int) -> int:
         self.sent.append(ctypes.string_at(buffer, length))

@@ -1,5 +1,7 @@
 """What ``halfreal doctor`` reads of a computer, on made-up ones, and what it measures on this one."""
 
+import ctypes
+import errno
 import json
 import resource
 import threading
@@ -122,6 +124,45 @@ def test_remarks_on_the_network(tmp_path):
     (root / "sys/class/net/rig0/wireless").mkdir(parents=True)
     (air,) = network.examine("192.168.2.7", 1e-3, root)
     assert "cable" in air.remedy
+
+
+def reporting(monkeypatch, card: str, microseconds: int, adaptive: int = 0) -> None:
+    """One card's driver reports its interrupt coalescing, as the kernel passes it on; those of others do not."""
+
+    def ioctl(open_socket, number, request):
+        words = (ctypes.c_uint32 * 23).from_address(request.data)
+        assert (number, words[0]) == (0x8946, 0x0E)  # SIOCETHTOOL, ETHTOOL_GCOALESCE
+        if request.name != card.encode():
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        words[1], words[10] = microseconds, adaptive
+
+    monkeypatch.setattr(network.fcntl, "ioctl", ioctl)
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "adaptive", "remedy"),
+    [(30, 0, ""), (200, 0, "ethtool -C rig0 rx-usecs 0"), (0, 1, "ethtool -C rig0 adaptive-rx off rx-usecs 0")],
+)
+def test_a_card_that_delays_datagrams_is_named_with_its_remedy(tmp_path, monkeypatch, microseconds, adaptive, remedy):
+    root = computer(tmp_path, {"proc/net/route": ROUTES})
+    reporting(monkeypatch, "rig0", microseconds, adaptive)
+    (found,) = network.examine("192.168.2.7", 1e-3, root)
+    assert found.remedy == remedy and "interrupt coalescing" in found.found
+    assert ("30 µs" in found.found) == (microseconds == 30)
+    (other,) = network.examine("10.1.2.3", 1e-3, root)
+    assert "eth0" in other.found and "is not known" in other.found and other.level == "good"
+
+
+def test_without_a_rig_all_cards_in_use_are_examined(tmp_path, monkeypatch):
+    names = ("eth0", "eth1", "lo", "rig0")
+    states = {f"sys/class/net/{name}/operstate": "down" if name == "eth1" else "up" for name in names}
+    devices = {f"sys/class/net/{name}/device/vendor": "0x8086" for name in names if name != "lo"}
+    root = computer(tmp_path, {**states, **devices})
+    reporting(monkeypatch, "rig0", 200)
+    first, second = network.cards(1e-3, root)
+    assert "eth0" in first.found and first.level == "good"
+    assert "rig0" in second.found and second.level == "change"
+    assert list(network.cards(1e-3, tmp_path / "none")) == []
 
 
 # --- measured ---------------------------------------------------------------------------------------------------------

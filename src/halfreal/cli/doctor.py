@@ -50,7 +50,7 @@ def doctor(
         )
     remarks = machine.examine(period, real_time.cpu)
     host = None if test is None or test.link is None else test.link.host
-    remarks += [] if host is None else list(network.examine(host, period))
+    remarks += network.cards(period) if host is None else network.examine(host, period)
     if not as_json:
         for one in remarks:
             typer.echo(f"{'ok    ' if not one.remedy else 'change'}  {one.topic}: {one.found}")

@@ -23,6 +23,7 @@ Contract for implementers
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -152,9 +153,14 @@ class Block:
     the state that it comes to by that."""
 
 
+def shape_of(value: Value) -> tuple[int, ...]:
+    """``np.shape``, in a tenth of its time for a float."""
+    return value.shape if isinstance(value, np.ndarray) else () if isinstance(value, float) else np.shape(value)
+
+
 def layout(values: Mapping[str, Value]) -> np.dtype:
     """Record layout of named float64 fields (an empty block still gets one, unused, field)."""
-    fields: list[Any] = [(key, np.float64, np.shape(value)) for key, value in values.items()]
+    fields: list[Any] = [(key, np.float64, shape_of(value)) for key, value in values.items()]
     return np.dtype(fields or [(UNUSED, np.float64)])
 
 
@@ -162,4 +168,10 @@ def flatten(values: Mapping[str, Value]) -> np.ndarray:
     """The fields one after another as one float64 vector, arrays in C order."""
     if not values:
         return np.zeros(1)
-    return np.concatenate([np.ravel(np.asarray(value, dtype=np.float64)) for value in values.values()])
+    shapes = [shape_of(value) for value in values.values()]
+    found, at = np.empty(sum(math.prod(shape) for shape in shapes)), 0
+    for value, shape in zip(values.values(), shapes, strict=True):
+        size = math.prod(shape)
+        found[at : at + size] = np.ravel(value) if shape else value
+        at += size
+    return found

@@ -128,14 +128,22 @@ class Entry:
                 dtype, rank = ARRAYS[kind]
                 if value.dtype != dtype or value.ndim != rank or not value.flags.c_contiguous:
                     raise TypeError(f"{self.py_func.__name__}: {value.dtype} {value.shape} in place of {kind}")
-                words.append(value.ctypes.data)
+                words.append(value.__array_interface__["data"][0])  # a third of the time of ctypes.data
                 words += value.shape
 
+    def prepared(self, *given: Any) -> Callable[[], int]:
+        """A call with these arguments, which is made often: their row is packed once."""
+        value, raised, row, call = ctypes.c_int64(), ctypes.c_void_p(), self.packed(*given), self._call
+
+        def again() -> int:
+            if call(value, raised, row):
+                raise RuntimeError(f"{self.py_func.__name__} raised an exception in compiled code")
+            return value.value
+
+        return again
+
     def __call__(self, *given: Any) -> int:
-        value, raised = ctypes.c_int64(), ctypes.c_void_p()
-        if self._call(value, raised, self.packed(*given)):
-            raise RuntimeError(f"{self.py_func.__name__} raised an exception in compiled code")
-        return value.value
+        return self.prepared(*given)()
 
 
 def entry(*kinds: Kind, fastmath: tuple[str, ...] = ()) -> Callable[[Callable[..., int]], Entry]:

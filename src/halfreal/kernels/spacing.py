@@ -10,14 +10,14 @@ The second keeps time where nobody else does; it leaves room for the clock of a 
 
     await_turn(turn, …)     wait until the next command may go
     …                       pass it on
-    take_turn(turn, …)      it has gone now
+    take_turn(turn, …)      it has gone
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .clock import now, wait_until
+from .clock import wait_until
 from .compile import kernel
 
 SHORTEST, SUSTAINED = 0.5, 0.999
@@ -26,22 +26,22 @@ FIRST_TURN = np.array([-1.0, -1.0])
 
 
 @kernel
-def await_turn(turn, period, needed, origin, spin):  # type: ignore[no-untyped-def]
-    """Wait until the next command may go.
+def await_turn(turn, period, needed, origin, spin, time):  # type: ignore[no-untyped-def]
+    """Wait until the next command may go; return what the clock shows then [ns].
 
     ``period``, and the time ``needed`` for the change of the command at its rate limit, which is a period at most, are
-    in ns.
+    in ns; ``time`` is what the clock shows [ns].
     """
     if turn[0] >= 0.0:
         earliest = max(turn[0] + max(SHORTEST * period, min(needed, period)), turn[1])
-        if float(now() - origin) < earliest:
-            wait_until(origin + int(earliest) + 1, spin)
+        if float(time - origin) < earliest:
+            return wait_until(origin + int(earliest) + 1, spin)
+    return time
 
 
 @kernel
-def take_turn(turn, period, origin):  # type: ignore[no-untyped-def]
-    """A command goes now; return the time [ns] since the last one, a period for the first."""
-    time = float(now() - origin)
+def take_turn(turn, period, time):  # type: ignore[no-untyped-def]
+    """A command goes at ``time`` [ns] from the origin; return that since the last one, a period for the first."""
     since = time - turn[0] if turn[0] >= 0.0 else period
     turn[0] = time
     turn[1] = max(turn[1], time - period) + SUSTAINED * period

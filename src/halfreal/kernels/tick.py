@@ -160,6 +160,7 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
     rows = inner_end + given.groups[2]
     fine = dt / given.substeps
     room = given.log.shape[0]
+    place = np.uint64(control[ROWS] % room if room > 0 else 0)  # of the next row: a division at each takes long
     whole = given.controller != 0
     done = 0
     while done < given.ticks:
@@ -202,14 +203,16 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
         if room > 0 and done_with_it and (given.every == 1.0 or tick % given.every == 0.0):
             written = control[ROWS]
             if written - load_word(words + 8 * ROWS_READ) < room:
-                row = written % room
-                given.log[row, 0] = t
+                given.log[place, 0] = t
                 column = np.uint64(1)
                 for i in range(given.logged.shape[0]):
                     at, count = given.logged[i, 0], given.logged[i, 1]
                     for j in range(count):
-                        given.log[row, column + j] = vector[at + j]
+                        given.log[place, column + j] = vector[at + j]
                     column += count
+                place += np.uint64(1)
+                if place == np.uint64(room):
+                    place = np.uint64(0)
                 store_word(words + 8 * ROWS, written + 1)
             else:
                 control[ROWS_DROPPED] += 1

@@ -157,22 +157,24 @@ def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def wire_wait(way, taken, deadline, spin):  # type: ignore[no-untyped-def]
-    """Until a datagram is there or the monotonic clock shows ``deadline`` [ns]: watch for ``spin`` ns, then sleep."""
-    start = now()
-    while True:
-        time = now()
-        if way[MEDIUM] != MAILBOX:
-            patience = 0 if time - start < spin else max(deadline - time, 0)
-            if socket_wait(int(way[SOCKET]), patience) > 0:
-                if way[MEDIUM] == STREAM and load64(int(way[INBOX]) + GONE) != 0:  # ready for ever
-                    sleep_until(min(time + NAP, deadline))
-                return
-        else:
-            counter = load_word(int(way[INBOX]) + COUNTER)
-            if counter & 1 == 0 and float(counter) != taken[0]:
-                return
-            if time - start >= spin:
+def wire_wait(way, taken, deadline, spin, start):  # type: ignore[no-untyped-def]
+    """Until a datagram may be there or the monotonic clock shows ``deadline`` [ns]; return what it has shown last.
+
+    ``start`` is since when a datagram is awaited [ns]: for ``spin`` ns from then on it is watched for, then slept until
+    one comes.  A socket is watched by receiving, so that a datagram is taken by the call that finds it.
+    """
+    time = now()
+    if way[MEDIUM] != MAILBOX:
+        if time - start >= spin and time < deadline:
+            ready = socket_wait(int(way[SOCKET]), deadline - time) > 0
+            if ready and way[MEDIUM] == STREAM and load64(int(way[INBOX]) + GONE) != 0:  # ready for ever
                 sleep_until(min(time + NAP, deadline))
-        if time >= deadline:
-            return
+        return time
+    while time < deadline:
+        counter = load_word(int(way[INBOX]) + COUNTER)
+        if counter & 1 == 0 and float(counter) != taken[0]:
+            break
+        if time - start >= spin:
+            sleep_until(min(time + NAP, deadline))
+        time = now()
+    return time

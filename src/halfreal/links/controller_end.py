@@ -364,15 +364,15 @@ def send_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(n):
         needed = max(needed, 1e9 * abs(u[i] - s.last[i]) / p.rate[i])
         s.last[i] = u[i]
-    await_turn(s.turn, p.period, needed, origin, int(p.spin))
-    y[1] = 1e-9 * float(now() - called)
+    time = await_turn(s.turn, p.period, needed, origin, int(p.spin), called)
+    y[1] = 1e-9 * float(time - called)
     s.sequence += 1.0
     tick = round(t / p.dt) - 1  # a block of the rig is called with the time of the next tick
-    write_header(buffer, COMMAND, n, p.session, s.sequence, u[n + 1], tick, now(), u[n], 0.0)
+    write_header(buffer, COMMAND, n, p.session, s.sequence, u[n + 1], tick, time, u[n], 0.0)
     for i in range(n):
         store_double(buffer + HEADER + 8 * i, u[i])
     wire_send(p.way, buffer, seal(buffer, n, p.session))
-    take_turn(s.turn, p.period, origin)
+    take_turn(s.turn, p.period, float(now() - origin))  # read again: sending may have been held up
     y[0] = s.sequence
     return 0
 
@@ -389,6 +389,7 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     limit = called + p.period if over else min(s.arrived + p.trip, called + p.lease)
     fresh = False
     looked = 0
+    time = called
     while looked < MOST:
         length = wire_receive(p.way, s.taken, buffer, ROOM)
         if length >= 0:
@@ -399,17 +400,20 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     s.measured[i] = load_double(buffer + HEADER + 8 * i)
                 s.answers = float(load64(buffer + 24))
                 s.rig, s.code = float(load32(buffer + 48)), float(load32(buffer + 52))
+                time = float(now() - origin)
                 # the answer to the newest command, and no time for another one: nothing newer can be there
-                if p.waits != 0.0 and s.answers == u[0] and float(now() - origin) - s.arrived < p.period:
+                if p.waits != 0.0 and s.answers == u[0] and time - s.arrived < p.period:
                     break
-        elif p.waits == 0.0 or fresh or float(now() - origin) >= limit:
+        elif p.waits == 0.0 or fresh or time >= limit:
             break
         else:
             # in slices: a new request of the operator ends the waiting, once, so that every tick is paced
             if p.request != 0.0 and float(load_word(int(p.request))) != s.heard:
                 break
-            wire_wait(p.way, s.taken, origin + int(min(limit, float(now() - origin) + SLICE)), int(SPIN))
-    time = float(now() - origin)
+            until = origin + int(min(limit, time + SLICE))
+            time = float(wire_wait(p.way, s.taken, until, int(SPIN), origin + int(called)) - origin)
+    if not fresh:
+        time = float(now() - origin)
     if p.request != 0.0:
         s.heard = float(load_word(int(p.request)))
     if fresh:

@@ -223,9 +223,9 @@ def turn_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(u.size):
         needed = max(needed, 1e9 * abs(u[i] - s.last[i]) / p.rate[i])
         s.last[i] = u[i]
-    await_turn(s.turn, p.period, needed, origin, int(p.spin))
-    y[1] = 1e-9 * float(now() - called)
-    take_turn(s.turn, p.period, origin)
+    time = await_turn(s.turn, p.period, needed, origin, int(p.spin), called)
+    y[1] = 1e-9 * float(time - called)
+    take_turn(s.turn, p.period, float(time - origin))
     s.sequence += 1.0
     y[0] = s.sequence
     return 0

@@ -258,18 +258,17 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         elif p.waits == 0.0:
             break
         else:
-            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN))
+            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN), origin + int(called))
         time = float(now() - origin)
     if not fresh:
         if s.state != IDLE:  # else it was STOP that came
             s.counts[LATE] += 1.0
         s.tick += 1.0
     period = 1e9 * p.dt
-    await_turn(s.turn, period, 0.0, origin, int(SPIN))
-    since = min(take_turn(s.turn, period, origin), period)
+    time = float(await_turn(s.turn, period, 0.0, origin, int(SPIN), now()) - origin)
+    since = min(take_turn(s.turn, period, time), period)
     if s.state == ARMED_RIG or (s.state == IDLE and fresh):  # STOP may have come with it
         follow(p, s, 1e-9 * since)
-    time = float(now() - origin)
     age = time - s.arrived
     rested = s.state == SAFE and s.elapsed >= s.returns_for + AFTER
     for i in range(n):

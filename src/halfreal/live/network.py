@@ -1,4 +1,4 @@
-"""The network card on the way to a rig: which one it is, and whether it holds datagrams back."""
+"""Network cards: which one leads to a rig, and whether a card delays datagrams (interrupt coalescing)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import fcntl
 import ipaddress
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .machine import Remark
 
 SIOCETHTOOL, ETHTOOL_GCOALESCE = 0x8946, 0x0E
-COALESCE_WORDS = 23
-"""Of struct ethtool_coalesce; the second is rx_coalesce_usecs."""
+COALESCE_WORDS, RX_MICROSECONDS, RX_ADAPTIVE = 23, 1, 10
+"""Of struct ethtool_coalesce, and the places of rx_coalesce_usecs and use_adaptive_rx_coalesce in it."""
 HELD_BACK = 0.05
 """Of a step, that a card may hold datagrams back."""
 
@@ -41,15 +42,32 @@ def examine(address: str, step: float, root: Path = Path("/")) -> Iterator[Remar
     if (root / "sys/class/net" / card / "wireless").exists():
         yield Remark("network", f"{address} is reached by wireless ({card})", "use a dedicated cable to the rig")
         return
-    held = coalescing(card)
-    if held is None:
-        yield Remark("network", f"{address} is reached through {card}")
-        return
-    slow = 1e-6 * held > HELD_BACK * step
-    yield Remark(
+    yield delay_of(card, step, f"{address} is reached through {card}; ")
+
+
+def cards(step: float, root: Path = Path("/")) -> Iterator[Remark]:
+    """Of every card that is in use, where no rig is given."""
+    for folder in sorted((root / "sys/class/net").glob("*")):
+        state = folder / "operstate"
+        if (folder / "device").exists() and state.is_file() and state.read_text().strip() == "up":
+            yield delay_of(folder.name, step, f"card {folder.name}: ")
+
+
+def delay_of(card: str, step: float, which: str) -> Remark:
+    """How long a card delays datagrams, against the step."""
+    found = coalescing(card)
+    if found is None:
+        return Remark("network", f"{which}its interrupt coalescing is not known: its driver does not report it")
+    if found.adaptive:
+        return Remark(
+            "network",
+            f"{which}it chooses by itself how long it delays datagrams (adaptive interrupt coalescing)",
+            f"ethtool -C {card} adaptive-rx off rx-usecs 0",
+        )
+    return Remark(
         "network",
-        f"{address} is reached through {card}, which delays datagrams by up to {held} µs (interrupt coalescing)",
-        f"ethtool -C {card} rx-usecs 0" if slow else "",
+        f"{which}it delays datagrams by up to {found.microseconds} µs (interrupt coalescing)",
+        f"ethtool -C {card} rx-usecs 0" if 1e-6 * found.microseconds > HELD_BACK * step else "",
     )
 
 
@@ -66,8 +84,16 @@ def interface(address: str, root: Path) -> str | None:
     return None if found is None else found[1]
 
 
-def coalescing(card: str) -> int | None:
-    """How long the card gathers datagrams [µs]; None where it does not say."""
+@dataclass(frozen=True)
+class Coalescing:
+    """How long a card collects datagrams before it interrupts a processor [µs], or that it varies this itself."""
+
+    microseconds: int
+    adaptive: bool
+
+
+def coalescing(card: str) -> Coalescing | None:
+    """What ``ethtool -c`` prints of a card; None where its driver does not report it."""
     words = (ctypes.c_uint32 * COALESCE_WORDS)(ETHTOOL_GCOALESCE)
     request = _Request(card.encode(), ctypes.cast(words, ctypes.c_void_p).value)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as open_socket:
@@ -75,4 +101,4 @@ def coalescing(card: str) -> int | None:
             fcntl.ioctl(open_socket, SIOCETHTOOL, request)
         except OSError:
             return None
-    return int(words[1])
+    return Coalescing(int(words[RX_MICROSECONDS]), words[RX_ADAPTIVE] != 0)

