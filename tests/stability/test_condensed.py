@@ -179,3 +179,18 @@ def test_dense_model_has_the_same_response():
     dense = loop.dense()
     assert isinstance(dense, StateSpace)
     np.testing.assert_allclose(dense.response(omega), loop.response(omega), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_poles_do_not_depend_on_the_units_of_the_states(seed: int):
+    """Units of a valve's states and of a delay line differ by 14 decades; the poles are those in good units."""
+    rng = np.random.default_rng(seed)
+    loop = random_loop(rng, modes=60).closed()
+    loop = loop._with(a=loop.a + 0.02 * rng.standard_normal(loop.a.shape))
+    units = 10.0 ** np.linspace(-7.0, 7.0, len(loop.a))[rng.permutation(len(loop.a))]
+    scaled = loop._with(a=loop.a * units / units[:, None], e=loop.e / units[:, None], f=loop.f * units)
+    expected, found = np.linalg.eigvals(loop.dense().a), all_poles(scaled)
+    assert found is not None
+    outer = expected[np.abs(expected) > 0.95]
+    assert np.count_nonzero(np.abs(found) > 0.95) == outer.size
+    assert max(np.abs(found - pole).min() for pole in outer) < 1e-9

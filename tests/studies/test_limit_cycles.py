@@ -10,8 +10,10 @@ from examples.wallace2005 import C, K, M, definition
 from halfreal.contracts.context import AT_REST
 from halfreal.runs.loop_stability import linearised
 from halfreal.stability import floquet
+from halfreal.stability.amplitude_sweep import PERIODS, guesses
 from halfreal.stability.carry_over import carried_over
-from halfreal.studies.cycles.free_loop import free_loop
+from halfreal.studies.cycles.free_loop import free_loop, modes
+from halfreal.studies.cycles.limit_cycles import MOST_WORK, amplitudes_for, check_size
 
 SATURATING = {"kind": "bilinear", "stiffness": 2250.0, "limit": 4e-3}
 HARDENING = {"kind": "bilinear", "stiffness": 1500.0, "limit": 4e-3, "outer_stiffness": 4500.0}
@@ -215,3 +217,30 @@ def test_free_motion_that_is_too_slow_to_be_followed_is_told_with_its_period():
     soft = nonlinear(SATURATING | {"stiffness": 1e-9}, 1e-3, virtual=virtual, excitation={})
     with pytest.raises(halfreal.HalfrealError, match=r"ticks \(.* s\) for one period, .* up to 50,000 ticks"):
         halfreal.limit_cycles(soft, expected=EXPECTED)
+
+
+@pytest.mark.parametrize(("law", "delay"), [(HARDENING, 7e-3), (SATURATING, 8e-3), (ELASTOPLASTIC, 2e-3)])
+def test_motions_that_are_not_followed_to_their_end_change_no_guess(law, delay):
+    test = nonlinear(law, delay)
+    loop = free_loop(test)
+    amplitudes, ran = EXPECTED * np.geomspace(0.05, 20.0, 14), []
+    for mode, axis in modes(test, loop):
+        plain, fast = (
+            guesses(loop, mode, amplitudes, test.interface.channels("target")[axis], whole=whole)
+            for whole in (True, False)
+        )
+        ran.append(len(plain))
+        assert [(one.started, one.growth) for one in fast] == [(one.started, one.growth) for one in plain]
+    assert any(ran) or law is ELASTOPLASTIC
+
+
+def test_large_and_slow_loops_are_searched_at_fewer_amplitudes_or_not_at_all():
+    loop = free_loop(nonlinear(CUBIC, 7e-3))
+    size = PERIODS * loop.vector.size
+    assert amplitudes_for(loop, [100.0], 3.0) == 19
+    assert amplitudes_for(loop, [MOST_WORK / size / 10.0], 3.0) == 10
+    with pytest.raises(halfreal.HalfrealError, match="more than is searched"):
+        amplitudes_for(loop, [MOST_WORK / size], 3.0)
+    check_size(loop, 1000.0)
+    with pytest.raises(halfreal.HalfrealError, match="states with memory"):
+        check_size(loop, MOST_WORK)

@@ -149,3 +149,11 @@ def test_large_loops_are_linearised_at_fewer_points():
     assert points_for(20) == POINTS > points_for(400) > points_for(2900) > points_for(MOST_STATES + 1) == 0
     none = Nonlinear(np.zeros(0), np.zeros(0), np.zeros(0), None, searched=False, states=MOST_STATES + 1)
     assert f"{MOST_STATES + 1} states" in none.summary()
+
+
+def test_what_is_not_known_at_operating_points_is_reported():
+    time, radius, own = np.array([0.1, 0.2]), np.array([0.99, 1.04]), np.zeros(2, dtype=bool)
+    some = Nonlinear(time, radius, own, None, unknown=3, own_known=False).summary()
+    assert "at 3 further points the poles are not known" in some and "by itself" not in some
+    none = Nonlinear(np.zeros(0), np.zeros(0), np.zeros(0), None, states=900, unknown=3).summary()
+    assert "at none of 3 operating points are its poles known, as its 900 states" in none and "committed" in none

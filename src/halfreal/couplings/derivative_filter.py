@@ -30,9 +30,8 @@ class DerivativeFilter:
 
 def derivative_filter(order: int, omega: float, dt: float) -> DerivativeFilter:
     """A Butterworth filter of corner ω [rad/s]; its states are p_0 … p_(order−1)."""
-    import scipy.signal
-
-    _, denominator = scipy.signal.butter(order, 1.0, analog=True)
+    poles = -np.exp(1j * np.pi * np.arange(1 - order, order, 2) / (2 * order))
+    denominator = np.real(np.poly(poles))
     a = np.diag(np.ones(order - 1), 1)
     a[-1] = -denominator[:0:-1]
     b = np.zeros((order, 1))

@@ -22,6 +22,8 @@ from ..kernels.tick import FAULT
 
 WINDOW = 4
 """Periods over which an amplitude is taken; growth is that between the last two of four."""
+PERIODS = 4 * WINDOW
+"""Periods for which a motion is followed, where it does not settle."""
 LONGER = 16.0
 """Times the period of small motion that one may have."""
 SLOW = 0.002
@@ -56,29 +58,43 @@ class Free:
     vector: np.ndarray | None
 
 
-def free_motion(loop: Loop, mode: Mode, amplitude: float, channel: str, settle: bool = False) -> Free:
-    """Free motion from an amplitude on, for four windows, or until it has settled."""
+def free_motion(
+    loop: Loop, mode: Mode, amplitude: float, channel: str, settle: bool = False, quiet: float = 0.0
+) -> Free:
+    """Free motion from an amplitude on, for four windows, or until it has settled.
+
+    It also ends once it is below ``quiet``, from where motion is known to decay, in the second half of the first window
+    or later.
+    """
     loop.vector[:] = mode.rest + amplitude * mode.direction.real
     guard = loop.index.get(GUARD_MODE, FAULT)
     lost = Free(amplitude, np.inf, np.inf, mode.ticks, None)
     period, windows, found = mode.ticks, list[tuple[float, float]](), lost
     for turn in range(4 + (LONGEST if settle else 0)):
         ticks = max(round(WINDOW * period), 8)
-        values = loop.run(ticks, record=(channel,), event_room=0).log[:, 1]
+        halves = (ticks // 2, ticks - ticks // 2) if turn == 0 and quiet > 0.0 else (ticks,)
+        parts = [loop.run(some, record=(channel,), event_room=0).log[:, 1] for some in halves]
+        values = np.concatenate(parts)
         well = loop.vector[guard] == mode.rest[guard] and loop.vector[FAULT] == 0.0
         if not well or not np.all(np.isfinite(values)) or not np.all(np.isfinite(loop.vector)):
             return lost
+        if len(parts) == 2:
+            (early, _), (late, seen) = (size_of(part) for part in parts)
+            if 0.0 < late < min(quiet, early) and seen is not None and seen < 2.0 * mode.ticks:
+                growth = float(np.log(late / early)) / (0.5 * ticks) * period
+                return Free(amplitude, late, growth, period, loop.vector.copy())
         size, seen = size_of(values)
         period = min(seen or 2.0 * period, LONGER * mode.ticks)  # large motion may be much slower than small motion
         windows.append((size, float(ticks)))
-        if turn < 3:
+        fades = turn > 0 and size < min(quiet, windows[-2][0])
+        if turn < 3 and not fades:
             continue
         if size <= 0.0:
             return Free(amplitude, 0.0, -np.inf, mode.ticks, None)
         (before, first), (after, second) = windows[-2:]
         growth = float(np.log(after / before)) / (0.5 * (first + second)) * period
         found = Free(amplitude, size, growth, period, loop.vector.copy())
-        if turn >= 4 and abs(growth) < SLOW:
+        if fades or (turn >= 4 and abs(growth) < SLOW):
             break
     return found
 
@@ -96,12 +112,19 @@ def size_of(values: np.ndarray) -> tuple[float, float | None]:
     return float(np.sqrt(2.0 * (w @ away**2))), period
 
 
-def guesses(loop: Loop, mode: Mode, amplitudes: np.ndarray, channel: str) -> list[Free]:
-    """Free motions close to cycles, in the order of their amplitudes."""
+def guesses(loop: Loop, mode: Mode, amplitudes: np.ndarray, channel: str, *, whole: bool = False) -> list[Free]:
+    """Free motions close to cycles, in the order of their amplitudes.
+
+    As long as all motions decay, one that has come down to where the one before it began is followed no further, unless
+    all of them are to be followed ``whole``.
+    """
     found: list[Free] = []
     before = free_motion(loop, mode, float(amplitudes[0]), channel)
+    quiet = 0.0
     for amplitude in amplitudes[1:]:
-        after = free_motion(loop, mode, float(amplitude), channel)
+        if before.growth < 0.0 and not found and not whole:
+            quiet = before.started
+        after = free_motion(loop, mode, float(amplitude), channel, quiet=quiet)
         if before.growth > 0.0 >= after.growth:
             settled = free_motion(loop, mode, after.started, channel, settle=True)
             found.append(settled)

@@ -36,6 +36,10 @@ from .slopes import SHRUNK, SIZES, Slope, agreeing, first_size, slope
 MARGINAL = 1e-9
 MOST_DENSE = 600
 """States up to which poles in motion are those of one dense matrix, where it does not fall apart."""
+RESTING = 1e-6
+"""Distance from 1 of a pole that may be that of memory at rest."""
+FEW_DENSE = 250
+"""States up to which one dense matrix takes less time than a loop that falls apart."""
 HALF_RATE = 0.95
 """Part of half the sampling rate from which on a pole alternates from tick to tick."""
 ALTERNATING = (
@@ -250,8 +254,14 @@ class InMotion:
 
     poles: np.ndarray
     """Of the loop, hysteretic memory that moves included."""
-    own: float | None
-    """Largest |λ| of the large block by itself, with what it reads held; None if there is none."""
+    by_themselves: tuple[np.ndarray, ...]
+    """Transition matrices of the large blocks with what they read held, or their poles."""
+
+    @cached_property
+    def own(self) -> float:
+        """Largest |λ| of the large blocks by themselves."""
+        poles = [eigvals(one) if one.ndim == 2 else one for one in self.by_themselves]
+        return max(float(np.abs(one).max(initial=0.0)) for one in poles)
 
 
 def in_motion(loop: Loop) -> InMotion | None:
@@ -269,19 +279,22 @@ def in_motion(loop: Loop) -> InMotion | None:
     pieces = taken_apart(loop, indices, indices, lambda one, x, y: matrix_of(slopes(one, x, y), y.size))
     if pieces is None:
         return None
-    small = condensed(pieces, indices.size, loop.dt)
+    small = None if indices.size <= FEW_DENSE else condensed(pieces, indices.size, loop.dt)
     poles = None if small is None else all_poles(small)
     if poles is None and indices.size > MOST_DENSE:
         return None
     if small is None or poles is None:
-        alone = [np.abs(eigvals(one.of_state().a)).max(initial=0.0) for one in pieces.large]
-        return InMotion(without_memory(loop, pieces.together(), indices).eigenvalues, float(max(alone)))
+        alone, whole = tuple(one.of_state().a for one in pieces.large), pieces.together()
+        values = np.asarray(eigvals(whole))
+        rest = values[np.abs(values - 1.0) > RESTING]  # what is left when memory rests, which takes longer to find out
+        if values.size - rest.size > held.size or np.abs(rest).max(initial=0.0) >= 1.0 - MARGINAL:
+            values = without_memory(loop, whole, indices).eigenvalues
+        return InMotion(values, alone)
     if np.abs(poles).max(initial=0.0) >= 1.0 - MARGINAL:
         memory = find_memory(loop, indices).of(pieces.columns[0], len(small.a))
         found = all_poles(small.without(*memory.bases()))
         poles = poles if found is None else found
-    alone = np.abs(np.concatenate([small.modes, small.apart]))
-    return InMotion(poles, float(alone.max(initial=0.0)))
+    return InMotion(poles, (np.concatenate([small.modes, small.apart]),))
 
 
 def without_memory(loop: Loop, matrix: np.ndarray, indices: np.ndarray, period: int = 1) -> Linearisation:

@@ -73,6 +73,10 @@ CYCLE = 6
 """Iterations after which a correction that does not bring much is followed by half of one."""
 LEFT_OUT = 1e-3
 """Part of a step's terms that symmetric tangents may leave out in motion: axial forces that change, times the lean."""
+UNSETTLED = 1e-5
+"""The same of exact tangents: what an iteration that ends at its tolerance leaves of a small perturbation."""
+MOST_DENSE = 200
+"""Degrees of freedom up to which a frame that leans is linearised in motion as it is, without symmetry."""
 FLOOR = 1e-13
 """Part of the elements' forces at rest that counts as rounding."""
 
@@ -247,6 +251,9 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
 
     def offered(p: Any, s: Mapping[str, Any], t: float, u: np.ndarray, after: Mapping[str, Any]) -> Jacobian:
         now = loaded.present(s, after)
+        if now is not loaded and n <= MOST_DENSE and any(piece.leans for piece in model.pieces):
+            now = now.not_symmetric(after)
+            return replace(_dense(now, dt, by, without_pieces(now), numbers), rough=UNSETTLED)
         found = in_modes(now, dt, by) or _dense(now, dt, by, without_pieces(now), numbers)
         return found if now is loaded else replace(found, rough=LEFT_OUT)
 

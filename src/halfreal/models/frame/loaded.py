@@ -117,6 +117,11 @@ class Loaded:
             self, model=model, damping=replace(self.damping, constant=constant.tocsr()), moved=np.array(after["q"])
         )
 
+    def not_symmetric(self, after: Mapping[str, Any]) -> Loaded:
+        """This, ``present``, with what its symmetric tangents leave out where the frame leans."""
+        lean = self.model.resisting(self.model.leaning(after["tangents"], after["q"]))
+        return replace(self, model=replace(self.model, stiffness=(self.model.stiffness + lean).tocsr()))
+
     def probe_slopes(self) -> np.ndarray:
         """How the strains and stresses that are read change with the displacements, (probes, n)."""
         found = np.zeros((len(self.probes), self.model.dofs))

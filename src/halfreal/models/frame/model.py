@@ -114,6 +114,20 @@ class Model:
         """K with the other pieces at given tangents."""
         return self.stiffness + self.resisting(tangents)
 
+    def leaning(self, tangents: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """What symmetric tangents leave out of ∂f/∂d where chords lean, laid out like them: L ψ ∂N/∂d of N L ψ."""
+        found, arrays = np.zeros_like(tangents), self.arrays
+        for row, piece in zip(arrays["table"].astype(int), self.pieces, strict=True):
+            if not piece.leans:
+                continue
+            c, m, at_k, at_a, at_dof = row[COUNT], row[DOFS], row[AT_K], row[AT_A], row[AT_DOF]
+            a = arrays["kinematics"][at_a : at_a + c * m].reshape(c, m)
+            d = arrays["rest"][row[AT_D] : row[AT_D] + c] + a @ q[arrays["dofs"][at_dof : at_dof + m].astype(int)]
+            own = found[at_k : at_k + c * c].reshape(c, c)
+            for i in piece.leans:
+                own[i] += piece.length * d[i] * tangents[at_k : at_k + c]
+        return found
+
     def resisting(self, tangents: np.ndarray) -> sparse.csr_matrix:
         """Σ Aᵀ k A of the pieces that are not linear, at given tangents."""
         table, dofs, kinematics = (self.arrays[key] for key in ("table", "dofs", "kinematics"))

@@ -48,6 +48,10 @@ class Piece:
     """Where along the element each law is, from 0 at its first node to 1; in the middle if left out."""
     volumes: tuple[float, ...] = ()
     """Work of a unit of stress over a unit of strain of each law; 1 if left out, as of forces and moments."""
+    leans: tuple[int, ...] = ()
+    """Coordinates that are rotations ψ of the chord with P-Δ: the first force N acts on each of them by N L ψ."""
+    length: float = 0.0
+    """L of the chord, where it leans."""
     inner: int = 0
     """Inner states."""
     start: tuple[float, ...] = ()

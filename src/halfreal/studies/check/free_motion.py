@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...contracts.context import AT_REST
 from ...definition.definition import Definition
 from ...errors import HalfrealError
+from ...runs.build import build
 from ..cycles.limit_cycles import expected_motion, limit_cycles
 from ..cycles.periodic_motion import PeriodicMotion
 from .nonlinear import scaled, tried
 
 WHERE_STABLE, WHERE_UNSTABLE = (0.05, 100.0), (1e-3, 1e3)
 """Amplitudes that are searched, in those of the largest motion expected: from where it matters to where it does not."""
+LARGE, WHERE_LARGE = 2000, 5.0
+"""Numbers of a loop from which on fewer amplitudes are searched: up to so many times the amplitude margin required."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,11 @@ class FreeMotion:
     """Amplitude up to which cycles were looked for [m or rad]."""
     untold: str = ""
     """Why there is no answer, if there is none."""
+
+    @property
+    def searched_less(self) -> bool:
+        """Whether amplitudes were left out because the loop is large."""
+        return self.searched_to < WHERE_STABLE[1] * self.expected
 
     @property
     def bounded(self) -> PeriodicMotion | None:
@@ -60,6 +69,8 @@ def free_motion(definition: Definition, stable_at_rest: bool) -> FreeMotion:
     """Look for the limit cycles of a definition's loop."""
     expected = rehearsed_motion(definition) if stable_at_rest else expected_motion(definition)
     lowest, highest = WHERE_STABLE if stable_at_rest else WHERE_UNSTABLE
+    if stable_at_rest and build(definition, AT_REST).vector.size >= LARGE:
+        highest = min(highest, WHERE_LARGE * max(1.0, definition.acceptance.least("amplitude_margin")))
     try:
         found = limit_cycles(definition, expected=expected, lowest=lowest, highest=highest)
     except HalfrealError as error:

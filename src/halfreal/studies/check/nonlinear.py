@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
 from ...runs.rehearse import check_log
 from ...safety.limits import Limits
-from ...stability.linearise import in_motion, matrix_of, slopes, without_memory
+from ...stability.linearise import MOST_DENSE, RESTING, in_motion, matrix_of, slopes, without_memory
 from ...stability.pieces import is_large
 from ...summaries import Summarised
 
@@ -39,7 +40,6 @@ MUCH_WORK, SOME_FACTOR = 4e7, 2.0
 """States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is required."""
 GROWN = 3.0
 """The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
-RESTING = 1e-6
 GROWING = 1e-6
 """By how much a spectral radius at an operating point must be above 1 to be no rounding of a pole that rests."""
 SHARE = 0.1
@@ -75,6 +75,10 @@ class Nonlinear(Summarised):
     """States of the loop, memory included, that are linearised."""
     largest: float = LARGEST_FACTOR
     """Up to which factor stability was tried."""
+    unknown: int = 0
+    """Operating points that were reached, but at which the poles are not known."""
+    own_known: bool = True
+    """Whether the poles of the virtual part alone are known at all points, so that it is not the cause of growth."""
 
     def summary(self) -> str:
         text = "nonlinear: not linearised along the rehearsal, as it has no operating point that would show its poles"
@@ -88,6 +92,8 @@ class Nonlinear(Summarised):
                 f"nonlinear, and not linearised along the rehearsal: it has {self.states} states with memory; up "
                 f"to {MOST_STATES} are linearised"
             )
+        elif self.unknown and not self.time.size:
+            text = f"nonlinear, and not linearised along the rehearsal: {self._why_unknown()}"
         if self.time.size:
             worst = int(np.argmax(self.spectral_radius))
             text = (
@@ -95,6 +101,8 @@ class Nonlinear(Summarised):
                 "rehearsal, largest spectral radius "
                 f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
             )
+            if self.unknown:
+                text += f"; at {self.unknown} further points the poles are not known (a law has a kink there)"
             grows = self.spectral_radius > 1.0 + GROWING
             if np.any(grows) and self.searched and (self.factor is None or self.factor > 1.0):
                 text += f"; above 1 at {int(grows.sum())} of the points: {self._meaning(grows)}"
@@ -105,6 +113,16 @@ class Nonlinear(Summarised):
         if self.factor is None:
             return f"{text}; no growth up to {self.largest:g} times the excitation"
         return f"{text}; loses stability at {self.factor:.3g} times the excitation"
+
+    def _why_unknown(self) -> str:
+        """Why no operating point has known poles, and what helps."""
+        at = f"at none of {self.unknown} operating points are its poles known"
+        if self.states <= MOST_DENSE:
+            return f"{at}, as a law has a kink at each"
+        return (
+            f"{at}, as its {self.states} states yield and are coupled by damping; up to {MOST_DENSE} are linearised "
+            "then: use Rayleigh damping on the committed stiffness, or condense the virtual part, to have them judged"
+        )
 
     def _meaning(self, grows: np.ndarray) -> str:
         """What poles that grow at some operating points say."""
@@ -117,6 +135,8 @@ class Nonlinear(Summarised):
             )
         if own:
             return f"{here}; at {own} of them the virtual part grows by itself (yielded hinges, softening, P-Δ)"
+        if not self.own_known:
+            return here
         return f"{here}; the virtual part by itself is stable at all of them: the growth comes from the closed loop"
 
 
@@ -131,7 +151,7 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
     states = work_of(loop)
     points = 0 if loop.blind else points_for(states)
     stretch = max(definition.timing.ticks // max(points, 1), 1)
-    time, radius, own = [], [], []
+    time, radius, own, unknown = [], [], [], 0
     for _ in range(points):
         loop.run(stretch)
         if loop.state("guard")["mode"] != 0.0:
@@ -140,20 +160,24 @@ def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
             one = moving_radius(loop.transparent())
         except HalfrealError:  # where no slope is finite: the next tick has a fault, which the rehearsal tells
             continue
-        if one is not None:
-            radius.append(one[0])
-            own.append(one[1])
-            time.append(loop.vector[0] * loop.dt)
-    found = np.array(time), np.array(radius), np.array(own, dtype=bool)
+        if one is None:
+            unknown += 1
+            continue
+        radius.append(one[0])
+        own.append(one[1])
+        time.append(loop.vector[0] * loop.dt)
+    found = np.array(time), np.array(radius), np.array([one is True for one in own], dtype=bool)
+    known: dict[str, Any] = {"opaque": loop.blind, "states": states, "unknown": unknown, "own_known": None not in own}
     if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
-        return Nonlinear(*found, factor=None, searched=False, opaque=loop.blind, states=states)
+        return Nonlinear(*found, factor=None, searched=False, **known)
     saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:
         factor = critical_factor(definition, largest)
-        return Nonlinear(*found, factor=factor, opaque=loop.blind, states=states, largest=largest)
+        return Nonlinear(*found, factor, largest=largest, **known)
     below, saturated = saturation
     end = tried(definition, saturated).end
-    return Nonlinear(*found, critical_factor(definition, below), True, saturated, end, loop.blind, states)
+    factor = critical_factor(definition, below)
+    return Nonlinear(*found, factor, True, saturated, end, **known)
 
 
 def work_of(loop: Loop) -> int:
@@ -172,9 +196,9 @@ def points_for(states: int) -> int:
     return max(FEWEST_POINTS, int(POINTS * min(1.0, (MANY_STATES / max(states, 1)) ** 3)))
 
 
-def moving_radius(loop: Loop) -> tuple[float, bool] | None:
+def moving_radius(loop: Loop) -> tuple[float, bool | None] | None:
     """Spectral radius at the loop's present state, hysteretic memory included, and whether the virtual part alone has
-    one above 1; None if it is not known there.
+    one above 1, as well, None if that is not known; None if nothing is known there.
 
     A specimen that does not yield at the moment keeps its permanent set: a pole at λ = 1 that says nothing.  As many as
     there are memories may be left out.
@@ -183,15 +207,18 @@ def moving_radius(loop: Loop) -> tuple[float, bool] | None:
     indices = np.concatenate([loop.dynamic_indices(), memories])
     moving = in_motion(loop)
     if moving is not None:
-        values, own = moving.poles, moving.own is not None and moving.own > 1.0 + GROWING
+        values = moving.poles
     elif indices.size > MANY_STATES:  # at a kink of a law; perturbing all states takes too long
         return None
     else:
         matrix = matrix_of(slopes(loop, indices, indices, loop.period), indices.size)
-        values, own = without_memory(loop, matrix, indices, loop.period).eigenvalues, False
+        values = without_memory(loop, matrix, indices, loop.period).eigenvalues
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]
-    return float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period)), own
+    radius = float(np.abs(np.delete(values, resting)).max() ** (1.0 / loop.period))
+    if radius <= 1.0 + GROWING:
+        return radius, False
+    return radius, None if moving is None else moving.own > 1.0 + GROWING
 
 
 def least_factor(definition: Definition) -> float:

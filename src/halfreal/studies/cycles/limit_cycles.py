@@ -19,7 +19,7 @@ from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
 from ...runs.rehearse import check_log
-from ...stability.amplitude_sweep import Mode, guesses
+from ...stability.amplitude_sweep import PERIODS, Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ..check.nonlinear import is_nonlinear
 from .free_loop import check_rest, free_loop, modes, targets_of
@@ -31,6 +31,11 @@ EXPECTED = 1e-3
 """Motion expected [m or rad] of a test that says nothing of it."""
 SLOWEST = 50_000
 """Ticks of a period up to which free motion is followed: some six hundred periods of it at least."""
+MOST_WORK = 3e9
+"""Entries of the loop's vector times ticks that all free motions may take, or one iteration that closes a cycle: some
+ten seconds."""
+COARSEST = 2
+"""Amplitudes in a decade at least, where a loop is so large that fewer are searched."""
 SAME = 1e-3
 """Difference in amplitude and period within which two cycles are the same one."""
 
@@ -67,15 +72,18 @@ def limit_cycles(
     size = expected_motion(definition) if expected is None else expected
     check_rest(definition, loop, size)
     found, failed, of = list[PeriodicMotion](), "", definition.interface.units("m")
-    count = round(A_DECADE * np.log10(highest / lowest)) + 1
-    amplitudes = size * np.geomspace(lowest, highest, count)
-    for mode, axis in modes(definition, loop):
+    moving = modes(definition, loop)
+    for mode, _ in moving:
         check_period(mode.ticks, definition.timing.step)
+    count = amplitudes_for(loop, [mode.ticks for mode, _ in moving], float(np.log10(highest / lowest)))
+    amplitudes = size * np.geomspace(lowest, highest, count)
+    for mode, axis in moving:
         check_clock(definition, loop, mode, float(amplitudes[0]))
         for guess in guesses(loop, mode, amplitudes, definition.interface.channels("target")[axis]):
             assert guess.vector is not None
             loop.vector[:] = guess.vector
             try:
+                check_size(loop, guess.ticks)
                 one = found_near(definition, loop, guess.ticks, axis)
             except NoCycleError as error:
                 failed = failed or (
@@ -115,6 +123,30 @@ def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> P
     return PeriodicMotion(
         cycle_near(loop, ticks / every, channels, every, axis), axis, channels, of, every * definition.timing.step
     )
+
+
+def amplitudes_for(loop: Loop, periods: list[float], decades: float) -> int:
+    """How many amplitudes are searched: fewer in a decade if the loop is large and slow; an error if it is too slow."""
+    each = loop.vector.size * PERIODS * sum(periods)
+    most = MOST_WORK / max(each, 1.0)
+    a_decade = min(float(A_DECADE), (most - 1.0) / decades)
+    if a_decade < COARSEST:
+        raise HalfrealError(
+            f"free motion at {round(COARSEST * decades) + 1} amplitudes takes "
+            f"{(COARSEST * decades + 1.0) * PERIODS * sum(periods):,.3g} ticks of a loop with "
+            f"{loop.vector.size:,} numbers, more than is searched; lengthen timing.step, or condense the virtual part"
+        )
+    return round(a_decade * decades) + 1
+
+
+def check_size(loop: Loop, ticks: float) -> None:
+    """Raise an error if a cycle of so many ticks has too many states to be closed by Newton's method."""
+    states = loop.dynamic_indices().size + loop.memory_indices().size
+    if 2.0 * states * ticks * loop.vector.size > MOST_WORK:
+        raise NoCycleError(
+            f"closing it takes {2.0 * states * ticks:,.3g} ticks for each iteration, as the loop has {states:,} states "
+            "with memory"
+        )
 
 
 def check_period(ticks: float, step: float) -> None:

@@ -31,7 +31,7 @@ from ....settings import fault
 from ...materials.law import Law
 from ..law import law_response, rounding
 from ..piece import Piece
-from .corotational import GEOMETRIES, LINEAR, coordinates, deformations, resistance, unloaded
+from .corotational import GEOMETRIES, LEANING, LEANS, LINEAR, coordinates, deformations, resistance, unloaded
 from .element import FrameElement, Geometry, Site, beam_mass
 from .geometry import chord
 
@@ -196,6 +196,8 @@ class BeamColumn(FrameElement):
             laws=tuple(laws),
             ends=tuple(told),
             places=tuple(float(end) for end, hinge in enumerate(self.hinges) if hinge not in SPECIAL),
+            leans=LEANS if geometry == LEANING else (),
+            length=length,
             inner=INNER,
         )
 

@@ -33,6 +33,8 @@ from ....kernels.compile import kernel
 from .geometry import elongation, plane_beam
 
 LINEAR, LEANING, TURNING = 0.0, 1.0, 2.0
+LEANS = (3,)
+"""Which coordinate of a plane beam with P-Δ is the chord's rotation."""
 GEOMETRIES = {"linear": LINEAR, "p-delta": LEANING, "corotational": TURNING}
 
 

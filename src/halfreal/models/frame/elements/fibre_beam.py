@@ -19,7 +19,7 @@ from ....settings import fault
 from ..parts import OfElement
 from ..piece import Piece, Reading
 from ..sections import Fibres
-from .corotational import GEOMETRIES, coordinates, unloaded
+from .corotational import GEOMETRIES, LEANS, coordinates, unloaded
 from .element import FrameElement, Geometry, Site, beam_mass
 from .geometry import chord
 
@@ -103,6 +103,8 @@ class FibreBeam(FrameElement):
             places=tuple(np.repeat(x, len(fibres.y)).tolist()),
             volumes=tuple(np.outer(length * weights, fibres.area).ravel().tolist()),
             shared=fibres.numbers(),
+            leans=LEANS if self.geometry == "p-delta" else (),
+            length=length,
             sections=self.points,
             **self.piece(numbers, fibres),
         )

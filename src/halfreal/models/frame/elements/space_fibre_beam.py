@@ -115,6 +115,8 @@ class SpaceFibreBeam(FibreBeam):
             places=tuple(np.repeat(x, len(fibres.y)).tolist()),
             volumes=tuple(np.outer(length * weights, fibres.area).ravel().tolist()),
             shared=fibres.space_numbers(),
+            leans=(FORCES, FORCES + 1) if leaning else (),
+            length=length,
             sections=self.points,
             recorded=RECORDED,
             **self.piece(numbers, fibres),

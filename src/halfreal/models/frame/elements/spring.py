@@ -208,4 +208,6 @@ def _piece(
         laws=(law,),
         ends=(name,),
         volumes=(numbers[0] / numbers[1],),
+        leans=tuple(range(1, len(a))) if numbers[3] == LEANING else (),
+        length=numbers[2],
     )

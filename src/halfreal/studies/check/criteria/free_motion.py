@@ -38,6 +38,13 @@ def free_motion(examined: Examined) -> Iterable[Finding]:
             f"free motion does not decay, but settles on a limit cycle of {cycle.amplitude_text()} at "
             f"{cycle.frequency_hz:.4g} Hz, {share:.2g} % of the largest expected motion"
         )
+    elif found.searched_less:
+        unit = examined.definition.interface.units("m")[0]
+        times = found.searched_to / found.expected
+        yield note(
+            f"free motion decays at all amplitudes tested, up to {units.text(found.searched_to, unit, 3)}, "
+            f"{times:.3g} times the largest expected motion"
+        )
 
 
 def unstable_at_rest(examined: Examined, found: FreeMotion) -> str:
