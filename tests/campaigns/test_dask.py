@@ -65,7 +65,7 @@ def test_a_worker_killed_in_a_campaign_loses_no_point_and_doubles_none(cluster, 
         if len(seen) == 3:
             crew[0].kill()
 
-    found = sweep(TEST, plan, tmp_path / "r.sqlite", scheduler=cluster.address, progress=kill)
+    found = sweep(TEST, plan, tmp_path / "r.sqlite", scheduler=cluster.address, on_progress=kill)
     assert seen[2] < seen[-1] == 300, "killed under way"
     assert crew[0].wait() < 0
     assert found.failed == 0
@@ -80,7 +80,7 @@ def test_a_campaign_whose_scheduler_is_lost_goes_on_without_it(cluster, tmp_path
             PLAN,
             tmp_path / "r.sqlite",
             scheduler=cluster.address,
-            progress=lambda done, total: cluster.scheduler.kill(),
+            on_progress=lambda done, total: cluster.scheduler.kill(),
         )
     assert 0 < len(load_results(tmp_path / "r.sqlite")) < 60
     assert_whole(sweep(TEST, PLAN, tmp_path / "r.sqlite", workers=1), TEST, PLAN)

@@ -58,7 +58,7 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped_and_a_killed_worker_co
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(TEST, PLAN, path, workers=2, progress=interrupt)
+        sweep(TEST, PLAN, path, workers=2, on_progress=interrupt)
     assert all(process.poll() is not None for process in started), "no worker is left behind"
     before = load_results(path)
     assert 0 < len(before) < before.points == 60
@@ -68,12 +68,12 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped_and_a_killed_worker_co
         if len(seen) == 1:
             started[-1].kill()
 
-    found = sweep(TEST, PLAN, path, workers=2, progress=kill)
+    found = sweep(TEST, PLAN, path, workers=2, on_progress=kill)
     assert seen[0] > len(before) and seen[-1] == 60
     assert len(started) == 5, "two, two again, and one for the one that was killed"
     assert_whole(found, TEST, PLAN)
     assert found.failed == 0
-    sweep(TEST, PLAN, path, progress=lambda done, total: pytest.fail("nothing is left to do"))
+    sweep(TEST, PLAN, path, on_progress=lambda done, total: pytest.fail("nothing is left to do"))
     assert len(started) == 5
 
 
@@ -195,6 +195,6 @@ def test_a_running_campaign_keeps_its_store_whatever_another_is_asked_for(tmp_pa
             sweep(TEST, plan, path, workers=1, overwrite=overwrite)
         refused.append(done)
 
-    found = sweep(TEST, plan, path, workers=1, progress=another)
+    found = sweep(TEST, plan, path, workers=1, on_progress=another)
     assert refused and len(found) == 2
     assert len(sweep(TEST, plan, path, workers=1, overwrite=overwrite)) == 2

@@ -26,7 +26,7 @@ def test_a_helper_that_changes_while_the_campaign_runs_ends_it_and_keeps_the_poi
     store, law = tmp_path / "r.sqlite", tmp_path / "law.py"
     words = r"law.py has changed since this campaign started: .* keeps its \d points.*; restore the code to resume"
     with pytest.raises(StoreError, match=words):
-        sweep(test, PLAN, store, workers=1, progress=lambda done, total: law.write_text("GAIN = 0.5\n"))
+        sweep(test, PLAN, store, workers=1, on_progress=lambda done, total: law.write_text("GAIN = 0.5\n"))
     before = load_results(store)
     assert 0 < len(before) < 8 and before.failed == 0
     with pytest.raises(StoreError, match=words):
@@ -42,7 +42,9 @@ def test_a_helper_that_changes_while_the_campaign_runs_ends_it_and_keeps_the_poi
 def test_code_that_breaks_while_the_campaign_runs_makes_no_failed_points(test, tmp_path):
     store = tmp_path / "r.sqlite"
     with pytest.raises(StoreError, match=r"mine.py has changed since this campaign started"):
-        sweep(test, PLAN, store, workers=1, progress=lambda done, total: (tmp_path / "law.py").write_text("GAIN = \n"))
+        sweep(
+            test, PLAN, store, workers=1, on_progress=lambda done, total: (tmp_path / "law.py").write_text("GAIN = \n")
+        )
     found = load_results(store)
     assert 0 < len(found) < 8 and found.failed == 0
 

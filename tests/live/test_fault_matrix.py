@@ -205,7 +205,7 @@ def test_the_rig_moves_within_its_limits_and_the_test_ends_as_promised(
 
 
 def armed_as_checked(session: halfreal.Session):
-    session.check = lambda progress=None: session.checked  # type: ignore[method-assign]
+    session.check = lambda on_progress=None: session.checked  # type: ignore[method-assign]
     return armed(session, wait=True)
 
 

@@ -123,9 +123,9 @@ def test_a_key_that_is_pressed_while_the_test_is_checked_keeps_the_rig_from_bein
     with os.fdopen(slave) as terminal:
         monkeypatch.setattr("sys.stdin", terminal)
 
-        def rehearsed(*_: object, progress: Callable[[int, int], None], **__: object) -> None:
+        def rehearsed(*_: object, on_progress: Callable[[int, int], None], **__: object) -> None:
             os.write(master, f"\n{key}\n".encode())  # an Enter that answers no question is no answer to the next one
-            wait_for(lambda: progress(0, 1), f"'{key}' to be heard")
+            wait_for(lambda: on_progress(0, 1), f"'{key}' to be heard")
 
         monkeypatch.setattr(live_session, "check", rehearsed)
         with pytest.raises(RefusedError, match=f"{words} before the rig was armed; it was not armed"):

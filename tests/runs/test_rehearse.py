@@ -106,7 +106,7 @@ def test_record_that_would_not_fit_into_memory_is_refused_before_it_is_begun():
 def test_progress_reaches_the_end():
     seen = []
     halfreal.rehearse(
-        definition(timing={"step": 1e-4, "duration": 12.0}), progress=lambda done, total: seen.append((done, total))
+        definition(timing={"step": 1e-4, "duration": 12.0}), on_progress=lambda done, total: seen.append((done, total))
     )
     assert len(seen) > 1
     assert seen[-1] == (120_000, 120_000)

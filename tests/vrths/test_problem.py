@@ -15,7 +15,7 @@ SHORT = {name: vrths.Motion(motion.excitation, 2.0) for name, motion in vrths.mo
 def test_a_scorecard_has_every_run_and_tells_what_is_unstable(tmp_path):
     couplings = {name: vrths.couplings()[name] for name in ("model inverse", "PI + lead")}
     told = []
-    scores = vrths.scorecard(SHORT, couplings, cases=(1, 4), plants=1, progress=lambda *done: told.append(done))
+    scores = vrths.scorecard(SHORT, couplings, cases=(1, 4), plants=1, on_progress=lambda *done: told.append(done))
     assert [(s.case, s.motion, s.plant, s.coupling) for s in scores] == [
         (number, motion, plant, coupling)
         for number in (1, 4)

@@ -28,7 +28,7 @@ def carry_out(
     only: Sequence[str],
     workers: int | None,
     force: bool,
-    progress: Progress | None,
+    on_progress: Progress | None,
     ask: Ask | None,
 ) -> tuple[list[Score], Path]:
     """Run the scorecard, write its page and the CSV next to it; return the scores and the CSV's path."""
@@ -54,7 +54,7 @@ def carry_out(
             used,
             plants=plants,
             workers=workers or default_workers(),
-            progress=progress,
+            on_progress=on_progress,
         )
     with whole_file(data, overwrite=force) as temporary:
         write_csv(problem, scores, temporary)

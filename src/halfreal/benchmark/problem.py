@@ -105,7 +105,7 @@ def scorecard(
     cases: Sequence[int] | None = None,
     plants: int = 0,
     workers: int = 2,
-    progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Score]:
     """All runs: every case, motion and coupling, each with the nominal and ``plants`` perturbed plants.
 
@@ -137,6 +137,6 @@ def scorecard(
                 for (_, plant, name), found in zip(tasks, results, strict=True):
                     scores.append(Score(number, motion_name, name, plant, *found, floor))
                     done += 1
-                    if progress is not None:
-                        progress(done, total)
+                    if on_progress is not None:
+                        on_progress(done, total)
     return scores

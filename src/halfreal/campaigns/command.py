@@ -27,7 +27,7 @@ def carry_out(
     workers: int | None,
     scheduler: str | None,
     force: bool,
-    progress: Progress | None,
+    on_progress: Progress | None,
 ) -> tuple[Results, Path]:
     """Run the campaign, or what is missing of it, and write its page next to the table; return both."""
     if store.suffix in (".toml", ".html"):
@@ -47,7 +47,7 @@ def carry_out(
         workers=workers,
         scheduler=scheduler,
         overwrite=force,
-        progress=progress,
+        on_progress=on_progress,
     )
     write(results, page, overwrite=True)
     return results, page

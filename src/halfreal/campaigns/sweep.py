@@ -45,7 +45,7 @@ def sweep(
     workers: int | None = None,
     scheduler: str | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> Results:
     """Check, rehearse and score a definition at every point of a plan.
 
@@ -68,7 +68,7 @@ def sweep(
         Address of a Dask scheduler such as ``tcp://127.0.0.1:8786``, whose workers are used instead.
     overwrite
         Whether existing results are replaced.
-    progress
+    on_progress
         Callback with (points done, total).
 
     Returns
@@ -95,7 +95,7 @@ def sweep(
         alone(path, overwrite),
         closing(Store(path, definition, plan, design, scores, facts)) as kept,
     ):
-        _complete(kept, crew, job, design, progress)
+        _complete(kept, crew, job, design, on_progress)
     return load_results(path)
 
 
@@ -125,7 +125,7 @@ def alone(path: Path, overwrite: bool) -> Iterator[None]:
         os.close(fd)
 
 
-def _complete(store: Store, crew: Workers, job: Job, design: Design, progress: Progress | None) -> None:
+def _complete(store: Store, crew: Workers, job: Job, design: Design, on_progress: Progress | None) -> None:
     """Have the missing points done, and put them into the store as they come."""
     missing, total = store.missing(), len(design.values)
     done = total - len(missing)
@@ -133,8 +133,8 @@ def _complete(store: Store, crew: Workers, job: Job, design: Design, progress: P
     for results in _carry_out(crew, job, points):
         store.add(results, _keep_runs(store.path, results))
         done += len(results)
-        if progress is not None:
-            progress(done, total)
+        if on_progress is not None:
+            on_progress(done, total)
 
 
 def _carry_out(crew: Workers, job: Job, points: deque[Point]) -> Iterator[list[PointResult]]:

@@ -47,7 +47,7 @@ def benchmark(
 
     asks = sys.stdin.isatty() and sys.stderr.isatty()
     scores, data = with_progress(
-        lambda progress: carry_out(
+        lambda on_progress: carry_out(
             found,
             page,
             folder=motions,
@@ -57,7 +57,7 @@ def benchmark(
             only=coupling or (),
             workers=workers,
             force=force,
-            progress=progress,
+            on_progress=on_progress,
             ask=(lambda text: typer.prompt(f"{text}\nunit", err=True)) if asks else None,
         ),
         quiet=False,

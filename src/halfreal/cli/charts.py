@@ -37,7 +37,9 @@ def chart(
     target = free(output or path.with_suffix(".png"), force)
     wanted = [_range(definition, text) for text in (x, y)]
     found = with_progress(
-        lambda progress: draw(definition, wanted[0], wanted[1], (points, points), continuous, progress=progress),
+        lambda on_progress: draw(
+            definition, wanted[0], wanted[1], (points, points), continuous, on_progress=on_progress
+        ),
         quiet=False,
     )
     typer.echo(found.summary())

@@ -43,7 +43,9 @@ def check(
         _draw(definition, picture, force, quiet=as_json)
     from ..studies.check.check import check as judge
 
-    answer = with_progress(lambda progress: judge(definition, progress=progress), quiet=as_json, doing="checking")
+    answer = with_progress(
+        lambda on_progress: judge(definition, on_progress=on_progress), quiet=as_json, doing="checking"
+    )
     if worst is not None and answer.uncertainty is not None:
         write_changed(worst, text, definition, answer.uncertainty.worst, path, force)
     if as_json:

@@ -44,7 +44,8 @@ def continue_(
     target = None if as_json and output is None else free(output or path.with_suffix(".cycles.png"), force)
     most = None if largest is None else parse(largest, definition.interface.units("m")[0])
     found = with_progress(
-        lambda progress: continuation(definition, parameter, *ends, largest=most, progress=progress), quiet=as_json
+        lambda on_progress: continuation(definition, parameter, *ends, largest=most, on_progress=on_progress),
+        quiet=as_json,
     )
     if target is not None:
         write_picture(found.plot(), target, force)

@@ -61,7 +61,7 @@ def _fmu(path: Path, to: Path, part: str, channels: list[str], force: bool) -> N
     from ..records.fmu import export_fmu
 
     names = with_progress(
-        lambda progress: export_fmu(definition, to, chosen, overwrite=force, progress=progress),
+        lambda on_progress: export_fmu(definition, to, chosen, overwrite=force, on_progress=on_progress),
         quiet=False,
         doing="compiling",
     )

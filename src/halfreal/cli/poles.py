@@ -57,7 +57,7 @@ def poles(
     if target is not None:
         free(target, force)
     found = with_progress(
-        lambda progress: find(
+        lambda on_progress: find(
             definition,
             wanted,
             points=points,
@@ -65,7 +65,7 @@ def poles(
             runs=[open_run(one) for one in runs or ()],
             below_hz=parse(below, "Hz") if below else None,
             modes=modes,
-            progress=progress,
+            on_progress=on_progress,
         ),
         quiet=as_json,
         doing="linearising",

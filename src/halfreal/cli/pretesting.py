@@ -188,7 +188,9 @@ class Walk:
         from ..live.driver_trial import Found
         from ..studies.check.check import check
 
-        answer = with_progress(lambda progress: check(self.definition, text=self.text, progress=progress), quiet=False)
+        answer = with_progress(
+            lambda on_progress: check(self.definition, text=self.text, on_progress=on_progress), quiet=False
+        )
         tell(answer, self.definition.title)
         good = answer.verdict == "GO" or self.without_go
         why = f"; continued because: {self.without_go}" if answer.verdict != "GO" and self.without_go else ""

@@ -46,7 +46,7 @@ def rehearse(
 
     target = free(output or path.with_suffix(".h5"), force)
     about = also_said(definition.record.about(), said_of(operator, specimen, calibration, note))
-    answer = with_progress(lambda progress: judge(definition, text=text, progress=progress), quiet=as_json)
+    answer = with_progress(lambda on_progress: judge(definition, text=text, on_progress=on_progress), quiet=as_json)
     run = dataclasses.replace(answer.rehearsal, about=about)
     save(run, target, overwrite=force)
     if as_json:

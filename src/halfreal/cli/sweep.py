@@ -38,7 +38,7 @@ def sweep(
     target = output or plan.with_suffix(".sqlite")
     try:
         results, page = with_progress(
-            lambda progress: carry_out(definition, text, plan, target, workers, scheduler, force, progress),
+            lambda on_progress: carry_out(definition, text, plan, target, workers, scheduler, force, on_progress),
             quiet=as_json,
         )
     except KeyboardInterrupt:

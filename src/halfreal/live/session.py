@@ -169,12 +169,12 @@ class Session(SlowOperator, Remarks):
         """Whether the loop is running, in any state."""
         return self._thread is not None and self._thread.is_alive() and not self._given_up
 
-    def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
+    def check(self, on_progress: Callable[[int, int], None] | None = None) -> Check:
         """Check the test; without a GO it is not armed, unless the session was given a reason (``without_go``).
 
         Parameters
         ----------
-        progress
+        on_progress
             Callback with (ticks done, total).
 
         Returns
@@ -185,11 +185,11 @@ class Session(SlowOperator, Remarks):
 
         def look(done: int, total: int) -> None:
             self.check_not_stopped()  # an operator who stops does not wait for the end of the check
-            if progress is not None:
-                progress(done, total)
+            if on_progress is not None:
+                on_progress(done, total)
 
         self._code = user_code(self.definition)
-        answer = check(self.definition, text=self._text, progress=look)
+        answer = check(self.definition, text=self._text, on_progress=look)
         if answer.verdict != "GO" and not self._without_go:
             raise NoGoError(answer)
         self.checked = answer

@@ -107,12 +107,12 @@ class PageDesk:
             with stopped_by_signals(self._session):
                 self._operator.ask("check", self.show, self.say if self._terminal else None)
 
-    def check(self, progress: Progress | None) -> Check:
+    def check(self, on_progress: Progress | None) -> Check:
         """Check the test, with progress at the page and at the terminal, and show the verdict."""
 
         def both(done: int, total: int) -> None:
-            if progress is not None:
-                progress(done, total)
+            if on_progress is not None:
+                on_progress(done, total)
             self._teller.progress(done, total)
             self._tell_status()
 

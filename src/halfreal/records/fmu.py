@@ -64,7 +64,7 @@ def export_fmu(
     part: Part = "rig",
     *,
     overwrite: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Write a part of a test as an FMI 2.0 co-simulation FMU.
 
@@ -78,7 +78,7 @@ def export_fmu(
         'virtual', 'coupling', 'rig' or 'loop'.
     overwrite
         Whether an existing file is replaced.
-    progress
+    on_progress
         Callback with (blocks compiled, total).
 
     Returns
@@ -96,8 +96,8 @@ def export_fmu(
     name = name if name[:1].isalpha() else f"part_{name}"
     blocks: list[object_code.ObjectCode] = []
     for block in loop.blocks:
-        if progress is not None:
-            progress(len(blocks), len(loop.blocks))
+        if on_progress is not None:
+            on_progress(len(blocks), len(loop.blocks))
         blocks.append(object_code.of_block(block))
     header = c_header(loop, [one.symbol for one in blocks], variables)
     text = to_toml(definition)

@@ -160,7 +160,7 @@ def rehearse(
     *,
     text: str | None = None,
     stability: LoopStability | None = None,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> Run:
     """Simulate the complete loop of a test with its simulated rig.
 
@@ -174,7 +174,7 @@ def rehearse(
         The definition as its file has it, for the record; default: generated from the definition.
     stability
         Stability of the loop, if already computed.
-    progress
+    on_progress
         Callback with (ticks done, total).
 
     Returns
@@ -199,8 +199,8 @@ def rehearse(
         done, ended, lost = done + stretch.ticks, stretch.ended, lost + stretch.events_lost
         kept.add(stretch.log)
         happened += stretch.events
-        if progress is not None:
-            progress(done, expected)
+        if on_progress is not None:
+            on_progress(done, expected)
         if done > CHUNK:  # the first stretch may have been compiled
             check_time(expected - done, time.process_time() - began, stretch.ticks)
     log = kept.all

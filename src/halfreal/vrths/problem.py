@@ -206,7 +206,7 @@ def scorecard(
     cases: Sequence[int] = CASES,
     plants: int = 0,
     workers: int = 2,
-    progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Score]:
     """All runs: every case, motion and coupling, each with the nominal and ``plants`` perturbed plants."""
-    return runs_of(PROBLEM, given_motions, given_couplings, cases, plants, workers, progress)
+    return runs_of(PROBLEM, given_motions, given_couplings, cases, plants, workers, on_progress)

@@ -119,7 +119,7 @@ def chart(
     points: tuple[int, int] = (400, 400),
     continuous: bool = False,
     *,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> Chart:
     """Compute a stability chart over two parameters.
 
@@ -135,7 +135,7 @@ def chart(
         Resolution in both directions.
     continuous
         Whether to use the continuous limit of the loop instead of the code that runs.
-    progress
+    on_progress
         Callback with (done, total), called while it works.
 
     Returns
@@ -148,10 +148,10 @@ def chart(
     if places[0] == places[1]:
         raise HalfrealError(f"both axes are '{places[0]}'; give two different keys")
     if DELAY in places:
-        return _with_delay(definition, axes, continuous, progress)
+        return _with_delay(definition, axes, continuous, on_progress)
     if continuous:
         raise HalfrealError(f"a continuous chart needs '{DELAY}' on one axis; use it, or continuous=False")
-    return _with_grid(definition, axes, progress)
+    return _with_grid(definition, axes, on_progress)
 
 
 def axis_of(definition: Definition, wanted: Wanted, count: int) -> Axis:
@@ -174,14 +174,16 @@ def axis_of(definition: Definition, wanted: Wanted, count: int) -> Axis:
     return Axis(place, unit, np.linspace(low, high, count), value)
 
 
-def _with_delay(definition: Definition, axes: tuple[Axis, Axis], continuous: bool, progress: Progress | None) -> Chart:
+def _with_delay(
+    definition: Definition, axes: tuple[Axis, Axis], continuous: bool, on_progress: Progress | None
+) -> Chart:
     first = 0 if axes[0].place == DELAY else 1
     delay, other = axes[first], axes[1 - first]
     variation = Variation(definition, [delay.place, other.place])
     for value in (other.values[0], other.values[-1]):  # those between are then taken as valid too
         for late in (delay.values[0], delay.values[-1]):
             variation.at([late, value])
-    found = trace(variation, delay.values, other.values, continuous, progress)
+    found = trace(variation, delay.values, other.values, continuous, on_progress)
     turn = slice(None) if first == 0 else slice(None, None, -1)
     return Chart(
         x=axes[0],
@@ -195,7 +197,7 @@ def _with_delay(definition: Definition, axes: tuple[Axis, Axis], continuous: boo
     )
 
 
-def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progress | None) -> Chart:
+def _with_grid(definition: Definition, axes: tuple[Axis, Axis], on_progress: Progress | None) -> Chart:
     variation = Variation(definition, [axis.place for axis in axes])
     low = np.array([axis.values[0] for axis in axes])
     width = np.array([axis.values[-1] for axis in axes]) - low
@@ -207,7 +209,7 @@ def _with_grid(definition: Definition, axes: tuple[Axis, Axis], progress: Progre
             return np.nan
 
     points = (len(axes[0].values), len(axes[1].values))
-    found = zero_line(decay, points, progress=progress)
+    found = zero_line(decay, points, on_progress=on_progress)
     if np.all(np.isnan(found.values)):
         variation.at(low + 0.5 * width)  # shows why
         raise HalfrealError("no point of this chart is a valid definition; use other ranges")

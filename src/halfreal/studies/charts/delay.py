@@ -97,13 +97,13 @@ class DelayTrace:
         self.variation, self.continuous = variation, continuous
         self.loops = 0
 
-    def open_loops(self, others: np.ndarray, progress: Progress | None = None) -> list[tuple[StateSpace, float]]:
+    def open_loops(self, others: np.ndarray, on_progress: Progress | None = None) -> list[tuple[StateSpace, float]]:
         """The open loop for each value of the other number, and the delay [s] that is already in it."""
         found = []
         for row, other in enumerate(others):
             found.append(self._continuous(other) if self.continuous else self._running(other))
-            if progress is not None:
-                progress(row + 1, len(others))
+            if on_progress is not None:
+                on_progress(row + 1, len(others))
         self.loops += len(others)
         return found
 
@@ -118,8 +118,8 @@ class DelayTrace:
         loop.run(SETTLING_TICKS)
         return whole(open_loop(loop)), step
 
-    def rows(self, others: np.ndarray, longest: float, progress: Progress | None = None) -> list[ChartRow]:
-        pairs = self.open_loops(others, progress)
+    def rows(self, others: np.ndarray, longest: float, on_progress: Progress | None = None) -> list[ChartRow]:
+        pairs = self.open_loops(others, on_progress)
         found = crossings_of([loop for loop, _ in pairs])
         return [
             ChartRow(float(other), crossings, critical_delays(crossings, longest, least), least)
@@ -143,13 +143,13 @@ class ChartRow:
 
 
 def trace(
-    variation: Variation, delays: np.ndarray, others: np.ndarray, continuous: bool, progress: Progress | None = None
+    variation: Variation, delays: np.ndarray, others: np.ndarray, continuous: bool, on_progress: Progress | None = None
 ) -> Traced:
     """Chart of the delay (first place of the variation) against another number (second)."""
     tracer = DelayTrace(variation, continuous)
     # beyond the last delay shown, so that the margin near it knows of the next boundary
     longest = 2.0 * float(delays[-1])
-    rows = tracer.rows(others, longest, progress)
+    rows = tracer.rows(others, longest, on_progress)
     margin = np.array([row.margin(delays) for row in rows])
     curves = _curves(tracer, rows, longest)
     return Traced(

@@ -42,17 +42,17 @@ def zero_line(
     *,
     coarse: int = COARSE,
     levels: int = LEVELS,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> ZeroLine:
     """Find the zero line of ``function`` on the unit square; NaN where it is not defined."""
-    return _Search(function, coarse, levels, progress).run(points)
+    return _Search(function, coarse, levels, on_progress).run(points)
 
 
 class _Search:
     def __init__(
-        self, function: Callable[[float, float], float], coarse: int, levels: int, progress: Progress | None
+        self, function: Callable[[float, float], float], coarse: int, levels: int, on_progress: Progress | None
     ) -> None:
-        self.function, self.progress = function, progress
+        self.function, self.on_progress = function, on_progress
         self.finest = coarse * 2**levels
         """Finest cells along each axis: nodes are counted in these."""
         self.known: dict[Node, float] = {}
@@ -73,14 +73,14 @@ class _Search:
             if edge not in zeros:
                 zeros[edge] = self.zero(edge)
         lines = [np.array([zeros[edge] for edge in line]) for line in _joined(segments)]
-        if self.progress is not None:
-            self.progress(self.evaluations, self.evaluations)
+        if self.on_progress is not None:
+            self.on_progress(self.evaluations, self.evaluations)
         return ZeroLine(self.interpolated(points, zeros.values()), lines, self.evaluations)
 
     def evaluate(self, x: float, y: float) -> float:
         self.evaluations += 1
-        if self.progress is not None:
-            self.progress(min(self.evaluations, self.expected - 1), self.expected)
+        if self.on_progress is not None:
+            self.on_progress(min(self.evaluations, self.expected - 1), self.expected)
         return self.function(x, y)
 
     def value(self, node: Node) -> float:

@@ -82,7 +82,7 @@ class Check(Summarised):
 
 
 def check(
-    definition: Definition, *, text: str | None = None, progress: Progress | None = None, remedies: bool = True
+    definition: Definition, *, text: str | None = None, on_progress: Progress | None = None, remedies: bool = True
 ) -> Check:
     """Check a test: stability, margins, rehearsal, uncertainty.
 
@@ -92,7 +92,7 @@ def check(
         The test.
     text
         The definition as its file has it, for the record.
-    progress
+    on_progress
         Callback with (done, total), called while it works.
     remedies
         Whether to search for what would make the test pass.
@@ -102,7 +102,7 @@ def check(
     Check
         Verdict, reasons, remedies and the rehearsal.
     """
-    examined = Examined(definition, text, progress, remedies)
+    examined = Examined(definition, text, on_progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
     run = judged(examined, findings)
     return Check(findings, examined.stability, run, examined.nonlinear, examined.uncertainty, examined.cycles)

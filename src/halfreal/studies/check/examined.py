@@ -37,7 +37,7 @@ class Examined:
 
     definition: Definition
     text: str | None = None
-    progress: Progress | None = None
+    on_progress: Progress | None = None
     tries_remedies: bool = True
     """Whether what would make the test pass is tried out."""
 
@@ -59,7 +59,7 @@ class Examined:
     @cached_property
     def rehearsal(self) -> Run:
         """The whole test against its simulated rig; not judged yet."""
-        return rehearse(self.definition, text=self.text, stability=self.stability, progress=self.progress)
+        return rehearse(self.definition, text=self.text, stability=self.stability, on_progress=self.on_progress)
 
     @cached_property
     def continuous(self) -> DelayEquation | None:
@@ -88,7 +88,9 @@ class Examined:
     def uncertainty(self) -> UncertaintyStudy | None:
         """The loop for all that its uncertain numbers may be; None if there are none."""
         return (
-            study_uncertainty(self.definition, SAMPLES, progress=self.progress) if self.definition.uncertainty else None
+            study_uncertainty(self.definition, SAMPLES, on_progress=self.on_progress)
+            if self.definition.uncertainty
+            else None
         )
 
     @cached_property

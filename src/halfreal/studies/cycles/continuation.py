@@ -131,7 +131,7 @@ def continuation(
     high: float | None = None,
     *,
     largest: float | None = None,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> Continuation:
     """Follow the limit cycles of a test over a parameter.
 
@@ -147,7 +147,7 @@ def continuation(
         End of the range, SI units; default: twice the present value.
     largest
         Largest amplitude [m or rad] that is followed.
-    progress
+    on_progress
         Callback with (done, total), called while it works.
 
     Returns
@@ -164,7 +164,7 @@ def continuation(
     family = Family(definition, place)
     low, high, unit = checked_range(definition, family, place, low, high)
     value, expected = value_at(definition, place), expected_motion(definition)
-    tell = progress or (lambda done, total: None)
+    tell = on_progress or (lambda done, total: None)
     tell(0, 100)
     hopf, growth = hopf_points(family, low, high)
     tell(20, 100)

@@ -139,7 +139,7 @@ def poles(
     runs: Sequence[Run] = (),
     below_hz: float | None = None,
     modes: int = MOST_IDENTIFIED,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> LoopPoles:
     """Compute the poles of the loop that runs, also over a parameter.
 
@@ -159,7 +159,7 @@ def poles(
         Highest frequency; default: twice that of the slowest poles.
     modes
         Number of poles followed or identified.
-    progress
+    on_progress
         Callback with (done, total), called while it works.
 
     Returns
@@ -187,7 +187,7 @@ def poles(
     for i, one in enumerate(family):
         found, note = _linearised(one)
         loops.append(found)
-        _tell(progress, i + 1, total)
+        _tell(on_progress, i + 1, total)
     values = np.zeros(1) if axis is None else axis.values
     tick = loops[0].period * loops[0].dt
     with np.errstate(divide="ignore"):
@@ -199,7 +199,7 @@ def poles(
     elif axis is not None:  # of whole numbers, the first on the other side
         limits = values[1:][(growth[1:] < 0.0) != (growth[:-1] < 0.0)]
     highest = min(below_hz or _band(tracks), 0.5 / tick)
-    equation = _roots(family, values, highest, progress) if delay_equation else None
+    equation = _roots(family, values, highest, on_progress) if delay_equation else None
     return LoopPoles(
         over=axis,
         poles=tracks,
@@ -260,7 +260,7 @@ def _band(tracks: np.ndarray) -> float:
     return 2.0 * float(np.nanmax(np.where(slow, np.abs(oscillates), np.nan))) / (2 * np.pi)
 
 
-def _roots(family: list[Definition], values: np.ndarray, highest: float, progress: Progress | None) -> Sweep:
+def _roots(family: list[Definition], values: np.ndarray, highest: float, on_progress: Progress | None) -> Sweep:
     if len(family) == 1:
         spectrum = roots(delay_system(family[0]), most=2 * ROOTS)
         return Sweep(values, spectrum.roots[None, spectrum.roots.imag >= 0.0], np.array([spectrum.abscissa]))
@@ -268,7 +268,7 @@ def _roots(family: list[Definition], values: np.ndarray, highest: float, progres
 
     def system(value: float) -> DelaySystem:
         number, definition = at[value]
-        _tell(progress, len(family) + number + 1, 2 * len(family))
+        _tell(on_progress, len(family) + number + 1, 2 * len(family))
         return delay_system(definition)
 
     return sweep(system, values, most=ROOTS, below_hz=2.0 * highest)
@@ -287,6 +287,6 @@ def _left_out(loops: Sequence[Linearisation]) -> str:
     return f"left out: up to {count} poles that fall to {100 * GONE:g} % within one step" if count else ""
 
 
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)
+def _tell(on_progress: Progress | None, done: int, total: int) -> None:
+    if on_progress is not None:
+        on_progress(done, total)

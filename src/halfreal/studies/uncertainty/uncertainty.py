@@ -147,7 +147,7 @@ def study_uncertainty(
     samples: int = 1000,
     *,
     seed: int | None = None,
-    progress: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> UncertaintyStudy:
     """Sample the uncertain parameters of a definition and search for the worst case.
 
@@ -159,7 +159,7 @@ def study_uncertainty(
         Number of samples.
     seed
         Random seed; default: that of the definition.
-    progress
+    on_progress
         Callback with (done, total), called while it works.
 
     Returns
@@ -185,8 +185,8 @@ def study_uncertainty(
 
         def sampled(first: int) -> list[float | str]:
             """Growth rates of some samples, or why one is refused; those before are done, or in other hands."""
-            if progress is not None:
-                progress(first, samples)
+            if on_progress is not None:
+                on_progress(first, samples)
             return [_growth_or_fault(variation, one) for one in values[first : first + together]]
 
         found = results([partial(sampled, first) for first in range(0, samples, together)])
@@ -195,8 +195,8 @@ def study_uncertainty(
                 refused.append((row, one))
             else:
                 growth[row] = one
-        if progress is not None:
-            progress(samples, samples)
+        if on_progress is not None:
+            on_progress(samples, samples)
         if len(refused) == samples:
             why = refused[0][1]
             raise HalfrealError(f"none of {samples} samples is a valid definition: {why}; narrow the uncertainty")
