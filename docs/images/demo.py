@@ -1,5 +1,5 @@
-"""Draws docs/images/demo.png: a run of the demo in real time against the simulated rig, and the top of its report; and
-docs/images/report.png: the top of the report of its rehearsal.
+"""Draws docs/images/demo.png: a run of the demo in real time against the simulated rig, and the top of the report of its
+rehearsal; and docs/images/report.png: more of that report.
 
 make demo && python docs/images/demo.py       # reads results/demo*; needs chromium
 """
@@ -48,11 +48,11 @@ def main(results: Path) -> None:
     loop.set(xlabel="measured displacement [mm]", ylabel="measured force [N]")
     axes = right.subplots()
     with tempfile.TemporaryDirectory() as folder:
-        axes.imshow(plt.imread(screenshot(results / "demo.html", Path(folder) / "page.png")))
         halfreal.report(halfreal.load_run(results / "demo.h5"), Path(folder) / "rehearsal.html")
+        axes.imshow(plt.imread(screenshot(Path(folder) / "rehearsal.html", Path(folder) / "page.png")))
         screenshot(Path(folder) / "rehearsal.html", HERE / "report.png", "1000,1700", 0.8)
     axes.set_axis_off()
-    axes.set_title("Its report: one page that opens offline")
+    axes.set_title("Report of its rehearsal: one page that opens offline")
     figure.savefig(HERE / "demo.png", dpi=100)
 
 

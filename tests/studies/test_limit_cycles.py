@@ -12,6 +12,7 @@ from halfreal.runs.loop_stability import linearised
 from halfreal.stability import floquet
 from halfreal.stability.amplitude_sweep import PERIODS, guesses
 from halfreal.stability.carry_over import carried_over
+from halfreal.studies.cycles import limit_cycles as searched
 from halfreal.studies.cycles.free_loop import free_loop, modes
 from halfreal.studies.cycles.limit_cycles import MOST_WORK, amplitudes_for, check_size
 
@@ -244,3 +245,15 @@ def test_large_and_slow_loops_are_searched_at_fewer_amplitudes_or_not_at_all():
     check_size(loop, 1000.0)
     with pytest.raises(halfreal.HalfrealError, match="states with memory"):
         check_size(loop, MOST_WORK)
+
+
+def test_motion_that_persists_where_no_cycle_is_found_leaves_no_go(monkeypatch):
+    """The cycle is known to be within the amplitude margin; here it is one that cannot be computed."""
+    test = halfreal.load(GALLERY / "limit_cycles" / "hardening.toml")
+    assert halfreal.check(test, remedies=False).verdict == "MARGINAL"
+    monkeypatch.setattr(searched, "MOST_WORK", 1.0)
+    monkeypatch.setattr(searched, "amplitudes_for", lambda loop, periods, decades: round(6 * decades) + 1)
+    answer = halfreal.check(test, remedies=False)
+    assert answer.verdict == "MARGINAL"
+    (reason,) = [one for one in answer.reasons if "limit cycles were not computed" in one]
+    assert "is not known" in reason

@@ -43,7 +43,12 @@ NUDGE = 1e-6
 
 
 class NoCycleError(HalfrealError):
-    """Newton's method has found no cycle near its guess."""
+    """Newton's method has found no cycle near its guess.
+
+    ``persists`` is the amplitude of motion that neither grows nor decays, where there is such motion.
+    """
+
+    persists: float | None = None
 
 
 @dataclass(frozen=True)

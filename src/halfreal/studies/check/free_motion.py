@@ -28,6 +28,8 @@ class FreeMotion:
     """Amplitude up to which cycles were looked for [m or rad]."""
     untold: str = ""
     """Why there is no answer, if there is none."""
+    persists: float | None = None
+    """Amplitude of motion that neither grows nor decays, where no cycle was found [m or rad]."""
 
     @property
     def searched_less(self) -> bool:
@@ -74,5 +76,5 @@ def free_motion(definition: Definition, stable_at_rest: bool) -> FreeMotion:
     try:
         found = limit_cycles(definition, expected=expected, lowest=lowest, highest=highest)
     except HalfrealError as error:
-        return FreeMotion((), expected, highest * expected, str(error))
+        return FreeMotion((), expected, highest * expected, str(error), getattr(error, "persists", None))
     return FreeMotion(found, expected, highest * expected)

@@ -71,7 +71,8 @@ def limit_cycles(
     loop = free_loop(definition)
     size = expected_motion(definition) if expected is None else expected
     check_rest(definition, loop, size)
-    found, failed, of = list[PeriodicMotion](), "", definition.interface.units("m")
+    found, of = list[PeriodicMotion](), definition.interface.units("m")
+    failed: NoCycleError | None = None
     moving = modes(definition, loop)
     for mode, _ in moving:
         check_period(mode.ticks, definition.timing.step)
@@ -86,15 +87,17 @@ def limit_cycles(
                 check_size(loop, guess.ticks)
                 one = found_near(definition, loop, guess.ticks, axis)
             except NoCycleError as error:
-                failed = failed or (
-                    f"free motion neither grows nor decays at about {units.text(guess.amplitude, of[axis], 2)} and "
-                    f"{1.0 / (guess.ticks * definition.timing.step):.3g} Hz, but no cycle was found there: {error}"
-                )
+                if failed is None or guess.amplitude < (failed.persists or 0.0):
+                    failed = NoCycleError(
+                        f"free motion neither grows nor decays at about {units.text(guess.amplitude, of[axis], 2)} and "
+                        f"{1.0 / (guess.ticks * definition.timing.step):.3g} Hz, but no cycle was found there: {error}"
+                    )
+                    failed.persists = guess.amplitude
                 continue
             if not any(same(one, other) for other in found):
                 found.append(one)
-    if failed and not found:
-        raise NoCycleError(failed)
+    if failed is not None and not found:
+        raise failed
     return tuple(sorted(found, key=lambda one: one.amplitude))
 
 

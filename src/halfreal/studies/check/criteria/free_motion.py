@@ -2,7 +2,8 @@
 
 A loop that is unstable at rest is a NO-GO, and a cycle on which it settles shows how far it goes by itself.  One that
 is stable at rest and diverges from beyond an unstable cycle needs that cycle well away from the motion that is
-expected: below ``acceptance.amplitude_margin`` times it, the test is MARGINAL.
+expected: below ``acceptance.amplitude_margin`` times it, the test is MARGINAL.  So is one whose motion persists below
+that amplitude, if no cycle is found there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def free_motion(examined: Examined) -> Iterable[Finding]:
     if found is None:
         return
     if found.untold:
-        yield note(f"limit cycles were not computed: {found.untold}")
+        yield unknown(examined, found)
     elif not examined.stable:
         yield note(unstable_at_rest(examined, found))
     elif found.border is not None:
@@ -45,6 +46,20 @@ def free_motion(examined: Examined) -> Iterable[Finding]:
             f"free motion decays at all amplitudes tested, up to {units.text(found.searched_to, unit, 3)}, "
             f"{times:.3g} times the largest expected motion"
         )
+
+
+def unknown(examined: Examined, found: FreeMotion) -> Finding:
+    """No limit cycle is known; motion that persists below the amplitude required leaves no GO."""
+    text, least = (
+        f"limit cycles were not computed: {found.untold}",
+        examined.definition.acceptance.least("amplitude_margin"),
+    )
+    if found.persists is None or not examined.stable or found.persists >= least * found.expected:
+        return note(text)
+    ratio = found.persists / found.expected
+    text += f"; whether motion grows beyond it, {below(ratio, least)} times the largest expected motion, is not known"
+    mend = examined.remedies(lambda: remedies(ratio, least))
+    return Finding("marginal", text, ratio, least, name="accepted amplitude margin", room=0.0, remedies=mend)
 
 
 def unstable_at_rest(examined: Examined, found: FreeMotion) -> str:
