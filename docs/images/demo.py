@@ -1,5 +1,5 @@
-"""Draws docs/images/demo.png: a run of the demo in real time against the simulated rig, and the top of the report of its
-rehearsal; and docs/images/report.png: more of that report.
+"""Draws docs/images/demo.png: a run of the demo in real time against the simulated rig, and the top of the report of
+its rehearsal; and docs/images/report.png: more of that report.
 
 make demo && python docs/images/demo.py       # reads results/demo*; needs chromium
 """

@@ -108,7 +108,7 @@ def test_limits_of_rotations_are_their_own():
         ({"slow": {**SLOW, "settle": {"displacement": 1e-6}}}, "also give slow.settle.rotation"),
         ({"axes": ["y", "z"], "rig": {**TEST["rig"], "sensors": {"moment": {"delay": 1e-3}}}}, "none is a rotation"),
         ({"axes": ["y"]}, r"an interface of 2 axis\(es\), but axes lists 1 \(y\)"),
-        ({"axes": ["y", "2nd"]}, "String should match pattern"),
+        ({"axes": ["y", "2nd"]}, "'2nd' does not have the form"),
     ],
 )
 def test_axes_and_limits_that_cannot_be_are_refused(changed, told):

@@ -32,9 +32,9 @@ A_TEXT = re.compile(r".{20,}\b(1[89]\d\d|20\d\d)\b")
 
 @cache
 def tried(definition: Definition) -> tuple[np.ndarray, set[str]]:
-    """A definition's transition matrix, and the papers of its blocks."""
+    """The poles of a definition's loop, and the papers of its blocks."""
     references = {key for block in build(definition).blocks for key in block.references}
-    return linearised(definition).matrix, references
+    return linearised(definition).eigenvalues, references
 
 
 def every(cases=EVERY):
@@ -65,8 +65,8 @@ def test_a_kind_goes_through_toml_and_back(family, kind):
 
 @every(IN_A_LOOP)
 def test_a_kind_builds_and_linearises_and_cites_what_it_implements(family, kind):
-    matrix, references = tried(definition_of(family, kind))
-    assert np.isfinite(matrix).all()
+    poles, references = tried(definition_of(family, kind))
+    assert np.isfinite(poles).all()
     assert all(key in PAPERS or A_TEXT.search(key) for key in references)
     named = set(A_YEAR.findall(sys.modules[kinds(family)[kind].__module__].__doc__ or ""))
     cited = set(A_YEAR.findall(" ".join(paper(key) for key in references)))

@@ -75,10 +75,10 @@ def test_filters_that_do_not_decay_are_refused_with_their_places():
     integrator = {"kind": "pi", "proportional": 1.0, "integral": 2.0}
     with pytest.raises(ValueError) as raised:
         made(filters=[[LAG], [PAIR, growing], [integrator]])
-    (found,) = raised.value.errors()
-    (first, told), (second, also) = found["ctx"]["items"]
-    assert (first, second) == ((1, 1), (2, 0))
-    assert told.startswith("a pole at 2 ± 30i rad/s is not stable") and also.startswith("a pole at 0 rad/s")
+    first, second = raised.value.faults
+    assert (first.path, second.path) == ("filters[2][2]", "filters[3][1]")
+    assert first.message.startswith("a pole at 2 ± 30i rad/s is not stable")
+    assert second.message.startswith("a pole at 0 rad/s")
 
 
 @pytest.mark.parametrize(

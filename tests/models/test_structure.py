@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 from pydantic import TypeAdapter
 
+from halfreal.errors import DefinitionError
 from halfreal.kernels.block import names
 from halfreal.kernels.loop import Loop
 from halfreal.models.schemes.any_scheme import AnyScheme
@@ -116,9 +117,9 @@ def test_bare_name_of_a_scheme_is_the_scheme_with_its_defaults():
 
 
 def faults_of(**fields) -> dict[str, str]:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(DefinitionError) as caught:
         Structure.model_validate(fields, context={"folder": "."})
-    return {str(error["loc"][0]): error["msg"] for error in caught.value.errors()}
+    return {fault.path.partition("[")[0].partition(".")[0]: fault.message for fault in caught.value.faults}
 
 
 def test_all_faults_of_a_bad_structure_come_at_once():

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import halfreal
-from halfreal.definition.faults import translate
 
 GALLERY = Path(__file__).parents[2] / "examples"
 BAR = GALLERY / "force_controlled_bar" / "index_one.toml"
@@ -180,7 +179,7 @@ def test_interfaces_without_a_force_are_refused(changes, words):
 def test_a_force_controller_that_is_too_slow_or_too_eager_is_refused_where_it_stands(changes, place):
     with pytest.raises(ValueError) as refused:
         changed(changes)
-    assert [str(fault).startswith(place) for fault in translate(refused.value, halfreal.Definition)] == [True]
+    assert [str(fault).startswith(place) for fault in refused.value.faults] == [True]
 
 
 def test_a_rig_that_never_settles_is_no_go_and_says_why():

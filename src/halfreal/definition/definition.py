@@ -152,6 +152,8 @@ class Definition(Settings):
         parts = ", ".join(f"{family} '{getattr(self, family).kind}'" for family in ("virtual", "coupling", "rig"))
         return f"<Definition '{self.title}': {parts}; {self.timing.duration:g} s in steps of {self.timing.step:g} s>"
 
+    __str__ = __repr__
+
     def _repr_html_(self) -> str:
         return f"<details><summary>{escape(repr(self))}</summary><pre>{escape(self.to_toml())}</pre></details>"
 

@@ -6,7 +6,7 @@ Writing this code is most of what compiling takes, and it is the same for every 
     SHA-256 of all that follows | name of the entry | newline | packed: symbol | newline | LLVM code
 
 named by a hash of all that it depends on: the function and what it calls, and the versions of Numba, LLVM, NumPy and
-Python.  Whatever is not there, or is not as it was written, Numba compiles.  ``python -m halfreal.studies.ship`` writes
+Python.  Numba compiles what is missing or was changed.  ``python -m halfreal.studies.ship`` writes
 the folder.
 """
 
