@@ -197,7 +197,7 @@ class Band(TypedDict):
 def band_of(
     found: AssembledFRF, lowest_hz: float | None = None, highest_hz: float | None = None, order: int | None = None
 ) -> Band:
-    """A band, of all lines if left out, and the highest number of modes tried there: 30, or as many as it bears."""
+    """A band, of all lines if left out, and the highest number of modes tried there: 30, or as many as it allows."""
     if found.kind == "stepped sine":
         raise HalfrealError(
             f"{len(found.frequency_hz)} frequencies of a stepped sine; modes are identified from "

@@ -14,8 +14,8 @@ Intervals do not rely on what is left being white: with J = ∂y/∂θ and score
     Σ = (JᵀJ)⁻¹ S (JᵀJ)⁻¹,         S the long-run covariance of g (``felt_specimen.long_run``)
 
 and 95 % are ± t Σ_ii^½.  A parameter that is known to half of its value only, or that changes nothing measured, is not
-determined by the records: it is kept as it was given, the others are fitted again, and it is said what it cannot be
-distinguished from.
+determined by the records: it is kept as it was given, the others are fitted again, and the result states what it
+cannot be distinguished from.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ def _stability(one: Tried) -> str:
     if one.margin is None:
         return "stable"
     further, gain = one.margin.critical_delay, one.margin.gain_margin_db
-    bears = "any additional delay" if math.isinf(further) else f"{units.text(further, 's', 3)} of additional delay"
-    return f"stable, tolerates {bears} and {'any gain' if math.isinf(gain) else f'{gain:.1f} dB of gain'}"
+    tolerated = "any additional delay" if math.isinf(further) else f"{units.text(further, 's', 3)} of additional delay"
+    return f"stable, tolerates {tolerated} and {'any gain' if math.isinf(gain) else f'{gain:.1f} dB of gain'}"
 
 
 def as_numbers(tuning: TableTuning) -> dict[str, Any]:

@@ -36,7 +36,7 @@ SLOW = "a slow test tolerates any delay of its rig: its time is paused until the
 
 @dataclass(frozen=True)
 class LoopStability:
-    """The loop at rest: its poles, its margins, and the whole delay that it bears."""
+    """The loop at rest: its poles, its margins, and the whole delay that it tolerates."""
 
     linearisation: Linearisation
     margin: DelayMargin | None
@@ -70,13 +70,13 @@ class LoopStability:
 
     @property
     def delay_share(self) -> float | None:
-        """The further delay that the loop bears as a share of the rig's lag; None if there is no limit, or no lag."""
+        """Further delay that the loop tolerates as a share of the rig's lag; None if there is no limit, or no lag."""
         further, has = None if self.margin is None else finite(self.margin.critical_delay), self.rig_lag
         return None if further is None or has is None or has <= 0.0 else further / has
 
     @property
     def delay_room(self) -> float | None:
-        """Share of the lag that the loop bears, its rig's and the margin beyond it, that is left."""
+        """Share of the lag that the loop tolerates, its rig's and the margin beyond it, that is left."""
         share = self.delay_share
         return None if share is None else share / (1.0 + share)
 

@@ -65,7 +65,7 @@ class Stability:
     magnitude: np.ndarray
     """|eigenvalue| of the map over one tick."""
     delay_margin: float | None = None
-    """Further delay [s] that the loop bears at rest; None if it is unlimited or not known, as for all that follow."""
+    """Further delay [s] that the loop tolerates at rest; None if unlimited or not known, as for all that follow."""
     critical_delay: float | None = None
     """Pure delay in place of the rig [s] at which the loop without coupling loses stability."""
     phase_margin_deg: float | None = None

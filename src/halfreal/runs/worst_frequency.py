@@ -1,8 +1,8 @@
 """A coupling that is tuned to one frequency after another: at which of them the loop is judged.
 
 A coupling that is looked up in a table is another one at each frequency of its test.  Each of them is linearised.  If
-one is unstable, the loop is judged at the one that grows fastest; else at the one that bears the least further delay;
-and if each bears any, at the one whose open loop L comes closest to 1.  The coupling is in series with the rest, so
+one is unstable, the loop is judged at the one that grows fastest; else at the one that tolerates the least delay;
+and if each tolerates any, at the one whose open loop L comes closest to 1.  The coupling is in series with the rest, so
 that
 
     L(jω) = P(jω) L₁(jω)

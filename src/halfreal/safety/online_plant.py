@@ -97,7 +97,7 @@ RIDGE = 1e-9
 @dataclass(frozen=True)
 class CheckedPlant:
     """The rig that was checked: lag [s] and gain of each commanded axis as modelled and over all that is uncertain, and
-    the further delay [s] that the loop bears at some gains in its place."""
+    the further delay [s] that the loop tolerates at some gains in its place."""
 
     lag: np.ndarray
     gain: np.ndarray

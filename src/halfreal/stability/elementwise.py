@@ -1,6 +1,6 @@
 """What Nyquist's criterion says of the elements of L one by one, next to the exact margin of the whole loop.
 
-Each element L_ij is read as a loop of its own: it bears the delay that takes it to −1 where |L_ij| = 1.  This
+Each element L_ij is read as a loop of its own: it tolerates the delay that takes it to −1 where |L_ij| = 1.  This
 simplified criterion is at hand wherever responses are plotted element by element, and for a loop of one channel it is
 exact.  With several channels it leaves out how they act on each other: two channels of a gain of 0.6 each that drive
 each other by 0.6 are a loop of 1.2.  Its delays may be far too long; the exact one comes from the eigenvalues of L
@@ -27,7 +27,7 @@ class ElementMargins(Summarised):
     delays: np.ndarray
     """[s], (outputs, inputs); inf where an element never reaches 1, NaN where measured lines do not determine it."""
     exact: float
-    """Delay that the loop bears [s]: 0 if it is unstable without one, inf if it bears any."""
+    """Delay that the loop tolerates [s]: 0 if it is unstable without one, inf if it tolerates any."""
     whole: str
     """The exact answer as text."""
 
@@ -67,7 +67,7 @@ def _alone(loop: StateSpace | Delayed, i: int, j: int) -> float:
     one = StateSpace(model.a, model.b[:, [j]], model.c[[i]], model.d[[i]][:, [j]], model.dt)
     late = loop.delays[j] if isinstance(loop, Delayed) else 0.0
     margin = delay_margin(one)
-    # a fixed delay of the channel has used up some of what the element bears
+    # a fixed delay of the channel has used up some of what the element tolerates
     further = np.mod(margin.lag - margin.omega * late, 2 * np.pi) / margin.omega
     return float(further.min()) if further.size else np.inf
 

@@ -1,4 +1,4 @@
-"""How much delay, phase lag and gain a loop bears: exact margins, from eigenvalues instead of a frequency grid.
+"""How much delay, phase lag and gain a loop tolerates: exact margins, from eigenvalues instead of a frequency grid.
 
 A loop of negative feedback with the extra delay τ in every channel has the characteristic equation
 
@@ -106,7 +106,7 @@ class DelayMargin(Summarised):
 
     @property
     def phases_deg(self) -> np.ndarray:
-        """Phase lag [deg] that each crossing bears."""
+        """Phase lag [deg] that each crossing tolerates."""
         return np.asarray(np.degrees(self.lag))
 
     @property

@@ -102,7 +102,10 @@ class Nonlinear(Summarised):
                 f"{self.spectral_radius[worst]:.6f} at {self.time[worst]:.3g} s"
             )
             if self.unknown:
-                text += f"; at {self.unknown} further points the poles are not known (a law has a kink there)"
+                text += (
+                    f"; at {self.unknown} further points the poles are not known (a law has a kink there, or its "
+                    "tangent is not exact)"
+                )
             grows = self.spectral_radius > 1.0 + GROWING
             if np.any(grows) and self.searched and (self.factor is None or self.factor > 1.0):
                 text += f"; above 1 at {int(grows.sum())} of the points: {self._meaning(grows)}"
@@ -118,7 +121,7 @@ class Nonlinear(Summarised):
         """Why no operating point has known poles, and what helps."""
         at = f"at none of {self.unknown} operating points are its poles known"
         if self.states <= MOST_DENSE:
-            return f"{at}, as a law has a kink at each"
+            return f"{at}, as a law has a kink at each, or its tangent is not exact"
         return (
             f"{at}, as its {self.states} states yield and are coupled by damping; up to {MOST_DENSE} are linearised "
             "then: use Rayleigh damping on the committed stiffness, or condense the virtual part, to have them judged"

@@ -16,7 +16,7 @@ where that may cost the loop of the test its stability.  Of several, the one cou
 
     e = max |P(f) W(f) H(f) − 1|        over all axes and f ≤ f_b; P prediction, W inverse with low-pass, H axis
 
-among those with which the loop keeps the gain margin of [acceptance] and bears one more tick of delay, the inverse
+among those with which the loop keeps the gain margin of [acceptance] and tolerates one more tick of delay, the inverse
 without any prediction being one of them. Errors up to 5 % count as alike: among these, the one with the largest gain
 margin counts. All predict by the whole of τ: with less, e and the margin may be better for an order, but slow motion
 comes late, and the damping of low modes is wrong. If the loop is stable with none, the one with which it grows least
@@ -132,7 +132,7 @@ class Tried:
     """Of the loop; None if it is unstable, or was not looked for."""
 
     def keeps(self, test: Definition) -> bool:
-        """Whether the loop bears one more step and has the gain margin that the test requires."""
+        """Whether the loop tolerates one more step and has the gain margin that the test requires."""
         margin, least = self.margin, test.acceptance.least("gain_margin")
         return margin is not None and margin.critical_delay >= test.timing.step and margin.gain_margin_db >= least
 

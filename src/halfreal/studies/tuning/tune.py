@@ -67,7 +67,7 @@ class TuningRow:
 
     @property
     def delay_margin(self) -> float:
-        """Further delay that the loop bears [s]; 0 if that is not known."""
+        """Further delay that the loop tolerates [s]; 0 if that is not known."""
         known = None if self.stability is None else self.stability.margin
         return 0.0 if known is None else float(known.critical_delay)
 
@@ -220,7 +220,7 @@ def alike(least: float, by_criterion: bool) -> float:
 
 
 def rank(rows: list[TuningRow], by_criterion: bool = False) -> list[TuningRow]:
-    """The best first; of those alike the one that bears most, of those that failed the one that failed least."""
+    """The best first; of those alike the one that tolerates most delay, of failed ones the one that failed least."""
     usable = [row for row in rows if math.isfinite(row.worst)]
     sound = [row for row in usable if not row.short] or usable
     least = min((row.worst for row in sound), default=math.inf)
@@ -234,8 +234,8 @@ def rank(rows: list[TuningRow], by_criterion: bool = False) -> list[TuningRow]:
             return 3.0, row.worst
         if row.worst > near:
             return 2.0, row.worst
-        bears = row.delay_margin >= 0.5 * most
-        return 0.0 if bears else 1.0, float(adapts(row)), float(rows.index(row))
+        tolerant = row.delay_margin >= 0.5 * most
+        return 0.0 if tolerant else 1.0, float(adapts(row)), float(rows.index(row))
 
     return sorted(rows, key=order)
 

@@ -1,4 +1,4 @@
-"""Whether the loop bears what two clocks that no one synchronises may add: up to one step."""
+"""Whether the loop tolerates what two clocks that no one synchronises may add: up to one step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def clocks(examined: Examined) -> Iterable[Finding]:
     definition, margin = examined.definition, examined.stability.margin
     if definition.link is None or definition.real_time.pacing == "rig" or margin is None:
         return
-    if not examined.stable:  # it bears nothing, and that is told
+    if not examined.stable:  # it tolerates nothing, and that is reported
         return
     step, further = definition.timing.step, finite(margin.critical_delay)
     added = f"with separate clocks, loop and rig add up to one step ({units.text(step, 's')}) of delay"

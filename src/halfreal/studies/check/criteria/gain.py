@@ -1,4 +1,4 @@
-"""What a loop that bears but little more gain would need."""
+"""What a loop with a small gain margin would need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ....definition.definition import Definition
 
 
 def calmer(definition: Definition) -> str:
-    """What may be changed so that the loop bears more gain, by what its coupling does."""
+    """What may be changed so that the loop tolerates more gain, by what its coupling does."""
     coupling = definition.coupling
     if coupling.predicts:
         return "the coupling amplifies what it predicts: a shorter prediction or a lower order may help"

@@ -1,4 +1,4 @@
-"""Which further delay and gain a stable loop bears."""
+"""Which further delay and gain a stable loop tolerates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....stability.margins import DelayMargin
 from ..examined import Examined
 
 WORTH_TELLING = 40.0
-"""Gain margin [dB] of a loop that bears any delay, up to which it is reported."""
+"""Gain margin [dB] of a loop that tolerates any delay, up to which it is reported."""
 ALIKE = 0.02
 """Part by which the lag at the critical crossover may differ from that in slow motion to be reported once."""
 
