@@ -133,6 +133,9 @@ def test_code_that_comes_with_halfreal_becomes_the_same_object(tmp_path: Path, m
     assert first.needs_numba
     first.ready()
     (compiled,) = kept.values()
+    symbol, code = shipped.read(mixed.__name__, first._key) or ("", b"")
+    inside = [one.name for one in objects.llvm.parse_bitcode(code).functions if not one.is_declaration]
+    assert inside == [symbol] == [first.native.symbol]  # simplified: all that it calls is inlined
     (file,) = tmp_path.iterdir()
 
     second = Entry(mixed, KINDS)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from halfreal.presentation.verdict import verdict
 from halfreal.records import RunFileError, live_file, load_run, save, superblock
 from halfreal.records import live_layout as layout
 from halfreal.records.live_writer import LiveWriter
@@ -56,7 +57,17 @@ def test_a_new_file_holds_all_but_the_rows(tmp_path: Path) -> None:
     assert (run.title, run.definition, run.definition_text) == (before.title, before.definition, before.definition_text)
     assert (run.verdict, run.reasons, run.events, run.limits_used) == ("GO", ("stable",), before.events, {"gap": 0.5})
     assert {name: signal.unit for name, signal in run.signals.items()} == dict.fromkeys(names(3), "m")
-    assert len(run.time) == 0 and run.outcome == "failed" and "before its first row" in run.reason
+    assert len(run.time) == 0 and run.outcome == "recording" and run.reason.startswith("recording has not begun")
+    assert "has no rows yet: recording has not begun" in verdict(run).outcome
+
+
+def test_a_recorder_that_was_killed_before_its_first_row_had_begun(tmp_path: Path) -> None:
+    create(tmp_path / "run.h5", 3)
+    writer = LiveWriter(tmp_path / "run.h5")
+    as_if_killed(writer, tmp_path / "run.h5", tmp_path / "copy.h5")
+    run = load_run(tmp_path / "copy.h5")
+    assert run.outcome == "failed" and "interrupted before its first row" in run.reason
+    writer.close({"ended": layout.LOOP_ENDED})
 
 
 def test_an_existing_file_is_kept_unless_overwriting_is_asked_for(tmp_path: Path) -> None:

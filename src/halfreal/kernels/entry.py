@@ -71,7 +71,7 @@ class Entry:
     @cached_property
     def native(self) -> Native:
         """Its compiled code."""
-        return native(self.py_func.__name__, self._key, self._compiled)
+        return native(self.py_func.__name__, self._key, self._compiled, simplify=True)
 
     @cached_property
     def _key(self) -> str:

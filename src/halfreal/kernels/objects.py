@@ -6,7 +6,8 @@ to be compiled.  What it makes of a function is therefore kept as an object, wit
     symbol | newline | length of the object, 8 bytes | object (ELF) | LLVM code
 
 Numba writes LLVM code without optimising it.  Optimising and translating it for the processor at hand is done here, so
-that code which comes with halfreal (``shipped.py``) and code that Numba has just written become the same object.
+that code which comes with halfreal (``shipped.py``) and code that Numba has just written become the same object.  Code
+of functions that Python calls is simplified first, which is the same for every processor, and comes so with halfreal.
 
 An object may need functions from outside, such as those of libm.  LLVM ends the process where one is missing, so each
 is looked up before the object is loaded; if one is not found, Numba compiles the function again and loads it itself.
@@ -46,8 +47,12 @@ class Native:
     """What must live as long as the address is used."""
 
 
-def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
-    """A function by its name and a text that identifies all that it depends on; ``compiled`` by Numba if need be."""
+def native(name: str, key: str, compiled: Callable[[], Any], *, simplify: bool = False) -> Native:
+    """A function by its name and a text that identifies all that it depends on; ``compiled`` by Numba if need be.
+
+    ``simplify``: its code is simplified before it is shipped or optimised.  Not that of blocks: loops that were fused
+    of simplified blocks took a tenth longer.
+    """
     entry = _entry(name, key)
     kept = disk_cache.kept(entry)
     if kept is not None:
@@ -55,12 +60,14 @@ def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
         found = load(content, (symbol,))
         if found is not None:
             return Native(symbol, found[0], code)
-    result, given = None, shipped.read(name, key)
+    result, written, given = None, b"", shipped.read(name, key)
     if given is None:
         result = compiled()
-        given = str(result.fndesc.llvm_func_name), bytes(result.library._get_module_for_linking().as_bitcode())
-    symbol, written = given
-    module = optimised(written, symbol)
+        written = bytes(result.library._get_module_for_linking().as_bitcode())
+        symbol = str(result.fndesc.llvm_func_name)
+        given = symbol, simplified(written, symbol) if simplify else written
+    symbol, simple = given
+    module = optimised_again(simple) if simplify else optimised(simple, symbol)
     found, content = None, b""
     if not holds_addresses(module):
         content = bytes(machine()[0].emit_object(module))
@@ -71,7 +78,7 @@ def native(name: str, key: str, compiled: Callable[[], Any]) -> Native:
         return Native(symbol, import_module(f"{__package__}.compiler").loaded(result), code, result)
     disk_cache.put(entry, symbol.encode() + b"\n" + pack("<Q", len(content)) + content + code)
     if result is not None:
-        shipped.keep(name, key, symbol, written)
+        shipped.keep(name, key, symbol, simple, written)
     return Native(symbol, found[0], code)
 
 
@@ -96,29 +103,61 @@ def _parts(kept: bytes) -> tuple[str, bytes, bytes]:
     return symbol.decode(), rest[8 : 8 + length], rest[8 + length :]
 
 
+def simplified(code: bytes, symbol: str) -> bytes:
+    """LLVM code in which one function is seen from outside, inlined and without what that does not need.
+
+    It is the same for every processor of its kind: nothing is vectorised or unrolled yet.
+    """
+    module = _with_one_function(code, symbol)
+    _run_passes(module, any_processor(), 1)
+    return bytes(module.as_bitcode())
+
+
+def optimised_again(code: bytes) -> Any:
+    """A module of simplified code, optimised for the processor at hand.
+
+    Loops are vectorised and not unrolled: that would take half as long again, for the same speed.
+    """
+    module = llvm.parse_bitcode(code)
+    _run_passes(module, machine()[0], 3, vectorise=True)
+    return module
+
+
 def optimised(code: bytes, symbol: str, target: Any = None) -> Any:
     """A module of LLVM code in which one function is seen from outside, optimised, without what that does not need.
 
     The passes are those of Numba: cheap ones that inline, and help the vectoriser, then all.
     """
+    module = _with_one_function(code, symbol)
+    for level in (0, 3):
+        _run_passes(module, target or machine()[0], level, vectorise=level > 0, unroll=True, interleave=True)
+    return module
+
+
+def _with_one_function(code: bytes, symbol: str) -> Any:
+    """A module in which nothing else is seen from outside."""
     module = llvm.parse_bitcode(code)
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration:
             one.linkage = "external" if one.name == symbol else "internal"
-    target = target or machine()[0]
-    for level in (0, 3):
-        options = llvm.create_pipeline_tuning_options(speed_level=level)
-        options.loop_vectorization, options.slp_vectorization = level > 0, False
-        builder = llvm.create_pass_builder(target, options)
-        passes = builder.getModulePassManager()
-        if level == 0:
-            passes.add_loop_rotate_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_jump_threading_pass()
-        passes.add_refprune_pass()  # counts of references, to what no one else holds
-        passes.add_global_dead_code_eliminate_pass()
-        passes.run(module, builder)
     return module
+
+
+def _run_passes(
+    module: Any, target: Any, level: int, *, vectorise: bool = False, unroll: bool = False, interleave: bool = False
+) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization, options.slp_vectorization = vectorise, False
+    options.loop_unrolling, options.loop_interleaving = unroll, interleave
+    builder = llvm.create_pass_builder(target, options)
+    passes = builder.getModulePassManager()
+    if level == 0:
+        passes.add_loop_rotate_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_jump_threading_pass()
+    passes.add_refprune_pass()  # counts of references, to what no one else holds
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
 
 
 def holds_addresses(module: Any) -> bool:
@@ -155,6 +194,13 @@ def needed(content: bytes) -> list[str]:
                     start = sections[names][4] + name
                     found.append(content[start : content.index(b"\0", start)].decode())
     return found
+
+
+@cache
+def any_processor() -> Any:
+    """A processor that has only what every one of its kind has."""
+    machine()  # makes LLVM ready
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=3, reloc="pic")
 
 
 @cache

@@ -1,6 +1,6 @@
-"""LLVM code that comes with halfreal: what Numba writes of the loop and of common blocks, before it is optimised.
+"""LLVM code that comes with halfreal: what Numba writes of the loop and of common blocks.
 
-Writing this code is most of what compiling takes, and it is the same for every processor.  A wheel, or a checkout after
+Making this code is most of what compiling takes, and it is the same for every processor.  A wheel, or a checkout after
 ``make``, therefore has it in a folder of the package, a file for each function::
 
     SHA-256 of all that follows | name of the entry | newline | packed: symbol | newline | LLVM code
@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent.parent / "compiled"
 USED = os.environ.get("HALFREAL_SHIPPED", "") != "no"
 """With the variable set to "no" Numba compiles everything, as for measuring what that takes."""
 writing: Path | None = None
-"""Where what Numba writes is kept, while a folder is made."""
+"""Where the code is kept, while a folder is made."""
 
 
 def read(name: str, key: str) -> tuple[str, bytes] | None:
@@ -52,14 +52,14 @@ def has(name: str, key: str) -> bool:
     return USED and (HERE / _entry(name, key)).exists()
 
 
-def keep(name: str, key: str, symbol: str, code: bytes) -> None:
-    """Keep what Numba has written, if a folder is being made.
+def keep(name: str, key: str, symbol: str, code: bytes, written: bytes) -> None:
+    """Keep the code made of what Numba has written, if a folder is being made.
 
     Large helpers that are compiled by themselves are optimised for this processor already: what calls one is not kept.
     """
     if writing is None:
         return
-    called = [one.name for one in llvm.parse_bitcode(code).functions]
+    called = [one.name for one in llvm.parse_bitcode(written).functions]
     if not any(large in name for large in SHARED for name in called):
         disk_cache.write(writing / _entry(name, key), zlib.compress(symbol.encode() + b"\n" + code, 9))
 

@@ -41,7 +41,9 @@ def verdict(run: Run) -> Verdict:
         "completed": f"The {run.kind} completed: {number(all_of_it)} s in steps of {in_time(run.step)}",
         "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
         "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
-        "recording": f"The {run.kind} is still being recorded; state at {number(last)} s",
+        "recording": f"The {run.kind} is still being recorded; state at {number(last)} s"
+        if len(run.time)
+        else f"The {run.kind} has no rows yet{because}",
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)

@@ -82,13 +82,20 @@ class LiveState:
     ending: Mapping[str, Any]
     recording: bool
     """A recorder is at work."""
+    begun: bool = True
+    """A recorder has opened the file: it notes the size of the file before anything else."""
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether the recording may still continue: no one has written how it ended, and no recorder was lost."""
+        return self.recording or (not self.begun and self.ending == {"ended": RECORDING})
 
     def changes(self, last: float | None) -> dict[str, Any]:
         """What the ending puts in the place of the file's own outcome and judgement; ``last`` is the last time [s]."""
         said = {key: self.ending[key] for key in ("verdict", "limits_used") if key in self.ending}
         said |= {key: tuple(self.ending[key]) for key in ("reasons", "remedies") if key in self.ending}
         reason = "; ".join(text for text in (self.ending.get("reason", ""), self.record_text(last)) if text)
-        ended = "recording" if self.recording else "failed"
+        ended = "recording" if self.open_ended else "failed"
         return {**said, "outcome": self.ending.get("outcome", ended), "reason": reason}
 
     def record_text(self, last: float | None) -> str:
@@ -97,6 +104,8 @@ class LiveState:
         told, message = "outcome" in self.ending, self.ending.get("message", "")
         if self.recording:
             return f"still recording; state {at}"
+        if self.open_ended:
+            return "recording has not begun: no recorder has opened this file; if no test is starting, its start failed"
         match self.ending["ended"]:
             case "loop ended":
                 return "" if told else f"the controller was lost after its loop had ended {at}; the record is complete"
@@ -126,7 +135,7 @@ def read_state(file: Any, recording: bool, size: int) -> LiveState:
     if dropped:
         text = f"{dropped} rows were lost because the ring was full"
         happened += (Event(float(ending.get("time") or 0.0), "recorder", text),)
-    return LiveState(min(rows, *(dataset.shape[0] for dataset in datasets)), happened, ending, recording)
+    return LiveState(min(rows, *(dataset.shape[0] for dataset in datasets)), happened, ending, recording, needed > 0)
 
 
 def as_text(header: Mapping[str, Any], events: np.ndarray) -> tuple[Event, ...]:
