@@ -287,8 +287,17 @@ class Settings(BaseModel, metaclass=Described):
         return type(self)(**{**given, **update})
 
     def unchecked_copy(self, update: Mapping[str, Any]) -> Self:
-        """A copy with fields replaced that are known to be good: nothing is validated."""
-        return super().model_copy(update=update)
+        """A copy with fields replaced that are known to be good: nothing is validated.
+
+        As pydantic's ``model_copy``, in a fifth of its time: studies make thousands.
+        """
+        made = object.__new__(type(self))
+        private, extra = self.__pydantic_private__, self.__pydantic_extra__
+        object.__setattr__(made, "__dict__", {**self.__dict__, **update})
+        object.__setattr__(made, "__pydantic_fields_set__", self.__pydantic_fields_set__ | update.keys())
+        object.__setattr__(made, "__pydantic_extra__", None if extra is None else dict(extra))
+        object.__setattr__(made, "__pydantic_private__", None if private is None else dict(private))
+        return made
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in type(self).model_fields:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -81,14 +82,24 @@ def _runs(places: Sequence[int]) -> np.ndarray:
     return np.array(found, dtype=np.uint64).reshape(-1, 2)
 
 
+WIRING = attrgetter("name", "step", "inputs", "outputs", "watched")
+
+
 def _alike(one: Block, other: Block) -> bool:
     """Whether blocks differ in their numbers only."""
+    return (
+        WIRING(one) == WIRING(other)
+        and _same_shapes(one.parameters, other.parameters)
+        and _same_shapes(one.state, other.state)
+    )
 
-    def shapes(block: Block) -> list[list[tuple[str, tuple[int, ...]]]]:
-        return [[(key, shape_of(value)) for key, value in some.items()] for some in (block.parameters, block.state)]
 
-    wiring = ("name", "step", "inputs", "outputs", "watched")
-    return all(getattr(one, key) == getattr(other, key) for key in wiring) and shapes(one) == shapes(other)
+def _same_shapes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether fields have the same names, order and shapes."""
+    return one is other or (
+        list(one) == list(other)
+        and all(a is b or shape_of(a) == shape_of(b) for a, b in zip(one.values(), other.values(), strict=True))
+    )
 
 
 _calls: dict[str, int] = {}

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import is_
 from typing import Any, TypeVar
 
 import numpy as np
@@ -216,7 +217,9 @@ def _same(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(_same(a, b) for a, b in zip(one, other, strict=True))
+        if len(one) != len(other):
+            return False
+        return all(map(is_, one, other)) or all(map(_same, one, other))
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return type(one) is type(other) and np.array_equal(one, other)
     return isinstance(one, str | int | float | Channel) and type(one) is type(other) and bool(one == other)
