@@ -35,8 +35,9 @@ class NothingToPlotError(ValueError):
 
 
 def values_of(run: Run, name: str, dof: int) -> np.ndarray | None:
-    vector, column = run.vector(name), run.column(name, dof - 1)
-    return None if vector is None or column is None else drawable(vector[:, column])
+    column = run.column(name, dof - 1)
+    values = None if column is None else run.along_axis(name, column)
+    return None if values is None else drawable(values)
 
 
 def needed(run: Run, name: str, dof: int) -> np.ndarray:
@@ -55,13 +56,18 @@ def unit_of(run: Run, name: str, dof: int, largest: float) -> Display:
 
 
 def _line(axes: Axes, run: Run, values: np.ndarray, unit: Display, **look: Any) -> None:
-    axes.plot(*envelope(run.time, unit.factor * values), **look)
+    time, few = envelope(run.time, values)
+    axes.plot(time, unit.factor * few, **look)
+
+
+def few(values: np.ndarray) -> np.ndarray:
+    """The points of a curve in a plane that are drawn."""
+    return values[:: -(-len(values) // MOST_POINTS) or 1]
 
 
 def in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | None = None, **look: Any) -> bool:
     """Draw a curve in a plane, thin and translucent if it goes to and fro so often that it would become a blot."""
-    every = -(-len(x) // MOST_POINTS)
-    x, y = x[::every], y[::every]
+    x, y = few(x), few(y)
     with np.errstate(invalid="ignore"):
         travelled = np.nansum(np.hypot(np.diff(x) / max(peak(x), 1e-300), np.diff(y) / max(peak(y), 1e-300)))
     blot = bool(travelled > 400)  # half-widths of the plane
@@ -71,12 +77,12 @@ def in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | 
     return blot
 
 
-def samples_from(run: Run, from_time: float) -> np.ndarray:
+def samples_from(run: Run, from_time: float) -> slice | np.ndarray:
     """Which samples of the test are shown of a curve in a plane."""
     kept = series.judged(run, from_time)
     if not kept.any():
         raise NothingToPlotError(f"the run has no samples after {from_time:g} s; choose an earlier time")
-    return kept
+    return series.as_slice(kept)
 
 
 @styled
@@ -197,10 +203,11 @@ def energy_limits(axes: Axes, run: Run, dof: int, titled: bool) -> None:
 
 def zoom(panels: list[Axes], run: Run, window: tuple[float, float], shown: list[Any], units: list[Display]) -> None:
     """Draw the stretch again from all its samples and fit the axes to it."""
-    inside = (run.time >= window[0]) & (run.time <= window[1])
+    at = series.as_slice((run.time >= window[0]) & (run.time <= window[1]))
     for panel, signals, unit in zip(panels, shown, units, strict=False):
         for line, signal in zip(panel.lines, [s for s in signals if s is not None], strict=True):
-            line.set_data(*envelope(run.time[inside], unit.factor * signal[inside], 2000))
+            time, shown_values = envelope(run.time[at], signal[at], 2000)
+            line.set_data(time, unit.factor * shown_values)
         panel.relim()
         panel.set_autoscaley_on(True)
         panel.autoscale_view()
@@ -220,18 +227,20 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     of, target = series.compared(run, dof), needed(run, "target", dof)
     measured = needed(run, of.followed, dof)
     unit = unit_of(run, "target", dof, peak(target[kept], measured[kept]))
-    gap_unit = unit_of(run, "target", dof, peak((measured - target)[kept]))
     z, x = target[kept], measured[kept]
+    gap_unit = unit_of(run, "target", dof, peak(x - z))
     figure = new_figure(10.4, 4.2)
     plane, opened = figure.subplots(1, 2, width_ratios=(1, 1.35))
     reach, one = 1.06 * unit.factor * max(peak(z, x), 1e-12), "measured = target"
     plane.plot([-reach, reach], [-reach, reach], color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)), label=one)
     opened.axhline(0, color=REFERENCE, linewidth=0.8, linestyle=(0, (5, 2.5)))
-    in_plane(plane, unit.factor * z, unit.factor * x, MEASURED, "measured")
-    blot = in_plane(opened, unit.factor * z, gap_unit.factor * (x - z), ERROR, "measured")
+    drawn, drawn_x = few(z), few(x)
+    in_plane(plane, unit.factor * drawn, unit.factor * drawn_x, MEASURED, "measured")
+    blot = in_plane(opened, unit.factor * drawn, gap_unit.factor * (drawn_x - drawn), ERROR, "measured")
     cycle = series.largest_cycle(z) if blot else slice(None)
     if delay is not None and cycle is not None:
-        late, z = np.interp(run.time - delay, run.time, np.nan_to_num(target))[kept][cycle], z[cycle]
+        at = few(run.time[kept][cycle])
+        late, z = np.interp(at - delay, run.time, np.nan_to_num(target)), few(z[cycle])
         look: dict[str, Any] = (
             {"linewidth": 1.2, "alpha": 1.0} if blot else {"linewidth": 3.0, "alpha": 0.4, "zorder": 1}
         )
@@ -259,7 +268,7 @@ def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure
     force_unit = unit_of(run, "measured.force", dof, peak(f))
     figure = new_figure(5.6, 4.2)
     axes = figure.subplots()
-    in_plane(axes, unit.factor * x, force_unit.factor * f, MEASURED)
+    in_plane(axes, unit.factor * few(x), force_unit.factor * few(f), MEASURED)
     moved, felt = ("rotation", "moment") if run.interface.rotations[dof - 1] else ("displacement", "force")
     axes.set(title=f"{felt.capitalize()} and {moved} of the specimen")
     axes.set(xlabel=f"measured {moved} [{unit.label}]", ylabel=f"measured {felt} [{force_unit.label}]")
@@ -269,8 +278,8 @@ def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure
 @styled
 def command(run: Run, actuator: int = 1, limits: tuple[float, float] | None = None) -> Figure:
     """The command requested and the one applied after the guard, with the rig's limits if they are given."""
-    both = [run.vector(name) for name in ("command", "command.asked")]
-    applied, asked = (None if one is None else drawable(one[:, actuator - 1]) for one in both)
+    both = [run.along_axis(name, actuator - 1) for name in ("command", "command.asked")]
+    applied, asked = (None if one is None else drawable(one) for one in both)
     if applied is None or not np.isfinite(applied).any():
         raise NothingToPlotError(nothing_of(run, "command"))
     unit = display(run.units("command")[actuator - 1], peak(applied, asked))

@@ -11,6 +11,7 @@ from ..runs.judged_samples import BY_FORCE as BY_FORCE
 from ..runs.judged_samples import LARGEST_DRAWN as LARGEST_DRAWN
 from ..runs.judged_samples import TRIP as TRIP
 from ..runs.judged_samples import Compared as Compared
+from ..runs.judged_samples import as_slice as as_slice
 from ..runs.judged_samples import axis_name as axis_name
 from ..runs.judged_samples import compared as compared
 from ..runs.judged_samples import cut_short as cut_short
@@ -68,7 +69,7 @@ def in_view(run: Run) -> np.ndarray:
 def extent(values: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
     """Least and largest of the values that are kept, or of all if none of those can be drawn; NaN if none can."""
     shown = drawable(values)
-    for part in (shown[kept], shown):
+    for part in (shown[as_slice(kept)], shown):
         if np.isfinite(part).any():
             return float(np.nanmin(part)), float(np.nanmax(part))
     return np.nan, np.nan
@@ -80,7 +81,8 @@ def closer_look(run: Run, values: np.ndarray) -> tuple[float, float]:
     kept = in_test(run) if end is None else np.ones(len(run.time), dtype=bool)
     if not kept.any():
         kept[:] = True
-    return last_cycles(run.time[kept], values[kept], end)
+    at = as_slice(kept)
+    return last_cycles(run.time[at], values[at], end)
 
 
 def largest_cycle(values: np.ndarray) -> slice | None:
@@ -88,13 +90,17 @@ def largest_cycle(values: np.ndarray) -> slice | None:
     part = np.nan_to_num(drawable(values))
     if len(part) < 16:
         return None
-    power = np.abs(np.fft.rfft(np.hanning(len(part)) * (part - part.mean()))) ** 2
+    part -= part.mean()
+    part *= np.hanning(len(part))
+    power = np.abs(np.fft.rfft(part))
+    power *= power
+    del part
     top = max(1, int(np.argmax(power)))
     near = power[int(top / NARROW) : int(top * NARROW) + 2]
     if near.sum() < MOSTLY * power.sum():
         return None
-    middle, half = int(np.argmax(np.abs(part))), len(part) / top / 2
-    first = max(0, min(round(middle - half), len(part) - round(2 * half)))
+    middle, half = int(np.argmax(np.abs(np.nan_to_num(drawable(values))))), len(values) / top / 2
+    first = max(0, min(round(middle - half), len(values) - round(2 * half)))
     return slice(first, first + round(2 * half) + 1)
 
 

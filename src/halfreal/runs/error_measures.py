@@ -83,27 +83,33 @@ def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float)
         return FrequencyEvaluation(NAN, NAN, NAN, NAN)
     window = np.ones(len(reference)) if is_transient(reference) else np.hanning(len(reference))
     target, measured = _spectrum(reference, window), _spectrum(signal, window)
-    power = np.abs(target) ** 2
+    del window  # a long record has columns of many megabytes
+    power = np.abs(target)
+    power *= power
     total = float(power.sum())
     if not (np.isfinite(total) and total > 0) or not np.all(np.isfinite(measured)):
         return FrequencyEvaluation(NAN, NAN, NAN, NAN)
-    index = complex((measured * target.conj()).sum() / total)
-    frequencies = np.fft.rfftfreq(len(reference), step)[1:]
-    frequency = float((frequencies * power).sum() / total)
+    index = complex(np.multiply(measured, np.conjugate(target, out=target), out=measured).sum() / total)
+    del target, measured
+    power *= np.fft.rfftfreq(len(reference), step)[1:]
+    frequency = float(power.sum() / total)
     phase = float(np.angle(index))
     return FrequencyEvaluation(abs(index), phase, frequency, -phase / (2 * np.pi * frequency))
 
 
 def is_transient(reference: np.ndarray) -> bool:
     """Whether a motion has most of its energy in one half of its record."""
-    power = (reference - reference.mean()) ** 2
+    power = reference - reference.mean()
+    power *= power
     halves = [float(half.sum()) for half in (power[: len(power) // 2], power[len(power) // 2 :])]
     return TRANSIENT * min(halves) < max(halves)
 
 
 def _spectrum(signal: np.ndarray, window: np.ndarray) -> np.ndarray:
     mean = (window * signal).sum() / window.sum()
-    return np.fft.rfft(window * (signal - mean))[1:]
+    part = signal - mean
+    part *= window
+    return np.fft.rfft(part)[1:]
 
 
 def _peak(signal: np.ndarray) -> float:

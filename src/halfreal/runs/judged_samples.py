@@ -67,12 +67,19 @@ def axis_name(run: Run, dof: int) -> str:
 
 def largest(run: Run, name: str, kept: np.ndarray) -> dict[str, float]:
     """Largest value of a vector signal on axes of each unit."""
-    values = run.vector(name)
     found: dict[str, float] = {}
-    if values is not None:
-        for i, unit in enumerate(run.units(name)):
-            found[unit] = max(found.get(unit, 0.0), peak(values[kept, i]))
+    at = as_slice(kept)
+    for i, unit in enumerate(run.units(name)):
+        values = run.along_axis(name, i)
+        if values is not None:
+            found[unit] = max(found.get(unit, 0.0), peak(values[at]))
     return found
+
+
+def as_slice(kept: np.ndarray) -> slice | np.ndarray:
+    """The same samples as a slice where they follow each other: it gives a view of a long record, not a copy."""
+    first, count = int(np.argmax(kept)) if len(kept) else 0, int(np.count_nonzero(kept))
+    return slice(first, first + count) if kept[first : first + count].all() else kept
 
 
 def whole_steps(run: Run) -> np.ndarray:
@@ -90,8 +97,11 @@ def whole_steps(run: Run) -> np.ndarray:
 
 
 def drawable(values: np.ndarray) -> np.ndarray:
-    """The values with NaN (a gap in the line) where they are too large to draw."""
+    """The values with NaN (a gap in the line) where they are too large to draw; the same array if there are none."""
+    pieces = (values[i : i + PIECE] for i in range(0, len(values), PIECE))
     with np.errstate(invalid="ignore"):
+        if all((np.abs(piece) <= LARGEST_DRAWN).all() for piece in pieces):
+            return values
         return np.where(np.abs(values) <= LARGEST_DRAWN, values, np.nan)
 
 
@@ -177,7 +187,9 @@ def last_cycles(
     start = int(0.6 * end)
     part = np.nan_to_num(drawable(values[start:end]))
     length = float(time[end - 1] - time[start])
-    spectrum = np.abs(np.fft.rfft(np.hanning(len(part)) * (part - part.mean())))
+    part -= part.mean()
+    part *= np.hanning(len(part))
+    spectrum = np.abs(np.fft.rfft(part))
     top = int(np.argmax(spectrum[1:])) + 1
     near = slice(max(1, top - 1), top + 2)  # a window's peak is three bins wide: its centre is finer than a bin
     period = (

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .error_measures import frequency_evaluation, largest_error, nrmse, peak_error
-from .judged_samples import axis_name, compared, judged, largest, peak, whole_steps
+from .judged_samples import as_slice, axis_name, compared, judged, largest, peak, whole_steps
 from .run import Run
 
 NAN = float("nan")
@@ -77,9 +77,14 @@ def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) ->
     """
     if len(force) < 2:
         return NAN
-    mean_force = 0.5 * force[1:] + 0.5 * force[:-1]
-    on_gap = float(np.sum(mean_force * np.diff(measured - target)))
-    return _ratio(on_gap, float(np.sum(np.abs(mean_force * np.diff(target)))))
+    mean_force = 0.5 * force[1:]
+    mean_force += 0.5 * force[:-1]
+    moved = np.diff(measured - target)
+    moved *= mean_force
+    on_gap = float(np.sum(moved))
+    moved = np.diff(target)
+    moved *= mean_force
+    return _ratio(on_gap, float(np.sum(np.abs(moved, out=moved))))
 
 
 def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
@@ -95,18 +100,17 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
         ("synchronisation", "target", of.followed, of.answer, kept),
         ("fidelity", "reference", of.response, None, kept & whole_steps(run)),
     ):
-        r, x = run.vector(truth), run.vector(signal)
-        if r is None or x is None:
-            continue
-        work = run.vector(answer) if answer else None
-        most = largest(run, truth, at)
+        most, part = largest(run, truth, at), as_slice(at)
         for i, unit in enumerate(run.units(truth)):
             if i not in run.interface.commanded_at:  # nothing makes the rig follow there
                 continue
-            due = peak(r[at, i])
+            r, x = run.along_axis(truth, i), run.along_axis(signal, i)
+            if r is None or x is None:
+                continue
+            due = peak(r[part])
             if due < STILL * most[unit]:  # it was not asked to move: nothing to follow
                 continue
-            row = _row(run, at, name, i, r[:, i], x[:, i], None if work is None else work[:, i])
+            row = _row(run, part, name, i, r, x, run.along_axis(answer, i) if answer else None)
             row = replace(row, moves=due >= max(MOVES * most[unit], MOVES_BESIDE_ALL * max(most.values())))
             if name == "synchronisation" and run.definition.get("slow") is not None:
                 row = replace(row, delay=NAN)  # time stood still until the rig had settled
@@ -124,10 +128,10 @@ def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
 
 
 def _row(
-    run: Run, kept: np.ndarray, name: str, i: int, reference: np.ndarray, signal: np.ndarray, force: np.ndarray | None
+    run: Run, kept: slice | np.ndarray, name: str, i: int, reference: np.ndarray, signal: np.ndarray, force: np.ndarray | None
 ) -> Measures:
     columns = [column[kept] for column in (run.time, reference, signal, *([] if force is None else [force]))]
-    finite = np.all(np.isfinite(columns), axis=0)
+    finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
     end = len(finite) if finite.all() else int(np.argmin(finite))
     time, r, x = (column[:end] for column in columns[:3])
     step = (time[-1] - time[0]) / (end - 1) if end > 1 else run.step

@@ -238,6 +238,11 @@ class Run(Summarised):
             return None
         return np.column_stack([self.signals[key].values for key in found])
 
+    def along_axis(self, name: str, column: int) -> np.ndarray | None:
+        """One column of ``vector``, counted from 0, without reading the others."""
+        found = self.along(name).channels(name)
+        return self.signals[found[column]].values if all(key in self.signals for key in found) else None
+
     def to_dataframe(self) -> Any:
         """All channels as a pandas data frame over the time [s], with ``attrs["units"]``."""
         from .tables import to_dataframe
