@@ -15,6 +15,8 @@ from report import Row, duration
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "spring_mass_damper" / "forward_prediction.toml"
 MINUTES, STEP = 10.0, 0.25e-3
+SHORTER = 10
+"""Length of the record over that of a shorter one, whose report is measured as well."""
 MOST = 1.3
 """Peak memory of a rehearsal over its record, at most."""
 
@@ -24,6 +26,7 @@ from pathlib import Path
 import halfreal
 from halfreal.definition.paths import with_values
 from halfreal.presentation import html
+from halfreal.records.on_disk import load_on_disk
 
 def now():
     text = Path("/proc/self/status").read_text()
@@ -50,13 +53,13 @@ if what == "rehearse":
 else:
     forget()
     before, start = now()[1], time.perf_counter()
-    html.report(halfreal.load_run(path), path.with_suffix(".html"), overwrite=True)
+    html.report(load_on_disk(path), path.with_suffix(".html"), overwrite=True)
     print(json.dumps({"peak": now()[0] - before, "took": time.perf_counter() - start}))
 """
 
 
-def measured(what: str, path: Path) -> dict[str, float]:
-    command = [sys.executable, "-c", MEASURED, what, str(path), f"{60 * MINUTES}", f"{STEP}", str(EXAMPLE)]
+def measured(what: str, path: Path, minutes: float = MINUTES) -> dict[str, float]:
+    command = [sys.executable, "-c", MEASURED, what, str(path), f"{60 * minutes}", f"{STEP}", str(EXAMPLE)]
     done = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(done)  # type: ignore[no-any-return]
 
@@ -66,6 +69,8 @@ def rows() -> list[Row]:
         path = Path(folder) / "long.h5"
         run, page = measured("rehearse", path), measured("report", path)
         size = path.stat().st_size
+        measured("rehearse", path, MINUTES / SHORTER)
+        short = measured("report", path)
     share, raw = run["peak"] / run["raw"], run["raw"]
     whole = run["rehearsed"] + run["saved"]
     return [
@@ -82,7 +87,8 @@ def rows() -> list[Row]:
         Row(
             "peak memory of its report",
             f"{page['peak'] / 1e6:,.0f} MB",
-            f"{page['peak'] / raw:.2f} × its record; {duration(page['took'])}",
+            f"{page['peak'] / raw:.2f} × its record, {page['peak'] * run['columns'] / raw:.1f} of its columns; "
+            f"{short['peak'] / 1e6:,.0f} MB for {MINUTES / SHORTER:g} min; {duration(page['took'])}",
         ),
     ]
 

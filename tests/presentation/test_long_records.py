@@ -13,7 +13,7 @@ from halfreal.records.run_file import save
 from halfreal.runs.judged_samples import envelope, peak
 from halfreal.runs.run import Run, Signal
 
-CHANNELS, COLUMNS = 60, 20
+CHANNELS, COLUMNS = 60, 10
 """Channels of a record, and how many of its columns a report may have in memory at a time."""
 
 

@@ -247,7 +247,8 @@ def score_rows(run: Run) -> list[tuple[str, str, str, bool]]:
 
 def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str, str, str]:
     """A channel's name, unit, least, largest and root mean square."""
-    kept = values[np.isfinite(values)].astype(float)
+    finite = np.isfinite(values)
+    kept = (values if finite.all() else values[finite]).astype(float, copy=False)
     shown = display(unit, series.peak(kept))
     if not len(kept):
         return name, shown.label, NONE, NONE, NONE

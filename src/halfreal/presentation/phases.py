@@ -58,8 +58,9 @@ def phases(run: Run) -> list[Phase]:
     if mode is None or not len(run.time):
         return []
     values = np.asarray(mode.values, dtype=float)
-    known = np.where(np.isfinite(values), values, -1.0)
-    first = np.concatenate([[0], np.flatnonzero(np.diff(known)) + 1])
+    finite = np.isfinite(values)
+    known = values if finite.all() else np.where(finite, values, -1.0)
+    first = np.concatenate([[0], np.flatnonzero(known[1:] != known[:-1]) + 1])
     last = np.concatenate([first[1:], [len(known) - 1]])
     found = []
     for i, j in zip(first, last, strict=True):
