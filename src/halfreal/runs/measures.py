@@ -128,7 +128,13 @@ def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
 
 
 def _row(
-    run: Run, kept: slice | np.ndarray, name: str, i: int, reference: np.ndarray, signal: np.ndarray, force: np.ndarray | None
+    run: Run,
+    kept: slice | np.ndarray,
+    name: str,
+    i: int,
+    reference: np.ndarray,
+    signal: np.ndarray,
+    force: np.ndarray | None,
 ) -> Measures:
     columns = [column[kept] for column in (run.time, reference, signal, *([] if force is None else [force]))]
     finite = np.logical_and.reduce([np.isfinite(column) for column in columns])

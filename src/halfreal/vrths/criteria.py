@@ -66,7 +66,7 @@ def score(run: Run, reference: Run | None) -> dict[str, float]:
                 f"criteria 'vrths' need the signal '{missing[0]}'; they are for one axis and a virtual substructure "
                 'with the responses "floor 2" and "floor 3" (virtual.responses), all on record (record.channels)'
             )
-    floors, due = (np.column_stack([one.signals[name].values for name in FLOORS]) for one in (run, reference))
+    floors, due = (np.array([one.signals[name].values for name in FLOORS]).T for one in (run, reference))
     found = criteria(run.signals[MEASURED].values, floors, due, float(run.time[1] - run.time[0]))
     return dict(zip(NAMES, found.tolist(), strict=True))
 
@@ -96,6 +96,8 @@ def criteria(measured: np.ndarray, floors: np.ndarray, reference: np.ndarray, dt
 
 def lag(measured: np.ndarray, target: np.ndarray) -> int:
     """Samples by which ``measured`` follows best behind ``target``."""
+    from scipy.fft import next_fast_len
+
     n = len(target)
     if n <= LAGS + 1:
         raise ValueError(f"{n} samples are too few for lags of up to {LAGS} samples; give a longer record")
@@ -103,7 +105,7 @@ def lag(measured: np.ndarray, target: np.ndarray) -> int:
     left = n - np.arange(LAGS)
     # sums over x[k:] and y[:n − k] without adding up the whole record for every lag
     sums = [np.sum(a) - np.concatenate([[0.0], np.cumsum(a[: LAGS - 1])]) for a in (x, x**2, y[::-1], y[::-1] ** 2)]
-    length = 1 << (n + LAGS).bit_length()
+    length = next_fast_len(n + LAGS, real=True)
     product = np.fft.irfft(np.fft.rfft(x, length) * np.fft.rfft(y, length).conj(), length)[:LAGS]
     spread_x, spread_y = sums[1] - sums[0] ** 2 / left, sums[3] - sums[2] ** 2 / left
     return int(np.argmax((product - sums[0] * sums[2] / left) / np.sqrt(spread_x * spread_y)))

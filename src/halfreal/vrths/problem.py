@@ -142,7 +142,8 @@ def reference(definition: Definition) -> np.ndarray:
     inputs = ("excitation.virtual", "excitation.virtual.rate", "excitation.specimen")
     block = Block("reference", method.step, inputs, outputs, method.parameters, method.state, method.frozen)
     loop = Loop([driven.block("excitation.virtual"), silence("excitation.specimen"), block], dt=definition.timing.step)
-    return loop.run(definition.timing.ticks, record=names(outputs)).log[:, 1:]
+    # each floor in one piece of memory, as criteria read them one by one
+    return np.asfortranarray(loop.run(definition.timing.ticks, record=names(outputs)).log[:, 1:])
 
 
 def noise_floor(definition: Definition, whole: np.ndarray) -> float:
@@ -154,13 +155,14 @@ def score(definition: Definition, whole: np.ndarray) -> tuple[bool, np.ndarray, 
     """Whether the run was stable, its criteria against the floors of ``reference``, and its largest force."""
     bare = definition.unchecked_copy({"reference": None})  # what is compared with is the exact one, ``whole``
     run = lean_rehearsal(bare, CHANNELS)
-    log = np.column_stack([run.signals[name].values for name in CHANNELS])
-    floors, force = log[:, 1:4], float(np.max(np.abs(log[:, 4])))
-    bounded = len(log) == len(whole) and np.all(np.isfinite(log))
-    if not bounded or np.any(np.abs(floors).max(0) > GROWN * np.abs(whole).max(0)):
+    signals = {name: replace(one, values=np.ascontiguousarray(one.values)) for name, one in run.signals.items()}
+    largest = np.array([np.max(np.abs(signals[name].values)) for name in CHANNELS])  # NaN if one is not a number
+    force = float(largest[4])
+    bounded = len(run.time) == len(whole) and np.all(np.isfinite(largest))
+    if not bounded or np.any(largest[1:4] > GROWN * np.abs(whole).max(0)):
         return False, np.full(len(NAMES), np.nan), force
     due = {name: Signal("m", whole[:, i]) for i, name in enumerate(FLOORS)}
-    found = scored(CRITERIA, run, replace(run, signals=due))
+    found = scored(CRITERIA, replace(run, signals=signals), replace(run, signals=due))
     return True, np.array([found[name].value for name in NAMES]), force
 
 
