@@ -117,7 +117,7 @@ def force_beam(  # type: ignore[no-untyped-def]
     v, p, k, flex, left, change = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     length, geometry, points = numbers[at], numbers[at + 1], int(numbers[at + 2])
     fibres, strains, stresses = int(numbers[at_section]), laws[5], laws[6]
-    # parts of arrays: at a place that is a sum, Numba asks at every access whether it counts from the end
+    # parts of arrays: at a place that is a sum, Numba tests at every access whether it counts from the end
     at_x, at_w, at_p = at + 3, at + 3 + points, at_inner + OWN * points
     xs, weights, at_first = (
         numbers[at_x:at_w],
