@@ -9,9 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import allocation
 from halfreal.models.frame.frame import Frame
 from halfreal.models.frame.model import Model, committed
 from models.frame.fibres import BILINEAR, COLUMN, CONCRETE, CONCRETE_PARTS, KINDS, pier, storeys
+from models.frame.frames import loop, shaking
 
 STEPS, MOST = 40, 0.02
 ODD = {"column": {"web_fibres": 7, "flange_fibres": 2}, "girder": {"web_fibres": 2, "flange_fibres": 1}}
@@ -58,3 +60,8 @@ def test_states_that_are_not_adjacent_are_evaluated_one_by_one():
     bars = pier("force-based beam", CONCRETE_PARTS, {"concrete": CONCRETE, "steel": BILINEAR})
     assert frame(KINDS[0]).loaded("none").model.states["memory"].shape[1] == 1
     assert bars.loaded("none").model.states["memory"].shape[1] > 1
+
+
+def test_steps_of_fibre_frames_allocate_nothing():
+    found = allocation.per_tick({kind: loop(frame(kind), shaking(400)) for kind in KINDS})
+    assert found == dict.fromkeys(KINDS, 0.0)
