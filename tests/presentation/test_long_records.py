@@ -10,7 +10,7 @@ import pytest
 from halfreal.presentation import html, measures, plots
 from halfreal.records.on_disk import StoredSignal, load_on_disk
 from halfreal.records.run_file import save
-from halfreal.runs.judged_samples import envelope, peak
+from halfreal.runs.judged_samples import as_slice, envelope, peak
 from halfreal.runs.run import Run, Signal
 
 CHANNELS, COLUMNS = 60, 10
@@ -68,3 +68,17 @@ def test_envelopes_and_peaks_of_long_records_are_found_piece_by_piece(monkeypatc
     whole = envelope(time, values, 400), peak(values, None, 2 * values)
     np.testing.assert_array_equal(found[0], whole[0])
     assert found[1] == whole[1] == np.nanmax(2 * np.abs(np.delete(values, [5, 60_000])))
+
+
+def test_samples_that_follow_each_other_are_a_view():
+    values = np.arange(10.0)
+    for kept in (values > 3, values < 3, values > 20, (values > 2) & (values < 7), values % 2 == 0, values[:0] > 0):
+        np.testing.assert_array_equal(values[: len(kept)][as_slice(kept)], values[: len(kept)][kept])
+    assert np.shares_memory(values[as_slice(values > 3)], values)
+
+
+def test_one_axis_is_a_column_of_all(steady: Run):
+    whole = steady.vector("target")
+    assert whole is not None
+    np.testing.assert_array_equal(steady.along_axis("target", 0), whole[:, 0])
+    assert steady.along_axis("no such signal", 0) is None

@@ -11,6 +11,7 @@ from halfreal.errors import HalfrealError
 from halfreal.kernels.loop import Loop
 from halfreal.runs.alike import Noting, alike
 from halfreal.runs.build import build
+from halfreal.settings import Settings
 from halfreal.studies.uncertainty.variation import Variation
 
 TESTS = (
@@ -140,3 +141,12 @@ def test_a_part_that_reads_its_own_settings_is_built_again_where_it_is_another_o
     assert len(plain[0].blocks) != len(plain[1].blocks)
     for one, other in zip(shared, plain, strict=True):
         assert_same(one, other)
+
+
+def test_unchecked_copies_are_those_of_pydantic():
+    test = halfreal.load(GALLERY / f"{TESTS[0]}.toml")
+    changed = test.timing.unchecked_copy({"duration": 1.5})
+    plain = super(Settings, test.timing).model_copy(update={"duration": 1.5})
+    assert changed == plain and changed.duration == 1.5 and test.timing.duration != 1.5
+    assert changed.model_fields_set == plain.model_fields_set
+    assert test.timing.model_fields_set == halfreal.load(GALLERY / f"{TESTS[0]}.toml").timing.model_fields_set
