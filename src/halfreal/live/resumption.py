@@ -135,6 +135,8 @@ def resume(definition: Definition, run: Run) -> Resumption:
         raise ResumptionError("the record is of a real-time test; only slow tests can be resumed")
     if run.kind != "run":
         raise ResumptionError(f"the record is of a {run.kind}; only a run on a rig can be resumed")
+    if run.outcome == "recording" and not len(run.time):
+        raise ResumptionError(f"the record has no rows to resume from ({run.reason}); run the test")
     if run.outcome == "recording":
         raise ResumptionError("the record is still being written: the test is running; stop it first")
     axes, n = definition.interface, definition.virtual.axes
