@@ -32,11 +32,11 @@ from halfreal.safety.limits import TimeLimit
 HERE = Path(__file__).parent
 RIG_IN_C = [HERE.parent / "docs" / "link" / name for name in ("rig.c", "halfreal_rig.c", "simulated.c")]
 BARE = [HERE / "exchange.c"]
-TURNS = 5
+TURNS = 8
 PATIENCE = 1.0
 """Seconds after which either end gives up: a busy machine may hold up the other for long, and the test goes on."""
-DURATION = 100.0
-"""Of the test [s]."""
+DURATION = {"udp": 100.0, "memory": 20.0}
+"""Of the test [s] through each medium: the recorder must keep up with it, or the ring hold all of it."""
 SLICE, SUPERVISOR = 0.01, 90
 """Seconds that ours and the bare exchange run in turn, and the priority of the process that lets them."""
 MOST_TURNS = 10_000_000
@@ -48,11 +48,11 @@ SETTLING = 100
 """Ticks at the beginning of a turn that are not counted."""
 
 
-def in_step(link: Link) -> Definition:
+def in_step(link: Link, medium: str) -> Definition:
     """The example behind a link, a tick for each measurement of the rig."""
     definition = halfreal.load(EXAMPLE)
     parts = {
-        "timing": definition.timing.model_copy(update={"duration": DURATION}),
+        "timing": definition.timing.model_copy(update={"duration": DURATION[medium]}),
         "link": link,
         # each end has a processor of its own, as those of the bare exchange
         "real_time": definition.real_time.model_copy(update={"pacing": "rig", "cpu": min(os.sched_getaffinity(0))}),
@@ -99,9 +99,9 @@ def taking_turns(controller: subprocess.Popen[str], rig: subprocess.Popen[str], 
         signalled(signal.SIGCONT, controller, rig, other)
 
 
-def with_our_rig(link: Link, folder: Path, bare: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def with_our_rig(link: Link, medium: str, folder: Path, program: Path | None) -> tuple[np.ndarray, np.ndarray]:
     """Times of our ticks and of the bare exchange, which takes turns with ours; nothing of it without a program."""
-    definition = in_step(link)
+    definition = in_step(link, medium)
     file, times = folder / "exchange.toml", folder / "times.npy"
     file.write_text(to_toml(definition), encoding="utf-8")
     ours = [sys.executable, str(HERE / "unpaced.py")]
@@ -109,13 +109,13 @@ def with_our_rig(link: Link, folder: Path, bare: list[str]) -> tuple[np.ndarray,
         process([*ours, "rig", str(file)]) as (rig, _),
         process([*ours, "controller", str(file), str(times)]) as (controller, _),
     ):
-        if not bare:
-            other = b""
-        else:
-            with subprocess.Popen([*bare, f"{MOST_TURNS}"], stdout=subprocess.PIPE, start_new_session=True) as program:
-                taking_turns(controller, rig, program)
-                program.terminate()
-                other = program.communicate()[0]
+        other = b""
+        if program is not None:
+            command = [str(program), medium, f"{MOST_TURNS}"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as bare:
+                taking_turns(controller, rig, bare)
+                bare.terminate()
+                other = bare.communicate()[0]
         if controller.wait() != 0:
             raise RuntimeError(f"the run in step with its rig ended with code {controller.returncode}")
     return np.load(times)[SETTLING:], np.frombuffer(other)[SETTLING:]
@@ -136,6 +136,11 @@ def next_to(ours: np.ndarray, bare: np.ndarray) -> np.ndarray:
     return np.stack([mine, theirs[nearest]])
 
 
+def whole_turns(ours: np.ndarray, bare: np.ndarray) -> np.ndarray:
+    """The same of a run that is too short for slices."""
+    return np.array([[np.median(ours)], [np.median(bare)]])
+
+
 def with_rig_in_c(program: Path, folder: Path) -> np.ndarray:
     definition = halfreal.load(EXAMPLE)
     stiffness = float(np.ravel(definition.rig.specimen.stiffness)[0])
@@ -146,7 +151,7 @@ def with_rig_in_c(program: Path, folder: Path) -> np.ndarray:
             os.sched_setaffinity(rig.pid, {max(os.sched_getaffinity(0))})
         address = re.search(r"\S+:\d+", line)
         assert address is not None
-        definition = in_step(Udp(kind="udp", rig=address[0], lease=PATIENCE))
+        definition = in_step(Udp(kind="udp", rig=address[0], lease=PATIENCE), "memory")  # it is slow
         return ticks(definition, folder / "exchange.h5")[SETTLING:]
 
 
@@ -180,11 +185,11 @@ def rows(folder: Path) -> list[Row]:
         print(f"round trips, turn {k + 1} of {TURNS}", flush=True)
         by_udp = Udp(kind="udp", rig=f"127.0.0.1:{free_port()}", lease=PATIENCE)
         for name, link, medium in ((udp, by_udp, "udp"), (boxes, memory, "memory")):
-            ours, bare = with_our_rig(link, folder, [str(exchange), medium] if compiles else [])
+            ours, bare = with_our_rig(link, medium, folder, exchange if compiles else None)
             turns[name].append(ours)
-            turns[floors[name]].append(bare[np.cumsum(bare) < ours.sum()])  # after our loop's end it went on
+            turns[floors[name]].append(bare)
             if compiles:
-                pairs[name].append(next_to(ours, bare))
+                pairs[name].append(next_to(ours, bare) if medium == "udp" else whole_turns(ours, bare))
         if compiles:
             turns[in_c].append(with_rig_in_c(rig, folder))
     whole = {name: np.concatenate(parts) for name, parts in turns.items() if parts and parts[0].size}

@@ -258,7 +258,8 @@ In real time:
   30 µs first. *Bare exchange* is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths,
   wait in the same way, and do nothing else: no tag, which every datagram of the link has, no block, no record. Both
   programs run in turn, 10 ms each, while the other one is stopped. Each of our slices is compared with that of the bare
-  exchange next to it, median with median; the ratio and the difference are the medians of all slices.
+  exchange next to it, median with median; the ratio and the difference are the medians of all slices. Runs through
+  shared memory are too short for that: the medians of whole turns are compared.
 - **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
   EtherCAT, and of how long it takes until a driver that fails is safe.
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference
