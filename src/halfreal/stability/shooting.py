@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.prepared import Prepared
 from ..kernels.tick import FAULT, SCRATCH, TICK
 
 BEFORE, NODES = 2, 6
@@ -69,6 +71,7 @@ class Shooting:
         self.loop, self.base, self.entries, self.scale = loop, base.copy(), entries, scale
         self.channels, self.step = tuple(channels), step
         self._mode = loop.index.get(GUARD_MODE, FAULT)
+        self._stretches: dict[int, Prepared] = {}
 
     @property
     def start(self) -> np.ndarray:
@@ -87,24 +90,26 @@ class Shooting:
         whole = int(np.floor(ticks))
         if whole < NODES:
             raise DivergedError(unresolved_text(ticks))
-        self.loop.vector[:] = self.base
-        self.loop.vector[self.entries] = start
-        logs = [self._go(whole - BEFORE)]
-        nodes = [self.loop.vector[self.entries]]
-        for _ in range(NODES - 1):
-            logs.append(self._go(1))
-            nodes.append(self.loop.vector[self.entries])
-        at = ticks - (whole - BEFORE)
-        values, rates = weights(np.arange(NODES), at)
-        states = np.array(nodes)
-        return End(values @ states, rates @ states, np.concatenate(logs)[: whole + 1], ticks - whole)
+        vector = self.loop.vector
+        vector[:] = self.base
+        vector[self.entries] = start
+        logs, nodes = [], []
+        for steps in (whole - BEFORE, *(1,) * (NODES - 1)):
+            logs.append(self._go(steps))
+            nodes.append(vector.take(self.entries))
+        states, signals = np.array(nodes), np.concatenate(logs)[: whole + 1]
+        if not np.isfinite(states).all() or not np.isfinite(signals).all():
+            raise DivergedError(DIVERGES)
+        values, rates = _last_weights(ticks - (whole - BEFORE))
+        return End(values @ states, rates @ states, signals, ticks - whole)
 
     def _go(self, steps: int) -> np.ndarray:
         """So many steps on; the recorded channels at each of them."""
-        log = self.loop.run(steps * self.step, record=self.channels, event_room=0).log[:: self.step, 1:]
+        if steps not in self._stretches:
+            self._stretches[steps] = self.loop.prepared(steps * self.step, self.channels)
+        log = self._stretches[steps]()[:: self.step, 1:].copy()
         vector = self.loop.vector
-        well = vector[self._mode] == self.base[self._mode] and vector[FAULT] == 0.0
-        if not well or not np.all(np.isfinite(vector[self.entries])) or not np.all(np.isfinite(log)):
+        if vector[self._mode] != self.base[self._mode] or vector[FAULT] != 0.0:
             raise DivergedError(DIVERGES)
         return log
 
@@ -135,6 +140,12 @@ def weights(nodes: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray]:
     return powers[0], powers[1]
 
 
+@lru_cache(maxsize=4)
+def _last_weights(at: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of the ticks at the end of a period, which is the same for all states that are tried."""
+    return weights(np.arange(NODES), at)
+
+
 def unresolved_text(ticks: float) -> str:
     return (
         f"the step cannot resolve this motion: it has {ticks:.3g} ticks per period; at least {FEWEST_TICKS} are "
@@ -150,9 +161,9 @@ def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1
     if ticks < FEWEST_TICKS:
         raise HalfrealError(unresolved_text(ticks))
     base, period = loop.vector.copy(), int(np.ceil(ticks))
-    visited = [base]
+    visited, one_step = [base], loop.prepared(step)
     for _ in range(period):
-        loop.run(step, event_room=0)
+        one_step()
         visited.append(loop.vector.copy())
     loop.vector[:] = base
     way = np.array(visited)
@@ -168,18 +179,18 @@ def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1
     sure[carried] = np.abs(way[-1] - way[0])[carried] < DRIFTS * moved[carried]
     scale = 0.5 * moved
     asked = np.flatnonzero(moving & ~sure)
-    read = [i for i in asked if is_read(loop, int(i), scale[i], 2 * period * step, channels)]
+    two_periods = loop.prepared(2 * period * step, channels)
+    as_it_is = two_periods()[:, 1:].copy()
+    loop.vector[:] = base
+    read = [i for i in asked if is_read(loop, int(i), scale[i], two_periods, as_it_is)]
     entries = np.union1d(np.flatnonzero(moving & sure), np.array(read, dtype=int))
     return Shooting(loop, base, entries, scale[entries], channels, step)
 
 
-def is_read(loop: Loop, entry: int, size: float, ticks: int, channels: Sequence[str]) -> bool:
-    """Whether the loop's channels depend on an entry of its vector."""
+def is_read(loop: Loop, entry: int, size: float, stretch: Prepared, as_it_is: np.ndarray) -> bool:
+    """Whether the channels of a stretch depend on an entry of the loop's vector at its beginning."""
     base = loop.vector.copy()
-    logs = []
-    for by in (0.0, 1e-3 * size):
-        loop.vector[:] = base
-        loop.vector[entry] += by
-        logs.append(loop.run(ticks, record=channels, event_room=0).log[:, 1:])
+    loop.vector[entry] += 1e-3 * size
+    changed = stretch()[:, 1:]
     loop.vector[:] = base
-    return logs[0].shape != logs[1].shape or not np.array_equal(logs[0], logs[1])
+    return not np.array_equal(changed, as_it_is)
