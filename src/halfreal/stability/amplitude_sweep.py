@@ -13,6 +13,7 @@ changes its sign: stable where it falls with the amplitude, unstable where it ri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,8 @@ LONGER = 16.0
 """Times the period of small motion that one may have."""
 SLOW = 0.002
 """Growth over a period at which a motion has settled."""
+ALIKE = 1e-2
+"""Part of amplitude and period up to which motions that have settled are the same."""
 LONGEST = 120
 """Further windows until a motion has settled, at most."""
 BISECTIONS = 12
@@ -112,26 +115,46 @@ def size_of(values: np.ndarray) -> tuple[float, float | None]:
     return float(np.sqrt(2.0 * (w @ away**2))), period
 
 
-def guesses(loop: Loop, mode: Mode, amplitudes: np.ndarray, channel: str, *, whole: bool = False) -> list[Free]:
+def guesses(
+    loop: Loop,
+    mode: Mode,
+    amplitudes: np.ndarray,
+    channel: str,
+    *,
+    whole: bool = False,
+    on_amplitude: Callable[[int], None] = lambda done: None,
+) -> list[Free]:
     """Free motions close to cycles, in the order of their amplitudes.
 
     As long as all motions decay, one that has come down to where the one before it began is followed no further, unless
-    all of them are to be followed ``whole``.
+    all of them are to be followed ``whole``.  ``on_amplitude`` receives how many amplitudes are done.
     """
     found: list[Free] = []
     before = free_motion(loop, mode, float(amplitudes[0]), channel)
     quiet = 0.0
-    for amplitude in amplitudes[1:]:
+    for done, amplitude in enumerate(amplitudes[1:], start=1):
+        on_amplitude(done)
         if before.growth < 0.0 and not found and not whole:
             quiet = before.started
         after = free_motion(loop, mode, float(amplitude), channel, quiet=quiet)
-        if before.growth > 0.0 >= after.growth:
-            settled = free_motion(loop, mode, after.started, channel, settle=True)
-            found.append(settled)
+        if before.growth > 0.0 >= after.growth or (alike(before, after) and before.growth * after.growth <= 0.0):
+            if not any(alike(after, one) for one in found):
+                settled = free_motion(loop, mode, after.started, channel, settle=True)
+                if not any(alike(settled, one) for one in found):
+                    found.append(settled)
         elif before.growth < 0.0 <= after.growth:
             found.append(edge(loop, mode, before, after, channel))
         before = after
     return [one for one in found if one.vector is not None]
+
+
+def alike(one: Free, other: Free) -> bool:
+    """Whether two motions have settled to the same one, so that the signs of what they grow by mean nothing."""
+    return (
+        max(abs(one.growth), abs(other.growth)) < SLOW
+        and abs(one.amplitude - other.amplitude) < ALIKE * other.amplitude
+        and abs(one.ticks - other.ticks) < ALIKE * other.ticks
+    )
 
 
 def edge(loop: Loop, mode: Mode, decays: Free, grows: Free, channel: str) -> Free:
