@@ -102,6 +102,8 @@ class Jacobian:
     """Coordinates of A, B and C, in which A may fall apart; the state itself if left out."""
     rough: float = 0.0
     """Part of its terms by which it may differ from the code, for something small that it leaves out."""
+    uncounted: int = 0
+    """Last outputs that have no derivative and that no block reads, such as a number of iterations: not compared."""
 
     def of_state(self) -> Jacobian:
         """In terms of the state itself."""

@@ -18,6 +18,7 @@ from .page import Pictures
 from .wording import in_unit, number, percent
 
 SPOTS_SHOWN = 30
+ROUNDING = 1e-12
 STOREYS_SHOWN = 60
 MODES_TOLD = 6
 ENERGIES = {
@@ -76,7 +77,7 @@ def _draw(played: Replay, pictures: Pictures) -> None:
     for direction in played.inside.sideways:
         pictures.add(
             "inside",
-            f"Storey drifts in {direction}over time, and their envelope over the height.",
+            f"Storey drifts in {direction} over time, and their envelope over the height.",
             partial(structure_plots.drifts, played, direction),
         )
     pictures.add(
@@ -98,6 +99,8 @@ def told(played: Replay) -> Structure:
     frequencies, _ = played.inside.modes(MODES_TOLD)
     gone, spots = structure_plots.yielded(played), played.inside.sketch.spots
     total = float(played.absorbed.sum())
+    # what is left by rounding of laws that stay elastic is nothing
+    absorbed = [float(one) if abs(one) > ROUNDING * abs(total) else 0.0 for one in played.absorbed]
     rows = [
         (
             spot.name,
@@ -110,8 +113,8 @@ def told(played: Replay) -> Structure:
             else "elastic"
             if np.isfinite(played.plastic[i])
             else "",
-            energy(float(played.absorbed[i])),
-            percent(float(played.absorbed[i]) / total) if total > 0.0 else "",
+            energy(absorbed[i]),
+            percent(absorbed[i] / total) if total > 0.0 else "",
         )
         for i in np.argsort(-played.absorbed)[:SPOTS_SHOWN]
         for spot in [spots[i]]

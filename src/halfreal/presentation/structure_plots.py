@@ -68,7 +68,6 @@ def loops(replay: Replay) -> Figure:
     for axes, i in zip(panels, chosen, strict=False):
         spot = replay.inside.sketch.spots[i]
         x, y = (display(unit, float(size)) for unit, size in zip(spot.units, _sizes(replay, i), strict=True))
-        y = _kilo(spot.units[1], y, float(replay.stresses.size[i]))
         in_plane(axes, x.factor * replay.strain[:, i], y.factor * replay.stress[:, i], MEASURED)
         words = OF[spot.of]
         axes.set(xlabel=f"{words[0]} [{x.label}]", ylabel=f"{words[1]} [{y.label}]")
@@ -166,10 +165,3 @@ def energies(replay: Replay) -> Figure:
 
 def _sizes(replay: Replay, i: int) -> tuple[float, float]:
     return replay.strains.size[i], replay.stresses.size[i]
-
-
-def _kilo(unit: str, shown: Any, size: float) -> Any:
-    """Moments in kN m and stresses in MPa."""
-    if unit == "N m" and size >= 1e4:
-        return type(shown)(1e-3, "kN m")
-    return type(shown)(1e-6, "MPa") if unit == "Pa" else shown

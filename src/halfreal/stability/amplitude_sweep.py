@@ -14,7 +14,7 @@ changes its sign: stable where it falls with the amplitude, unstable where it ri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,8 @@ SLOW = 0.002
 """Growth over a period at which a motion has settled."""
 ALIKE = 1e-2
 """Part of amplitude and period up to which motions that have settled are the same."""
+GROWN = 3.0
+"""Times the amplitude that a motion begins with, from which on it has grown."""
 LONGEST = 120
 """Further windows until a motion has settled, at most."""
 BISECTIONS = 12
@@ -59,6 +61,8 @@ class Free:
     ticks: float
     """Of a period."""
     vector: np.ndarray | None
+    fault: float = 0.0
+    """Of the block that failed before the motion had grown: such a large motion cannot be started at once."""
 
 
 def free_motion(
@@ -80,7 +84,8 @@ def free_motion(
         values = np.concatenate(parts)
         well = loop.vector[guard] == mode.rest[guard] and loop.vector[FAULT] == 0.0
         if not well or not np.all(np.isfinite(values)) or not np.all(np.isfinite(loop.vector)):
-            return lost
+            grown = values.size and not np.abs(values - values[0]).max() <= GROWN * amplitude
+            return lost if turn > 0 or grown else replace(lost, fault=float(loop.vector[FAULT]))
         if len(parts) == 2:
             (early, _), (late, seen) = (size_of(part) for part in parts)
             if 0.0 < late < min(quiet, early) and seen is not None and seen < 2.0 * mode.ticks:
@@ -123,11 +128,13 @@ def guesses(
     *,
     whole: bool = False,
     on_amplitude: Callable[[int], None] = lambda done: None,
+    on_fault: Callable[[Free], None] = lambda motion: None,
 ) -> list[Free]:
     """Free motions close to cycles, in the order of their amplitudes.
 
     As long as all motions decay, one that has come down to where the one before it began is followed no further, unless
-    all of them are to be followed ``whole``.  ``on_amplitude`` receives how many amplitudes are done.
+    all of them are to be followed ``whole``.  ``on_amplitude`` receives how many amplitudes are done, ``on_fault`` the
+    motion that could not be started, at which the search ends.
     """
     found: list[Free] = []
     before = free_motion(loop, mode, float(amplitudes[0]), channel)
@@ -137,6 +144,9 @@ def guesses(
         if before.growth < 0.0 and not found and not whole:
             quiet = before.started
         after = free_motion(loop, mode, float(amplitude), channel, quiet=quiet)
+        if after.fault:
+            on_fault(after)
+            break
         if before.growth > 0.0 >= after.growth or (alike(before, after) and before.growth * after.growth <= 0.0):
             if not any(alike(after, one) for one in found):
                 settled = free_motion(loop, mode, after.started, channel, settle=True)

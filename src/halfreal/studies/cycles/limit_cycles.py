@@ -21,7 +21,7 @@ from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
 from ...runs.rehearse import Progress, check_log
-from ...stability.amplitude_sweep import PERIODS, Mode, guesses
+from ...stability.amplitude_sweep import PERIODS, Free, Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ...stability.shooting import Work
 from ..check.nonlinear import is_nonlinear
@@ -83,6 +83,7 @@ def limit_cycles(
     check_rest(definition, loop, size)
     found, of = list[PeriodicMotion](), definition.interface.units("m")
     failed: NoCycleError | None = None
+    not_started = list[Free]()
     moving = modes(definition, loop)
     for mode, _ in moving:
         check_period(mode.ticks, definition.timing.step)
@@ -94,7 +95,14 @@ def limit_cycles(
         check_clock(definition, loop, mode, float(amplitudes[0]))
         begun = 2 * count * number
         channel = definition.interface.channels("target")[axis]
-        near = guesses(loop, mode, amplitudes, channel, on_amplitude=partial(_report_amplitude, report, begun, total))
+        near = guesses(
+            loop,
+            mode,
+            amplitudes,
+            channel,
+            on_amplitude=partial(_report_amplitude, report, begun, total),
+            on_fault=not_started.append,
+        )
         for i, guess in enumerate(near):
             report(begun + count + round(count * i / len(near)), total)
             assert guess.vector is not None
@@ -114,6 +122,12 @@ def limit_cycles(
                 found.append(one)
     if failed is not None and not found:
         raise failed
+    if not_started and not found:
+        least = min(not_started, key=lambda one: one.started)
+        raise HalfrealError(
+            f"free motion decays at all smaller amplitudes tested, and cannot be started at "
+            f"{units.text(least.started, of[0], 2)}: {loop.describe(least.fault)}"
+        )
     return tuple(sorted(found, key=lambda one: one.amplitude))
 
 
