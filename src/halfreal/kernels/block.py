@@ -153,6 +153,9 @@ class Block:
     jacobian: Callable[[Any, Any, float, np.ndarray, Any], Jacobian] | None = None
     """Its derivatives, if it knows them: called with what ``step`` is called with (p, s, t, u), and with
     the state that it comes to by that."""
+    two_slopes: bool = False
+    """Whether it has another slope in each direction at rest, so that small blocks, too, are taken by their
+    Jacobian."""
 
 
 def shape_of(value: Value) -> tuple[int, ...]:

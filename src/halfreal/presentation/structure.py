@@ -25,7 +25,7 @@ ENERGIES = {
     "input": "input by the excitation",
     "specimen": "transferred to the specimen",
     "damping": "dissipated by viscous damping",
-    "absorbed": "absorbed by hinges and springs",
+    "absorbed": "absorbed by hinges, springs and fibres",
     "elastic": "strain energy left in elastic parts, less the work of gravity",
     "kinetic": "kinetic energy left",
 }
@@ -87,7 +87,9 @@ def _draw(played: Replay, pictures: Pictures) -> None:
         partial(structure_plots.where, played),
     )
     pictures.add(
-        "inside", "Loops of the hinges and springs that absorbed most energy.", partial(structure_plots.loops, played)
+        "inside",
+        "Loops of the hinges, springs and fibres that absorbed most energy.",
+        partial(structure_plots.loops, played),
     )
     pictures.add(
         "inside", "Energy input, and how it was dissipated and stored.", partial(structure_plots.energies, played)
@@ -104,11 +106,11 @@ def told(played: Replay) -> Structure:
     rows = [
         (
             spot.name,
-            in_unit(float(played.strains.low[i]), spot.units[0]),
-            in_unit(float(played.strains.high[i]), spot.units[0]),
+            deformation(float(played.strains.low[i]), spot.units[0]),
+            deformation(float(played.strains.high[i]), spot.units[0]),
             in_unit(float(played.stresses.low[i]), spot.units[1]),
             in_unit(float(played.stresses.high[i]), spot.units[1]),
-            in_unit(float(played.plastic[i]), spot.units[0])
+            deformation(float(played.plastic[i]), spot.units[0])
             if gone[i]
             else "elastic"
             if np.isfinite(played.plastic[i])
@@ -164,6 +166,11 @@ def _storeys(played: Replay) -> Sequence[tuple[str, ...]]:
                 )
             )
     return found[::-1]
+
+
+def deformation(value: float, unit: str) -> str:
+    """In an engineer's unit; strains in per cent."""
+    return f"{number(100.0 * value, 3)} %" if unit == "1" and np.isfinite(value) else in_unit(value, unit)
 
 
 def energy(value: float) -> str:
