@@ -155,8 +155,8 @@ class Frame(Integrated):
         kink = self.loaded("none").two_slopes
         if kink > 0.0:
             texts.append(
-                "virtual: under its loads, a material unloads along another slope than it is loaded along (stiffness of "
-                f"an element up to {100.0 * kink:.2g} % apart); poles and margins at rest are those of unloading"
+                "virtual: under its loads, a material unloads along another slope than it is loaded along (stiffness "
+                f"of an element up to {100.0 * kink:.2g} % apart); poles and margins at rest are those of unloading"
             )
         return "; ".join(texts) or None
 
