@@ -30,13 +30,18 @@ AUTOMATIC = "automatic"
 COLOURS = ("#9ecae1", "#4292c6", "#2171b5", "#08306b")
 
 
+def grid(low: float, high: float, count: int) -> np.ndarray:
+    """Of curves [Hz]."""
+    return np.geomspace(low, high, count)
+
+
 # --- reference system and test rig (Figs. 14 and 16) ------------------------------------------------------------------
 
 
 @styled
 def receptances() -> Figure:
     """Driving points: P of the reference system, and actuator 1 of the test rig."""
-    hz = np.geomspace(30, 1000, 2000)
+    hz = grid(30, 1000, 2000)
     ends = rig.rig_parts().receptance(hz, rig.PLATE, rig.PLATE)
     curves = {
         "reference system, at P": study.assembled(hz)[:, 0],
@@ -145,7 +150,7 @@ def frequency_responses() -> Figure:
     """Sizes and phases against the assembled structure, with the exact scheme and with the paper's."""
     figure = new_figure(10.4, 9.5)
     panels = figure.subplots(3, 2, sharex=True, width_ratios=(1.5, 1))
-    fine = np.geomspace(30, 1000, 1500)
+    fine = grid(30, 1000, 1500)
     reference = study.assembled(fine)
     looks = (("exact", TARGET, "o", "hybrid test"), ("newmark", BAD, "+", "hybrid test, Newmark at 0.2 ms"))
     for i, (size, phase) in enumerate(panels):
@@ -171,7 +176,7 @@ def response_errors() -> Figure:
     """What the differences of Fig. 20 are made of."""
     figure = new_figure(9.5, 4.0)
     axes = figure.subplots()
-    fine = np.geomspace(30, 1000, 1500)
+    fine = grid(30, 1000, 1500)
     reference, measured = study.assembled(fine), stepped()
     for scheme, colour, name in (("newmark", BAD, "Newmark"), ("exact", GOOD, "exact, inputs linear between samples")):
         error = np.abs(study.emulated(fine, scheme) / reference - 1).max(axis=1)
@@ -194,7 +199,7 @@ def kinematics_only(frequencies: np.ndarray, measured: np.ndarray) -> Figure:
     """The plate's inertia taken for the specimen's: another structure is tested, perfectly synchronised."""
     figure = new_figure(9.5, 3.8)
     axes = figure.subplots()
-    fine = np.geomspace(50, 600, 1200)
+    fine = grid(50, 600, 1200)
     reference = np.abs(study.assembled(fine)[:, 1])
     axes.semilogy(fine, reference, color=REFERENCE, linewidth=2.0, label="assembled structure")
     heavier = np.abs(study.emulated(fine, "continuous", with_plate=True)[:, 1])

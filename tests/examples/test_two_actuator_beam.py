@@ -123,6 +123,7 @@ def test_figures_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(
         figures, "plates", lambda: {(320.0, 3e-3, kept): study.flexible(320.0, 3e-3, kept) for kept in (0, 2)}
     )
+    monkeypatch.setattr(figures, "grid", lambda low, high, count: np.geomspace(low, high, 50))
     figures.main(tmp_path)
     assert {path.stem for path in tmp_path.glob("*.png")} == set(figures.FIGURES)
 

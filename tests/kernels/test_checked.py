@@ -11,8 +11,9 @@ from halfreal.kernels.atomic import load_word, store_word
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.control import TICKS, WORDS
 from halfreal.kernels.linear import copy_to
-from halfreal.kernels.loop import Loop, RanAwayError
+from halfreal.kernels.loop import Loop
 from halfreal.kernels.native import CompilationError
+from halfreal.kernels.prepared import RanAwayError
 from halfreal.kernels.tick import RAISED, RAN_AWAY
 
 # --- indices ----------------------------------------------------------------------------------------------------------

@@ -46,6 +46,15 @@ def test_snapshot_restored_goes_on_to_the_same_bits():
     np.testing.assert_array_equal(loop.run(50, record=["target"]).log[:, 1], in_python(50)[:, 1])
 
 
+def test_a_prepared_stretch_is_the_same_stretch_however_often_it_is_run():
+    plain, often = closed_loop(), closed_loop()
+    stretch = often.prepared(7, ("target", "force"))
+    for _ in range(3):
+        expected = plain.run(7, record=("target", "force")).log
+        np.testing.assert_array_equal(stretch(), expected)
+        np.testing.assert_array_equal(often.vector, plain.vector)
+
+
 def test_swapping_blocks_compiles_no_loop():
     closed_loop().run(1)
     before = compiled_run.native

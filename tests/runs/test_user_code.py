@@ -5,7 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import definition
-from halfreal.kernels.loop import RanAwayError
+from halfreal.kernels.prepared import RanAwayError
 from halfreal.runs.build import plant
 
 CODE = """

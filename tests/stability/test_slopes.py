@@ -8,7 +8,7 @@ from halfreal.stability.slopes import slope
 
 def taken(function, size=1e-8):
     with np.errstate(all="ignore"):
-        found = slope(lambda h: np.atleast_1d(np.asarray(function(h), dtype=float)), size)
+        found = slope(lambda changes: np.array([[float(function(h))] for h in changes]), size)
     return found.values[0], bool(found.without[0])
 
 
@@ -68,7 +68,7 @@ def test_entries_that_are_looked_at_together_are_those_looked_at_alone():
         lambda x: np.nan,
     )
     with np.errstate(all="ignore"):
-        every = slope(lambda h: np.array([function(h) for function in functions]), 1e-8)
-        alone = [slope(lambda h, one=function: np.array([one(h)]), 1e-8) for function in functions]
+        every = slope(lambda changes: np.array([[function(h) for function in functions] for h in changes]), 1e-8)
+        alone = [slope(lambda changes, one=one: np.array([[one(h)] for h in changes]), 1e-8) for one in functions]
     np.testing.assert_array_equal(every.values, [one.values[0] for one in alone])
     np.testing.assert_array_equal(every.without, [one.without[0] for one in alone])

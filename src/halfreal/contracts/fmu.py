@@ -28,7 +28,7 @@ from ..settings import fault, folder
 from ..settings import stored as from_a_run_file
 from .fmu_derivatives import STAGES, WEIGHTS, Slopes
 from .fmu_steps import FAULTS, co_simulation_step, linear_block, model_exchange_step
-from .realisation import realised
+from .realisation import difference, realised, share
 from .state_space import StateSpace
 from .system import Method
 from .user_code import Programmed
@@ -211,23 +211,20 @@ class FmuPart(Programmed):
         """The linear block whose pulse responses at rest are those of the FMU."""
         n, used = len(block.inputs), np.asarray(p_of(block, "wires"))[: int(p_of(block, "inputs"))].astype(int)
         rest = self._played(block, np.zeros((SAMPLES + 1, n)))
-        pulses, off = np.zeros((SAMPLES, len(block.outputs), n)), 0.0
-        for i in used:
-            answers = []
-            for size in (PULSE, 0.5 * PULSE):
+        pulses, of_half = np.zeros((2, SAMPLES, len(block.outputs), n))
+        for found, size in ((pulses, PULSE), (of_half, 0.5 * PULSE)):
+            for i in used:
                 inputs = np.zeros((SAMPLES + 1, n))
                 inputs[1, i] = size  # the first tick makes no step yet
-                answers.append((self._played(block, inputs) - rest)[1:] / size)
-            pulses[:, :, i] = answers[0]
-            scale = np.abs(answers[0]).max()
-            off = max(off, float(np.abs(answers[0] - answers[1]).max() / scale) if scale > 0 else 0.0)
+                found[:, :, i] = (self._played(block, inputs) - rest)[1:] / size
+        off = share(of_half - pulses, pulses)
         linear = f"; its response differs by {off:.1g} for half the pulse" if off > LINEAR else ""
         why = f"{self.file.name} does not expose its state: linearised "
         if block.keeps.instance.fmu.derivatives:
             self._played(block, np.zeros((1, n)))  # it is at rest again
             try:
                 own = self._slopes(block)[0]
-                missed = self._missed(own, pulses)
+                missed = difference(own, pulses)
                 told = f"{why}by its own directional derivatives, order {own.states}, "
                 told += f"which match its pulse responses over {SAMPLES} ticks to {missed:.1g}{linear}"
                 if missed < MEETS:
@@ -237,7 +234,7 @@ class FmuPart(Programmed):
                 linear += f"; it gives no directional derivatives: {error}"
             _unmet.add((block.keeps.instance.fmu.file, float(p_of(block, "dt"))))
         model = realised(pulses, float(p_of(block, "dt")))
-        missed = self._missed(model, pulses)
+        missed = difference(model, pulses)
         told = f"by experiment, order {model.states} from pulse responses of {SAMPLES} ticks, matched to {missed:.1g}"
         return linear_block(block, model, rest[0], f"{why}{told}{linear}")
 
@@ -260,15 +257,6 @@ class FmuPart(Programmed):
         outputs = np.asarray(p_of(block, "out")) * state["results"]
         begins = slopes.ahead(float(p_of(block, "dt"))) - by_now @ u
         return linear_block(block, model, outputs - slopes.d @ u, block.held, begins)
-
-    @staticmethod
-    def _missed(model: Any, pulses: np.ndarray) -> float:
-        """The largest difference between a model's pulse responses and these, as a share of their largest value."""
-        size, x, worst = float(np.abs(pulses).max()), model.b, float(np.abs(model.d - pulses[0]).max())
-        for answer in pulses[1:]:
-            worst = max(worst, float(np.abs(model.c @ x - answer).max()))
-            x = model.a @ x
-        return worst / size if size > 0 else 0.0
 
 
 _tried: set[tuple[Path, float]] = set()

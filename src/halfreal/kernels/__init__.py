@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from .linear import set_to as set_to
     from .linear import stored as stored
     from .loop import Loop as Loop
-    from .loop import RanAwayError as RanAwayError
     from .loop import WiringError as WiringError
     from .modes import TRIPPED as TRIPPED
     from .native import CompilationError as CompilationError
+    from .prepared import RanAwayError as RanAwayError
     from .random import normal as normal
     from .tick import STOPPED as STOPPED
     from .user import UserFunctionError as UserFunctionError
@@ -39,9 +39,10 @@ else:
             "clock": "now",
             "compile": "kernel",
             "linear": "copy_to dot multiply_add multiply_subtract set_to stored",
-            "loop": "Loop RanAwayError WiringError",
+            "loop": "Loop WiringError",
             "modes": "TRIPPED",
             "native": "CompilationError",
+            "prepared": "RanAwayError",
             "random": "normal",
             "tick": "STOPPED",
             "user": "UserFunctionError",

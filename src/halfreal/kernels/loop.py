@@ -21,6 +21,7 @@ from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
 from .native import call_native, compile_together, compiled_block, is_own, place_of
 from .objects import Native
+from .prepared import Prepared, RanAwayError
 
 FAULT_CHANNEL = Channel("loop.fault", "1")
 REQUEST_CHANNEL = Channel("loop.request", "1")
@@ -41,10 +42,6 @@ PAYS = 50_000_000
 
 class WiringError(HalfrealError):
     """A block reads a channel that no block writes, or two blocks write the same one."""
-
-
-class RanAwayError(HalfrealError):
-    """A block whose loops do not come to an end."""
 
 
 @dataclass
@@ -176,7 +173,7 @@ class Loop:
             return None
         other = object.__new__(Loop)
         other.__dict__.update(self.__dict__)
-        other.blocks, other.general = tuple(blocks), False
+        other.blocks, other.general, other._prepared = tuple(blocks), False, {}
         if not all(blocks[row].frozen == self.blocks[row].frozen and not blocks[row].moving for row in changed):
             other._dynamic = None
         other._initial, other.parameters = self._initial.copy(), self.parameters.copy()
@@ -247,6 +244,7 @@ class Loop:
         self._results: list[Native] = []
         self._dynamic: np.ndarray | None = None
         self._fused = (0,) * len(GROUPS)
+        self._prepared: dict[int, Prepared] = {}
         wires: list[int] = []
         word = self.vector.itemsize
         fields = [(b.step, layout(b.parameters), layout(b.state), len(b.inputs), len(b.outputs)) for b in self.blocks]
@@ -482,8 +480,7 @@ class Loop:
         rows = -(-(first + ticks) // every) - -(-first // every) if record else 0
         log = np.empty((rows, 1 + len(record)))
         events, control = np.empty((event_room, 3)), np.zeros(WORDS, dtype=np.int64)
-        if ticks >= LONG and not self.general and self._fused[0] == 0:
-            self.fuse(make=_driven(self._arrangement, ticks * len(self.blocks)) > PAYS)
+        self._fuse_where_it_pays(ticks)
         ended = self.drive(ticks, log, record, control, every, events)
         if ended == compiled.LOST:
             raise RanAwayError(self.ran_away())
@@ -524,19 +521,29 @@ class Loop:
         A row for each; NaN after a fault, or where the guard's mode has changed.  The loop is left as it was.
         """
         vector, found = self.vector, np.full((len(columns), len(rows)), np.nan)
-        given = self._given(ticks, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
-        mode, run = self.index.get(GUARD_MODE, compiled.FAULT), compiled.compiled_run.prepared(*given)
+        if ticks not in self._prepared:
+            self._prepared[ticks] = self.prepared(ticks)
+        mode, run = self.index.get(GUARD_MODE, compiled.FAULT), self._prepared[ticks]
         base, entries = vector.copy(), vector.data  # single entries are read and written faster by the latter
         fault_before, mode_before = entries[compiled.FAULT], entries[mode]
         for i, (column, change) in enumerate(zip(columns.tolist(), by.tolist(), strict=True)):
             vector[:] = base
             entries[column] += change
-            if run() == compiled.LOST:
-                raise RanAwayError(self.ran_away())
+            run()
             if entries[compiled.FAULT] == fault_before and entries[mode] == mode_before:
                 found[i] = vector.take(rows)
         vector[:] = base
         return found
+
+    def prepared(self, ticks: int, record: Sequence[str] = ()) -> Prepared:
+        """A stretch of so many ticks that is run often, with the named channels in its log and without events."""
+        self._fuse_where_it_pays(ticks)
+        log, control = np.empty((ticks if record else 0, 1 + len(record))), np.zeros(WORDS, dtype=np.int64)
+        return Prepared(self._given(ticks, log, record, control, 1, None), self.ran_away)
+
+    def _fuse_where_it_pays(self, ticks: int) -> None:
+        if ticks >= LONG and not self.general and self._fused[0] == 0:
+            self.fuse(make=_driven(self._arrangement, ticks * len(self.blocks)) > PAYS)
 
     def fuse(self, *, make: bool = True) -> bool:
         """Run the rows as one piece of code from now on: one that is kept on disk, or one that is made.
@@ -546,7 +553,7 @@ class Loop:
         if self._fused[0] == 0 and all(is_own(block.step) for block in self.blocks):
             addresses = fused(self._arrangement, make=make)
             if addresses is not None:
-                self._fused = addresses
+                self._fused, self._prepared = addresses, {}
         return self._fused[0] != 0
 
     @cached_property

@@ -180,11 +180,10 @@ def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -
                 found.append(Slope(value, everywhere))
                 continue
 
-            def image(change: float, index: int = int(index)) -> np.ndarray:
-                found_there: np.ndarray = loop.images(np.array([index]), np.array([change]), rows, period)[0]
-                return found_there
+            def there(changes: np.ndarray, index: int = int(index)) -> np.ndarray:
+                return loop.images(np.full(changes.size, index), changes, rows, period)
 
-            one = slope(image, float(size))
+            one = slope(there, float(size))
             if np.any(np.isnan(one.values)):
                 raise HalfrealError(_not_finite(loop, int(index), rows[np.isnan(one.values)], period))
             found.append(one)

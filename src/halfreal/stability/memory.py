@@ -210,7 +210,7 @@ def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope]
             changed[at] += h
             return image(changed, inputs) if of_state else image(state, changed)
 
-        return slope(moved, first_size(values[at]))
+        return slope(lambda changes: np.array([moved(h) for h in changes.tolist()]), first_size(values[at]))
 
     by_state = [by(state, int(i), True) for i in fields]
     by_input = [by(inputs, i, False) for i in range(inputs.size)]

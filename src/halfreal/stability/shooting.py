@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import HalfrealError
 from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.prepared import Prepared
 from ..kernels.tick import FAULT, SCRATCH, TICK
 
 BEFORE, NODES = 2, 6
@@ -92,6 +94,7 @@ class Shooting:
         self.loop, self.base, self.entries, self.scale = loop, base.copy(), entries, scale
         self.channels, self.step = tuple(channels), step
         self._mode = loop.index.get(GUARD_MODE, FAULT)
+        self._stretches: dict[int, Prepared] = {}
 
     @property
     def start(self) -> np.ndarray:
@@ -110,25 +113,27 @@ class Shooting:
         whole = int(np.floor(ticks))
         if whole < NODES:
             raise DivergedError(unresolved_text(ticks))
-        self.loop.vector[:] = self.base
-        self.loop.vector[self.entries] = start
-        logs = [self._go(whole - BEFORE)]
-        nodes = [self.loop.vector[self.entries]]
-        for _ in range(NODES - 1):
-            logs.append(self._go(1))
-            nodes.append(self.loop.vector[self.entries])
-        at = ticks - (whole - BEFORE)
-        values, rates = weights(np.arange(NODES), at)
-        states = np.array(nodes)
-        return End(values @ states, rates @ states, np.concatenate(logs)[: whole + 1], ticks - whole)
+        vector = self.loop.vector
+        vector[:] = self.base
+        vector[self.entries] = start
+        logs, nodes = [], []
+        for steps in (whole - BEFORE, *(1,) * (NODES - 1)):
+            logs.append(self._go(steps))
+            nodes.append(vector.take(self.entries))
+        states, signals = np.array(nodes), np.concatenate(logs)[: whole + 1]
+        if not np.isfinite(states).all() or not np.isfinite(signals).all():
+            raise DivergedError(DIVERGES)
+        values, rates = _last_weights(ticks - (whole - BEFORE))
+        return End(values @ states, rates @ states, signals, ticks - whole)
 
     def _go(self, steps: int) -> np.ndarray:
         """So many steps on; the recorded channels at each of them."""
         self.work.ticks -= steps * self.step
-        log = self.loop.run(steps * self.step, record=self.channels, event_room=0).log[:: self.step, 1:]
+        if steps not in self._stretches:
+            self._stretches[steps] = self.loop.prepared(steps * self.step, self.channels)
+        log = self._stretches[steps]()[:: self.step, 1:].copy()
         vector = self.loop.vector
-        well = vector[self._mode] == self.base[self._mode] and vector[FAULT] == 0.0
-        if not well or not np.all(np.isfinite(vector[self.entries])) or not np.all(np.isfinite(log)):
+        if vector[self._mode] != self.base[self._mode] or vector[FAULT] != 0.0:
             raise DivergedError(DIVERGES)
         return log
 
@@ -159,6 +164,12 @@ def weights(nodes: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray]:
     return powers[0], powers[1]
 
 
+@lru_cache(maxsize=4)
+def _last_weights(at: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of the ticks at the end of a period, which is the same for all states that are tried."""
+    return weights(np.arange(NODES), at)
+
+
 def unresolved_text(ticks: float) -> str:
     return (
         f"the step cannot resolve this motion: it has {ticks:.3g} ticks per period; at least {FEWEST_TICKS} are "
@@ -174,9 +185,9 @@ def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1
     if ticks < FEWEST_TICKS:
         raise HalfrealError(unresolved_text(ticks))
     base, period = loop.vector.copy(), int(np.ceil(ticks))
-    visited = [base]
+    visited, one_step = [base], loop.prepared(step)
     for _ in range(period):
-        loop.run(step, event_room=0)
+        one_step()
         visited.append(loop.vector.copy())
     loop.vector[:] = base
     way = np.array(visited)
@@ -218,15 +229,15 @@ def are_read(loop: Loop, entries: np.ndarray, sizes: np.ndarray, ticks: int, cha
     if not entries.size:
         return np.zeros(0, dtype=int)
     base, first = loop.vector.copy(), max(ticks // EARLY, 1)
-    parts = (first, max(ticks - first, 1))
+    parts = [loop.prepared(some, channels) for some in (first, max(ticks - first, 1))]
 
     def motion(entry: int, by: float) -> Iterator[np.ndarray]:
         loop.vector[:] = base
         loop.vector[entry] += by
-        for some in parts:
-            yield loop.run(some, record=channels, event_room=0).log[:, 1:]
+        for stretch in parts:
+            yield stretch()[:, 1:]
 
-    usual = list(motion(int(entries[0]), 0.0))
+    usual = [part.copy() for part in motion(int(entries[0]), 0.0)]
     least = READ * np.ptp(np.concatenate(usual), axis=0)
 
     def is_read(entry: int, by: float) -> bool:

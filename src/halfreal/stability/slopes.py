@@ -47,8 +47,8 @@ DENORMAL = 1e-290
 """Changes of this size are lost in numbers that have no digits left."""
 ROUNDING = 64.0 * np.finfo(float).eps
 
-Image = Callable[[float], np.ndarray]
-"""F at a signed distance from where its slope is requested; NaN where the code cannot be run."""
+Images = Callable[[np.ndarray], np.ndarray]
+"""F at signed distances from where its slope is requested, a row each; NaN where the code cannot be run."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +66,18 @@ def first_size(value: Any) -> Any:
     return np.maximum(SMALLEST, RELATIVE * np.abs(value))
 
 
-def slope(image: Image, size: float) -> Slope:
+def slope(images: Images, size: float) -> Slope:
     """The slopes of F, first tried with perturbations of ``size``."""
-    first, blurred = _difference(image, size)
-    second, blur = _difference(image, size / SHRUNK)
+    estimates, blurs = _differences(images, size / SHRUNK ** np.arange(2))
+    first = estimates[0]
     values, without = first.copy(), np.zeros(first.shape, dtype=bool)
-    others = np.flatnonzero(~_agree(first, second, blurred + blur))
+    others = np.flatnonzero(~_agree(first, estimates[1], blurs[0] + blurs[1]))
     if not others.size:
         return Slope(values, without)
     felt = np.abs(first) >= NOTHING * np.nanmax(np.abs(first), initial=0.0)
-    estimates, blurs = [first, second], [blurred, blur]
-    for rung in range(2, SIZES):
-        estimate, blur = _difference(image, size / SHRUNK**rung)
-        estimates.append(estimate)
-        blurs.append(blur)
-    values[others], without[others] = _settled(np.array(estimates)[:, others], np.array(blurs)[:, others])
+    smaller, blurred = _differences(images, size / SHRUNK ** np.arange(2, SIZES))
+    estimates, blurs = np.concatenate([estimates, smaller]), np.concatenate([blurs, blurred])
+    values[others], without[others] = _settled(estimates[:, others], blurs[:, others])
     return Slope(values, felt & without)
 
 
@@ -149,9 +146,10 @@ def _agree(one: np.ndarray, other: np.ndarray, blur: np.ndarray) -> np.ndarray:
         return np.asarray(np.abs(one - other) <= ALIKE * np.maximum(np.abs(one), np.abs(other)) + blur)
 
 
-def _difference(image: Image, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """The central difference, NaN where it is not known, and what rounding may have made of it."""
-    return _central(image(size), image(-size), size)
+def _differences(images: Images, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Central differences, a row for each size, NaN where one is not known; and what rounding may have made of them."""
+    found = images(np.concatenate([sizes, -sizes]))
+    return _central(found[: sizes.size], found[sizes.size :], sizes[:, None])
 
 
 def _central(ahead: np.ndarray, behind: np.ndarray, size: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:

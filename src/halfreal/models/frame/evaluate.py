@@ -34,6 +34,7 @@ import numpy as np
 
 from ...kernels.compile import kernel, shared
 from ...kernels.entry import entry
+from ...kernels.linear import copy_to
 from .elements.beam import BEAM, beam
 from .elements.displacement_beam import DISPLACEMENT_BEAM, displacement_beam
 from .elements.displacement_space_beam import DISPLACEMENT_SPACE_BEAM, displacement_space_beam
@@ -241,13 +242,8 @@ def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-de
 
 @kernel
 def commit_elements(memory, flowing, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
-    """What is on trial becomes the state."""
-    kept, flow = memory.shape[0], flowing.shape[0]
-    for i in range(kept):
-        for j in range(trial.shape[1]):
-            memory[i, j] = trial[i, j]
-    for i in range(flow):
-        for j in range(trial.shape[1]):
-            flowing[i, j] = trial[kept + i, j]
-    for i in range(inner.shape[0]):
-        inner[i] = inner_trial[i]
+    """What is on trial becomes the state.  Rows are copied as one: they are short."""
+    tried = trial.reshape(trial.size)
+    copy_to(tried, memory.reshape(memory.size))
+    copy_to(tried[memory.size :], flowing.reshape(flowing.size))
+    copy_to(inner_trial, inner)

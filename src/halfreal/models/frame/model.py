@@ -279,7 +279,8 @@ def _tables(
     index = {id(law): materials.setdefault(law, len(materials)) for law in distinct}
     material = np.array([index[id(law)] for law in laws], dtype=int)
     codes, parameters, at_first = rows(list(materials))
-    start = at_first[material]
+    # no wider than needed: rows of one entry are adjacent, and may be evaluated together
+    start = at_first[:, : max([1, *(law.states for law in materials)])][material]
     table = np.zeros((len(pieces), COLUMNS))
     dofs: list[float] = []
     kinematics: list[np.ndarray] = []

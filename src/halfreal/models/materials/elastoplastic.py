@@ -6,7 +6,8 @@ J. C. Simo, T. J. R. Hughes, Computational Inelasticity, Springer 1998, chapter 
 
 with the stiffness k, b k after yielding.  The step is exact for any length: where the elastic trial leaves the yield
 surface by the excess f = |k (ε − ε_p) − h ε_p| − σ_y > 0, ε_p moves by f/(k + h) and the tangent is k h/(k + h) = b k.
-It is the law of Steel01 in OpenSees without its isotropic hardening.
+It is the law of Steel01 in OpenSees without its isotropic hardening.  Fibres of plane sections have it four at a time
+(``elastoplastic_lanes.py``).
 
 ======== =================================================
 ε_p      plastic strain, or permanent set: the only state

@@ -2,7 +2,8 @@
 
     ε = ε_0 − κ y,    N = Σ σ A,    M = −Σ σ A y,    ∂(N, M)/∂(ε_0, κ) = Σ E_t A (1, −y)ᵀ (1, −y)
 
-All fibres of one law are adjacent, so that the law is selected once for them, and its code is in the loop.
+All fibres of one law are adjacent, so that the law is selected once for them, and its code is in the loop.  Those of
+bilinear steel are evaluated four at a time.
 
 Numbers of a section: how many fibres, how many runs of one law, the length of each run, then all y and all A.
 """
@@ -13,6 +14,7 @@ from ....kernels.compile import kernel, shared
 from ...materials.concrete_with_tension import CONCRETE_WITH_TENSION, concrete_with_tension
 from ...materials.elastic import ELASTIC, elastic
 from ...materials.elastoplastic import ELASTOPLASTIC, elastoplastic
+from ...materials.elastoplastic_lanes import LANES, elastoplastic_lanes
 from ...materials.kent_park import KENT_PARK, kent_park
 from ...materials.menegotto_pinto import MENEGOTTO_PINTO, menegotto_pinto
 from ...materials.uniaxial import uniaxial
@@ -42,6 +44,19 @@ def _run(law, p, numbers, at_y, fibres, start, end, places, axial, curvature):  
         k_12 -= tangent * y
         k_22 += tangent * y * y
     return force, moment, k_11, k_12, k_22
+
+
+@kernel
+def _elastoplastic_run(p, numbers, at_y, fibres, start, end, places, axial, curvature):  # type: ignore[no-untyped-def]
+    """The same for bilinear steel: four fibres at a time where their states are adjacent, the rest one by one."""
+    committed, own, trial, strains, stresses, first = places
+    blocks = (end - start) // LANES if trial.shape[1] == 1 else 0
+    force, moment, k_11, k_12, k_22 = elastoplastic_lanes(
+        numbers, at_y + start, at_y + fibres + start, committed, own + start, trial, strains, stresses, first + start,
+        blocks, p[0], p[1], p[2], axial, curvature,
+    )  # fmt: skip
+    n, m, a, b, c = _run(elastoplastic, p, numbers, at_y, fibres, start + LANES * blocks, end, places, axial, curvature)
+    return force + n, moment + m, k_11 + a, k_12 + b, k_22 + c
 
 
 @kernel
@@ -79,7 +94,7 @@ def _section_response(numbers, at, laws, first, elapsed, axial, curvature):  # t
         row = materials[int(material[first + start])]
         code, p = row[0], row[1:]
         if code == ELASTOPLASTIC:
-            n, m, a, b, c = _run(elastoplastic, p, numbers, at_y, fibres, start, end, places, axial, curvature)
+            n, m, a, b, c = _elastoplastic_run(p, numbers, at_y, fibres, start, end, places, axial, curvature)
         elif code == MENEGOTTO_PINTO:
             n, m, a, b, c = _run(menegotto_pinto, p, numbers, at_y, fibres, start, end, places, axial, curvature)
         elif code == KENT_PARK:

@@ -52,48 +52,47 @@ OWN = 12
 
 
 @kernel
-def _soften(trial, at, numbers, at_k):  # type: ignore[no-untyped-def]
-    """f_s of a section by its k_s."""
-    k_11, k_12, k_22 = trial[at + 4], trial[at + 5], trial[at + 6]
+def _soften(own, k):  # type: ignore[no-untyped-def]
+    """f_s of a section by its k_s; k is that without load."""
+    k_11, k_12, k_22 = own[4], own[5], own[6]
     determinant = k_11 * k_22 - k_12 * k_12
-    a, b, c = numbers[at_k], numbers[at_k + 1], numbers[at_k + 2]
+    a, b, c = k[0], k[1], k[2]
     if abs(determinant) < THIN * (a * c - b * b):
         k_11, k_12, k_22 = k_11 + FLOOR * a, k_12 + FLOOR * b, k_22 + FLOOR * c
         determinant = k_11 * k_22 - k_12 * k_12
     inverse = 1.0 / determinant
-    trial[at + 9], trial[at + 10], trial[at + 11] = k_22 * inverse, -k_12 * inverse, k_11 * inverse
+    own[9], own[10], own[11] = k_22 * inverse, -k_12 * inverse, k_11 * inverse
 
 
 @kernel
-def _gather(numbers, at, trial, at_inner, v, flex, left):  # type: ignore[no-untyped-def]
+def _gather(length, xs, weights, k, sections, p, v, flex, left):  # type: ignore[no-untyped-def]
     """F (six entries) and what is left of (2), f_s (b p − s) as Δe; the work that is left in (1) and that the sections
     hold."""
-    length, points = numbers[at], int(numbers[at + 2])
-    at_k, at_p = at + 3 + 2 * points, at_inner + OWN * points
-    for i in range(6):
-        flex[i] = 0.0
-    left[0], left[1], left[2] = v[0], v[1], v[2]
+    f_a, f_b, f_c, f_d, f_e, f_f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    left_1, left_2, left_3 = v[0], v[1], v[2]
     work, size = 0.0, 0.0
-    for i in range(points):
-        x, weight = numbers[at + 3 + i], numbers[at + 3 + points + i] * length
-        own = at_inner + OWN * i
-        f_11, f_12, f_22 = trial[own + 9], trial[own + 10], trial[own + 11]
-        n = trial[at_p] - trial[own + 2]
-        m = (x - 1.0) * trial[at_p + 1] + x * trial[at_p + 2] - trial[own + 3]
+    for i in range(xs.shape[0]):
+        x, weight = xs[i], weights[i] * length
+        own = sections[OWN * i : OWN * i + OWN]
+        f_11, f_12, f_22 = own[9], own[10], own[11]
+        n = p[0] - own[2]
+        m = (x - 1.0) * p[1] + x * p[2] - own[3]
         axial, curvature = f_11 * n + f_12 * m, f_12 * n + f_22 * m
-        trial[own + 7], trial[own + 8] = axial, curvature
+        own[7], own[8] = axial, curvature
         work += weight * abs(n * axial + m * curvature)
-        axial, curvature = axial + trial[own], curvature + trial[own + 1]
-        size += weight * (numbers[at_k] * trial[own] ** 2 + numbers[at_k + 2] * trial[own + 1] ** 2)
-        left[0] -= weight * axial
-        left[1] -= weight * (x - 1.0) * curvature
-        left[2] -= weight * x * curvature
-        flex[0] += weight * f_11
-        flex[1] += weight * f_12 * (x - 1.0)
-        flex[2] += weight * f_12 * x
-        flex[3] += weight * f_22 * (x - 1.0) * (x - 1.0)
-        flex[4] += weight * f_22 * (x - 1.0) * x
-        flex[5] += weight * f_22 * x * x
+        axial, curvature = axial + own[0], curvature + own[1]
+        size += weight * (k[0] * own[0] ** 2 + k[2] * own[1] ** 2)
+        left_1 -= weight * axial
+        left_2 -= weight * (x - 1.0) * curvature
+        left_3 -= weight * x * curvature
+        f_a += weight * f_11
+        f_b += weight * f_12 * (x - 1.0)
+        f_c += weight * f_12 * x
+        f_d += weight * f_22 * (x - 1.0) * (x - 1.0)
+        f_e += weight * f_22 * (x - 1.0) * x
+        f_f += weight * f_22 * x * x
+    flex[0], flex[1], flex[2], flex[3], flex[4], flex[5] = f_a, f_b, f_c, f_d, f_e, f_f
+    left[0], left[1], left[2] = left_1, left_2, left_3
     return work, size
 
 
@@ -118,7 +117,14 @@ def force_beam(  # type: ignore[no-untyped-def]
     v, p, k, flex, left, change = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     length, geometry, points = numbers[at], numbers[at + 1], int(numbers[at + 2])
     fibres, strains, stresses = int(numbers[at_section]), laws[5], laws[6]
-    at_p = at_inner + OWN * points
+    # parts of arrays: at a place that is a sum, Numba tests at every access whether it counts from the end
+    at_x, at_w, at_p = at + 3, at + 3 + points, at_inner + OWN * points
+    xs, weights, at_first = (
+        numbers[at_x:at_w],
+        numbers[at_w : at_w + points],
+        numbers[at_w + points : at_w + points + 3],
+    )
+    sections, force = trial[at_inner:at_p], trial[at_p : at_p + 3]
     deformations(geometry, length, d, v)
     status, reach, before, after, searches = 1, 1.0, 0.0, 0.0, 0
     for iteration in range(ITERATIONS + CAREFUL):
@@ -133,44 +139,42 @@ def force_beam(  # type: ignore[no-untyped-def]
             farther = reach * before / (before - after) - reach
             reach += farther
         else:
-            work, size = _gather(numbers, at, trial, at_inner, v, flex, left)
+            work, size = _gather(length, xs, weights, at_first, sections, force, v, flex, left)
             _invert(flex, k)
             for i in range(3):
                 change[i] = k[3 * i] * left[0] + k[3 * i + 1] * left[1] + k[3 * i + 2] * left[2]
                 work += abs(change[i] * left[i])
-                trial[at_p + i] += change[i]
+                force[i] += change[i]
             if not first_step and work <= CLOSE * CLOSE * size:
                 status = 0
                 break
             searches, reach, before = 0, 1.0, 0.0
             for i in range(points):
-                x, own = numbers[at + 3 + i], at_inner + OWN * i
+                x, own = xs[i], sections[OWN * i : OWN * i + OWN]
                 n, m = change[0], (x - 1.0) * change[1] + x * change[2]
-                trial[own + 7] += trial[own + 9] * n + trial[own + 10] * m
-                trial[own + 8] += trial[own + 10] * n + trial[own + 11] * m
-                before += numbers[at + 3 + points + i] * (
-                    trial[own + 2] * trial[own + 7] + trial[own + 3] * trial[own + 8]
-                )
+                own[7] += own[9] * n + own[10] * m
+                own[8] += own[10] * n + own[11] * m
+                before += weights[i] * (own[2] * own[7] + own[3] * own[8])
         after = 0.0
         for i in range(points):
-            own = at_inner + OWN * i
-            trial[own] += farther * trial[own + 7]
-            trial[own + 1] += farther * trial[own + 8]
+            own = sections[OWN * i : OWN * i + OWN]
+            own[0] += farther * own[7]
+            own[1] += farther * own[8]
             n, m, k_11, k_12, k_22 = section_response(
-                numbers, at_section, laws, first + i * fibres, elapsed, trial[own], trial[own + 1]
+                numbers, at_section, laws, first + i * fibres, elapsed, own[0], own[1]
             )
-            trial[own + 2], trial[own + 3] = n, m
-            if k_11 != trial[own + 4] or k_12 != trial[own + 5] or k_22 != trial[own + 6]:
-                trial[own + 4], trial[own + 5], trial[own + 6] = k_11, k_12, k_22
-                _soften(trial, own, numbers, at + 3 + 2 * points)
-            after += numbers[at + 3 + points + i] * (n * trial[own + 7] + m * trial[own + 8])
+            own[2], own[3] = n, m
+            if k_11 != own[4] or k_12 != own[5] or k_22 != own[6]:
+                own[4], own[5], own[6] = k_11, k_12, k_22
+                _soften(own, at_first)
+            after += weights[i] * (n * own[7] + m * own[8])
         if first_step:  # from there on all deformations fit v
             before = 0.0
     for i in range(points):
-        own, record = at_inner + OWN * i, at_record + 2 * i
-        strains[record], strains[record + 1] = trial[own], trial[own + 1]
-        stresses[record], stresses[record + 1] = trial[own + 2], trial[own + 3]
-    p[0], p[1], p[2] = trial[at_p], trial[at_p + 1], trial[at_p + 2]
+        own, record = sections[OWN * i : OWN * i + OWN], at_record + 2 * i
+        strains[record], strains[record + 1] = own[0], own[1]
+        stresses[record], stresses[record + 1] = own[2], own[3]
+    p[0], p[1], p[2] = force[0], force[1], force[2]
     resistance(geometry, length, d, p, k, f, stiffness, at_k)
     return status
 
