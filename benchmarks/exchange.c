@@ -2,7 +2,7 @@
  *
  *     exchange udp|memory TURNS
  *
- * One process sends a datagram as long as a command of one axis, the other answers with one as long as a measurement.
+ * It ends after so many turns, or when it is terminated.  One process sends a datagram as long as a command of one axis, the other answers with one as long as a measurement.
  * Nothing is computed, checked or recorded.  Both wait as the package's ends do: watch for SPIN, then sleep until
  * something comes (UDP), or NAP at a time (shared memory).  On standard output, as doubles, the time of every exchange
  * [s].  SCHED_FIFO and locked memory where the system permits. */
@@ -39,6 +39,14 @@ struct end {
     int64_t taken;
 };
 
+static volatile sig_atomic_t over;
+
+static void end(int signal)
+{
+    (void)signal;
+    over = 1;
+}
+
 static int64_t now(void)
 {
     struct timespec t;
@@ -74,7 +82,7 @@ static int taken(struct end *e, char *data)
 static void take(struct end *e, char *data)
 {
     int64_t start = now();
-    while (!taken(e, data)) {
+    while (!taken(e, data) && !over) {
         int watch = now() - start < SPIN;
         if (watch) continue;
         if (e->fd >= 0) {
@@ -125,6 +133,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: exchange udp|memory TURNS\n");
         return 2;
     }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may have been stopped by whom it now would wait for */
     const long turns = atol(argv[2]);
     double *each = calloc((size_t)turns, sizeof *each);
     int fd[2] = {-1, -1};
@@ -145,15 +154,18 @@ int main(int argc, char **argv)
         _exit(0);
     }
     struct end e = {fd[0], &boxes[1], &boxes[0], 0};
+    signal(SIGTERM, end);
     in_real_time(CONTROLLER_PRIORITY, 0);
     int64_t before = now();
-    for (long i = 0; i < turns; i++) {
+    size_t done = 0;
+    for (; done < (size_t)turns && !over; done++) {
         put(&e, data, COMMAND);
         take(&e, data);
         const int64_t time = now();
-        each[i] = 1e-9 * (double)(time - before);
+        each[done] = 1e-9 * (double)(time - before);
         before = time;
     }
+    kill(rig, SIGKILL);
     waitpid(rig, NULL, 0);
-    return fwrite(each, sizeof *each, (size_t)turns, stdout) == (size_t)turns ? 0 : 5;
+    return fwrite(each, sizeof *each, done, stdout) == done ? 0 : 5;
 }

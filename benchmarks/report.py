@@ -195,7 +195,8 @@ measures these alone and takes the others as they were measured last. Rows that 
   and must end at the same displacement. `frames.py --write` renews its table and picture alone.
 - **Frames of fibres**: the same with members of fibre sections.
 - **OpenSees through a site**: [`site_server.py`](site_server.py), a step of the stock OpenSees through `halfreal site`
-  with a spring behind it that follows at once, against a server that sends back the bytes it receives.
+  with a spring behind it that follows at once, against a server that sends back the bytes it receives. Client and
+  server share a processor: else most of their processor time would be that of waking an idle one, six times a step.
 - **FMUs**: [`fmus.py`](fmus.py), an oscillator as our own block and as an FMU in the same loop. In co-simulation the
   FMU takes four steps in a tick, in model exchange the loop takes one, as our own block does. FMPy steps the same FMU
   from Python.
@@ -255,7 +256,10 @@ In real time:
   two commands, which a test keeps, is left out ([`unpaced.py`](unpaced.py)), and each has a processor of its own. *The
   rig in C* ([`rig.c`](../docs/link/rig.c)) keeps its turn and goes to sleep after each answer where ours watches for
   30 µs first. *Bare exchange* is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths,
-  wait in the same way, and do nothing else: no tag, which every datagram of the link has, no block, no record.
+  wait in the same way, and do nothing else: no tag, which every datagram of the link has, no block, no record. Both
+  programs run in turn, 10 ms each, while the other one is stopped. Each of our slices is compared with that of the bare
+  exchange next to it, median with median; the ratio and the difference are the medians of all slices. Runs through
+  shared memory are too short for that: the medians of whole turns are compared.
 - **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
   EtherCAT, and of how long it takes until a driver that fails is safe.
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference

@@ -30,6 +30,7 @@ from llvmlite import ir
 
 from .atomic import load_word, store_word
 from .block import LARGEST_FAULT, OUT_OF_PASSES
+from .bytes import store_double
 from .compile import OPTIONS, cgutils, helper, intrinsic, types
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 from .entry import Entry
@@ -54,6 +55,18 @@ WAITING = 4.0
 """Request of the loop to its guard, next to those of ``kernels/control.py``: hold the rig where it is."""
 
 ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW_LENGTH = 0, 1, 2, 3, 4, 5, 6
+
+
+@intrinsic
+def copy_bytes(typingctx, target, source, count):  # type: ignore[no-untyped-def]
+    """Copy so many bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        target, source = (builder.inttoptr(one, ir.IntType(8).as_pointer()) for one in args[:2])
+        cgutils.raw_memcpy(builder, target, source, args[2], 1, align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.int64), codegen
 
 
 @intrinsic
@@ -152,15 +165,20 @@ class Given(NamedTuple):
 
 def run_ticks(given):  # type: ignore[no-untyped-def]
     """Run up to so many ticks; return COMPLETED, STOPPED (the guard has ended the test), GUARD_FAILED or LOST."""
-    vector, control, mode = given.vector, given.control, given.mode
-    dt, end, hold = given.dt, given.end, given.hold
+    vector, control, watched, logged = given.vector, given.control, given.watched, given.logged
+    dt, end = given.dt, given.end
+    guarded, holds, follows = given.mode >= 0, given.hold >= 0, given.follow >= 0
+    mode, hold = np.uint64(max(given.mode, 0)), np.uint64(max(given.hold, 0))
+    follow, seen = np.uint64(max(given.follow, 0)), np.uint64(given.seen)
     base, words = vector.ctypes.data, control.ctypes.data
     guard = given.groups[0] - 1
     inner_end = given.groups[0] + given.groups[1]
     rows = inner_end + given.groups[2]
     fine = dt / given.substeps
-    room = given.log.shape[0]
-    place = np.uint64(control[ROWS] % room if room > 0 else 0)  # of the next row: a division at each takes long
+    room, width = given.log.shape[0], 8 * given.log.shape[1]
+    beginning = given.log.ctypes.data
+    ending = beginning + room * width
+    place = beginning + (control[ROWS] % room if room > 0 else 0) * width  # of the next row
     whole = given.controller != 0
     done = 0
     while done < given.ticks:
@@ -168,30 +186,32 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
         request = load_word(words + 8 * REQUEST)
         waiting = request == 0 and load_word(words + 8 * WAIT) == 1
         vector[REQUESTED] = WAITING if waiting else float(request)
-        first = given.mover if hold >= 0 and vector[hold] != 0.0 else 0
+        first = given.mover if holds and vector[hold] != 0.0 else 0
         if end >= 0:
-            going = vector[mode] == RUNNING or vector[mode] == ARMED or (tick == 0.0 and vector[mode] == RAMPING)
+            going = vector[mode] in (RUNNING, ARMED) or (tick == 0.0 and vector[mode] == RAMPING)
             if waiting or not going or tick < 0.0 or tick >= end:
                 first = guard
-        lost = False
-        if whole and call_group(given.controller, first, base, given.parameters, tick * dt) & LAST:
-            return GUARD_FAILED
-        for row in range(given.groups[0] if whole else first, given.groups[0]):
-            status = call_row(given.table, given.wires, vector, base, row, tick * dt)
-            if status != 1 and row == guard:
+        if whole:
+            if call_group(given.controller, first, base, given.parameters, tick * dt) & LAST:
                 return GUARD_FAILED
-            lost = lost or status == AWAY
-        if lost and end < 0:  # else the guard has tripped, and the row rests
-            return LOST
-        if given.follow >= 0:
-            tick = vector[given.follow]
+        else:
+            lost = False
+            for row in range(first, given.groups[0]):
+                status = call_row(given.table, given.wires, vector, base, row, tick * dt)
+                if status != 1 and row == guard:
+                    return GUARD_FAILED
+                lost = lost or status == AWAY
+            if lost and end < 0:  # else the guard has tripped, and the row rests
+                return LOST
+        if follows:
+            tick = vector[follow]
         t = tick * dt
-        waiting = waiting and vector[mode] == ARMED
-        done_with_it = not waiting and (hold < 0 or vector[hold] == 0.0 or (mode >= 0 and vector[mode] != RUNNING))
-        for i in range(given.watched.size):
-            value = vector[given.watched[i]]
-            if value != vector[given.seen + i]:
-                vector[given.seen + i] = value
+        waiting = waiting and guarded and vector[mode] == ARMED
+        done_with_it = not waiting and (not holds or vector[hold] == 0.0 or (guarded and vector[mode] != RUNNING))
+        for i in range(watched.size):
+            value = vector[watched[i]]
+            if value != vector[seen + np.uint64(i)]:
+                vector[seen + np.uint64(i)] = value
                 event = control[EVENTS]
                 if event < given.events.shape[0]:
                     given.events[event, 0] = tick
@@ -203,16 +223,15 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
         if room > 0 and done_with_it and (given.every == 1.0 or tick % given.every == 0.0):
             written = control[ROWS]
             if written - load_word(words + 8 * ROWS_READ) < room:
-                given.log[place, 0] = t
-                column = np.uint64(1)
-                for i in range(given.logged.shape[0]):
-                    at, count = given.logged[i, 0], given.logged[i, 1]
-                    for j in range(count):
-                        given.log[place, column + j] = vector[at + j]
-                    column += count
-                place += np.uint64(1)
-                if place == np.uint64(room):
-                    place = np.uint64(0)
+                store_double(place, t)
+                at = place + 8
+                for i in range(logged.shape[0]):
+                    length = 8 * np.int64(logged[i, 1])
+                    copy_bytes(at, base + 8 * np.int64(logged[i, 0]), length)
+                    at += length
+                place += width
+                if place == ending:
+                    place = beginning
                 store_word(words + 8 * ROWS, written + 1)
             else:
                 control[ROWS_DROPPED] += 1
@@ -220,27 +239,31 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
                     vector[FAULT] = RING_FULL
         vector[RIG_FAULT] = 0.0
         for i in range(given.substeps):
-            if whole and call_group(given.inner, given.groups[0], base, given.parameters, t + (i + 1) * fine):
+            if whole:
+                if call_group(given.inner, given.groups[0], base, given.parameters, t + (i + 1) * fine):
+                    vector[RIG_FAULT] = 1.0
+            else:
+                for row in range(given.groups[0], inner_end):
+                    status = call_row(given.table, given.wires, vector, base, row, t + (i + 1) * fine)
+                    if status == AWAY:
+                        return LOST
+                    if status != 1:
+                        vector[RIG_FAULT] = 1.0
+        if whole:
+            if call_group(given.outer, inner_end, base, given.parameters, t + dt):
                 vector[RIG_FAULT] = 1.0
-            for row in range(inner_end if whole else given.groups[0], inner_end):
-                status = call_row(given.table, given.wires, vector, base, row, t + (i + 1) * fine)
+        else:
+            for row in range(inner_end, rows):
+                status = call_row(given.table, given.wires, vector, base, row, t + dt)
                 if status == AWAY:
                     return LOST
                 if status != 1:
                     vector[RIG_FAULT] = 1.0
-        if whole and call_group(given.outer, inner_end, base, given.parameters, t + dt):
-            vector[RIG_FAULT] = 1.0
-        for row in range(rows if whole else inner_end, rows):
-            status = call_row(given.table, given.wires, vector, base, row, t + dt)
-            if status == AWAY:
-                return LOST
-            if status != 1:
-                vector[RIG_FAULT] = 1.0
         if done_with_it:
             vector[TICK] = tick + 1.0
             done += 1
             control[TICKS] += 1
-        if mode >= 0 and (vector[mode] == FINISHED or vector[mode] == STOPPED_AT_REST):
+        if guarded and (vector[mode] == FINISHED or vector[mode] == STOPPED_AT_REST):
             return STOPPED
     return COMPLETED
 

@@ -8,6 +8,7 @@ and outbox hold what ``stream.py`` keeps.  ``taken`` holds the counter of the ma
 from __future__ import annotations
 
 import errno
+import platform
 import select
 import socket
 from typing import Any
@@ -36,6 +37,12 @@ TRIES = 8
 """A socket keeps one error at a time, so that the next try meets another only if a further message has come between."""
 MOST = 1024
 """Datagrams looked at in one tick: a flood does not hold up a loop."""
+SYSTEM_CALLS = {
+    "x86_64": {"send": 44, "recv": 45},
+    "aarch64": {"send": 206, "recv": 207},
+    "riscv64": {"send": 206, "recv": 207},
+}.get(platform.machine(), {})
+"""Numbers of sendto(2) and recvfrom(2) on this processor, where they are known."""
 _SEND_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 _RECEIVE_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_TRUNC)
 
@@ -46,14 +53,26 @@ def _or_why_not(builder: Any, length: Any) -> Any:
     return builder.select(builder.icmp_signed("<", length, _word(0)), none, length)
 
 
+def _on_socket(builder: Any, name: str, handle: Any, buffer: Any, length: Any, flags: int) -> Any:
+    """send(2) or recv(2) on a connected socket.
+
+    By its number: in the C library both are places where a thread may be cancelled, and in a process of several threads
+    they prepare for that at every call, with two locked instructions.
+    """
+    if name not in SYSTEM_CALLS:
+        call = external(builder, name, _word, [_int, _word, _word, _int])
+        return _or_why_not(builder, builder.call(call, [builder.trunc(handle, _int), buffer, length, _int(flags)]))
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_word, [_word], var_arg=True), "syscall")
+    arguments = (handle, buffer, length, _word(flags), _word(0), _word(0))  # of no address
+    return _or_why_not(builder, builder.call(call, [_word(SYSTEM_CALLS[name]), *arguments]))
+
+
 @intrinsic
 def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-def]
     """send(2) without waiting: bytes sent, or NOTHING or FAILED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        call = external(builder, "send", _word, [_int, _word, _word, _int])
-        sent = builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_SEND_FLAGS)])
-        return _or_why_not(builder, sent)
+        return _on_socket(builder, "send", *args, _SEND_FLAGS)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
@@ -63,9 +82,7 @@ def socket_receive(typingctx, handle, buffer, room):  # type: ignore[no-untyped-
     """recv(2) without waiting: the length the datagram had, also if it found no room, or NOTHING or FAILED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        call = external(builder, "recv", _word, [_int, _word, _word, _int])
-        got = builder.call(call, [builder.trunc(args[0], _int), args[1], args[2], _int(_RECEIVE_FLAGS)])
-        return _or_why_not(builder, got)
+        return _on_socket(builder, "recv", *args, _RECEIVE_FLAGS)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
@@ -158,7 +175,7 @@ def wire_receive(way, taken, buffer, room):  # type: ignore[no-untyped-def]
 
 @kernel
 def wire_wait(way, taken, deadline, spin, start):  # type: ignore[no-untyped-def]
-    """Until a datagram may be there or the monotonic clock shows ``deadline`` [ns]; return what it has shown last.
+    """Until a datagram may be there or the monotonic clock shows ``deadline`` [ns]; return what it shows then.
 
     ``start`` is since when a datagram is awaited [ns]: for ``spin`` ns from then on it is watched for, then slept until
     one comes.  A socket is watched by receiving, so that a datagram is taken by the call that finds it.
@@ -169,6 +186,7 @@ def wire_wait(way, taken, deadline, spin, start):  # type: ignore[no-untyped-def
             ready = socket_wait(int(way[SOCKET]), deadline - time) > 0
             if ready and way[MEDIUM] == STREAM and load64(int(way[INBOX]) + GONE) != 0:  # ready for ever
                 sleep_until(min(time + NAP, deadline))
+            time = now()
         return time
     while time < deadline:
         counter = load_word(int(way[INBOX]) + COUNTER)

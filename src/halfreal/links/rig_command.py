@@ -255,11 +255,11 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     s.any = 1.0
                 if in_step:  # one command, one step
                     break
+            time = float(now() - origin)
         elif p.waits == 0.0:
             break
         else:
-            wire_wait(p.way, s.taken, origin + int(limit), int(SPIN), origin + int(called))
-        time = float(now() - origin)
+            time = float(wire_wait(p.way, s.taken, origin + int(limit), int(SPIN), origin + int(called)) - origin)
     if not fresh:
         if s.state != IDLE:  # else it was STOP that came
             s.counts[LATE] += 1.0

@@ -234,6 +234,8 @@ class Session(SlowOperator, Remarks):
             self._moved = compare(self.definition, self.resumption, offer, self._rig_has_moved)
         loop = prepare(self.definition, self._end, offer, self.resumption)
         self._see_that_code_is_checked()  # that of this loop
+        if self.definition.real_time.pacing == "rig":  # no clock leaves time over: the loop's is part of every tick
+            loop.fuse()  # before the rig is armed: the first time it takes half a second or so
         self.loop = loop
         step = self.definition.timing.step
         self._recording = recording = Recording(

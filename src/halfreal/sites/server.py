@@ -132,8 +132,9 @@ class UdpServer:
 
     def __init__(self, listener: socket.socket, site: Site, matrices: Matrices) -> None:
         self._listener, self._site, self._matrices = listener, site, matrices
-        self._talks: dict[tuple[str, int], tuple[Conversation, int, bytearray]] = {}
-        """With each, the size of a message that is one datagram, and what has come of one that is several."""
+        self._talks: dict[tuple[str, int], tuple[Conversation, int, memoryview, bytearray]] = {}
+        """With each, the size of a message that is one datagram, where it is found, and what has come of one that is
+        several."""
         self._data = bytearray(LONGEST)
         self._waits = 0.0
 
@@ -153,18 +154,19 @@ class UdpServer:
             if known is None or length != known[1]:
                 self._hear(data[:length], peer)
                 continue
-            reply = known[0].answer(data[:length], always)
+            reply = known[0].answer(known[2], always)
             if reply is not None:
                 listener.sendto(reply, peer)
 
     def _hear(self, data: bytearray, peer: tuple[str, int]) -> None:
         """Take a datagram that is no whole message: hello, a header, or a piece."""
-        talk, _, gathered = self._talks.get(peer, (None, -1, bytearray()))
+        nothing = memoryview(b"")
+        talk, _, _, gathered = self._talks.get(peer, (None, -1, nothing, bytearray()))
         if data == b"a":  # hello
             if talk is not None and not talk.over:
                 talk.gone()
             fresh = Conversation(self._site, self._matrices, say, f"client {peer[0]}:{peer[1]}")
-            self._talks[peer] = fresh, -1, bytearray()
+            self._talks[peer] = fresh, -1, nothing, bytearray()
             self._listener.sendto(b"b", peer)
             return
         if talk is None or talk.over:
@@ -172,7 +174,7 @@ class UdpServer:
         if talk.header is None:
             talk.begin(bytes(data))
             whole = -1 if talk.header is None or talk.header.size > DATAGRAM else talk.header.size
-            self._talks[peer] = talk, whole, gathered
+            self._talks[peer] = talk, whole, memoryview(self._data)[: max(whole, 0)], gathered
             return
         gathered += data
         if len(gathered) < talk.header.size:
