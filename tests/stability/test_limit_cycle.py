@@ -84,6 +84,29 @@ def test_van_der_pol_oscillator(e):
     assert [cycle.shooting.loop.name_of(int(i)) for i in cycle.shooting.entries] == ["guard.x[0]", "guard.x[1]"]
 
 
+def hysteretic_step(p, s, t, u, y):
+    """The oscillator by Euler's method, with a permanent set that it carries along, and what rounding leaves."""
+    h, x, v = p.h, s.x[0], s.x[1]
+    s.x[1] = v + h * ((1.0 - x * x) * v - x)
+    s.x[0] = x + h * s.x[1]
+    s.set += s.x[0] - x
+    s.left = (s.x[0] + 100.0) - 100.0 - s.x[0]
+    y[0] = s.x[0] + s.left
+    return 0
+
+
+def test_memory_at_rest_makes_no_cycle_unstable_and_rounding_is_no_state():
+    state = {"x": np.array([2.0, 0.1]), "set": 0.3, "left": 0.0}
+    block = Block("guard", hysteretic_step, (), (Channel("x", "m"),), {"h": 0.02}, state, memory=("set", "left"))
+    loop = Loop([block], dt=0.02)
+    loop.run(1500)
+    cycle = cycle_near(loop, 6.65 / 0.02, ("x",))
+    assert [loop.name_of(int(i)) for i in cycle.shooting.entries] == ["guard.x[0]", "guard.x[1]", "guard.set"]
+    nearest, decays = np.sort(np.abs(cycle.multipliers - 1.0))
+    assert nearest < 1e-6 and decays > 0.5  # one at 1 is left when that along the motion is taken out
+    assert cycle.stable and cycle.largest_multiplier < 0.5
+
+
 def test_weak_oscillator_has_the_describing_functions_amplitude_and_multiplier():
     """Amplitude 2, and the deviation of the amplitude decays as exp(−ε t)."""
     cycle = cycle_near(oscillator(0.01), 2 * np.pi / STEP, ("x",))

@@ -235,6 +235,15 @@ def test_motions_that_are_not_followed_to_their_end_change_no_guess(law, delay):
     assert any(ran) or law is ELASTOPLASTIC
 
 
+def test_a_check_reports_its_progress_up_to_the_end():
+    reported = list[tuple[int, int]]()
+    checked = halfreal.check(nonlinear(SATURATING, 8e-3), on_progress=lambda *one: reported.append(one))
+    assert checked.free_motion is not None and checked.free_motion.cycles
+    done = [one / total for one, total in reported]
+    assert done == sorted(done) and done[-1] <= 1.0
+    assert sum(0.4 < one < 1.0 for one in done) > 10  # the search for limit cycles
+
+
 def test_large_and_slow_loops_are_searched_at_fewer_amplitudes_or_not_at_all():
     loop = free_loop(nonlinear(CUBIC, 7e-3))
     size = PERIODS * loop.vector.size

@@ -102,6 +102,8 @@ class Jacobian:
     """Coordinates of A, B and C, in which A may fall apart; the state itself if left out."""
     rough: float = 0.0
     """Part of its terms by which it may differ from the code, for something small that it leaves out."""
+    uncounted: int = 0
+    """Last outputs that have no derivative and that no block reads, such as a number of iterations: not compared."""
 
     def of_state(self) -> Jacobian:
         """In terms of the state itself."""
@@ -151,6 +153,9 @@ class Block:
     jacobian: Callable[[Any, Any, float, np.ndarray, Any], Jacobian] | None = None
     """Its derivatives, if it knows them: called with what ``step`` is called with (p, s, t, u), and with
     the state that it comes to by that."""
+    two_slopes: bool = False
+    """Whether it has another slope in each direction at rest, so that small blocks, too, are taken by their
+    Jacobian."""
 
 
 def shape_of(value: Value) -> tuple[int, ...]:

@@ -15,7 +15,6 @@ is looked up before the object is loaded; if one is not found, Numba compiles th
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -209,8 +208,8 @@ def machine() -> tuple[Any, str]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for library in ("libm.so.6", "libsvml.so"):  # where LLVM looks for sin and its like; the second one is Intel's
-        with suppress(OSError):
-            ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+        with suppress(RuntimeError):  # loaded by ctypes, pow and exp would not be found in every Python
+            llvm.load_library_permanently(library)
     name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=name, features=features, opt=3, reloc="pic", codemodel="default"

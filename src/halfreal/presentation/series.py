@@ -49,6 +49,10 @@ def display(unit: str, peak: float = 1.0) -> Display:
         return Display(1e3, "mm/s") if peak < 5 else Display(1.0, "m/s")
     if unit == "N":
         return Display(1.0, "N") if peak < 1e4 else Display(1e-3, "kN") if peak < 1e7 else Display(1e-6, "MN")
+    if unit == "N m":
+        return Display(1.0, unit) if peak < 1e4 else Display(1e-3, "kN m") if peak < 1e7 else Display(1e-6, "MN m")
+    if unit == "Pa":
+        return Display(1.0, unit) if peak < 1e4 else Display(1e-6, "MPa")
     if unit == "s":
         return Display(1e3, "ms") if peak < 1 else Display(1.0, "s")
     if unit in ("rad", "rad/s"):

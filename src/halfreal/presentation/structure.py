@@ -18,13 +18,14 @@ from .page import Pictures
 from .wording import in_unit, number, percent
 
 SPOTS_SHOWN = 30
+ROUNDING = 1e-12
 STOREYS_SHOWN = 60
 MODES_TOLD = 6
 ENERGIES = {
     "input": "input by the excitation",
     "specimen": "transferred to the specimen",
     "damping": "dissipated by viscous damping",
-    "absorbed": "absorbed by hinges and springs",
+    "absorbed": "absorbed by hinges, springs and fibres",
     "elastic": "strain energy left in elastic parts, less the work of gravity",
     "kinetic": "kinetic energy left",
 }
@@ -76,7 +77,7 @@ def _draw(played: Replay, pictures: Pictures) -> None:
     for direction in played.inside.sideways:
         pictures.add(
             "inside",
-            f"Storey drifts in {direction}over time, and their envelope over the height.",
+            f"Storey drifts in {direction} over time, and their envelope over the height.",
             partial(structure_plots.drifts, played, direction),
         )
     pictures.add(
@@ -86,7 +87,9 @@ def _draw(played: Replay, pictures: Pictures) -> None:
         partial(structure_plots.where, played),
     )
     pictures.add(
-        "inside", "Loops of the hinges and springs that absorbed most energy.", partial(structure_plots.loops, played)
+        "inside",
+        "Loops of the hinges, springs and fibres that absorbed most energy.",
+        partial(structure_plots.loops, played),
     )
     pictures.add(
         "inside", "Energy input, and how it was dissipated and stored.", partial(structure_plots.energies, played)
@@ -98,20 +101,22 @@ def told(played: Replay) -> Structure:
     frequencies, _ = played.inside.modes(MODES_TOLD)
     gone, spots = structure_plots.yielded(played), played.inside.sketch.spots
     total = float(played.absorbed.sum())
+    # what is left by rounding of laws that stay elastic is nothing
+    absorbed = [float(one) if abs(one) > ROUNDING * abs(total) else 0.0 for one in played.absorbed]
     rows = [
         (
             spot.name,
-            in_unit(float(played.strains.low[i]), spot.units[0]),
-            in_unit(float(played.strains.high[i]), spot.units[0]),
+            deformation(float(played.strains.low[i]), spot.units[0]),
+            deformation(float(played.strains.high[i]), spot.units[0]),
             in_unit(float(played.stresses.low[i]), spot.units[1]),
             in_unit(float(played.stresses.high[i]), spot.units[1]),
-            in_unit(float(played.plastic[i]), spot.units[0])
+            deformation(float(played.plastic[i]), spot.units[0])
             if gone[i]
             else "elastic"
             if np.isfinite(played.plastic[i])
             else "",
-            energy(float(played.absorbed[i])),
-            percent(float(played.absorbed[i]) / total) if total > 0.0 else "",
+            energy(absorbed[i]),
+            percent(absorbed[i] / total) if total > 0.0 else "",
         )
         for i in np.argsort(-played.absorbed)[:SPOTS_SHOWN]
         for spot in [spots[i]]
@@ -161,6 +166,11 @@ def _storeys(played: Replay) -> Sequence[tuple[str, ...]]:
                 )
             )
     return found[::-1]
+
+
+def deformation(value: float, unit: str) -> str:
+    """In an engineer's unit; strains in per cent."""
+    return f"{number(100.0 * value, 3)} %" if unit == "1" and np.isfinite(value) else in_unit(value, unit)
 
 
 def energy(value: float) -> str:

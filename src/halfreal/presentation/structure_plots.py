@@ -68,11 +68,10 @@ def loops(replay: Replay) -> Figure:
     for axes, i in zip(panels, chosen, strict=False):
         spot = replay.inside.sketch.spots[i]
         x, y = (display(unit, float(size)) for unit, size in zip(spot.units, _sizes(replay, i), strict=True))
-        y = _kilo(spot.units[1], y, float(replay.stresses.size[i]))
         in_plane(axes, x.factor * replay.strain[:, i], y.factor * replay.stress[:, i], MEASURED)
         words = OF[spot.of]
         axes.set(xlabel=f"{words[0]} [{x.label}]", ylabel=f"{words[1]} [{y.label}]")
-        axes.set_title(spot.name, parse_math=False)
+        axes.set_title(spot.name.replace(" in section", "\nin section"), parse_math=False)
     return figure
 
 
@@ -111,8 +110,9 @@ def where(replay: Replay) -> Figure:
     plastic.scatter(*at[~gone].T, s=9, color="white", edgecolors=QUIET, linewidths=0.6, zorder=4)
     kinds = dict.fromkeys(spot.of for spot in sketch.spots)
     for of, marker in zip(kinds, ("o", "s", "D"), strict=False):
-        mine = gone & np.array([spot.of == of for spot in sketch.spots])
-        if mine.any():
+        mine = np.flatnonzero(gone & np.array([spot.of == of for spot in sketch.spots]))
+        mine = mine[np.argsort(replay.plastic[mine])]  # fibres of a section are at one place: the largest on top
+        if mine.size:
             factor, unit = PLASTIC[of]
             values = factor * replay.plastic[mine]
             look: dict[str, Any] = {
@@ -125,10 +125,11 @@ def where(replay: Replay) -> Figure:
             dots = plastic.scatter(*at[mine].T, c=values, s=46, marker=marker, **look)
             figure.colorbar(dots, ax=plastic, label=f"largest plastic {OF[of][0]} [{unit}]", shrink=0.7)
     plastic.set_title(f"{int(gone.sum())} of {len(gone)} yielded")
-    most = max(float(replay.absorbed.max()), 1e-300)
-    shares = np.clip(replay.absorbed / most, 0.0, 1.0)
+    places, of_place = np.unique(at, axis=0, return_inverse=True)
+    absorbed = np.maximum(np.bincount(np.ravel(of_place), replay.absorbed), 0.0)  # of all fibres of a section
+    shares = absorbed / max(float(absorbed.max()), 1e-300)
     dots = energy.scatter(
-        *at.T, c=1e-3 * np.maximum(replay.absorbed, 0.0), s=4 + 150 * shares, cmap="viridis_r", vmin=0.0, zorder=5,
+        *places.T, c=1e-3 * absorbed, s=4 + 150 * shares, cmap="viridis_r", vmin=0.0, zorder=5,
         edgecolors=REFERENCE, linewidths=0.3,
     )  # fmt: skip
     figure.colorbar(dots, ax=energy, label="energy absorbed [kJ]", shrink=0.7)
@@ -144,7 +145,7 @@ def energies(replay: Replay) -> Figure:
     figure = new_figure(10.4, 3.6)
     axes = figure.subplots()
     labels = {
-        "absorbed": ("absorbed by hinges and springs", MEASURED),
+        "absorbed": ("absorbed by hinges, springs, fibres", MEASURED),
         "damping": ("viscous damping", TARGET),
         "specimen": ("to the specimen", ERROR),
         "elastic": ("strain energy and gravity", GOOD),
@@ -166,10 +167,3 @@ def energies(replay: Replay) -> Figure:
 
 def _sizes(replay: Replay, i: int) -> tuple[float, float]:
     return replay.strains.size[i], replay.stresses.size[i]
-
-
-def _kilo(unit: str, shown: Any, size: float) -> Any:
-    """Moments in kN m and stresses in MPa."""
-    if unit == "N m" and size >= 1e4:
-        return type(shown)(1e-3, "kN m")
-    return type(shown)(1e-6, "MPa") if unit == "Pa" else shown

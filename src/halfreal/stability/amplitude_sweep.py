@@ -13,7 +13,8 @@ changes its sign: stable where it falls with the amplitude, unstable where it ri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +29,10 @@ LONGER = 16.0
 """Times the period of small motion that one may have."""
 SLOW = 0.002
 """Growth over a period at which a motion has settled."""
+ALIKE = 1e-2
+"""Part of amplitude and period up to which motions that have settled are the same."""
+GROWN = 3.0
+"""Times the amplitude that a motion begins with, from which on it has grown."""
 LONGEST = 120
 """Further windows until a motion has settled, at most."""
 BISECTIONS = 12
@@ -56,6 +61,8 @@ class Free:
     ticks: float
     """Of a period."""
     vector: np.ndarray | None
+    fault: float = 0.0
+    """Of the block that failed before the motion had grown: such a large motion cannot be started at once."""
 
 
 def free_motion(
@@ -77,7 +84,8 @@ def free_motion(
         values = np.concatenate(parts)
         well = loop.vector[guard] == mode.rest[guard] and loop.vector[FAULT] == 0.0
         if not well or not np.all(np.isfinite(values)) or not np.all(np.isfinite(loop.vector)):
-            return lost
+            grown = values.size and not np.abs(values - values[0]).max() <= GROWN * amplitude
+            return lost if turn > 0 or grown else replace(lost, fault=float(loop.vector[FAULT]))
         if len(parts) == 2:
             (early, _), (late, seen) = (size_of(part) for part in parts)
             if 0.0 < late < min(quiet, early) and seen is not None and seen < 2.0 * mode.ticks:
@@ -112,26 +120,51 @@ def size_of(values: np.ndarray) -> tuple[float, float | None]:
     return float(np.sqrt(2.0 * (w @ away**2))), period
 
 
-def guesses(loop: Loop, mode: Mode, amplitudes: np.ndarray, channel: str, *, whole: bool = False) -> list[Free]:
+def guesses(
+    loop: Loop,
+    mode: Mode,
+    amplitudes: np.ndarray,
+    channel: str,
+    *,
+    whole: bool = False,
+    on_amplitude: Callable[[int], None] = lambda done: None,
+    on_fault: Callable[[Free], None] = lambda motion: None,
+) -> list[Free]:
     """Free motions close to cycles, in the order of their amplitudes.
 
     As long as all motions decay, one that has come down to where the one before it began is followed no further, unless
-    all of them are to be followed ``whole``.
+    all of them are to be followed ``whole``.  ``on_amplitude`` receives how many amplitudes are done, ``on_fault`` the
+    motion that could not be started, at which the search ends.
     """
     found: list[Free] = []
     before = free_motion(loop, mode, float(amplitudes[0]), channel)
     quiet = 0.0
-    for amplitude in amplitudes[1:]:
+    for done, amplitude in enumerate(amplitudes[1:], start=1):
+        on_amplitude(done)
         if before.growth < 0.0 and not found and not whole:
             quiet = before.started
         after = free_motion(loop, mode, float(amplitude), channel, quiet=quiet)
-        if before.growth > 0.0 >= after.growth:
-            settled = free_motion(loop, mode, after.started, channel, settle=True)
-            found.append(settled)
+        if after.fault:
+            on_fault(after)
+            break
+        if before.growth > 0.0 >= after.growth or (alike(before, after) and before.growth * after.growth <= 0.0):
+            if not any(alike(after, one) for one in found):
+                settled = free_motion(loop, mode, after.started, channel, settle=True)
+                if not any(alike(settled, one) for one in found):
+                    found.append(settled)
         elif before.growth < 0.0 <= after.growth:
             found.append(edge(loop, mode, before, after, channel))
         before = after
     return [one for one in found if one.vector is not None]
+
+
+def alike(one: Free, other: Free) -> bool:
+    """Whether two motions have settled to the same one, so that the signs of what they grow by mean nothing."""
+    return (
+        max(abs(one.growth), abs(other.growth)) < SLOW
+        and abs(one.amplitude - other.amplitude) < ALIKE * other.amplitude
+        and abs(one.ticks - other.ticks) < ALIKE * other.ticks
+    )
 
 
 def edge(loop: Loop, mode: Mode, decays: Free, grows: Free, channel: str) -> Free:

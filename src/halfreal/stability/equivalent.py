@@ -126,5 +126,6 @@ def linear_block(block: Block, steep: Steep, whole: np.ndarray) -> Block:
         state={"x": state, "z": np.zeros(columns), "out": np.zeros(rows)},
         frozen=("z", "out") if n else ("x", "z", "out"),
         memory=(),
+        jacobian=None,  # it was that of the code that is replaced
         faults={},
     )

@@ -24,7 +24,7 @@ from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from . import floquet
 from .carry_over import carried_over
-from .shooting import FEWEST_TICKS, PART, DivergedError, End, Shooting, shooting_of, unresolved_text, weights
+from .shooting import FEWEST_TICKS, PART, DivergedError, End, Shooting, Work, shooting_of, unresolved_text, weights
 
 CONVERGED, ACCEPTED = 1e-9, 1e-6
 """Residual, as a part of the motion, at which Newton's method ends, and that is accepted where it gets no better."""
@@ -113,8 +113,18 @@ class Cycle:
         return self._multipliers[1]
 
     @property
+    def largest_multiplier(self) -> float:
+        """Largest |μ| of those that decide on stability: hysteretic memory that rests, such as a permanent set, has
+        multipliers at 1 that mean nothing."""
+        values = self.multipliers
+        memories = int(np.isin(self.shooting.entries, self.shooting.loop.memory_indices()).sum())
+        nearest = np.argsort(np.abs(values - 1.0))[:memories]
+        resting = nearest[np.abs(values[nearest] - 1.0) < floquet.WELL_MET]
+        return float(np.abs(np.delete(values, resting)).max(initial=0.0))
+
+    @property
     def stable(self) -> bool:
-        return bool(not self.multipliers.size or abs(self.multipliers[0]) < 1.0)
+        return self.largest_multiplier < 1.0
 
 
 def extreme(values: np.ndarray) -> np.ndarray:
@@ -184,6 +194,8 @@ def refine(
         size = float(np.linalg.norm(wrong) / np.sqrt(n))
         if size < CONVERGED or (size < ACCEPTED and size > 0.5 * best):
             break
+        if shooting.work.ticks < 0.0:
+            raise NoCycleError("the search has taken as many ticks as it may")
         if slopes is None or size > KEEPS * last:
             # a law with a corner is met at ticks only: where small slopes lead nowhere, those over a tick's motion may
             part = PART if size < 0.5 * last or part > PART else 3.0 / ticks
@@ -327,9 +339,11 @@ class _Slopes:
         return np.concatenate(answer)
 
 
-def cycle_near(loop: Loop, ticks: float, channels: tuple[str, ...], step: int = 1, channel: int = 0) -> Cycle:
+def cycle_near(
+    loop: Loop, ticks: float, channels: tuple[str, ...], step: int = 1, channel: int = 0, work: Work | None = None
+) -> Cycle:
     """The limit cycle near the loop's present motion, which has a period of about so many steps."""
     try:
-        return refine(shooting_of(loop, ticks, channels, step), ticks, channel=channel)
+        return refine(shooting_of(loop, ticks, channels, step, work), ticks, channel=channel)
     except DivergedError as error:
         raise NoCycleError(f"no cycle near this motion: {error}") from error

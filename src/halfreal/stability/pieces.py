@@ -144,9 +144,9 @@ def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: De
 
 
 def is_large(block: Block) -> bool:
-    """Whether a block offers its Jacobian and has so many states that it is used."""
+    """Whether a block offers its Jacobian and has so many states that it is used, or shows no slope if perturbed."""
     states = sum(int(np.size(value)) for key, value in block.state.items() if key not in block.frozen)
-    return block.jacobian is not None and states >= LARGE
+    return block.jacobian is not None and (states >= LARGE or block.two_slopes)
 
 
 def _split(loop: Loop, names: list[str], indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -219,4 +219,5 @@ def _jacobian(loop: Loop, name: str, inputs: np.ndarray) -> Jacobian | None:
     expected = 2.0 * np.append(moved, found.c @ x + found.d @ u)
     terms = np.append(sizes, abs(found.c) @ abs(x) + abs(found.d) @ abs(u))
     allowed = 2.0 * max(ALIKE, found.rough) * terms + ROUNDING * state.size * (np.abs(ahead) + np.abs(behind))
-    return found if np.all(np.abs(ahead - behind - expected) <= allowed) else None
+    alike = np.abs(ahead - behind - expected) <= allowed
+    return found if np.all(alike[: alike.size - found.uncounted]) else None

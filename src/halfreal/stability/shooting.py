@@ -16,7 +16,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -38,11 +38,26 @@ MOVES = 1e-9
 DRIFTS = 0.2
 """Part of its way along a period that is left at the end, from which on a state may be a counter."""
 
+NUDGE, READ = 1e-3, 1e-10
+"""An entry counts if a change by this part of how far it moves changes a signal by that part of how far that moves."""
+EARLY = 16
+"""Part of two periods after which most changes show."""
+TOUCH, ROUNDING = 1e-9, 1e-2
+"""Part of their motion that all states are moved by, and change, as a part of its motion, from which on an entry holds
+rounding errors alone."""
+
 DIVERGES = "the motion grows until the loop fails, or a block has a fault"
 
 
 class DivergedError(HalfrealError):
     """A motion that the loop could not continue with: it trips, has a fault or is no number."""
+
+
+@dataclass
+class Work:
+    """Ticks that all motions of a search may still take."""
+
+    ticks: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -66,8 +81,16 @@ class Shooting:
     """
 
     def __init__(
-        self, loop: Loop, base: np.ndarray, entries: np.ndarray, scale: np.ndarray, channels: Sequence[str], step: int
+        self,
+        loop: Loop,
+        base: np.ndarray,
+        entries: np.ndarray,
+        scale: np.ndarray,
+        channels: Sequence[str],
+        step: int,
+        work: Work | None = None,
     ) -> None:
+        self.work = work or Work()
         self.loop, self.base, self.entries, self.scale = loop, base.copy(), entries, scale
         self.channels, self.step = tuple(channels), step
         self._mode = loop.index.get(GUARD_MODE, FAULT)
@@ -80,7 +103,7 @@ class Shooting:
 
     def on(self, loop: Loop) -> Shooting:
         """The same motion of another loop with the same layout, such as one with another number."""
-        other = Shooting(loop, loop.vector, self.entries, self.scale, self.channels, self.step)
+        other = Shooting(loop, loop.vector, self.entries, self.scale, self.channels, self.step, self.work)
         kept = np.concatenate([[TICK], loop.dynamic_indices(), loop.memory_indices(), self.entries])
         other.base[kept] = self.base[kept]
         return other
@@ -105,6 +128,7 @@ class Shooting:
 
     def _go(self, steps: int) -> np.ndarray:
         """So many steps on; the recorded channels at each of them."""
+        self.work.ticks -= steps * self.step
         if steps not in self._stretches:
             self._stretches[steps] = self.loop.prepared(steps * self.step, self.channels)
         log = self._stretches[steps]()[:: self.step, 1:].copy()
@@ -153,7 +177,7 @@ def unresolved_text(ticks: float) -> str:
     )
 
 
-def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1) -> Shooting:
+def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1, work: Work | None = None) -> Shooting:
     """Shooting from the loop's present state, which moves with a period of about so many steps.
 
     The loop is left as it was.
@@ -175,22 +199,53 @@ def shooting_of(loop: Loop, ticks: float, channels: Sequence[str], step: int = 1
     carried = np.concatenate([loop.dynamic_indices(), loop.memory_indices()])
     moving = np.zeros(base.size, dtype=bool)
     moving[SCRATCH:end] = moved[SCRATCH:end] > MOVES * size[SCRATCH:end]
+    scale = 0.5 * moved
+    moving &= ~is_rounding(loop, way, scale, carried, step)
     sure = np.zeros(base.size, dtype=bool)
     sure[carried] = np.abs(way[-1] - way[0])[carried] < DRIFTS * moved[carried]
-    scale = 0.5 * moved
     asked = np.flatnonzero(moving & ~sure)
-    two_periods = loop.prepared(2 * period * step, channels)
-    as_it_is = two_periods()[:, 1:].copy()
-    loop.vector[:] = base
-    read = [i for i in asked if is_read(loop, int(i), scale[i], two_periods, as_it_is)]
-    entries = np.union1d(np.flatnonzero(moving & sure), np.array(read, dtype=int))
-    return Shooting(loop, base, entries, scale[entries], channels, step)
+    read = are_read(loop, asked, scale[asked], 2 * period * step, channels)
+    entries = np.union1d(np.flatnonzero(moving & sure), read)
+    return Shooting(loop, base, entries, scale[entries], channels, step, work)
 
 
-def is_read(loop: Loop, entry: int, size: float, stretch: Prepared, as_it_is: np.ndarray) -> bool:
-    """Whether the channels of a stretch depend on an entry of the loop's vector at its beginning."""
-    base = loop.vector.copy()
-    loop.vector[entry] += 1e-3 * size
-    changed = stretch()[:, 1:]
+def is_rounding(loop: Loop, way: np.ndarray, scale: np.ndarray, carried: np.ndarray, step: int) -> np.ndarray:
+    """Which entries of the vector hold rounding errors alone, such as what an iteration leaves: most of what they are
+    changes where the loop's states are moved by next to nothing.  ``way`` is the motion, (ticks + 1, entries).
+    """
+    loop.vector[:] = way[0]
+    loop.vector[carried] += TOUCH * scale[carried]
+    differs = np.zeros(way.shape[1])
+    for before in way[1:]:
+        loop.run(step, event_room=0)
+        differs += np.abs(loop.vector - before) > ROUNDING * scale
+    loop.vector[:] = way[0]
+    # a law with a corner differs at few ticks
+    return np.asarray((differs > 0.5 * (len(way) - 1)) & (scale > 0.0))
+
+
+def are_read(loop: Loop, entries: np.ndarray, sizes: np.ndarray, ticks: int, channels: Sequence[str]) -> np.ndarray:
+    """Those of some entries of the loop's vector on which its channels depend, beyond rounding."""
+    if not entries.size:
+        return np.zeros(0, dtype=int)
+    base, first = loop.vector.copy(), max(ticks // EARLY, 1)
+    parts = [loop.prepared(some, channels) for some in (first, max(ticks - first, 1))]
+
+    def motion(entry: int, by: float) -> Iterator[np.ndarray]:
+        loop.vector[:] = base
+        loop.vector[entry] += by
+        for stretch in parts:
+            yield stretch()[:, 1:]
+
+    usual = [part.copy() for part in motion(int(entries[0]), 0.0)]
+    least = READ * np.ptp(np.concatenate(usual), axis=0)
+
+    def is_read(entry: int, by: float) -> bool:
+        return any(
+            one.shape != other.shape or not np.all(np.abs(one - other) <= least)
+            for one, other in zip(motion(entry, by), usual, strict=True)
+        )
+
+    found = [int(i) for i, size in zip(entries, sizes, strict=True) if is_read(int(i), NUDGE * size)]
     loop.vector[:] = base
-    return not np.array_equal(changed, as_it_is)
+    return np.array(found, dtype=int)

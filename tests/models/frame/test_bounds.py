@@ -28,6 +28,18 @@ def column() -> Frame:
     )
 
 
+def springs() -> Frame:
+    """A spring that yields and a damper with a law of the rate, from the storeys to the ground."""
+    whole = two_storeys(PLASTIC)
+    elements = {name: one.model_dump() for name, one in whole.elements.items()}
+    laws = {name: one.model_dump() for name, one in whole.materials.items()}
+    laws["rope"] = {"kind": "elastoplastic", "stiffness": 1e7, "yield_force": 5e4}
+    laws["damper"] = {"kind": "power damper", "force": 2e4, "speed": 0.3, "alpha": 0.5}
+    for name, node in (("rope", "A1"), ("damper", "A2")):
+        elements[name] = {"kind": "spring", "nodes": [node], "direction": "x", "material": name}
+    return two_storeys(elements=elements, materials=laws)
+
+
 FRAMES = {
     "column": column,
     "kr-alpha": lambda: two_storeys(PLASTIC, scheme="kr-alpha", inertia=300.0),
@@ -39,6 +51,10 @@ FRAMES = {
     "force beams": lambda: storeys("force-based beam", STEEL),
     "space": lambda: twisting(PLASTIC),
     "space, corotational": lambda: twisting(PLASTIC, "corotational"),
+    "hht": lambda: two_storeys(PLASTIC, scheme={"kind": "hht", "alpha": -0.1}),
+    "mkr-alpha": lambda: two_storeys(PLASTIC, scheme="mkr-alpha", inertia=300.0),
+    "explicit newmark": lambda: two_storeys(PLASTIC, scheme="explicit newmark", inertia=300.0),
+    "springs": springs,
 }
 TICKS = 5
 

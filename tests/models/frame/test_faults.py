@@ -25,7 +25,7 @@ def test_a_mechanism_is_named_by_what_moves():
     pinned = {"kind": "beam", "section": "column", "hinges": ["pinned", "pinned"]}
     columns = {f"{line}c{n}": {**pinned, "nodes": [f"{line}{n - 1}", f"{line}{n}"]} for line in "AB" for n in (1,)}
     text = told(**parts("elements", **columns), interface=[{"node": "A2", "direction": "y"}])
-    assert "mechanism" in text and "nothing holds x of node '" in text
+    assert "mechanism" in text and "nothing holds x of node 'B2' (elements 'Bc2', 'g2')" in text
     loads = [{"node": f"{line}2", "direction": "y", "force": -1e5} for line in "AB"]
     two_storeys(**parts("elements", **columns), loads=loads)  # the specimen at x of node A2 holds it
 
@@ -37,6 +37,13 @@ def test_a_pinned_girder_is_no_mechanism():
 
 def test_a_node_without_element():
     assert "node 'C' is not connected to an element" in told(**parts("nodes", C={"at": [9.0, 0.0]}))
+
+
+def test_a_part_that_is_joined_to_no_support():
+    nodes = parts("nodes", Y={"at": [9.0, 0.0]}, Z={"at": [12.0, 0.0]})
+    isle = {"kind": "beam", "nodes": ["Y", "Z"], "section": "girder"}
+    text = told(**nodes, **parts("elements", isle=isle))
+    assert "node 'Y' of element 'isle', and 1 more with it, are joined to no support" in text
 
 
 def test_a_beam_without_length():
@@ -66,7 +73,7 @@ def test_an_interface_at_a_fixed_node():
 def test_a_hinge_that_yields_under_gravity():
     loads = [{"node": "A2", "direction": "x", "force": 4e5}]
     text = told(material=PLASTIC, loads=loads)
-    assert "hinge of '" in text and "yields under the gravity loads" in text
+    assert "hinge of '" in text and "yields under the gravity loads" in text and "(yield_moment is " in text
 
 
 def test_a_hinge_needs_a_law_of_a_rotation():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from halfreal.models.frame.builder import regular_frame
-from halfreal.stability.linearise import in_motion, linearise, matrix_of, slopes
+from halfreal.stability.linearise import derivative, in_motion, linearise, matrix_of, slopes
 from halfreal.stability.pieces import taken_apart
 from models.frame.frames import CURVED, PLASTIC, SECTIONS, loop, shaking
 
@@ -213,3 +213,20 @@ def next_inputs(driven):
     read = driven.inputs_of("virtual")
     driven.vector[:] = before
     return read
+
+
+def test_concrete_under_its_weight_is_linearised_along_its_unloading():
+    """It has another slope on the way down; unloading, far from its strength, has the initial modulus."""
+    from models.frame import fibres
+
+    whole = {"kind": "elastoplastic fibre", "modulus": 2e11, "yield_stress": 1e12}
+    elastic = {**whole, "modulus": 2.0 * fibres.CONCRETE["strength"] / 0.002}
+    values = []
+    for concrete in (fibres.CONCRETE, elastic):
+        pier = fibres.pier(
+            "force-based beam", fibres.CONCRETE_PARTS, {"steel": whole, "concrete": concrete}, weight=5e5, jack=False
+        )
+        driven = started(pier)
+        indices = driven.dynamic_indices()
+        values.append(np.sort_complex(np.linalg.eigvals(derivative(driven, indices, indices))))
+    np.testing.assert_allclose(values[0], values[1], atol=1e-7)

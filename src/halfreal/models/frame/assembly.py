@@ -14,6 +14,7 @@ from ... import units
 from ...contracts.quantities import ActsAs
 from ...errors import HalfrealError
 from ...values import found_in
+from ..materials.law import Law
 from .damping import Damping, DampingError, damping_of
 from .elements.element import Site
 from .loaded import Loaded
@@ -23,12 +24,15 @@ from .numbering import DIRECTIONS, Numbering, NumberingError, numbering
 from .parts import Motion
 from .piece import Piece
 from .reduction import ReductionError, kept_of, reduced_numbering
-from .statics import StaticsError, check_stands, settle
+from .statics import StaticsError, check_connected, check_stands, settle
 
 UNITS = {"rotation": ("rad", "N m"), "displacement": ("m", "N"), "strain": ("1", "Pa")}
 """Of what a law takes and gives."""
 YIELDED = 0.02
 """Part of the elastic force that a law may lack before it counts as yielded."""
+
+YIELDS_AT = ("yield_moment", "yield_force", "yield_stress")
+"""Settings from which on a law yields."""
 
 
 class FrameError(HalfrealError):
@@ -80,7 +84,7 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
             raise FrameError(told, "elements", name, *found_at) from error
         if found is not None:
             masses.append(found)
-    _check_connected(given, nodes)
+    check_connected(given)
     if not len(site.numbering.free):
         raise FrameError("every node is held in every direction; leave some free to move", "nodes")
     model = model_of(site.numbering, pieces, masses)
@@ -102,7 +106,7 @@ def assemble(given: Mapping[str, Any]) -> Assembled:
         raise FrameError("its axes are not independent; name different nodes or directions", "interface")
     # what the specimen holds up counts as held here
     springs = _specimen(given, model)
-    check_stands(model, model.initial + springs)
+    check_stands(model, model.initial + springs, given["elements"])
     model = _under_gravity(given, model, springs)
     try:
         damping = damping_of(model, given["rayleigh"], given["modal_damping"])
@@ -129,7 +133,7 @@ def _reduced(
     given: Mapping[str, Any], model: Model, pieces: list[Piece], masses: list[tuple[Any, np.ndarray]]
 ) -> Model:
     """With fewer degrees of freedom in its linear parts."""
-    check_stands(model, model.initial + _specimen(given, model))
+    check_stands(model, model.initial + _specimen(given, model), given["elements"])
     read = list(interface_rows(given, model))
     if given["force"] is not None:
         read.append(_row(given["force"].node, given["force"].direction, model.numbering, "force", "force"))
@@ -236,20 +240,6 @@ def _check_sections(sections: Mapping[str, Any], materials: Mapping[str, Any]) -
             raise FrameError(texts, "sections", name) from error
 
 
-def _check_connected(given: Mapping[str, Any], nodes: Mapping[str, Any]) -> None:
-    joined = {node for element in given["elements"].values() for node in element.nodes}
-    joined |= {name for one in given["constraints"] for name in (one.master, *one.slaves)}
-    alone = [name for name in nodes if name not in joined]
-    if alone:
-        raise FrameError(
-            f"node '{alone[0]}'{f' and {len(alone) - 1} more' if len(alone) > 1 else ''} is not "
-            "connected to an element or a "
-            "constraint; connect it, or remove it",
-            "nodes",
-            alone[0],
-        )
-
-
 def _row(node: str, direction: str, numbers: Numbering, what: str, *at: str | int) -> np.ndarray:
     """The free degrees of freedom's share in a displacement of a node, (n,); faults name the setting ``at``."""
     if node not in numbers.nodes:
@@ -293,7 +283,7 @@ def _under_gravity(given: Mapping[str, Any], model: Model, springs: sparse.csr_m
             _check_elastic(at_rest(model, error.moved))
         raise
     if np.any(total):
-        check_stands(model, model.stiffness + springs, loaded=True)
+        check_stands(model, model.stiffness + springs, given["elements"], loaded=True)
         _check_elastic(model)
     return model
 
@@ -311,10 +301,18 @@ def _check_elastic(model: Model) -> None:
             raise FrameError(
                 f"the {named[key]} yields under the gravity loads: it carries {units.text(float(stress), unit)} at "
                 f"{units.text(float(strain), moved)}, where {units.text(float(stress / law.initial_stiffness), moved)} "
-                "would be elastic; strengthen it, or lower the loads",
+                f"would be elastic{_strength(law, unit)}; strengthen it, or lower the loads",
                 "elements",
                 key[0],
             )
+
+
+def _strength(law: Law, unit: str) -> str:
+    """The setting from which on a law yields, where it has one."""
+    for key in YIELDS_AT:
+        if (value := getattr(law, key, None)) is not None:
+            return f" ({key} is {units.text(float(value), unit)})"
+    return ""
 
 
 def _responses(

@@ -151,7 +151,14 @@ class Frame(Integrated):
 
     @property
     def caveat(self) -> str | None:
-        return None if self.reduced is None else self.reduced.summary()
+        texts = [] if self.reduced is None else [self.reduced.summary()]
+        kink = self.loaded("none").two_slopes
+        if kink > 0.0:
+            texts.append(
+                "virtual: under its loads, a material unloads along another slope than it is loaded along (stiffness "
+                f"of an element up to {100.0 * kink:.2g} % apart); poles and margins at rest are those of unloading"
+            )
+        return "; ".join(texts) or None
 
     def form(self, step: float) -> str:
         model = self._assembled.model
@@ -248,6 +255,7 @@ class Frame(Integrated):
             memory=("memory", "inner", "beyond"),
             faults=method.faults,
             jacobian=method.jacobian,
+            two_slopes=self.loaded(excitation).two_slopes > 0.0,
             references=(*method.references, *dict.fromkeys(self._references())),
         )
 

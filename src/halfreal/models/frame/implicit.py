@@ -60,7 +60,7 @@ from .evaluate import (
 )
 from .in_modes import in_modes
 from .law import depends_on_rate
-from .loaded import Loaded, first_order, no_solution
+from .loaded import NEAR, Loaded, first_order, no_solution
 from .low_rank import add_modes, prepare_modes, solve_with_modes
 
 NOT_CONVERGED = 1
@@ -251,11 +251,16 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
 
     def offered(p: Any, s: Mapping[str, Any], t: float, u: np.ndarray, after: Mapping[str, Any]) -> Jacobian:
         now = loaded.present(s, after)
+        kink = loaded.two_slopes if np.abs(after["q"]).max() < NEAR else 0.0
+        uncounted = 2 if kink and loaded.progress else 0  # an iteration more where a law has another slope
         if now is not loaded and n <= MOST_DENSE and any(piece.leans for piece in model.pieces):
             now = now.not_symmetric(after)
-            return replace(_dense(now, dt, by, without_pieces(now), numbers), rough=UNSETTLED)
+            return replace(
+                _dense(now, dt, by, without_pieces(now), numbers), rough=max(UNSETTLED, kink), uncounted=uncounted
+            )
         found = in_modes(now, dt, by) or _dense(now, dt, by, without_pieces(now), numbers)
-        return found if now is loaded else replace(found, rough=LEFT_OUT)
+        left_out = 0.0 if now is loaded else LEFT_OUT
+        return replace(found, rough=max(left_out, kink), uncounted=uncounted)
 
     linear = without_pieces(loaded)
     width, diagonal = model.width, linear.diagonal()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,21 @@ class Loaded:
             total += abs(along(piece, self.model.numbering)).T @ f
             at += len(f)
         return total
+
+    @cached_property
+    def two_slopes(self) -> float:
+        """Largest part of an element's stiffness at rest by which it differs with the direction of motion: concrete
+        under its weight unloads along another slope than it was loaded along."""
+        if not any(law.curved for law in self.model.laws):
+            return 0.0
+        moved = NEAR * np.random.default_rng(1).choice([-1.0, 1.0], self.model.dofs)
+        ahead, behind = (self.model.forces(sign * moved)[1] for sign in (1.0, -1.0))
+        largest, at = 0.0, 0
+        for count in self.model.arrays["table"][:, COUNT].astype(int) ** 2:
+            here = slice(at, at + count)
+            apart, size = np.abs(ahead[here] - behind[here]).max(), np.abs(ahead[here]).max()
+            largest, at = max(largest, float(apart / size)) if size > 0.0 else largest, at + count
+        return largest
 
     def present(self, state: Mapping[str, Any], after: Mapping[str, Any]) -> Loaded:
         """The same with every element at its tangent in a step of the block, and damping that goes by it.

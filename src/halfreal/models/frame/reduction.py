@@ -35,6 +35,8 @@ AGREED = 0.01
 """Deviation of the interface's dynamic flexibility up to which it counts as right."""
 LOSS = 0.04
 """Loss factor of the stiffness with which these are compared: 2 % of damping, which keeps resonances finite."""
+KEPT = 1e-9
+"""Error of the static flexibility that is rounding."""
 COMPARED = 20
 POINTS = 80
 
@@ -88,11 +90,12 @@ class Quality:
         right = np.abs(self.errors) <= AGREED
         kept = len(right) if right.all() else int(np.argmin(right))
         to = f", up to {self.frequencies[kept - 1]:.3g} Hz," if kept else ""
+        static = "kept" if self.static_error < KEPT else f"{100.0 * self.static_error:.1g} % wrong"
         beyond = "" if self.band < self.searched else " and beyond"
         return (
             f"virtual: reduced from {self.before} to {self.after} degrees of freedom. Of the {len(right)} lowest "
             f"natural frequencies compared the first {kept}{to} are kept to {100.0 * AGREED:g} %; at the interface the "
-            f"static stiffness is {100.0 * self.static_error:.1g} % wrong, and the dynamic stiffness within "
+            f"static stiffness is {static}, and the dynamic stiffness within "
             f"{100.0 * AGREED:g} % up to {self.band:.3g} Hz{beyond}"
         )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg
@@ -15,6 +18,8 @@ TOLERANCE = 1e-12
 MECHANISM = 1e-11
 """Part of its own stiffness that is left to a degree of freedom when the others give way, below which nothing holds
 it."""
+MOST_NAMED = 4
+"""Elements at a node that a message names."""
 
 
 class StaticsError(HalfrealError):
@@ -23,6 +28,37 @@ class StaticsError(HalfrealError):
     def __init__(self, text: str, *at: str, moved: np.ndarray | None = None) -> None:
         super().__init__(text)
         self.at, self.moved = at, moved
+
+
+def check_connected(given: Mapping[str, Any]) -> None:
+    """Refuse a node without element, and a part of the frame that is joined to no support and not to the specimen."""
+    links = [element.nodes for element in given["elements"].values()]
+    links += [(one.master, *one.slaves) for one in given["constraints"]]
+    alone = _left_out(given, {node for link in links for node in link})
+    if alone:
+        more = f" and {len(alone) - 1} more are" if len(alone) > 1 else " is"
+        raise StaticsError(
+            f"node '{alone[0]}'{more} not connected to an element or a constraint; connect it, or remove it",
+            *("nodes", alone[0]),
+        )
+    held = {name for name, node in given["nodes"].items() if node.fixed} | {one.node for one in given["interface"]}
+    held |= {link[0] for link in links if len(link) == 1}  # a spring to the ground
+    while more_held := {node for link in links if held.intersection(link) for node in link} - held:
+        held |= more_held
+    loose_part = _left_out(given, held)
+    if loose_part:
+        of = next(
+            (f" of element '{name}'" for name, one in given["elements"].items() if loose_part[0] in one.nodes), ""
+        )
+        more = f", and {len(loose_part) - 1} more with it, are" if len(loose_part) > 1 else " is"
+        raise StaticsError(
+            f"node '{loose_part[0]}'{of}{more} joined to no support; join this part to the frame, or support it",
+            *("nodes", loose_part[0]),
+        )
+
+
+def _left_out(given: Mapping[str, Any], names: set[str]) -> list[str]:
+    return [name for name in given["nodes"] if name not in names]
 
 
 def loose(stiffness: sparse.csr_matrix, width: int) -> np.ndarray | None:
@@ -48,8 +84,8 @@ def loose(stiffness: sparse.csr_matrix, width: int) -> np.ndarray | None:
     return np.asarray(scale @ motion)
 
 
-def check_stands(model: Model, stiffness: sparse.csr_matrix, loaded: bool = False) -> None:
-    """Refuse a mechanism, also one under gravity loads, naming what moves most."""
+def check_stands(model: Model, stiffness: sparse.csr_matrix, elements: Mapping[str, Any], loaded: bool = False) -> None:
+    """Refuse a mechanism, also one under gravity loads, naming what moves most and the elements there."""
     motion = loose(stiffness, model.width)
     if motion is None:
         return
@@ -60,8 +96,8 @@ def check_stands(model: Model, stiffness: sparse.csr_matrix, loaded: bool = Fals
     straight = size * ~turning
     at = int(np.argmax(straight)) if straight.max() > 1e-6 * size.max() else int(np.argmax(size))
     many = int(np.sum(size > 0.1 * size.max()))
-    with_it = f", and {many - 1} more degree(s) of freedom with it" if many > 1 else ""
-    what = f"{model.numbering.named(at)}{with_it}"
+    with_it = f", with {many - 1} more degree{'s' * (many > 2)} of freedom" if many > 1 else ""
+    what = f"{model.numbering.named(at)}{_elements_at(model, at, elements)}{with_it}"
     if loaded:
         raise StaticsError(
             f"the frame is not stable under its gravity loads: it buckles or yields at {what}; lower the loads, "
@@ -73,6 +109,18 @@ def check_stands(model: Model, stiffness: sparse.csr_matrix, loaded: bool = Fals
         "nodes",
         model.numbering.node_of(at),
     )
+
+
+def _elements_at(model: Model, free: int, elements: Mapping[str, Any]) -> str:
+    """The elements at the node of a degree of freedom, for a message."""
+    if model.numbering.free[free] < 0:
+        return ""
+    node = model.numbering.node_of(free)
+    names = [f"'{name}'" for name, one in elements.items() if node in one.nodes]
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f" (element{'s' * (len(names) > 1)} {', '.join(names[:MOST_NAMED])}{more})"
 
 
 def settle(model: Model, load: np.ndarray, springs: sparse.csr_matrix) -> np.ndarray:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 SAMPLES = 256
 """Of the uncertain numbers, if there are any."""
+STAGES = {"rehearsal": 1, "operating points": 3, "limit cycles": 6, "uncertainty": 4}
+"""Long work of a check in its order, and about how much of the time each takes."""
+WHOLE = 1000
+"""Of the progress of a check."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +63,8 @@ class Examined:
     @cached_property
     def rehearsal(self) -> Run:
         """The whole test against its simulated rig; not judged yet."""
-        return rehearse(self.definition, text=self.text, stability=self.stability, on_progress=self.on_progress)
+        progress = self._progress("rehearsal")
+        return rehearse(self.definition, text=self.text, stability=self.stability, on_progress=progress)
 
     @cached_property
     def continuous(self) -> DelayEquation | None:
@@ -72,8 +77,9 @@ class Examined:
 
         There the linearisation says that nonlinear elements are taken at their initial stiffness.
         """
-        judged = is_nonlinear(self.definition) and self.definition.targets == "displacement"
-        return examine(self.definition, self.stable) if judged else None
+        if not self._judged_nonlinear:
+            return None
+        return examine(self.definition, self.stable, self._progress("operating points"))
 
     @cached_property
     def cycles(self) -> FreeMotion | None:
@@ -82,16 +88,36 @@ class Examined:
             return None
         from .free_motion import free_motion
 
-        return free_motion(self.definition, self.stable)
+        return free_motion(self.definition, self.stable, self._progress("limit cycles"))
 
     @cached_property
     def uncertainty(self) -> UncertaintyStudy | None:
         """The loop for all that its uncertain numbers may be; None if there are none."""
         return (
-            study_uncertainty(self.definition, SAMPLES, on_progress=self.on_progress)
+            study_uncertainty(self.definition, SAMPLES, on_progress=self._progress("uncertainty"))
             if self.definition.uncertainty
             else None
         )
+
+    @property
+    def _judged_nonlinear(self) -> bool:
+        return is_nonlinear(self.definition) and self.definition.targets == "displacement"
+
+    def _progress(self, stage: str) -> Progress | None:
+        """Progress of one stage as that of the whole check, of which it is a part."""
+        on_progress = self.on_progress
+        if on_progress is None:
+            return None
+        stages = dict(STAGES)
+        if not self._judged_nonlinear:
+            del stages["operating points"]
+        if not self._judged_nonlinear or self.definition.slow is not None:
+            del stages["limit cycles"]
+        if not self.definition.uncertainty:
+            del stages["uncertainty"]
+        names, total = list(stages), sum(stages.values())
+        before = sum(stages[one] for one in names[: names.index(stage)])
+        return lambda done, of: on_progress(round(WHOLE * (before + stages[stage] * done / max(of, 1)) / total), WHOLE)
 
     @cached_property
     def plant(self) -> StateSpace:

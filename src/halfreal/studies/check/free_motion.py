@@ -8,6 +8,7 @@ from ...contracts.context import AT_REST
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.build import build
+from ...runs.rehearse import Progress
 from ..cycles.limit_cycles import expected_motion, limit_cycles
 from ..cycles.periodic_motion import PeriodicMotion
 from .nonlinear import scaled, tried
@@ -67,14 +68,14 @@ def rehearsed_motion(definition: Definition) -> float:
     return largest if largest > 0.0 else expected_motion(definition)
 
 
-def free_motion(definition: Definition, stable_at_rest: bool) -> FreeMotion:
+def free_motion(definition: Definition, stable_at_rest: bool, on_progress: Progress | None = None) -> FreeMotion:
     """Look for the limit cycles of a definition's loop."""
     expected = rehearsed_motion(definition) if stable_at_rest else expected_motion(definition)
     lowest, highest = WHERE_STABLE if stable_at_rest else WHERE_UNSTABLE
     if stable_at_rest and build(definition, AT_REST).vector.size >= LARGE:
         highest = min(highest, WHERE_LARGE * max(1.0, definition.acceptance.least("amplitude_margin")))
     try:
-        found = limit_cycles(definition, expected=expected, lowest=lowest, highest=highest)
+        found = limit_cycles(definition, expected=expected, lowest=lowest, highest=highest, on_progress=on_progress)
     except HalfrealError as error:
         return FreeMotion((), expected, highest * expected, str(error), getattr(error, "persists", None))
     return FreeMotion(found, expected, highest * expected)

@@ -23,7 +23,7 @@ from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
-from ...runs.rehearse import check_log
+from ...runs.rehearse import Progress, check_log
 from ...safety.limits import Limits
 from ...stability.linearise import MOST_DENSE, RESTING, in_motion, matrix_of, slopes, without_memory
 from ...stability.pieces import is_large
@@ -148,14 +148,16 @@ def is_nonlinear(definition: Definition) -> bool:
     return any(part.nonlinearities for part in (definition.virtual, definition.coupling, definition.rig))
 
 
-def examine(definition: Definition, stable_at_rest: bool = True) -> Nonlinear:
+def examine(definition: Definition, stable_at_rest: bool = True, on_progress: Progress | None = None) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
+    report = on_progress or (lambda done, total: None)
     loop = build(definition, UNDISTURBED)
     states = work_of(loop)
     points = 0 if loop.blind else points_for(states)
     stretch = max(definition.timing.ticks // max(points, 1), 1)
     time, radius, own, unknown = [], [], [], 0
-    for _ in range(points):
+    for point in range(points):
+        report(point, points)
         loop.run(stretch)
         if loop.state("guard")["mode"] != 0.0:
             break

@@ -8,6 +8,8 @@ as they are; noise, resolution and range of sensors are left out, and limits lif
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ... import units
@@ -18,9 +20,10 @@ from ...kernels.tick import TICK
 from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
-from ...runs.rehearse import check_log
-from ...stability.amplitude_sweep import PERIODS, Mode, guesses
+from ...runs.rehearse import Progress, check_log
+from ...stability.amplitude_sweep import PERIODS, Free, Mode, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
+from ...stability.shooting import Work
 from ..check.nonlinear import is_nonlinear
 from .free_loop import check_rest, free_loop, modes, targets_of
 from .periodic_motion import PeriodicMotion, kept
@@ -32,8 +35,8 @@ EXPECTED = 1e-3
 SLOWEST = 50_000
 """Ticks of a period up to which free motion is followed: some six hundred periods of it at least."""
 MOST_WORK = 3e9
-"""Entries of the loop's vector times ticks that all free motions may take, or one iteration that closes a cycle: some
-ten seconds."""
+"""Entries of the loop's vector times ticks that all free motions may take, and all iterations that close cycles: some
+ten seconds each."""
 COARSEST = 2
 """Amplitudes in a decade at least, where a loop is so large that fewer are searched."""
 SAME = 1e-3
@@ -41,7 +44,12 @@ SAME = 1e-3
 
 
 def limit_cycles(
-    definition: Definition, *, expected: float | None = None, lowest: float = LOWEST, highest: float = HIGHEST
+    definition: Definition,
+    *,
+    expected: float | None = None,
+    lowest: float = LOWEST,
+    highest: float = HIGHEST,
+    on_progress: Progress | None = None,
 ) -> tuple[PeriodicMotion, ...]:
     """Search for the limit cycles of a nonlinear loop without excitation.
 
@@ -55,6 +63,8 @@ def limit_cycles(
         Smallest amplitude, relative to ``expected``.
     highest
         Largest amplitude, relative to ``expected``.
+    on_progress
+        Callback with (done, total), called while it searches.
 
     Returns
     -------
@@ -73,19 +83,33 @@ def limit_cycles(
     check_rest(definition, loop, size)
     found, of = list[PeriodicMotion](), definition.interface.units("m")
     failed: NoCycleError | None = None
+    not_started = list[Free]()
     moving = modes(definition, loop)
     for mode, _ in moving:
         check_period(mode.ticks, definition.timing.step)
     count = amplitudes_for(loop, [mode.ticks for mode, _ in moving], float(np.log10(highest / lowest)))
     amplitudes = size * np.geomspace(lowest, highest, count)
-    for mode, axis in moving:
+    report, total = on_progress or (lambda done, total: None), 2 * count * len(moving)
+    work = Work(MOST_WORK / loop.vector.size)
+    for number, (mode, axis) in enumerate(moving):
         check_clock(definition, loop, mode, float(amplitudes[0]))
-        for guess in guesses(loop, mode, amplitudes, definition.interface.channels("target")[axis]):
+        begun = 2 * count * number
+        channel = definition.interface.channels("target")[axis]
+        near = guesses(
+            loop,
+            mode,
+            amplitudes,
+            channel,
+            on_amplitude=partial(_report_amplitude, report, begun, total),
+            on_fault=not_started.append,
+        )
+        for i, guess in enumerate(near):
+            report(begun + count + round(count * i / len(near)), total)
             assert guess.vector is not None
             loop.vector[:] = guess.vector
             try:
                 check_size(loop, guess.ticks)
-                one = found_near(definition, loop, guess.ticks, axis)
+                one = found_near(definition, loop, guess.ticks, axis, work)
             except NoCycleError as error:
                 if failed is None or guess.amplitude < (failed.persists or 0.0):
                     failed = NoCycleError(
@@ -98,7 +122,17 @@ def limit_cycles(
                 found.append(one)
     if failed is not None and not found:
         raise failed
+    if not_started and not found:
+        least = min(not_started, key=lambda one: one.started)
+        raise HalfrealError(
+            f"free motion decays at all smaller amplitudes tested, and cannot be started at "
+            f"{units.text(least.started, of[0], 2)}: {loop.describe(least.fault)}"
+        )
     return tuple(sorted(found, key=lambda one: one.amplitude))
+
+
+def _report_amplitude(report: Progress, begun: int, total: int, done: int) -> None:
+    report(begun + done, total)
 
 
 def expected_motion(definition: Definition) -> float:
@@ -119,12 +153,12 @@ def expected_motion(definition: Definition) -> float:
     return largest if np.isfinite(largest) and largest > 0.0 else EXPECTED
 
 
-def found_near(definition: Definition, loop: Loop, ticks: float, axis: int) -> PeriodicMotion:
+def found_near(definition: Definition, loop: Loop, ticks: float, axis: int, work: Work | None = None) -> PeriodicMotion:
     """The cycle near the present motion of a loop, of about so many ticks in a period."""
     every = ticks_alike(definition, loop)
     channels, of = kept(definition)
     return PeriodicMotion(
-        cycle_near(loop, ticks / every, channels, every, axis), axis, channels, of, every * definition.timing.step
+        cycle_near(loop, ticks / every, channels, every, axis, work), axis, channels, of, every * definition.timing.step
     )
 
 

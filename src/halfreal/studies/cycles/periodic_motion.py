@@ -63,7 +63,7 @@ class PeriodicMotion(Summarised):
     @property
     def largest_multiplier(self) -> float:
         """Largest |μ|: the factor on deviations in a period."""
-        return float(abs(self.multipliers[0])) if self.multipliers.size else 0.0
+        return self.cycle.largest_multiplier
 
     @property
     def stable(self) -> bool:

@@ -96,7 +96,7 @@ class FibreBeam(FrameElement):
             stiffness=unloaded(self.geometry, length, k),
             laws=fibres.laws * self.points,
             ends=tuple(
-                f"fibre at y = {y:.4g} m in section {i} of '{name}'"
+                f"fibre at y = {1e3 * y:.4g} mm in section {i} of '{name}'"
                 for i in range(1, self.points + 1)
                 for y in fibres.y.tolist()
             ),

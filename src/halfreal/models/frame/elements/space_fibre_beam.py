@@ -108,7 +108,7 @@ class SpaceFibreBeam(FibreBeam):
             stiffness=np.pad(k, (0, 2 if leaning else 0)),
             laws=fibres.laws * self.points,
             ends=tuple(
-                f"fibre at y = {y:.4g} m, z = {z:.4g} m in section {i} of '{name}'"
+                f"fibre at y = {1e3 * y:.4g} mm, z = {1e3 * z:.4g} mm in section {i} of '{name}'"
                 for i in range(1, self.points + 1)
                 for y, z in zip(fibres.y.tolist(), fibres.z.tolist(), strict=True)
             ),
