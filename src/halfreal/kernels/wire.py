@@ -8,9 +8,9 @@ and outbox hold what ``stream.py`` keeps.  ``taken`` holds the counter of the ma
 from __future__ import annotations
 
 import errno
-import platform
 import select
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -37,12 +37,6 @@ TRIES = 8
 """A socket keeps one error at a time, so that the next try meets another only if a further message has come between."""
 MOST = 1024
 """Datagrams looked at in one tick: a flood does not hold up a loop."""
-SYSTEM_CALLS = {
-    "x86_64": {"send": 44, "recv": 45},
-    "aarch64": {"send": 206, "recv": 207},
-    "riscv64": {"send": 206, "recv": 207},
-}.get(platform.machine(), {})
-"""Numbers of sendto(2) and recvfrom(2) on this processor, where they are known."""
 _SEND_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 _RECEIVE_FLAGS = int(socket.MSG_DONTWAIT | socket.MSG_TRUNC)
 
@@ -53,18 +47,11 @@ def _or_why_not(builder: Any, length: Any) -> Any:
     return builder.select(builder.icmp_signed("<", length, _word(0)), none, length)
 
 
-def _on_socket(builder: Any, name: str, handle: Any, buffer: Any, length: Any, flags: int) -> Any:
-    """send(2) or recv(2) on a connected socket.
-
-    By its number: in the C library both are places where a thread may be cancelled, and in a process of several threads
-    they prepare for that at every call, with two locked instructions.
-    """
-    if name not in SYSTEM_CALLS:
-        call = external(builder, name, _word, [_int, _word, _word, _int])
-        return _or_why_not(builder, builder.call(call, [builder.trunc(handle, _int), buffer, length, _int(flags)]))
-    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_word, [_word], var_arg=True), "syscall")
-    arguments = (handle, buffer, length, _word(flags), _word(0), _word(0))  # of no address
-    return _or_why_not(builder, builder.call(call, [_word(SYSTEM_CALLS[name]), *arguments]))
+def _on_socket(builder: Any, name: str, args: Sequence[Any], flags: int) -> Any:
+    """send(2) or recv(2) of a socket, a buffer and a length."""
+    handle, buffer, length = args
+    call = external(builder, name, _word, [_int, _word, _word, _int])
+    return _or_why_not(builder, builder.call(call, [builder.trunc(handle, _int), buffer, length, _int(flags)]))
 
 
 @intrinsic
@@ -72,7 +59,7 @@ def socket_send(typingctx, handle, buffer, length):  # type: ignore[no-untyped-d
     """send(2) without waiting: bytes sent, or NOTHING or FAILED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return _on_socket(builder, "send", *args, _SEND_FLAGS)
+        return _on_socket(builder, "send", args, _SEND_FLAGS)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
@@ -82,7 +69,7 @@ def socket_receive(typingctx, handle, buffer, room):  # type: ignore[no-untyped-
     """recv(2) without waiting: the length the datagram had, also if it found no room, or NOTHING or FAILED."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return _on_socket(builder, "recv", *args, _RECEIVE_FLAGS)
+        return _on_socket(builder, "recv", args, _RECEIVE_FLAGS)
 
     return types.int64(types.int64, types.intp, types.int64), codegen
 
