@@ -137,7 +137,9 @@ def next_to(ours: np.ndarray, bare: np.ndarray) -> np.ndarray:
 
 
 def whole_turns(ours: np.ndarray, bare: np.ndarray) -> np.ndarray:
-    """The same of a run that is too short for slices."""
+    """The same of a run that is too short for slices; none if the bare exchange has not had its turn."""
+    if not ours.size or not bare.size:
+        return np.zeros((2, 0))
     return np.array([[np.median(ours)], [np.median(bare)]])
 
 

@@ -9,6 +9,7 @@ leaves it out).
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import sys
@@ -187,6 +188,7 @@ def answered(took: processes.Took, target: float | None = None) -> tuple[str, st
 
 def command_line(folder: Path) -> list[Row]:
     definition = halfreal.load(EXAMPLE)
+    compileall.compile_dir(Path(halfreal.__file__).parent, quiet=1)  # else old bytecode might not be replaced
     figures = processes.measure(EXAMPLE, folder)
     channels = len(halfreal.build(definition).channels)
     return [
