@@ -6,7 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .compile import intrinsic, types
+from .compile import cgutils, intrinsic, types
 
 
 def _load(bits: int) -> Any:
@@ -58,3 +58,15 @@ def store_double(typingctx, address, value):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(types.intp, types.float64), codegen
+
+
+@intrinsic
+def copy_bytes(typingctx, target, source, count):  # type: ignore[no-untyped-def]
+    """Copy so many bytes of 8-byte numbers from one address to another."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        target, source = (builder.inttoptr(one, ir.IntType(8).as_pointer()) for one in args[:2])
+        cgutils.raw_memcpy(builder, target, source, args[2], 1, align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.int64), codegen

@@ -30,7 +30,7 @@ from llvmlite import ir
 
 from .atomic import load_word, store_word
 from .block import LARGEST_FAULT, OUT_OF_PASSES
-from .bytes import store_double
+from .bytes import copy_bytes, store_double
 from .compile import OPTIONS, cgutils, helper, intrinsic, types
 from .control import EVENTS, EVENTS_LOST, REQUEST, ROWS, ROWS_DROPPED, ROWS_READ, TICKS, WAIT
 from .entry import Entry
@@ -55,18 +55,6 @@ WAITING = 4.0
 """Request of the loop to its guard, next to those of ``kernels/control.py``: hold the rig where it is."""
 
 ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW_LENGTH = 0, 1, 2, 3, 4, 5, 6
-
-
-@intrinsic
-def copy_bytes(typingctx, target, source, count):  # type: ignore[no-untyped-def]
-    """Copy so many bytes from one address to another."""
-
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        target, source = (builder.inttoptr(one, ir.IntType(8).as_pointer()) for one in args[:2])
-        cgutils.raw_memcpy(builder, target, source, args[2], 1, align=8)
-        return context.get_dummy_value()
-
-    return types.void(types.intp, types.intp, types.int64), codegen
 
 
 @intrinsic

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels.bytes import copy_bytes
 from ...kernels.compile import kernel, shared
 from ...kernels.entry import entry
 from ...kernels.linear import copy_to
@@ -242,8 +243,12 @@ def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-de
 
 @kernel
 def commit_elements(memory, flowing, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
-    """What is on trial becomes the state.  Rows are copied as one: they are short."""
-    tried = trial.reshape(trial.size)
-    copy_to(tried, memory.reshape(memory.size))
-    copy_to(tried[memory.size :], flowing.reshape(flowing.size))
+    """What is on trial becomes the state.
+
+    Rows are copied as one: they are short.  By their addresses, as ``reshape`` would call Numba's own library, without
+    which the code could not be loaded from disk.
+    """
+    length = 8 * memory.size
+    copy_bytes(memory.ctypes.data, trial.ctypes.data, length)
+    copy_bytes(flowing.ctypes.data, trial.ctypes.data + length, 8 * flowing.size)
     copy_to(inner_trial, inner)
