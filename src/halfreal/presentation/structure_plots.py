@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from ..runs.replay import CAME_IN, Replay
 from . import sketch as drawn
 from .plots import NothingToPlotError, in_plane
-from .series import display, envelope, peak
+from .series import Display, display, envelope, peak
 from .style import BAD, ERROR, GOOD, MEASURED, QUIET, REFERENCE, TARGET, new_figure, styled
 
 LOOPS_SHOWN = 9
 YIELDED = 0.02
 """Plastic part of the largest deformation from which on a spot counts as yielded."""
 OF = {"rotation": ("rotation", "moment"), "displacement": ("displacement", "force"), "strain": ("strain", "stress")}
-PLASTIC = {"rotation": (1e3, "mrad"), "displacement": (1e3, "mm"), "strain": (1e3, "10⁻³")}
+PLASTIC = {"rotation": (1e3, "mrad"), "displacement": (1e3, "mm"), "strain": (100.0, "%")}
 COLOURS = (TARGET, MEASURED, GOOD, ERROR, BAD, REFERENCE, QUIET)
 
 
@@ -68,6 +68,8 @@ def loops(replay: Replay) -> Figure:
     for axes, i in zip(panels, chosen, strict=False):
         spot = replay.inside.sketch.spots[i]
         x, y = (display(unit, float(size)) for unit, size in zip(spot.units, _sizes(replay, i), strict=True))
+        if spot.of == "strain":  # as in the tables
+            x = Display(100.0, "%")
         in_plane(axes, x.factor * replay.strain[:, i], y.factor * replay.stress[:, i], MEASURED)
         words = OF[spot.of]
         axes.set(xlabel=f"{words[0]} [{x.label}]", ylabel=f"{words[1]} [{y.label}]")
