@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels.bytes import copy_bytes
 from ...kernels.compile import kernel, shared
 from ...kernels.entry import entry
 from ...kernels.linear import copy_to
@@ -245,10 +244,14 @@ def read_laws(probes, strain, stress, outputs, y):  # type: ignore[no-untyped-de
 def commit_elements(memory, flowing, trial, inner, inner_trial):  # type: ignore[no-untyped-def]
     """What is on trial becomes the state.
 
-    Rows are copied as one: they are short.  By their addresses, as ``reshape`` would call Numba's own library, without
-    which the code could not be loaded from disk.
+    Number by number: rows are short, and ``reshape`` would call Numba's own library, without which the code could not
+    be loaded from disk.
     """
-    length = 8 * memory.size
-    copy_bytes(memory.ctypes.data, trial.ctypes.data, length)
-    copy_bytes(flowing.ctypes.data, trial.ctypes.data + length, 8 * flowing.size)
+    rows, width = memory.shape
+    for i in range(rows):
+        for j in range(width):
+            memory[i, j] = trial[i, j]
+    for i in range(flowing.shape[0]):
+        for j in range(width):
+            flowing[i, j] = trial[rows + i, j]
     copy_to(inner_trial, inner)
