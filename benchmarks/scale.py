@@ -94,10 +94,10 @@ def check_row(dofs: int) -> Row:
     test = halfreal.load(EXAMPLE).model_copy(update={"virtual": structure(dofs, "exact"), "reference": None})
     # as the command does, which has the definition's text from its file: 7 million numbers are not written
     first, again = (timed(lambda: halfreal.check(test, text="")) for _ in range(2))
-    told = f"the first time {duration(first)}; without the emulated reference"
+    against = f"the first time {duration(first)}; without the emulated reference"
     if (target := CHECKED.get(dofs)) is not None:
-        told += f"; target below {target:g} s: {'met' if first < target else 'missed'}"
-    return Row(f"check, {dofs} degrees of freedom", f"{duration(again)} of processor time", told)
+        against += f"; target below {target:g} s: {'met' if first < target else 'missed'}"
+    return Row(f"check, {dofs} degrees of freedom", f"{duration(again)} of processor time", against)
 
 
 def timed(call) -> float:  # type: ignore[no-untyped-def]
