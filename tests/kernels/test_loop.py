@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.loop import Loop, WiringError
+from halfreal.kernels.loop import Loop
+from halfreal.kernels.memory import WiringError
 from halfreal.kernels.tick import COMPLETED, GUARD_FAILED, compiled_run
 from kernels import blocks
 

@@ -11,7 +11,7 @@ from halfreal.contracts.context import OPEN_LOOP
 from halfreal.definition.definition import Definition
 from halfreal.definition.write import to_toml
 from halfreal.kernels.block import Block, channels
-from halfreal.kernels.loop import WiringError
+from halfreal.kernels.memory import WiringError
 from halfreal.presentation.measures import key_figures, measures
 from halfreal.records import run_file
 from halfreal.runs.build import build, check_written

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .linear import set_to as set_to
     from .linear import stored as stored
     from .loop import Loop as Loop
-    from .loop import WiringError as WiringError
+    from .memory import WiringError as WiringError
     from .modes import TRIPPED as TRIPPED
     from .native import CompilationError as CompilationError
     from .prepared import RanAwayError as RanAwayError
@@ -39,7 +39,8 @@ else:
             "clock": "now",
             "compile": "kernel",
             "linear": "copy_to dot multiply_add multiply_subtract set_to stored",
-            "loop": "Loop WiringError",
+            "loop": "Loop",
+            "memory": "WiringError",
             "modes": "TRIPPED",
             "native": "CompilationError",
             "prepared": "RanAwayError",

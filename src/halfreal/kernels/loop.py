@@ -1,12 +1,7 @@
-"""A loop laid out in memory: blocks on a bus, one vector for everything that changes, one for everything that does not.
-
-``Loop.vector`` is the whole state of a test: copy it and you have a checkpoint, write it back and the loop continues
-from there to the same bits, change one entry and you have a perturbation.
-"""
+"""A loop: blocks in memory (``memory.py``), compiled and driven tick by tick."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,34 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import HalfrealError
 from . import tick as compiled
-from .block import MOST_PASSES, Block, Channel, flatten, layout, shape_of
+from .block import Block, flatten, layout, shape_of
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
+from .memory import Memory
 from .native import call_native, compile_together, compiled_block, is_own, place_of
 from .objects import Native
 from .prepared import Prepared, RanAwayError
 
-FAULT_CHANNEL = Channel("loop.fault", "1")
-REQUEST_CHANNEL = Channel("loop.request", "1")
-RIG_FAULT_CHANNEL = Channel("loop.rig_fault", "1")
 GUARD_MODE = "guard.mode"
-LOOP_FAULTS = {compiled.RING_FULL: "the record buffer is full: the recorder has not kept up"}
-COMMON_FAULTS = {
-    compiled.RAISED: "it raised an exception",
-    compiled.RAN_AWAY: f"its loops did not end within {MOST_PASSES:,} passes in one call",
-}
-
-
 LONG = 1000
 """Ticks of a stretch that is worth a look for code that is kept."""
 PAYS = 50_000_000
 """Calls of blocks in one arrangement after which it is fused: they have taken about as long as that does."""
-
-
-class WiringError(HalfrealError):
-    """A block reads a channel that no block writes, or two blocks write the same one."""
 
 
 @dataclass
@@ -108,7 +89,7 @@ def _driven(arrangement: Arrangement, calls: int) -> int:
     return _calls[arrangement.key]
 
 
-class Loop:
+class Loop(Memory):
     """Blocks wired by channel names and driven by the compiled loop.
 
     Parameters
@@ -149,12 +130,8 @@ class Loop:
         hold: str | None = None,
         held_from: str | None = None,
     ) -> None:
-        self.blocks = (*controller, *inner, *outer)
-        self.dt, self.substeps = float(dt), int(substeps)
-        self.start, self.end, self._follow, self._hold, self._held_from = start, end, follow, hold, held_from
-        self._groups = np.array([len(controller), len(inner), len(outer)], dtype=np.int64)
-        self._lay_out_bus()
-        self._lay_out_memory()
+        super().__init__(controller, inner, outer, dt=dt, substeps=substeps, start=start)
+        self.end, self._follow, self._hold, self._held_from = end, follow, hold, held_from
         self._compile()
 
     def with_blocks(self, others: Mapping[str, Block]) -> Loop:
@@ -208,52 +185,11 @@ class Loop:
                 part = other.vector[other._state_at[row] : other._state_at[row + 1]]
                 self.vector[self._state_at[row] : self._state_at[row + 1]] = part
 
-    # --- layout -----------------------------------------------------------------------------------------------------
-
-    def _lay_out_bus(self) -> None:
-        scratch = max([len(block.inputs) for block in self.blocks] + [1])
-        self.index: dict[str, int] = {
-            FAULT_CHANNEL.name: compiled.FAULT,
-            REQUEST_CHANNEL.name: compiled.REQUESTED,
-            RIG_FAULT_CHANNEL.name: compiled.RIG_FAULT,
-        }
-        self.channels: list[Channel] = [FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL]
-        position = compiled.SCRATCH + scratch
-        self._outputs_at: list[int] = []
-        for block in self.blocks:
-            self._outputs_at.append(position)
-            for channel in block.outputs:
-                if channel.name in self.index:
-                    raise WiringError(f"channel '{channel.name}' is written twice, again by block '{block.name}'")
-                self.index[channel.name] = position
-                self.channels.append(channel)
-                position += 1
-        self._end_of_bus = position
-        for block in self.blocks:
-            for name in block.inputs:
-                if name not in self.index:
-                    raise WiringError(f"block '{block.name}' reads channel '{name}', which no block writes")
-
-    def _lay_out_memory(self) -> None:
-        self._watched = [name for block in self.blocks for name in block.watched]
-        states, parameters = [flatten(b.state) for b in self.blocks], [flatten(b.parameters) for b in self.blocks]
-        self._state_at = self._end_of_bus + np.concatenate([[0], np.cumsum([s.size for s in states])]).astype(int)
-        self._parameters_at = np.concatenate([[0], np.cumsum([p.size for p in parameters])]).astype(int)
-        self._seen = int(self._state_at[-1])
-        self.vector = np.zeros(self._seen + len(self._watched))
-        self.vector[self._end_of_bus : self._seen] = np.concatenate(states) if states else []
-        for block, position in zip(self.blocks, self._outputs_at, strict=True):
-            self.vector[position : position + len(block.initial)] = block.initial
-        self.vector[compiled.TICK] = self.start
-        self.parameters = np.concatenate(parameters) if parameters else np.zeros(0)
-        self._initial = self.vector.copy()
-
     def _compile(self) -> None:
         self._table = np.zeros((len(self.blocks), compiled.ROW_LENGTH), dtype=np.int64)
         self.general = False
         """Whether rows are run by the table, though they could be fused."""
         self._results: list[Native] = []
-        self._dynamic: np.ndarray | None = None
         self._fused = (0,) * len(GROUPS)
         self._prepared: dict[int, Prepared] = {}
         wires: list[int] = []
@@ -274,38 +210,6 @@ class Loop:
             wires += [self.index[name] for name in block.inputs]
         self._wires = np.array(wires or [0], dtype=np.uint64)
 
-    # --- access by name ---------------------------------------------------------------------------------------------
-
-    def row(self, name: str) -> int:
-        for row, block in enumerate(self.blocks):
-            if block.name == name:
-                return row
-        raise KeyError(f"no block '{name}' in this loop; available: {', '.join(b.name for b in self.blocks)}")
-
-    def state(self, name: str) -> np.ndarray:
-        """A block's state as a record with named fields: a view of ``vector``, not a copy."""
-        row = self.row(name)
-        part = self.vector[self._state_at[row] : self._state_at[row + 1]]
-        record: np.ndarray = part.view(layout(self.blocks[row].state))[0]
-        return record
-
-    def parameter(self, name: str) -> np.ndarray:
-        """A block's parameters as a record with named fields: a view, not a copy."""
-        row = self.row(name)
-        part = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]]
-        record: np.ndarray = part.view((np.record, layout(self.blocks[row].parameters)))[0]
-        return record
-
-    def state_indices(self, name: str, field: str) -> np.ndarray:
-        """Where a field of a block's state is in ``vector``."""
-        row = self.row(name)
-        position = int(self._state_at[row])
-        for key, value in self.blocks[row].state.items():
-            if key == field:
-                return np.arange(position, position + int(np.size(value)))
-            position += int(np.size(value))
-        raise KeyError(f"the state of block '{name}' has no field '{field}'")
-
     def call(
         self, name: str, state: np.ndarray, inputs: np.ndarray, later: int = 0
     ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -320,40 +224,6 @@ class Loop:
         ended = call_native(address, p, s, float(self.vector[compiled.TICK] + later) * self.dt, u, y)
         return (s, y[:-1]) if ended == (0, 0) else None
 
-    def state_of(self, name: str) -> np.ndarray:
-        """A block's whole state as one vector: a copy."""
-        row = self.row(name)
-        return self.vector[self._state_at[row] : self._state_at[row + 1]].copy()
-
-    def fields_of(self, name: str, values: np.ndarray) -> Any:
-        """A block's whole state, given as one vector, as the record that its functions are given."""
-        return values.view((np.record, layout(self.blocks[self.row(name)].state)))[0]
-
-    def owners_of(self, indices: np.ndarray) -> np.ndarray:
-        """Rows of the blocks to whose states entries of ``vector`` belong; -1 for those that are none."""
-        rows = np.searchsorted(self._state_at, indices, side="right") - 1
-        return np.where((indices >= self._end_of_bus) & (indices < self._seen), rows, -1)
-
-    @property
-    def time(self) -> float:
-        """Of the tick that comes next [s]."""
-        return float(self.vector[compiled.TICK]) * self.dt
-
-    @property
-    def controller(self) -> tuple[Block, ...]:
-        """Blocks that are run once a tick, in this order."""
-        return self.blocks[: int(self._groups[0])]
-
-    @property
-    def inner(self) -> tuple[Block, ...]:
-        """Blocks of a simulated rig that are run on its own finer step."""
-        return self.blocks[int(self._groups[0]) : int(self._groups[0] + self._groups[1])]
-
-    @property
-    def outer(self) -> tuple[Block, ...]:
-        """Blocks that are run once at the end of a tick."""
-        return self.blocks[int(self._groups[0] + self._groups[1]) :]
-
     def laid_out(self) -> LaidOut:
         """How it lies in memory, with places in it in place of addresses: for a program that runs it elsewhere."""
         rows = [
@@ -363,64 +233,11 @@ class Loop:
         given = self._given(0, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
         return LaidOut(np.array(rows, dtype=int), self._wires, self._initial, self.parameters, given)
 
-    def state_begin(self, name: str) -> int:
-        """Where a block's state begins in ``vector``."""
-        return int(self._state_at[self.row(name)])
-
-    def inputs_of(self, name: str) -> np.ndarray:
-        """What a block has read last: a copy."""
-        return self.vector[[self.index[one] for one in self.blocks[self.row(name)].inputs]]
-
-    def name_of(self, index: int) -> str:
-        """What is at an entry of ``vector``: a field of a block's state, or a channel."""
-        for row, block in enumerate(self.blocks):
-            position = int(self._state_at[row])
-            for key, value in block.state.items():
-                size = int(np.size(value))
-                if position <= index < position + size:
-                    return f"{block.name}.{key}" + (f"[{index - position}]" if np.ndim(value) else "")
-                position += size
-        return next((name for name, place in self.index.items() if place == index), f"entry {index}")
-
     def _mover(self) -> int:
         """The first row that runs while the tick is held."""
         if self._hold is None:
             return 0
         return self._writer(self._hold) if self._held_from is None else self.row(self._held_from)
-
-    def _writer(self, channel: str) -> int:
-        """Row of the block that writes a channel."""
-        return next(row for row, block in enumerate(self.blocks) if channel in {out.name for out in block.outputs})
-
-    def describe(self, fault: float) -> str:
-        """The fault channel's value as text; empty if there is none."""
-        if fault == 0.0:
-            return ""
-        row, code = divmod(int(fault), 1000)
-        known = self.faults().get(int(fault))
-        if known is not None or not 0 < row <= len(self.blocks):
-            return known or f"fault {fault:g}"
-        block = self.blocks[row - 1]
-        return f"block '{block.name}': {place_of(block.step)} returned {code}, a user-defined fault"
-
-    def faults(self) -> dict[int, str]:
-        """Every value of the fault channel that a block has a text for, with the text."""
-        found = {code: text for code, text in LOOP_FAULTS.items()}
-        for row, block in enumerate(self.blocks):
-            said = "" if block.said is None else block.said()
-            for code, text in {**COMMON_FAULTS, **block.faults}.items():
-                found[1000 * (row + 1) + code] = f"block '{block.name}': {text}{f': {said}' if said else ''}"
-        return found
-
-    @property
-    def opaque(self) -> tuple[str, ...]:
-        """Blocks that keep a state to themselves: the loop cannot be set back to where it was."""
-        return tuple(block.name for block in self.blocks if block.stand_in is not None)
-
-    @property
-    def blind(self) -> tuple[str, ...]:
-        """Those of them of which nothing is known but at rest."""
-        return tuple(block.name for block in self.blocks if block.stand_in is not None and block.stand_in_here is None)
 
     def transparent(self) -> Loop:
         """The loop where it stands, to be linearised: with stand-ins for what keeps a state to itself."""
@@ -435,55 +252,8 @@ class Loop:
         seen.go_on_from(self)
         return seen
 
-    def dynamic_indices(self) -> np.ndarray:
-        """Entries of ``vector`` that carry the loop's dynamics from one tick to the next.
-
-        These are the states that are not held, and the channels that are read in a tick before they are written in it
-        (the measurements).
-        """
-        if self._dynamic is not None:
-            return self._dynamic.copy()
-        carried: set[int] = set()
-        written: set[str] = set()
-        for block in self.blocks:
-            carried |= {self.index[name] for name in block.inputs if name not in written}
-            written |= {channel.name for channel in block.outputs}
-        carried -= {compiled.FAULT, compiled.REQUESTED, compiled.RIG_FAULT}
-        for row, block in enumerate(self.blocks):
-            position = int(self._state_at[row])
-            for key, value in block.state.items():
-                size = int(np.size(value))
-                free = block.moving.get(key, ()) if key in block.frozen else range(size)
-                carried |= {position + int(i) for i in free}
-                position += size
-        self._dynamic = np.array(sorted(carried), dtype=int)
-        return self._dynamic.copy()
-
-    def memory_indices(self) -> np.ndarray:
-        """Entries of ``vector`` that are hysteretic memory: held in a linearisation at rest, moving otherwise."""
-        found = [
-            np.delete(self.state_indices(block.name, name), block.moving.get(name, []))
-            for block in self.blocks
-            for name in block.memory
-        ]
-        return np.concatenate([np.zeros(0, dtype=int), *found])
-
-    @property
-    def period(self) -> int:
-        """Ticks after which all blocks act alike again: more than one if a block has a slower rate of its own."""
-        first, last = int(self._groups[0]), int(self._groups[0] + self._groups[1])
-        calls = [self.substeps if first <= row < last else 1 for row in range(len(self.blocks))]
-        return math.lcm(*(b.repeats // math.gcd(b.repeats, n) for b, n in zip(self.blocks, calls, strict=True)))
-
-    # --- driving ----------------------------------------------------------------------------------------------------
-
     def reset(self) -> None:
         self.vector[:] = self._initial
-
-    @property
-    def watched(self) -> list[str]:
-        """Channels whose every change is an event."""
-        return list(self._watched)
 
     def run(self, ticks: int, *, record: Sequence[str] = (), every: int = 1, event_room: int = 4096) -> Stretch:
         """Run ``ticks`` ticks on from where the loop is, recording the named channels of every ``every``-th tick."""

@@ -42,7 +42,7 @@ from ..kernels.datagram import (
     furthest_ahead,
     judge,
 )
-from ..kernels.loop import REQUEST_CHANNEL, RIG_FAULT_CHANNEL
+from ..kernels.memory import REQUEST_CHANNEL, RIG_FAULT_CHANNEL
 from ..kernels.modes import ARMED, FINISHED, RUNNING
 from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..kernels.wire import MOST, wire_receive, wire_send, wire_wait

@@ -32,7 +32,8 @@ from ..definition.definition import Definition
 from ..definition.user_code import remembered
 from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Owner
-from ..kernels.loop import GUARD_MODE, Loop, WiringError
+from ..kernels.loop import GUARD_MODE, Loop
+from ..kernels.memory import WiringError
 from ..kernels.native import is_own
 from ..kernels.user import try_out
 from ..models.excitations import releases, virtual_excitation

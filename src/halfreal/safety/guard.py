@@ -43,7 +43,7 @@ from ..contracts.quantities import UNLIMITED, Commands
 from ..kernels.block import Block, Channel, Value, channels
 from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
-from ..kernels.loop import FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL
+from ..kernels.memory import FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
 from ..kernels.repeats import repeated_for
 from ..kernels.tick import WAITING
