@@ -117,7 +117,9 @@ def systems() -> dict[str, DelaySystem]:
     for states, delays in ((2, 4), (4, 2), (8, 1), (8, 4)):
         A = rng.standard_normal((delays + 1, states, states)) / np.sqrt(states)
         A[0] -= 2 * np.eye(states)
-        found[f"{states} states, {delays} delay(s)"] = DelaySystem(np.eye(states), A, np.linspace(0.3, 1.0, delays))
+        found[f"{states} states, {delays} delay{'s' if delays > 1 else ''}"] = DelaySystem(
+            np.eye(states), A, np.linspace(0.3, 1.0, delays)
+        )
     return found
 
 

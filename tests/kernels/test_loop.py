@@ -56,6 +56,33 @@ def test_a_prepared_stretch_is_the_same_stretch_however_often_it_is_run():
         np.testing.assert_array_equal(often.vector, plain.vector)
 
 
+def test_a_block_called_alone_in_a_row_takes_the_steps_written_in_python():
+    loop = closed_loop()
+    before, inputs = loop.vector.copy(), np.linspace(0.0, 5.0, 6)[:, None]
+    states, outputs, well = loop.calls("virtual", np.tile([1.0, 0.0], (6, 1)), inputs, carried=True)
+    x, v, expected = 1.0, 0.0, []
+    for force in inputs[:, 0]:
+        v += 1e-3 * (-(30.0**2) * x - force)
+        x += 1e-3 * v
+        expected.append((x, v))
+    np.testing.assert_array_equal(states, expected)
+    np.testing.assert_array_equal(outputs[:, 0], states[:, 0])
+    assert well.all()
+    apart, _, _ = loop.calls("virtual", np.tile([1.0, 0.0], (6, 1)), inputs)
+    np.testing.assert_array_equal(apart[:, 1], 1e-3 * (-(30.0**2) - inputs[:, 0]))
+    np.testing.assert_array_equal(loop.vector, before)
+
+
+def test_calls_in_a_row_end_with_a_fault_and_calls_apart_do_not():
+    late = Block("late", blocks.code_step, (), (Channel("late", "1"),), {"when": 2.5e-3})
+    loop = Loop([late, blocks.passing("guard", "late", "command")], dt=1e-3)
+    none = np.zeros((5, 0))
+    _, times, well = loop.calls("late", none, none, carried=True)
+    np.testing.assert_array_equal(well, [True, True, True, False, False])
+    np.testing.assert_array_equal(times[:3, 0], 1e-3 * np.arange(3))
+    assert loop.calls("late", none, none)[2].all()
+
+
 def test_swapping_blocks_compiles_no_loop():
     closed_loop().run(1)
     before = compiled_run.native

@@ -127,8 +127,6 @@ def gain(value: float) -> Discrete:
 
 def tustin(sections: Sections, dt: float) -> Discrete:
     """The product of the sections, discrete."""
-    import scipy.signal
-
     total = gain(1.0)
     for section in sections:
         numerator, denominator = section.ratio()
@@ -136,11 +134,25 @@ def tustin(sections: Sections, dt: float) -> Discrete:
             part = gain(float(numerator[-1] / denominator[0]))
         else:
             # with time in steps: coefficients of s in a range of many decades would spoil the state space
-            scaled = [c * dt ** -np.arange(len(c) - 1.0, -1.0, -1.0) for c in (numerator, denominator)]
-            a, b, c, d, _ = scipy.signal.cont2discrete(scipy.signal.tf2ss(*scaled), 1.0, "bilinear")
-            part = (a, b, c, d)
+            part = _bilinear(*(c * dt ** -np.arange(len(c) - 1.0, -1.0, -1.0) for c in (numerator, denominator)))
         total = series(total, part)
     return total
+
+
+def _bilinear(numerator: np.ndarray, denominator: np.ndarray) -> Discrete:
+    """A ratio of polynomials in s, in controller form, at steps of one by s = 2 (z − 1)/(z + 1).
+
+    As ``scipy.signal.cont2discrete`` gives it, which takes half a second to load.
+    """
+    n = len(denominator) - 1
+    over = np.zeros(n + 1)
+    over[n + 1 - len(numerator) :] = numerator
+    over, under = over / denominator[0], denominator / denominator[0]
+    a, b, c, d = np.eye(n, k=-1), np.eye(n, 1), (over[1:] - over[0] * under[1:])[None], over[:1, None]
+    a[0] = -under[1:]
+    back = np.eye(n) - a / 2.0
+    step = np.linalg.solve(back, b)
+    return np.linalg.solve(back, np.eye(n) + a / 2.0), step, np.linalg.solve(back.T, c.T).T, d + c @ step / 2.0
 
 
 def series(first: Discrete, second: Discrete) -> Discrete:

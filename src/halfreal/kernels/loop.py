@@ -12,10 +12,11 @@ import numpy as np
 
 from . import tick as compiled
 from .block import Block, flatten, layout, shape_of
+from .calls import WELL, call_often
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
 from .memory import Memory
-from .native import call_native, compile_together, compiled_block, is_own, place_of
+from .native import compile_together, compiled_block, is_own, place_of
 from .objects import Native
 from .prepared import Prepared, RanAwayError
 
@@ -210,19 +211,29 @@ class Loop(Memory):
             wires += [self.index[name] for name in block.inputs]
         self._wires = np.array(wires or [0], dtype=np.uint64)
 
-    def call(
-        self, name: str, state: np.ndarray, inputs: np.ndarray, later: int = 0
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """What one block alone makes of a state and of inputs, now or so many ticks later: its next state and outputs.
+    def call(self, name: str, state: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """What one block alone makes of a state and of inputs: its next state and outputs.
 
         None if it has a fault or raises.  The loop is left as it is.
         """
+        states, outputs, well = self.calls(name, state[None], inputs[None])
+        return (states[0], outputs[0]) if well[0] else None
+
+    def calls(
+        self, name: str, states: np.ndarray, inputs: np.ndarray, *, carried: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What one block alone makes of each row of states and inputs: next states, outputs, and which calls are well.
+
+        If ``carried``, the calls follow each other tick by tick from the first state on, up to the first fault.  The
+        loop is left as it is.
+        """
         row = self.row(name)
-        block, address = self.blocks[row], int(self._table[row, compiled.ROW_FUNCTION])
         p = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]].copy()
-        s, u, y = state.copy(), np.append(inputs, 0.0), np.zeros(len(block.outputs) + 1)
-        ended = call_native(address, p, s, float(self.vector[compiled.TICK] + later) * self.dt, u, y)
-        return (s, y[:-1]) if ended == (0, 0) else None
+        s, u = (np.pad(one, ((0, 0), (0, 1))) for one in (states, inputs))  # not empty where there are none
+        y, well = np.zeros((len(u), len(self.blocks[row].outputs) + 1)), np.zeros(len(u), dtype=np.int64)
+        address, tick = int(self._table[row, compiled.ROW_FUNCTION]), float(self.vector[compiled.TICK])
+        call_often(address, p.ctypes.data, s, u, y, well, tick, self.dt, int(carried))
+        return s[:, :-1], y[:, :-1], well == WELL
 
     def laid_out(self) -> LaidOut:
         """How it lies in memory, with places in it in place of addresses: for a program that runs it elsewhere."""

@@ -88,15 +88,13 @@ def equivalent(loop: Loop, steep: Steep, motion: np.ndarray, factor: float = 1.0
     rms = np.sqrt(np.mean(chosen**2, axis=0))
     if not np.all(rms > 0.0):
         return None
-    left = []
-    for one in moved:
-        state = steep.state.copy()
-        state[steep.fields] += one[:n]
-        answer = loop.call(steep.name, state, steep.inputs + one[n:])
-        if answer is None:
-            return None
-        left.append(np.append(answer[0][steep.fields], answer[1]) - steep.rest - steep.slopes @ one)
-    gains = np.linalg.lstsq(chosen / rms, np.array(left), rcond=1e-6)[0].T / rms
+    states = np.tile(steep.state, (len(moved), 1))
+    states[:, steep.fields] += moved[:, :n]
+    after, outputs, well = loop.calls(steep.name, states, steep.inputs + moved[:, n:])
+    if not well.all():
+        return None
+    left = np.hstack([after[:, steep.fields], outputs]) - steep.rest - moved @ steep.slopes.T
+    gains = np.linalg.lstsq(chosen / rms, left, rcond=1e-6)[0].T / rms
     whole = steep.slopes.copy()
     whole[:, steep.without] = gains
     return linear_block(block, steep, whole)

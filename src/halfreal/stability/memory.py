@@ -28,7 +28,7 @@ specimen that yields does, is determined by the rehearsal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,15 +156,14 @@ Side = tuple[np.ndarray, np.ndarray]
 """State and inputs of a block."""
 
 
-def _apart(loop: Loop, name: str, sides: tuple[Side, Side]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """By how much two sides' states and outputs differ after each of ``WATCHED`` calls, until one has a fault."""
-    states = [state for state, _ in sides]
-    for later in range(WATCHED):
-        ends = [loop.call(name, state, inputs, later) for state, (_, inputs) in zip(states, sides, strict=True)]
-        if ends[0] is None or ends[1] is None:
-            return
-        states = [ends[0][0], ends[1][0]]
-        yield ends[0][0] - ends[1][0], ends[0][1] - ends[1][1]
+def _apart(loop: Loop, name: str, sides: tuple[Side, Side]) -> tuple[np.ndarray, np.ndarray]:
+    """By how much two sides' states and outputs differ after each of ``WATCHED`` calls, up to the first fault."""
+    ends = [
+        loop.calls(name, *(np.tile(one, (WATCHED, 1)) for one in (state, inputs)), carried=True)
+        for state, inputs in sides
+    ]
+    well = ends[0][2] & ends[1][2]
+    return (ends[0][0] - ends[1][0])[well], (ends[0][1] - ends[1][1])[well]
 
 
 def _stays(loop: Loop, name: str, mine: np.ndarray, held: np.ndarray) -> bool:
@@ -173,9 +172,9 @@ def _stays(loop: Loop, name: str, mine: np.ndarray, held: np.ndarray) -> bool:
     for i in range(inputs.size):
         by = np.zeros(inputs.size)
         by[i] = first_size(inputs[i])
-        for moved, _ in _apart(loop, name, ((state, inputs + by), (state, inputs - by))):
-            if np.any(np.abs(held @ moved[mine]) > STILL * (np.abs(held) @ np.abs(moved[mine]))):
-                return False
+        moved = _apart(loop, name, ((state, inputs + by), (state, inputs - by)))[0][:, mine].T
+        if np.any(np.abs(held @ moved) > STILL * (np.abs(held) @ np.abs(moved))):
+            return False
     return True
 
 
@@ -185,7 +184,7 @@ def _stays_unread(loop: Loop, name: str, mine: np.ndarray, unread: np.ndarray) -
     for direction in unread:
         by = np.zeros(state.size)
         by[mine] = first_size(float(np.abs(state[mine]).max())) * direction
-        if any(np.any(out != 0.0) for _, out in _apart(loop, name, ((state + by, inputs), (state - by, inputs)))):
+        if np.any(_apart(loop, name, ((state + by, inputs), (state - by, inputs)))[1] != 0.0):
             return False
     return True
 
@@ -196,25 +195,17 @@ def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope]
     The block is called alone, at the loop's present state and with what it has read last.
     """
     state, inputs = loop.state_of(name), loop.inputs_of(name)
-    outputs = len(loop.blocks[loop.row(name)].outputs)
 
-    def image(changed_state: np.ndarray, changed_inputs: np.ndarray) -> np.ndarray:
-        answer = loop.call(name, changed_state, changed_inputs)
-        if answer is None:
-            return np.full(fields.size + outputs, np.nan)
-        return np.append(answer[0][fields], answer[1])
+    def images(changed: np.ndarray, changes: np.ndarray, at: int) -> np.ndarray:
+        states, read = (np.tile(one, (changes.size, 1)) for one in (state, inputs))
+        (states if changed is state else read)[:, at] += changes
+        after, outputs, well = loop.calls(name, states, read)
+        return np.where(well[:, None], np.hstack([after[:, fields], outputs]), np.nan)
 
-    def by(values: np.ndarray, at: int, of_state: bool) -> Slope:
-        def moved(h: float) -> np.ndarray:
-            changed = values.copy()
-            changed[at] += h
-            return image(changed, inputs) if of_state else image(state, changed)
+    def by(changed: np.ndarray, at: int) -> Slope:
+        return slope(lambda changes: images(changed, changes, at), first_size(changed[at]))
 
-        return slope(lambda changes: np.array([moved(h) for h in changes.tolist()]), first_size(values[at]))
-
-    by_state = [by(state, int(i), True) for i in fields]
-    by_input = [by(inputs, i, False) for i in range(inputs.size)]
-    return by_state, by_input
+    return [by(state, int(i)) for i in fields], [by(inputs, i) for i in range(inputs.size)]
 
 
 def _unreached(a: np.ndarray, b: np.ndarray, drifts: np.ndarray | None) -> np.ndarray:

@@ -285,15 +285,16 @@ def smooth(
     function: Callable[[np.ndarray], np.ndarray], omega: np.ndarray, largest: int, turn: float = TURN
 ) -> np.ndarray:
     """Points added until no column turns or grows by more than ``turn`` between two of them."""
+    values = function(omega)
     for _ in range(60):
-        values = function(omega)
         ratio = np.log(np.where(values == 0, 1e-300, values))
         step = np.diff(ratio, axis=0)
         step = np.maximum(np.abs(np.angle(np.exp(1j * step.imag))), np.abs(step.real)).max(axis=1)
         wide = np.flatnonzero((step > turn) & (np.diff(omega) > 1e-13 * omega[1:]))
         if wide.size == 0 or omega.size + wide.size > largest:
             break
-        omega = np.insert(omega, wide + 1, (omega[wide] + omega[wide + 1]) / 2)
+        middle = (omega[wide] + omega[wide + 1]) / 2
+        omega, values = np.insert(omega, wide + 1, middle), np.insert(values, wide + 1, function(middle), axis=0)
     return omega
 
 
