@@ -531,20 +531,9 @@ class Loop:
 
         A row for each; NaN after a fault, or where the guard's mode has changed.  The loop is left as it was.
         """
-        vector, found = self.vector, np.full((len(columns), len(rows)), np.nan)
         if ticks not in self._prepared:
             self._prepared[ticks] = self.prepared(ticks)
-        mode, run = self.index.get(GUARD_MODE, compiled.FAULT), self._prepared[ticks]
-        base, entries = vector.copy(), vector.data  # single entries are read and written faster by the latter
-        fault_before, mode_before = entries[compiled.FAULT], entries[mode]
-        for i, (column, change) in enumerate(zip(columns.tolist(), by.tolist(), strict=True)):
-            vector[:] = base
-            entries[column] += change
-            run()
-            if entries[compiled.FAULT] == fault_before and entries[mode] == mode_before:
-                found[i] = vector.take(rows)
-        vector[:] = base
-        return found
+        return self._prepared[ticks].images(columns, by, rows, self.index.get(GUARD_MODE, compiled.FAULT))
 
     def prepared(self, ticks: int, record: Sequence[str] = ()) -> Prepared:
         """A stretch of so many ticks that is run often, with the named channels in its log and without events."""
