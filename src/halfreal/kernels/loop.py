@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import HalfrealError
 from . import tick as compiled
-from .block import MOST_PASSES, Block, Channel, flatten, layout, shape_of
+from .block import MOST_PASSES, Block, Channel, fill, flatten, layout, shape_of
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
 from .native import call_native, compile_together, compiled_block, is_own, place_of
@@ -190,10 +190,10 @@ class Loop:
         other._initial, other.parameters = self._initial.copy(), self.parameters.copy()
         for row in changed:
             block, at = blocks[row], self._outputs_at[row]
-            other._initial[self._state_at[row] : self._state_at[row + 1]] = flatten(block.state)
+            fill(other._initial[self._state_at[row] : self._state_at[row + 1]], block.state)
             other._initial[at : at + len(block.outputs)] = 0.0
             other._initial[at : at + len(block.initial)] = block.initial
-            other.parameters[self._parameters_at[row] : self._parameters_at[row + 1]] = flatten(block.parameters)
+            fill(other.parameters[self._parameters_at[row] : self._parameters_at[row + 1]], block.parameters)
         other.vector, other._table, word = other._initial.copy(), self._table.copy(), self.vector.itemsize
         other._table[:, compiled.ROW_PARAMETERS] = other.parameters.ctypes.data + word * self._parameters_at[:-1]
         other._table[:, compiled.ROW_STATE] = other.vector.ctypes.data + word * self._state_at[:-1]
@@ -472,8 +472,8 @@ class Loop:
     def period(self) -> int:
         """Ticks after which all blocks act alike again: more than one if a block has a slower rate of its own."""
         first, last = int(self._groups[0]), int(self._groups[0] + self._groups[1])
-        calls = [self.substeps if first <= row < last else 1 for row in range(len(self.blocks))]
-        return math.lcm(*(b.repeats // math.gcd(b.repeats, n) for b, n in zip(self.blocks, calls, strict=True)))
+        slower = [(block.repeats, row) for row, block in enumerate(self.blocks) if block.repeats > 1]
+        return math.lcm(*(n // math.gcd(n, self.substeps if first <= row < last else 1) for n, row in slower))
 
     # --- driving ----------------------------------------------------------------------------------------------------
 
@@ -531,9 +531,16 @@ class Loop:
 
         A row for each; NaN after a fault, or where the guard's mode has changed.  The loop is left as it was.
         """
+        return self._stretch(ticks).images(columns, by, rows, self.index.get(GUARD_MODE, compiled.FAULT))
+
+    def settle(self, times: int, ticks: int) -> None:
+        """Run stretches of so many ticks without record and events, in less time than ``run`` if images follow."""
+        self._stretch(ticks).repeat(times)
+
+    def _stretch(self, ticks: int) -> Prepared:
         if ticks not in self._prepared:
             self._prepared[ticks] = self.prepared(ticks)
-        return self._prepared[ticks].images(columns, by, rows, self.index.get(GUARD_MODE, compiled.FAULT))
+        return self._prepared[ticks]
 
     def prepared(self, ticks: int, record: Sequence[str] = ()) -> Prepared:
         """A stretch of so many ticks that is run often, with the named channels in its log and without events."""
