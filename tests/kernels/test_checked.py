@@ -329,6 +329,13 @@ def test_a_block_that_would_be_called_again_without_end_ends_the_simulation(grou
         loop.run(5)
 
 
+def test_a_run_from_a_perturbed_state_that_does_not_end_is_an_error_too():
+    loop = Loop([iterating("mine"), guard()], dt=1.0)
+    loop.run(2)
+    with pytest.raises(RanAwayError, match="block 'mine': its loops did not end"):
+        loop.images(np.array([0, 0]), np.array([0.0, 1.0]), np.array([0]), 1)
+
+
 # --- the interpreter --------------------------------------------------------------------------------------------------
 
 

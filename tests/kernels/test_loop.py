@@ -83,6 +83,26 @@ def test_calls_in_a_row_end_with_a_fault_and_calls_apart_do_not():
     assert loop.calls("late", none, none)[2].all()
 
 
+@pytest.mark.parametrize(("times", "ticks"), [(4, 1), (3, 5)])
+def test_a_loop_settles_as_if_it_were_run(times, ticks):
+    plain, settled = closed_loop(), closed_loop()
+    plain.run(times * ticks)
+    settled.settle(times, ticks)
+    np.testing.assert_array_equal(settled.vector, plain.vector)
+
+
+def test_a_loop_that_stops_does_not_settle_further():
+    def stopping() -> Loop:
+        guard = Block("guard", blocks.raising_step, (), (Channel("command", "m"),), {"when": 2.5})
+        return Loop([guard], outer=[blocks.clock("rig")], dt=1.0)
+
+    plain, settled = stopping(), stopping()
+    plain.run(10)
+    settled.settle(10, 1)
+    np.testing.assert_array_equal(settled.vector, plain.vector)
+    assert settled.state("rig")["calls"] == 3.0
+
+
 def test_swapping_blocks_compiles_no_loop():
     closed_loop().run(1)
     before = compiled_run.native

@@ -120,6 +120,26 @@ def test_growth_rates_are_the_same_to_the_bit_with_and_without_validating_each_v
     assert fast.at(values[0]) == plain.at(values[0])
 
 
+def test_numbers_of_one_section_list_or_matrix_are_replaced_together():
+    test = halfreal.load(GALLERY / "vrths_benchmark/case_1.toml")
+    before = test.model_dump_json()
+    places = {
+        "coupling.feedback[1].proportional": 2.1,
+        "virtual.mass[1][1]": 1001.0,
+        "coupling.prefilter[1].zero": 170.0,
+        "virtual.mass[3][3]": 1003.0,
+        "coupling.feedback[1].integral": 96.0,
+        "rig.specimen.stiffness": 1.2e6,
+        "virtual.removed.stiffness": 1.2e6,
+        "timing.seed": 3.0,
+    }
+    variation = Variation(test, list(places))
+    changed = variation.unchecked(list(places.values()))
+    assert changed == variation.at(list(places.values()))
+    assert changed.virtual.mass[0, 0] == 1001.0 and changed.coupling.feedback[0].integral == 96.0
+    assert isinstance(changed.timing.seed, int) and test.model_dump_json() == before
+
+
 def test_variants_are_validated_one_by_one_where_a_value_in_their_range_is_refused():
     test = halfreal.load(GALLERY / "vrths_benchmark/case_1.toml")
     variation = Variation(test, ["rig.actuator.leakage", "rig.specimen.stiffness"])

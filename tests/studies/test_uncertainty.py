@@ -159,8 +159,9 @@ class Hill:
 def test_worst_case_inside_the_ranges_is_found():
     ranges = (Parameter("a", "1", 1.0, 0.0, 3.0), Parameter("b", "1", 1.0, 1.0, 3.0))
     samples = np.array([[0.2, 1.1], [2.5, 1.5], [1.0, 2.9], [2.9, 2.8]])
-    rates = np.array([Hill().growth(row) for row in samples[:3]] + [np.nan])
-    worst, rate, _ = _worst_case(Hill(), ranges, samples, rates)
+    points = np.vstack([samples, [[0.0, 1.0], [0.0, 3.0], [3.0, 1.0], [3.0, 3.0]]])  # with the corners
+    rates = np.array([np.nan if row.sum() > 5.5 else Hill().growth(row) for row in points])
+    worst, rate, _ = _worst_case(Hill(), ranges, points, rates)
     np.testing.assert_allclose(worst, [1.3, 2.2], atol=2e-3)
     assert rate == pytest.approx(1.5, abs=1e-5)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ class Elements:
         )
 
     @classmethod
+    @lru_cache(maxsize=64)
     def none(cls, dofs: int) -> Elements:
+        """No elements; all parts of a loop without any share these arrays, which have no entries to change."""
         none, empty = np.zeros(0), np.zeros((0, 0))
         return cls(none, np.zeros((0, dofs)), empty, empty, none, none, np.zeros((0, 0), dtype=bool))
 

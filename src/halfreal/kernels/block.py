@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +62,7 @@ class Channel:
     signal: str = ""
 
 
+@lru_cache(maxsize=512)
 def channels(signal: str, unit: str, count: int, of: Owner | None = None) -> tuple[Channel, ...]:
     """Channels of a vector signal: ``signal`` alone if there is one, else ``signal.1``, ``signal.2``, …
 
@@ -173,10 +175,19 @@ def flatten(values: Mapping[str, Value]) -> np.ndarray:
     """The fields one after another as one float64 vector, arrays in C order."""
     if not values:
         return np.zeros(1)
-    shapes = [shape_of(value) for value in values.values()]
-    found, at = np.empty(sum(math.prod(shape) for shape in shapes)), 0
-    for value, shape in zip(values.values(), shapes, strict=True):
-        size = math.prod(shape)
-        found[at : at + size] = np.ravel(value) if shape else value
-        at += size
+    found = np.empty(sum(math.prod(shape_of(value)) for value in values.values()))
+    fill(found, values)
     return found
+
+
+def fill(vector: np.ndarray, values: Mapping[str, Value]) -> None:
+    """Write the fields, if there are any, one after another into a vector of their whole size, arrays in C order."""
+    at = 0
+    for value in values.values():
+        if isinstance(value, float):
+            vector[at] = value
+            at += 1
+        else:
+            flat = np.ravel(value)
+            vector[at : at + flat.size] = flat
+            at += flat.size

@@ -137,7 +137,11 @@ class Entry:
 
     def prepared(self, *given: Any) -> Callable[[], int]:
         """A call with these arguments, which is made often: their row is packed once."""
-        value, raised, row, call = ctypes.c_int64(), ctypes.c_void_p(), self.packed(*given), self._call
+        return self.with_row(self.packed(*given))
+
+    def with_row(self, row: bytes) -> Callable[[], int]:
+        """A call with packed arguments."""
+        value, raised, call = ctypes.c_int64(), ctypes.c_void_p(), self._call
 
         def again() -> int:
             if call(value, raised, row):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import tick as compiled
-from .block import Block, flatten, layout, shape_of
+from .block import Block, fill, layout, shape_of
 from .calls import WELL, call_often
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
@@ -168,10 +168,10 @@ class Loop(Memory):
         other._initial, other.parameters = self._initial.copy(), self.parameters.copy()
         for row in changed:
             block, at = blocks[row], self._outputs_at[row]
-            other._initial[self._state_at[row] : self._state_at[row + 1]] = flatten(block.state)
+            fill(other._initial[self._state_at[row] : self._state_at[row + 1]], block.state)
             other._initial[at : at + len(block.outputs)] = 0.0
             other._initial[at : at + len(block.initial)] = block.initial
-            other.parameters[self._parameters_at[row] : self._parameters_at[row + 1]] = flatten(block.parameters)
+            fill(other.parameters[self._parameters_at[row] : self._parameters_at[row + 1]], block.parameters)
         other.vector, other._table, word = other._initial.copy(), self._table.copy(), self.vector.itemsize
         other._table[:, compiled.ROW_PARAMETERS] = other.parameters.ctypes.data + word * self._parameters_at[:-1]
         other._table[:, compiled.ROW_STATE] = other.vector.ctypes.data + word * self._state_at[:-1]
@@ -312,20 +312,16 @@ class Loop(Memory):
 
         A row for each; NaN after a fault, or where the guard's mode has changed.  The loop is left as it was.
         """
-        vector, found = self.vector, np.full((len(columns), len(rows)), np.nan)
+        return self._stretch(ticks).images(columns, by, rows, self.index.get(GUARD_MODE, compiled.FAULT))
+
+    def settle(self, times: int, ticks: int) -> None:
+        """Run stretches of so many ticks without record and events, in less time than ``run`` if images follow."""
+        self._stretch(ticks).repeat(times)
+
+    def _stretch(self, ticks: int) -> Prepared:
         if ticks not in self._prepared:
             self._prepared[ticks] = self.prepared(ticks)
-        mode, run = self.index.get(GUARD_MODE, compiled.FAULT), self._prepared[ticks]
-        base, entries = vector.copy(), vector.data  # single entries are read and written faster by the latter
-        fault_before, mode_before = entries[compiled.FAULT], entries[mode]
-        for i, (column, change) in enumerate(zip(columns.tolist(), by.tolist(), strict=True)):
-            vector[:] = base
-            entries[column] += change
-            run()
-            if entries[compiled.FAULT] == fault_before and entries[mode] == mode_before:
-                found[i] = vector.take(rows)
-        vector[:] = base
-        return found
+        return self._prepared[ticks]
 
     def prepared(self, ticks: int, record: Sequence[str] = ()) -> Prepared:
         """A stretch of so many ticks that is run often, with the named channels in its log and without events."""

@@ -244,8 +244,8 @@ class Memory:
     def period(self) -> int:
         """Ticks after which all blocks act alike again: more than one if a block has a slower rate of its own."""
         first, last = int(self._groups[0]), int(self._groups[0] + self._groups[1])
-        calls = [self.substeps if first <= row < last else 1 for row in range(len(self.blocks))]
-        return math.lcm(*(b.repeats // math.gcd(b.repeats, n) for b, n in zip(self.blocks, calls, strict=True)))
+        slower = [(block.repeats, row) for row, block in enumerate(self.blocks) if block.repeats > 1]
+        return math.lcm(*(n // math.gcd(n, self.substeps if first <= row < last else 1) for n, row in slower))
 
     @property
     def watched(self) -> list[str]:

@@ -69,11 +69,15 @@ class Sensors(Settings):
 
     def of_motion(self, axes: Axes) -> list[DisplacementSensor | RotationSensor]:
         """Of displacement or rotation, for each axis."""
+        if not axes.rotations.any():
+            return [self.displacement] * len(axes)
         rotation = self.rotation.unchecked_copy({"delay": _either(self.rotation.delay, self.displacement.delay)})
         return [rotation if turns else self.displacement for turns in axes.rotations]
 
     def of_force(self, axes: Axes) -> list[ForceSensor | MomentSensor]:
         """Of force or moment, for each axis."""
+        if not axes.rotations.any():
+            return [self.force] * len(axes)
         moment = self.moment.unchecked_copy({"delay": _either(self.moment.delay, self.force.delay)})
         return [moment if turns else self.force for turns in axes.rotations]
 

@@ -134,8 +134,11 @@ def once(label: str, context: Context, make: Callable[..., T], *given: Any, of: 
         return make(context, *given)
     known = parts.blocks[label, context.purpose]
     for place, (notes, before, found) in enumerate(known):
-        if _same(before, (of, *given)) and all(
-            _as_before(parts, context, name, value) for name, value in notes.items()
+        # most of the parts kept are of another object: that is seen first
+        if (
+            before[0] is of
+            and _same(before[1:], given)
+            and all(_as_before(parts, context, name, value) for name, value in notes.items())
         ):
             known.insert(0, known.pop(place))
             return found  # type: ignore[no-any-return]

@@ -85,7 +85,7 @@ def linearised(definition: Definition, loop: Loop | None = None) -> Linearisatio
     """The quiet loop of a definition, settled at rest and linearised there, over one step of its integration."""
     loop = build(definition, AT_REST) if loop is None else loop
     ticks = definition.virtual.ticks_per_step
-    loop.run(SETTLING_TICKS * ticks)
+    loop.settle(SETTLING_TICKS, ticks)
     try:
         return linearise(loop, ticks)
     except NoSlopeError:

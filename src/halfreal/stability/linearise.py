@@ -151,48 +151,39 @@ def derivative(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 
 def perturbed(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> np.ndarray:
     """The same derivative, every column by perturbing the loop itself."""
     found = slopes(loop, columns, rows, period)
-    without = np.array([one.without for one in found]).reshape(len(found), rows.size)
-    for index, one in zip(columns, found, strict=True) if without.any() else ():
-        if np.any(one.without):
-            at = loop.name_of(int(rows[int(np.argmax(one.without))]))
-            raise NoSlopeError(
-                f"the loop has no linearisation at rest: '{at}' does not change in proportion to "
-                f"'{loop.name_of(int(index))}', even for small changes; smooth the law around zero, e.g. by "
-                "tanh(v/v0) instead of sign(v)"
-            )
-    return matrix_of(found, rows.size)
+    if found.without.any():
+        column = int(np.argmax(found.without.any(axis=1)))
+        at = loop.name_of(int(rows[int(np.argmax(found.without[column]))]))
+        raise NoSlopeError(
+            f"the loop has no linearisation at rest: '{at}' does not change in proportion to "
+            f"'{loop.name_of(int(columns[column]))}', even for small changes; smooth the law around zero, e.g. by "
+            "tanh(v/v0) instead of sign(v)"
+        )
+    return found.values.T
 
 
-def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> list[Slope]:
-    """What ``derivative`` is made of: a slope for each column, also where the code has none.
+def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> Slope:
+    """What ``derivative`` is made of: slopes, a row for each column, also where the code has none.
 
-    Those that two sizes agree on, nearly all, are found together; the others are looked at one by one.
+    Those that two sizes agree on, nearly all, are found together; the others are evaluated one by one.
     """
-    base, found = loop.vector.copy(), list[Slope]()
-    sizes, everywhere = first_size(base[columns]), np.zeros(rows.size, dtype=bool)
+    sizes = first_size(loop.vector[columns])
+    values, without = np.empty((len(columns), rows.size)), np.zeros((len(columns), rows.size), dtype=bool)
     for first in range(0, len(columns), AT_ONCE):
         some, of_some = columns[first : first + AT_ONCE], sizes[first : first + AT_ONCE]
-        by = np.column_stack([factor * of_some for factor in (1.0, -1.0, 1.0 / SHRUNK, -1.0 / SHRUNK)])
+        by = np.multiply.outer(of_some, (1.0, -1.0, 1.0 / SHRUNK, -1.0 / SHRUNK))
         images = loop.images(np.repeat(some, by.shape[1]), by.ravel(), rows, period)
-        values, agreed = agreeing(images.reshape(len(some), by.shape[1], rows.size), of_some)
-        for index, size, value, well in zip(some, of_some, values, agreed, strict=True):
-            if well:
-                found.append(Slope(value, everywhere))
-                continue
+        values[first : first + AT_ONCE], agreed = agreeing(images.reshape(*by.shape, rows.size), of_some)
+        for column in first + np.flatnonzero(~agreed):
 
-            def there(changes: np.ndarray, index: int = int(index)) -> np.ndarray:
+            def there(changes: np.ndarray, index: int = int(columns[column])) -> np.ndarray:
                 return loop.images(np.full(changes.size, index), changes, rows, period)
 
-            one = slope(there, float(size))
+            one = slope(there, float(sizes[column]))
             if np.any(np.isnan(one.values)):
-                raise HalfrealError(_not_finite(loop, int(index), rows[np.isnan(one.values)], period))
-            found.append(one)
-    return found
-
-
-def matrix_of(found: list[Slope], rows: int) -> np.ndarray:
-    """Slopes as the columns of a matrix."""
-    return np.array([one.values for one in found]).reshape(len(found), rows).T
+                raise HalfrealError(_not_finite(loop, int(columns[column]), rows[np.isnan(one.values)], period))
+            values[column], without[column] = one.values, one.without
+    return Slope(values, without)
 
 
 def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:
@@ -275,7 +266,7 @@ def in_motion(loop: Loop) -> InMotion | None:
     held = loop.memory_indices()
     memories = held[~np.isin(loop.owners_of(held), [loop.row(name) for name in names])]
     indices = np.concatenate([loop.dynamic_indices(), memories])
-    pieces = taken_apart(loop, indices, indices, lambda one, x, y: matrix_of(slopes(one, x, y), y.size))
+    pieces = taken_apart(loop, indices, indices, lambda one, x, y: slopes(one, x, y).values.T)
     if pieces is None:
         return None
     small = None if indices.size <= FEW_DENSE else condensed(pieces, indices.size, loop.dt)

@@ -145,8 +145,10 @@ def taken_apart(loop: Loop, columns: np.ndarray, rows: np.ndarray, perturbed: De
 
 def is_large(block: Block) -> bool:
     """Whether a block offers its Jacobian and has so many states that it is used, or shows no slope if perturbed."""
+    if block.jacobian is None:
+        return False
     states = sum(int(np.size(value)) for key, value in block.state.items() if key not in block.frozen)
-    return block.jacobian is not None and (states >= LARGE or block.two_slopes)
+    return states >= LARGE or block.two_slopes
 
 
 def _split(loop: Loop, names: list[str], indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:

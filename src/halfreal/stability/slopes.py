@@ -53,7 +53,7 @@ Images = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Slope:
-    """Slopes of all entries of F along one direction."""
+    """Slopes of all entries of F along one direction, or a row of them for each of many."""
 
     values: np.ndarray
     """NaN where the code gives no finite one."""
@@ -86,10 +86,9 @@ def agreeing(images: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndar
 
     ``images`` are F at h, −h, h/8 and −h/8 in each: (directions, 4, entries).
     """
-    size = sizes[:, None]
-    first, blurred = _central(images[:, 0], images[:, 1], size)
-    second, blur = _central(images[:, 2], images[:, 3], size / SHRUNK)
-    return first, np.asarray(_agree(first, second, blurred + blur).all(axis=1))
+    both = np.column_stack([sizes, sizes / SHRUNK])[:, :, None]
+    found, blurs = _central(images[:, 0::2], images[:, 1::2], both)
+    return found[:, 0], np.asarray(_agree(found[:, 0], found[:, 1], blurs[:, 0] + blurs[:, 1]).all(axis=1))
 
 
 def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from halfreal.models.frame.builder import regular_frame
-from halfreal.stability.linearise import derivative, in_motion, linearise, matrix_of, slopes
+from halfreal.stability.linearise import derivative, in_motion, linearise, slopes
 from halfreal.stability.pieces import taken_apart
 from models.frame.frames import CURVED, PLASTIC, SECTIONS, loop, shaking
 
@@ -52,9 +52,9 @@ def started(frame):
 def both(driven):
     """The transition matrix of a loop, from the block's own Jacobian and by perturbing it."""
     indices = driven.dynamic_indices()
-    found = taken_apart(driven, indices, indices, lambda one, x, y: matrix_of(slopes(one, x, y), y.size))
+    found = taken_apart(driven, indices, indices, lambda one, x, y: slopes(one, x, y).values.T)
     assert found is not None
-    return found.together(), matrix_of(slopes(driven, indices, indices), indices.size)
+    return found.together(), slopes(driven, indices, indices).values.T
 
 
 def test_poles_at_sixty_degrees_of_freedom_are_those_of_brute_force():

@@ -25,7 +25,7 @@ from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
 from ...runs.rehearse import Progress, check_log
 from ...safety.limits import Limits
-from ...stability.linearise import MOST_DENSE, RESTING, in_motion, matrix_of, slopes, without_memory
+from ...stability.linearise import MOST_DENSE, RESTING, in_motion, slopes, without_memory
 from ...stability.pieces import is_large
 from ...summaries import Summarised
 
@@ -216,7 +216,7 @@ def moving_radius(loop: Loop) -> tuple[float, bool | None] | None:
     elif indices.size > MANY_STATES:  # at a kink of a law; perturbing all states takes too long
         return None
     else:
-        matrix = matrix_of(slopes(loop, indices, indices, loop.period), indices.size)
+        matrix = slopes(loop, indices, indices, loop.period).values.T
         values = without_memory(loop, matrix, indices, loop.period).eigenvalues
     kept = np.argsort(np.abs(values - 1.0))
     resting = [i for i in kept[: memories.size] if abs(values[i] - 1.0) < RESTING]

@@ -178,29 +178,29 @@ def study_uncertainty(
     drawn = qmc.LatinHypercube(len(uncertain), seed=definition.timing.seed if seed is None else seed).random(samples)
     values = np.column_stack([p.quantile(drawn[:, column]) for column, p in enumerate(uncertain)])
     variation = Variation(definition, [p.place for p in uncertain])
-    growth, refused = np.full(samples, np.nan), list[tuple[int, str]]()
+    low, high = _ranges(uncertain)
+    points = np.vstack([values, low + _corners(uncertain) * (high - low)])
     with alike():
-        variation.expect(*_ranges(uncertain))
+        variation.expect(low, high)
         together = max(4, -(-samples // JOBS))
 
         def sampled(first: int) -> list[float | str]:
-            """Growth rates of some samples, or why one is refused; those before are done, or in other hands."""
+            """Growth rates of some points, or why one is refused; those before are done, or in other hands."""
             if on_progress is not None:
-                on_progress(first, samples)
-            return [_growth_or_fault(variation, one) for one in values[first : first + together]]
+                on_progress(min(first, samples), samples)
+            return [_growth_or_fault(variation, one) for one in points[first : first + together]]
 
-        found = results([partial(sampled, first) for first in range(0, samples, together)])
-        for row, one in enumerate(one for part in found for one in part):
-            if isinstance(one, str):
-                refused.append((row, one))
-            else:
-                growth[row] = one
+        parts = results([partial(sampled, first) for first in range(0, len(points), together)])
+        found = [one for part in parts for one in part]
+        refused = [(row, one) for row, one in enumerate(found[:samples]) if isinstance(one, str)]
+        rates = np.array([np.nan if isinstance(one, str) else one for one in found])
+        growth = rates[:samples]
         if on_progress is not None:
             on_progress(samples, samples)
         if len(refused) == samples:
             why = refused[0][1]
             raise HalfrealError(f"none of {samples} samples is a valid definition: {why}; narrow the uncertainty")
-        worst, rate, searched = _worst_case(variation, uncertain, values, growth)
+        worst, rate, searched = _worst_case(variation, uncertain, points, rates)
     return UncertaintyStudy(
         parameters=uncertain,
         samples=values,
@@ -209,7 +209,7 @@ def study_uncertainty(
         worst=variation.at(worst),
         worst_values=dict(zip(variation.places, map(float, worst), strict=True)),
         worst_growth=rate,
-        evaluations=samples + searched,
+        evaluations=len(points) + searched,
     )
 
 
@@ -220,10 +220,20 @@ def _growth_or_fault(variation: Variation, values: np.ndarray) -> float | str:
         return str(error)
 
 
+def _corners(uncertain: tuple[Parameter, ...]) -> np.ndarray:
+    """All corners of the unit cube of the numbers, a row each; none where they are many."""
+    count = len(uncertain)
+    corners = list(itertools.product((0.0, 1.0), repeat=count)) if count <= MOST_CORNERS else []
+    return np.array(corners).reshape(len(corners), count)
+
+
 def _worst_case(
     variation: Variation, uncertain: tuple[Parameter, ...], values: np.ndarray, growth: np.ndarray
 ) -> tuple[np.ndarray, float, int]:
-    """The point of largest growth rate within the ranges, that rate, and how many loops it took to find it."""
+    """The point of largest growth rate within the ranges, that rate, and how many more loops it took to find it.
+
+    ``values`` are those of the samples and then of ``_corners``, with the growth rate of each, NaN if it was refused.
+    """
     from scipy.optimize import minimize
 
     low, high = _ranges(uncertain)
@@ -237,12 +247,12 @@ def _worst_case(
         except DefinitionError:
             return REFUSED
 
-    found = [((values[row] - low) / (high - low), -growth[row]) for row in np.argsort(-growth)[: 2 * STARTS]]
-    found = [(point, rate) for point, rate in found if np.isfinite(rate)]
-    if len(uncertain) <= MOST_CORNERS:
-        corners = [np.array(corner) for corner in itertools.product((0.0, 1.0), repeat=len(uncertain))]
-        found += zip(corners, results([partial(decay, corner) for corner in corners]), strict=True)
-        count = len(corners)
+    corners = _corners(uncertain)
+    samples = len(values) - len(corners)
+    worst = np.argsort(-growth[:samples])[: 2 * STARTS]
+    found = [((values[row] - low) / (high - low), -growth[row]) for row in worst if np.isfinite(growth[row])]
+    at_corners = np.where(np.isnan(growth), REFUSED, np.clip(-growth, -REFUSED, REFUSED))[samples:]
+    found += zip(corners, at_corners, strict=True)
     found.sort(key=lambda item: item[1])
     starts, most = found[:STARTS], EVALUATIONS
     if len(uncertain) > MOST_CORNERS:

@@ -69,9 +69,7 @@ class Variation:
 
     def unchecked(self, values: Sequence[float] | np.ndarray) -> Definition:
         """The variant with these values, not validated: for many between some that were."""
-        changed = self._definition
-        for keys, value in zip(self._keys, values, strict=True):
-            changed = _replaced(changed, keys, value)
+        changed: Definition = _replaced(self._definition, list(zip(self._keys, values, strict=True)))
         return changed
 
     def growth(self, values: Sequence[float] | np.ndarray) -> float:
@@ -96,19 +94,23 @@ def _tried(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.asarray(low + np.vstack([0.5 + 0.5 * ends, 0.5 - 0.5 * ends, inside]) * (high - low))
 
 
-def _replaced(part: Any, keys: list[Any], value: float) -> Any:
-    """A copy of a part in which the number that the keys lead to is another."""
+def _replaced(part: Any, changes: list[tuple[list[Any], float]]) -> Any:
+    """A copy of a part in which the numbers that keys lead to are others; each section of it is copied once."""
     if isinstance(part, np.ndarray):
         array = part.copy()
-        array[tuple(keys) or ...] = value
+        for keys, value in changes:
+            array[tuple(keys) or ...] = value
         return array
+    keys, value = changes[-1]
     if not keys and isinstance(part, tuple):  # a list of one number
-        return (_replaced(part[0], [], value),)
+        return (_replaced(part[0], changes),)
     if not keys:
         return round(value) if isinstance(part, int) else float(value)
-    key, rest = keys[0], keys[1:]
+    below = dict[Any, list[tuple[list[Any], float]]]()
+    for keys, value in changes:
+        below.setdefault(keys[0], []).append((keys[1:], value))
     if isinstance(part, Settings):
-        return part.unchecked_copy({key: _replaced(getattr(part, key), rest, value)})
+        return part.unchecked_copy({key: _replaced(getattr(part, key), some) for key, some in below.items()})
     if isinstance(part, tuple):
-        return (*part[:key], _replaced(part[key], rest, value), *part[key + 1 :])
-    return {**part, key: _replaced(part[key], rest, value)}
+        return tuple(_replaced(one, below[at]) if at in below else one for at, one in enumerate(part))
+    return {**part, **{key: _replaced(part[key], some) for key, some in below.items()}}
