@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from halfreal.stability.slopes import slope
+from halfreal.stability.slopes import slopes_along
 
 
 def taken(function, size=1e-8):
     with np.errstate(all="ignore"):
-        found = slope(lambda changes: np.array([[float(function(h))] for h in changes]), size)
-    return found.values[0], bool(found.without[0])
+        found = slopes_along(lambda _, by: np.array([[float(function(h))] for h in by]), np.array([size]), 1)
+    return found.values[0, 0], bool(found.without[0, 0])
 
 
 def power(exponent):
@@ -67,8 +67,18 @@ def test_entries_that_are_looked_at_together_are_those_looked_at_alone():
         lambda x: x + 1e-12 * np.sin(1e30 * x),
         lambda x: np.nan,
     )
+    count = len(functions)
     with np.errstate(all="ignore"):
-        every = slope(lambda changes: np.array([[function(h) for function in functions] for h in changes]), 1e-8)
-        alone = [slope(lambda changes, one=one: np.array([[one(h)] for h in changes]), 1e-8) for one in functions]
-    np.testing.assert_array_equal(every.values, [one.values[0] for one in alone])
-    np.testing.assert_array_equal(every.without, [one.without[0] for one in alone])
+        every = slopes_along(
+            lambda _, by: np.array([[one(h) for one in functions] for h in by]), np.array([1e-8]), count
+        )
+        along = slopes_along(
+            lambda which, by: np.array([[functions[i](h)] for i, h in zip(which, by, strict=True)]),
+            np.full(count, 1e-8),
+            1,
+        )
+    alone = [taken(one) for one in functions]
+    for found in (every.values[0], along.values[:, 0]):
+        np.testing.assert_array_equal(found, [value for value, _ in alone])
+    for found in (every.without[0], along.without[:, 0]):
+        np.testing.assert_array_equal(found, [without for _, without in alone])

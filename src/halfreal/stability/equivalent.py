@@ -70,13 +70,12 @@ def steep_blocks(loop: Loop) -> list[Steep]:
         answer = loop.call(block.name, state, inputs)
         if answer is None:
             continue
-        by_state, by_input = block_slopes(loop, block.name, fields)
-        both = [*by_state, *by_input]
-        without = np.array([bool(one.without.any()) for one in both], dtype=bool)
+        slopes = block_slopes(loop, block.name, fields)
+        without = np.asarray(slopes.without.any(axis=1))
         if without.any():
-            columns = [np.zeros(one.values.size) if bad else one.values for one, bad in zip(both, without, strict=True)]
+            columns = np.where(without[:, None], 0.0, slopes.values)
             rest = np.append(answer[0][fields], answer[1])
-            found.append(Steep(block.name, fields, state, inputs, rest, np.array(columns).T, without))
+            found.append(Steep(block.name, fields, state, inputs, rest, columns.T, without))
     return found
 
 

@@ -31,7 +31,7 @@ from .condensed import condensed
 from .condensed_poles import all_poles
 from .memory import find_memory
 from .pieces import is_large, taken_apart
-from .slopes import SHRUNK, SIZES, Slope, agreeing, first_size, slope
+from .slopes import SHRUNK, SIZES, Slopes, first_size, slopes_along
 
 MARGINAL = 1e-9
 MOST_DENSE = 600
@@ -47,8 +47,6 @@ ALTERNATING = (
     "by a loop gain near 1 there"
 )
 
-AT_ONCE = 64
-"""Columns of which images are kept at a time."""
 CHANGING = (
     "treats its state differently from tick to tick, e.g. with a ring buffer or a slower rate, so one tick "
     "does not determine its poles: make it act in the same way in every tick, e.g. by shifting its entries"
@@ -162,28 +160,15 @@ def perturbed(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1
     return found.values.T
 
 
-def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> Slope:
-    """What ``derivative`` is made of: slopes, a row for each column, also where the code has none.
-
-    Those that two sizes agree on, nearly all, are found together; the others are evaluated one by one.
-    """
+def slopes(loop: Loop, columns: np.ndarray, rows: np.ndarray, period: int = 1) -> Slopes:
+    """What ``derivative`` is made of: slopes, a row for each column, also where the code has none."""
     sizes = first_size(loop.vector[columns])
-    values, without = np.empty((len(columns), rows.size)), np.zeros((len(columns), rows.size), dtype=bool)
-    for first in range(0, len(columns), AT_ONCE):
-        some, of_some = columns[first : first + AT_ONCE], sizes[first : first + AT_ONCE]
-        by = np.multiply.outer(of_some, (1.0, -1.0, 1.0 / SHRUNK, -1.0 / SHRUNK))
-        images = loop.images(np.repeat(some, by.shape[1]), by.ravel(), rows, period)
-        values[first : first + AT_ONCE], agreed = agreeing(images.reshape(*by.shape, rows.size), of_some)
-        for column in first + np.flatnonzero(~agreed):
-
-            def there(changes: np.ndarray, index: int = int(columns[column])) -> np.ndarray:
-                return loop.images(np.full(changes.size, index), changes, rows, period)
-
-            one = slope(there, float(sizes[column]))
-            if np.any(np.isnan(one.values)):
-                raise HalfrealError(_not_finite(loop, int(columns[column]), rows[np.isnan(one.values)], period))
-            values[column], without[column] = one.values, one.without
-    return Slope(values, without)
+    found = slopes_along(lambda which, by: loop.images(columns[which], by, rows, period), sizes, rows.size)
+    unknown = np.isnan(found.values)
+    if unknown.any():
+        column = int(np.argmax(unknown.any(axis=1)))
+        raise HalfrealError(_not_finite(loop, int(columns[column]), rows[unknown[column]], period))
+    return found
 
 
 def _not_finite(loop: Loop, index: int, rows: np.ndarray, period: int) -> str:

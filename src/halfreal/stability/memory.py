@@ -36,7 +36,7 @@ from scipy.linalg import null_space, schur
 
 from ..kernels.loop import Loop
 from .pieces import is_large
-from .slopes import Slope, first_size, slope
+from .slopes import Slopes, first_size, slopes_along
 
 ON_CIRCLE = 1e-7
 """Distance of |λ| from one within which a pole of a block alone neither grows nor decays."""
@@ -134,9 +134,8 @@ def _of_block(loop: Loop, name: str, fields: np.ndarray) -> tuple[np.ndarray, np
     if rest is None:
         return nothing, nothing, False
 
-    by_state, by_input = block_slopes(loop, name, mine)
-    columns = [np.where(one.without, np.inf, one.values) for one in (*by_state, *by_input)]
-    whole = np.array(columns).reshape(len(columns), -1).T
+    slopes = block_slopes(loop, name, mine)
+    whole = np.where(slopes.without, np.inf, slopes.values).T
     if not np.all(np.isfinite(whole[:, : mine.size])):
         return nothing, nothing, False
     whole = np.where(np.isfinite(whole), whole, 1.0)  # an input that acts in whatever way does act
@@ -189,23 +188,23 @@ def _stays_unread(loop: Loop, name: str, mine: np.ndarray, unread: np.ndarray) -
     return True
 
 
-def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> tuple[list[Slope], list[Slope]]:
-    """Slopes of a block's next ``fields`` of its state, then of its outputs: by each of the fields, and by each input.
+def block_slopes(loop: Loop, name: str, fields: np.ndarray) -> Slopes:
+    """Slopes of a block's next ``fields`` of its state, then of its outputs: by each of the fields, then by each input.
 
     The block is called alone, at the loop's present state and with what it has read last.
     """
     state, inputs = loop.state_of(name), loop.inputs_of(name)
+    here, n = np.concatenate([state, inputs]), state.size
+    places = np.concatenate([fields, n + np.arange(inputs.size)])
 
-    def images(changed: np.ndarray, changes: np.ndarray, at: int) -> np.ndarray:
-        states, read = (np.tile(one, (changes.size, 1)) for one in (state, inputs))
-        (states if changed is state else read)[:, at] += changes
-        after, outputs, well = loop.calls(name, states, read)
+    def images(which: np.ndarray, by: np.ndarray) -> np.ndarray:
+        changed = np.tile(here, (by.size, 1))
+        changed[np.arange(by.size), places[which]] += by
+        after, outputs, well = loop.calls(name, changed[:, :n], changed[:, n:])
         return np.where(well[:, None], np.hstack([after[:, fields], outputs]), np.nan)
 
-    def by(changed: np.ndarray, at: int) -> Slope:
-        return slope(lambda changes: images(changed, changes, at), first_size(changed[at]))
-
-    return [by(state, int(i)) for i in fields], [by(inputs, i) for i in range(inputs.size)]
+    entries = fields.size + len(loop.blocks[loop.row(name)].outputs)
+    return slopes_along(images, first_size(here[places]), entries)
 
 
 def _unreached(a: np.ndarray, b: np.ndarray, drifts: np.ndarray | None) -> np.ndarray:

@@ -47,13 +47,16 @@ DENORMAL = 1e-290
 """Changes of this size are lost in numbers that have no digits left."""
 ROUNDING = 64.0 * np.finfo(float).eps
 
-Images = Callable[[np.ndarray], np.ndarray]
-"""F at signed distances from where its slope is requested, a row each; NaN where the code cannot be run."""
+AT_ONCE = 64
+"""Directions whose images are held in memory at a time."""
+
+Images = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""F at signed distances along directions, given by their numbers, a row for each pair; NaN where it cannot be run."""
 
 
 @dataclass(frozen=True)
-class Slope:
-    """Slopes of all entries of F along one direction, or a row of them for each of many."""
+class Slopes:
+    """Slopes of all entries of F, a row for each direction."""
 
     values: np.ndarray
     """NaN where the code gives no finite one."""
@@ -66,29 +69,25 @@ def first_size(value: Any) -> Any:
     return np.maximum(SMALLEST, RELATIVE * np.abs(value))
 
 
-def slope(images: Images, size: float) -> Slope:
-    """The slopes of F, first tried with perturbations of ``size``."""
-    estimates, blurs = _differences(images, size / SHRUNK ** np.arange(2))
-    first = estimates[0]
-    values, without = first.copy(), np.zeros(first.shape, dtype=bool)
-    others = np.flatnonzero(~_agree(first, estimates[1], blurs[0] + blurs[1]))
-    if not others.size:
-        return Slope(values, without)
-    felt = np.abs(first) >= NOTHING * np.nanmax(np.abs(first), initial=0.0)
-    smaller, blurred = _differences(images, size / SHRUNK ** np.arange(2, SIZES))
-    estimates, blurs = np.concatenate([estimates, smaller]), np.concatenate([blurs, blurred])
-    values[others], without[others] = _settled(estimates[:, others], blurs[:, others])
-    return Slope(values, felt & without)
-
-
-def agreeing(images: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes of many directions at their first sizes, a row each, and for which of them all entries agree.
-
-    ``images`` are F at h, −h, h/8 and −h/8 in each: (directions, 4, entries).
-    """
-    both = np.column_stack([sizes, sizes / SHRUNK])[:, :, None]
-    found, blurs = _central(images[:, 0::2], images[:, 1::2], both)
-    return found[:, 0], np.asarray(_agree(found[:, 0], found[:, 1], blurs[:, 0] + blurs[:, 1]).all(axis=1))
+def slopes_along(images: Images, sizes: np.ndarray, entries: int) -> Slopes:
+    """The slopes of all ``entries`` of F along each direction, first tried with perturbations of its size."""
+    values, without = np.empty((sizes.size, entries)), np.zeros((sizes.size, entries), dtype=bool)
+    for first in range(0, sizes.size, AT_ONCE):
+        which = np.arange(first, min(first + AT_ONCE, sizes.size))
+        estimates, blurs = _differences(images, which, sizes[which, None] / SHRUNK ** np.arange(2))
+        apart = ~_agree(estimates[0], estimates[1], blurs[0] + blurs[1])
+        values[which] = estimates[0]
+        hard = np.flatnonzero(apart.any(axis=1))  # of nearly all directions two sizes agree
+        if hard.size:
+            apart, which = apart[hard], which[hard]
+            smaller, blurred = _differences(images, which, sizes[which, None] / SHRUNK ** np.arange(2, SIZES))
+            every = np.concatenate([estimates[:, hard], smaller])[:, apart]
+            found = _settled(every, np.concatenate([blurs[:, hard], blurred])[:, apart])
+            size = np.abs(values[which])
+            felt = size >= NOTHING * np.nanmax(size, axis=1, initial=0.0, keepdims=True)
+            rows, columns = which[np.nonzero(apart)[0]], np.nonzero(apart)[1]
+            values[rows, columns], without[rows, columns] = found[0], found[1] & felt[apart]
+    return Slopes(values, without)
 
 
 def _settled(estimates: np.ndarray, blurs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,12 +144,15 @@ def _agree(one: np.ndarray, other: np.ndarray, blur: np.ndarray) -> np.ndarray:
         return np.asarray(np.abs(one - other) <= ALIKE * np.maximum(np.abs(one), np.abs(other)) + blur)
 
 
-def _differences(images: Images, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Central differences, a row for each size, NaN where one is not known; and what rounding may have made of them."""
-    found = images(np.concatenate([sizes, -sizes]))
-    return _central(found[: sizes.size], found[sizes.size :], sizes[:, None])
+def _differences(images: Images, which: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Central differences along directions for each of their sizes, (sizes, directions, entries), NaN where one is not
+    known; and what rounding may have made of them."""
+    both = np.concatenate([sizes, -sizes], axis=1)
+    found = images(np.repeat(which, both.shape[1]), both.ravel())
+    ahead, behind = np.moveaxis(found.reshape(which.size, 2, sizes.shape[1], -1), 0, 2)
+    return _central(ahead, behind, sizes.T[:, :, None])
 
 
-def _central(ahead: np.ndarray, behind: np.ndarray, size: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _central(ahead: np.ndarray, behind: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(all="ignore"):
         return (ahead - behind) / (2.0 * size), (ROUNDING * (np.abs(ahead) + np.abs(behind)) + DENORMAL) / size
