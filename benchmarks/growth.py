@@ -26,7 +26,7 @@ PLOT = Path(__file__).with_name("growth.svg")
 STEP, TURNS, TURN, MOST = 1e-3, 40, 0.01, 20_000
 """Step of the loops [s]; turns of each, the shortest counts, and their length [s], or so many ticks."""
 DOFS, DENSE = (10, 30, 100, 300, 1000), (10, 30, 100, 300)
-AXES, ELEMENTS = (1, 2, 3, 6, 12), (5, 10, 20, 50, 100)
+AXES, ELEMENTS = (1, 2, 3, 6, 12), (5, 10, 20, 50, 100, 200, 500)
 CHANNELS = (1, 3, 6, 12, 24)
 
 

@@ -52,9 +52,30 @@ def _below(band, j, last, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _narrow_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
+    """The same sums for a diagonal or tridiagonal A, row by row, so that rows do not wait for each other."""
+    n, last = band.shape[0], band.shape[0] - 1
+    if band.shape[1] == 1:
+        for j in range(n):
+            y[j] += factor * (band[j, 0] * x[j])
+        return
+    if last > 0:
+        y[0] += factor * (band[0, 0] * x[0] + band[0, 1] * x[1])
+    for j in range(1, last):
+        y[j] = (y[j] + band[j - 1, 1] * (factor * x[j - 1])) + factor * (band[j, 0] * x[j] + band[j, 1] * x[j + 1])
+    if last > 0:
+        y[last] += band[last - 1, 1] * (factor * x[last - 1])
+    if n > 0:
+        y[last] += factor * (band[last, 0] * x[last])
+
+
+@kernel
 def band_multiply_add(band, factor, x, y):  # type: ignore[no-untyped-def]
     """y += factor A x."""
     n, width = band.shape
+    if width <= 2:
+        _narrow_multiply_add(band, factor, x, y)
+        return
     j = 0
     while width > 3 and j + width + 3 <= n:
         a, b, c, d = factor * x[j], factor * x[j + 1], factor * x[j + 2], factor * x[j + 3]
@@ -129,9 +150,30 @@ def factored(matrix: np.ndarray, width: int) -> np.ndarray:
 
 
 @kernel
+def _narrow_solve(factors, x):  # type: ignore[no-untyped-def]
+    """The same for a diagonal or tridiagonal A; what a row passes to the next one stays in a register."""
+    n, width = factors.shape
+    if width == 2 and n > 0:
+        known = x[0]
+        for j in range(1, n):
+            known = x[j] - factors[j - 1, 1] * known
+            x[j] = known
+    for j in range(n):
+        x[j] /= factors[j, 0]
+    if width == 2 and n > 0:
+        known = x[n - 1]
+        for j in range(n - 2, -1, -1):
+            known = x[j] - factors[j, 1] * known
+            x[j] = known
+
+
+@kernel
 def band_solve(factors, x):  # type: ignore[no-untyped-def]
     """x becomes A⁻¹ x, with the factors of A."""
     n, width = factors.shape
+    if width <= 2:
+        _narrow_solve(factors, x)
+        return
     j = 0
     while width > 4 and j + width + 3 <= n:
         a = x[j]

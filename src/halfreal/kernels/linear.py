@@ -49,10 +49,24 @@ def multiply_add(a, x, y):  # type: ignore[no-untyped-def]
 @kernel
 def multiply_subtract(a, x, y):  # type: ignore[no-untyped-def]
     """y −= A x."""
-    for j in range(x.shape[0]):
+    if y.shape[0] <= FEW:
+        for i in range(y.shape[0]):
+            total = y[i]
+            for j in range(x.shape[0]):
+                total -= a[j, i] * x[j]
+            y[i] = total
+        return
+    j = 0
+    while j + 4 <= x.shape[0]:
+        first, second, third, fourth = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(y.shape[0]):
+            y[i] = y[i] - a[j, i] * first - a[j + 1, i] * second - a[j + 2, i] * third - a[j + 3, i] * fourth
+        j += 4
+    while j < x.shape[0]:
         factor = x[j]
         for i in range(y.shape[0]):
             y[i] -= a[j, i] * factor
+        j += 1
 
 
 @kernel

@@ -22,7 +22,7 @@ from ..kernels.block import Block, Channel, channels, names
 from ..kernels.compile import kernel
 from ..kernels.linear import multiply_add, stored
 from ..models.excitations import silence
-from ..models.materials.resisting import HELD, add_forces, element_states, keep, loaded, moving
+from ..models.materials.resisting import HELD, add_forces_along, element_states, keep, loaded, moving, terms
 from ..models.structures.elements import Element, assemble, contradiction
 from ..settings import Matrix, fault
 
@@ -62,7 +62,7 @@ def linear_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 def specimen_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     linear_forces(p.stiffness, p.damping, p.mass, p.excited, s.x, s.v, u, y)
-    add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.x, s.v, p.dt, p.direction, 1.0, y)
+    add_forces_along(p.law, p.terms, p.elements, s.memory, s.tried, s.x, s.v, p.dt, 1.0, y)
     keep(s.memory, s.tried)
     return 0
 
@@ -221,7 +221,7 @@ class Specimen(RigSpecimen):
                 "damping": stored(damping),
                 "mass": stored(mass),
                 "law": elements.law,
-                "direction": elements.direction,
+                "terms": terms(elements.direction),
                 "elements": elements.parameters,
                 "excited": excited,
                 "dt": dt,

@@ -39,8 +39,8 @@ import math
 
 from ...kernels.compile import kernel
 from ...kernels.history import push
-from ...kernels.linear import copy_to, dot, multiply_subtract, set_to
-from ..materials.resisting import add_forces, commit
+from ...kernels.linear import copy_to, multiply_subtract, set_to
+from ..materials.resisting import add_forces, along, commit
 from ..materials.uniaxial import uniaxial
 
 NO_STIFFNESS, NOT_CONVERGED = 1, 2
@@ -133,8 +133,8 @@ def _stage(p, s, u, stage):  # type: ignore[no-untyped-def]
     _add(p.on_inputs, u[2 * stage : 2 * stage + 2], s.slope_v[stage])
     multiply_subtract(p.on_displacement, s.stage_q, s.slope_v[stage])
     multiply_subtract(p.on_velocity, s.stage_v, s.slope_v[stage])
-    elapsed, slope = p.nodes[stage] * p.dt, s.slope_v[stage]
-    add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.stage_q, s.stage_v, elapsed, p.action, -1.0, slope)
+    q, v, elapsed, slope = s.stage_q, s.stage_v, p.nodes[stage] * p.dt, s.slope_v[stage]
+    add_forces(p.law, p.terms, p.elements, s.memory, s.tried, q, v, elapsed, p.action, -1.0, s.forces, slope)
     set_to(0.0, s.base)
     _add(p.base_acceleration, s.slope_v[stage], s.base)
     _add(p.base_velocity, s.stage_v, s.base)
@@ -156,7 +156,7 @@ def _finish(p, s):  # type: ignore[no-untyped-def]
         for i in range(s.q.shape[0]):
             s.q[i] += factor * s.slope_q[stage, i]
             s.v[i] += factor * s.slope_v[stage, i]
-    commit(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, p.dt)
+    commit(p.law, p.terms, p.elements, s.memory, s.tried, s.q, s.v, p.dt)
 
 
 @kernel
@@ -247,9 +247,9 @@ def _advance(p, s, u):  # type: ignore[no-untyped-def]
             s.known[k] -= p.alpha_f * p.on_force[i, k] * s.target[i]
     scale = 0.0
     for e in range(elements):
-        s.predicted[e] = dot(p.direction[e], s.next_q)
-        start, start_rate = dot(p.direction[e], s.q), dot(p.direction[e], s.v)
-        s.predicted_rate[e] = start_rate + p.dt * (1.0 - p.gamma) * dot(p.direction[e], s.a)
+        s.predicted[e] = along(p.terms[e], s.next_q)
+        start, start_rate = along(p.terms[e], s.q), along(p.terms[e], s.v)
+        s.predicted_rate[e] = start_rate + p.dt * (1.0 - p.gamma) * along(p.terms[e], s.a)
         s.trial[e], s.rate[e] = s.predicted[e], s.predicted_rate[e]
         force = p.alpha_f * uniaxial(p.law[e], p.elements[e], s.memory[e], start, start_rate, 0.0, s.tried[e])[0]
         for i in range(n):
@@ -268,7 +268,7 @@ def _advance(p, s, u):  # type: ignore[no-untyped-def]
         _free_interface(p, s)
         status = 0
         for e in range(elements):
-            gained = dot(p.direction[e], s.next_a)
+            gained = along(p.terms[e], s.next_a)
             deformation = s.predicted[e] + p.dt * p.dt * p.beta * gained
             s.rate[e] = s.predicted_rate[e] + p.dt * p.gamma * gained
             if not (abs(deformation - s.trial[e]) <= p.tolerance * scale):  # NaN has not converged either
@@ -279,7 +279,7 @@ def _advance(p, s, u):  # type: ignore[no-untyped-def]
     for i in range(n):
         s.next_q[i] += p.dt * p.dt * p.beta * s.next_a[i]
         s.v[i] += p.dt * ((1.0 - p.gamma) * s.a[i] + p.gamma * s.next_a[i])
-    commit(p.law, p.direction, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt)
+    commit(p.law, p.terms, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt)
     copy_to(s.next_q, s.q)
     copy_to(s.next_a, s.a)
     return status

@@ -159,6 +159,7 @@ def runge_kutta_exchange(
         "stage": 0.0,
         "stage_q": np.zeros(n),
         "stage_v": np.zeros(n),
+        "forces": np.zeros(system.elements.count),
         "a": begin["a"],
         "newest": np.zeros(2 * axes),
         **work,

@@ -1,8 +1,10 @@
 """What the elements of a structure, each a law along a direction, do together; for blocks.
 
-``law`` (e,), ``direction`` (e, n) and ``parameters`` (e, ·) are those of ``halfreal.contracts.system.Elements``;
-``memory`` (e, ·) are the committed states of the laws, ``tried`` (e, ·) is room for those on trial.  q and v are
-displacements and velocities (n,) on trial, ``elapsed`` the time since the committed state.
+``law`` (e,) and ``parameters`` (e, ·) are those of ``halfreal.contracts.system.Elements``.  Of a direction, which has
+few entries that are not zero, blocks store these alone (``terms``): a row of their number, and of the degree of freedom
+and the weight of each.  Sums over them equal those over the whole direction to the bit.  ``memory`` (e, ·) are the
+committed states of the laws, ``tried`` (e, ·) is room for those on trial.  q and v are displacements and velocities
+(n,) on trial, ``elapsed`` the time since the committed state.
 """
 
 from __future__ import annotations
@@ -12,18 +14,57 @@ import numpy as np
 from ...contracts.system import Elements
 from ...kernels.block import Value
 from ...kernels.compile import kernel
-from ...kernels.linear import dot
+from ...kernels.linear import multiply_add
 from .uniaxial import responses, uniaxial
+
+FEWEST = 2
+"""Terms in a row: those of a spring between two masses, so that springs to ground alone need no other block."""
+
+
+def terms(direction: np.ndarray) -> np.ndarray:
+    """Directions (e, n) in the layout of this file, (e, 1 + 2 · the most terms of one)."""
+    widest = max([FEWEST, *np.count_nonzero(direction, axis=1)])
+    found = np.zeros((len(direction), 1 + 2 * widest))
+    for row, b in zip(found, direction, strict=True):
+        places = np.flatnonzero(b)
+        row[0] = places.size
+        row[1 : 1 + 2 * places.size : 2] = places
+        row[2 : 2 + 2 * places.size : 2] = b[places]
+    return found
 
 
 @kernel
-def add_forces(law, direction, parameters, memory, tried, q, v, elapsed, action, factor, total):  # type: ignore[no-untyped-def]
-    """total += factor Σ_e action_e r_e(direction_eᵀ q, direction_eᵀ v) over all elements, ``action`` being (e, n)."""
+def along(terms, x):  # type: ignore[no-untyped-def]
+    """bᵀx of one element."""
+    total = 0.0
+    for k in range(int(terms[0])):
+        total += terms[2 + 2 * k] * x[np.uint64(int(terms[1 + 2 * k]))]
+    return total
+
+
+@kernel
+def add_along(terms, force, total):  # type: ignore[no-untyped-def]
+    """total += b force of one element."""
+    for k in range(int(terms[0])):
+        total[np.uint64(int(terms[1 + 2 * k]))] += terms[2 + 2 * k] * force
+
+
+@kernel
+def add_forces(law, terms, parameters, memory, tried, q, v, elapsed, action, factor, forces, total):  # type: ignore[no-untyped-def]
+    """total += factor Σ_e action_e r_e(b_eᵀ q, b_eᵀ v) over all elements, ``action`` being (e, n), ``forces`` room."""
     for e in range(law.shape[0]):
-        deformation, rate = dot(direction[e], q), dot(direction[e], v)
+        deformation, rate = along(terms[e], q), along(terms[e], v)
+        forces[e] = factor * uniaxial(law[e], parameters[e], memory[e], deformation, rate, elapsed, tried[e])[0]
+    multiply_add(action, forces, total)
+
+
+@kernel
+def add_forces_along(law, terms, parameters, memory, tried, q, v, elapsed, factor, total):  # type: ignore[no-untyped-def]
+    """total += factor Σ_e b_e r_e(b_eᵀ q, b_eᵀ v) over all elements."""
+    for e in range(law.shape[0]):
+        deformation, rate = along(terms[e], q), along(terms[e], v)
         force = factor * uniaxial(law[e], parameters[e], memory[e], deformation, rate, elapsed, tried[e])[0]
-        for i in range(total.shape[0]):
-            total[i] += action[e, i] * force
+        add_along(terms[e], force, total)
 
 
 @kernel
@@ -35,10 +76,10 @@ def keep(memory, tried):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def commit(law, direction, parameters, memory, tried, q, v, elapsed):  # type: ignore[no-untyped-def]
+def commit(law, terms, parameters, memory, tried, q, v, elapsed):  # type: ignore[no-untyped-def]
     """Bring the states of all elements to displacements q and velocities v."""
     for e in range(law.shape[0]):
-        uniaxial(law[e], parameters[e], memory[e], dot(direction[e], q), dot(direction[e], v), elapsed, tried[e])
+        uniaxial(law[e], parameters[e], memory[e], along(terms[e], q), along(terms[e], v), elapsed, tried[e])
     keep(memory, tried)
 
 

@@ -45,7 +45,7 @@ F = U u       force of the inputs, linear between their samples
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -56,7 +56,6 @@ from ...kernels.block import Value
 from ...kernels.compile import kernel
 from ...kernels.linear import (
     copy_to,
-    dot,
     multiply_add,
     multiply_subtract,
     set_to,
@@ -65,12 +64,11 @@ from ...kernels.linear import (
     three_products,
 )
 from ...settings import Number
-from ..materials.resisting import HELD, commit, element_states, loaded, moving
+from ..materials.resisting import HELD, along, commit, element_states, loaded, moving
 from ..materials.uniaxial import uniaxial
+from .banded_alpha import NOT_CONVERGED, banded_alpha
 from .recursion import Recursion, Stack, rows
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters
-
-NOT_CONVERGED = 1
 
 
 @kernel
@@ -104,16 +102,19 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_subtract(p.on_velocity, s.v, s.known)
         multiply_subtract(p.on_acceleration, s.a, s.known)
         for e in range(elements):
-            s.predicted[e] = dot(p.direction[e], s.next_q)
-            start, start_rate = dot(p.direction[e], s.q), dot(p.direction[e], s.v)
+            s.predicted[e] = along(p.terms[e], s.next_q)
+            start, start_rate = along(p.terms[e], s.q), along(p.terms[e], s.v)
             s.predicted_rate[e] = start_rate
-            for i in range(n):
-                s.predicted_rate[e] += p.direction[e, i] * p.velocity_before[i] * s.a[i]
+            for k in range(int(p.terms[e, 0])):
+                at = np.uint64(int(p.terms[e, 1 + 2 * k]))
+                s.predicted_rate[e] += p.terms[e, 2 + 2 * k] * p.velocity_before[at] * s.a[at]
             s.trial[e] = start if p.newton > 0.0 else s.predicted[e]
             s.rate[e] = start_rate if p.newton > 0.0 else s.predicted_rate[e]
-            force = p.alpha_f * uniaxial(p.law[e], p.elements[e], s.memory[e], start, start_rate, 0.0, s.tried[e])[0]
-            for i in range(n):
-                s.known[i] -= p.action[e, i] * force
+            if p.alpha_f != 0.0:
+                found, _, _ = uniaxial(p.law[e], p.elements[e], s.memory[e], start, start_rate, 0.0, s.tried[e])
+                s.force[e] = p.alpha_f * found
+        if p.alpha_f != 0.0:
+            multiply_subtract(p.action, s.force, s.known)
         copy_to(s.known, s.next_a)
         if elements > 0:
             scale = 0.0
@@ -127,15 +128,15 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     )
                     as_initial = p.initial[e] * (s.trial[e] - s.predicted[e])
                     as_initial += p.initial_damping[e] * (s.rate[e] - s.predicted_rate[e])
-                    force = (1.0 - p.alpha_f) * (as_initial - force)
-                    for i in range(n):
-                        s.next_a[i] += p.action[e, i] * force
+                    s.force[e] = (1.0 - p.alpha_f) * (as_initial - force)
+                multiply_add(p.action, s.force, s.next_a)
                 status = 0
                 for e in range(elements):
                     deformation, s.rate[e] = s.predicted[e], s.predicted_rate[e]
-                    for i in range(n):
-                        deformation += p.direction[e, i] * p.displacement_after[i] * s.next_a[i]
-                        s.rate[e] += p.direction[e, i] * p.velocity_after[i] * s.next_a[i]
+                    for k in range(int(p.terms[e, 0])):
+                        at = np.uint64(int(p.terms[e, 1 + 2 * k]))
+                        deformation += p.terms[e, 2 + 2 * k] * p.displacement_after[at] * s.next_a[at]
+                        s.rate[e] += p.terms[e, 2 + 2 * k] * p.velocity_after[at] * s.next_a[at]
                     s.change[e] = deformation - s.trial[e]
                     if not (abs(s.change[e]) <= p.tolerance * scale):  # NaN has not converged either
                         status = NOT_CONVERGED
@@ -149,7 +150,7 @@ def generalized_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         for i in range(n):
             s.next_q[i] += p.displacement_after[i] * s.next_a[i]
             s.v[i] += p.velocity_before[i] * s.a[i] + p.velocity_after[i] * s.next_a[i]
-        commit(p.law, p.direction, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt)
+        commit(p.law, p.terms, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt)
         copy_to(s.next_q, s.q)
         copy_to(s.next_a, s.a)
     copy_to(u, s.u)
@@ -238,7 +239,7 @@ def generalized_alpha(
         "next_q": np.zeros(n),
         "next_a": np.zeros(n),
         "known": np.zeros(n),
-        **{key: np.zeros(e) for key in ("predicted", "predicted_rate", "trial", "rate", "tangent")},
+        **{key: np.zeros(e) for key in ("predicted", "predicted_rate", "trial", "rate", "tangent", "force")},
         "change": np.zeros(e),
         "jacobian": np.zeros((e, e)),
     }
@@ -248,13 +249,18 @@ def generalized_alpha(
         state={**state, **work},
         frozen=("started", *HELD, *work),
         moving=moving(system.elements),
-        faults={
-            NOT_CONVERGED: f"its deformations still change by more than {tolerance:g} of the displacement after "
-            f"{iterations} iterations; shorten the step, allow more iterations, or check the element's stiffness"
-        },
+        faults=not_converged(iterations, tolerance),
         references=references,
         jacobian=None if found.bare or e else lambda *_: recursion(Stack.of(system), dt, parameters).jacobian(),
     )
+
+
+def not_converged(iterations: int, tolerance: float) -> dict[int, str]:
+    """Message of the fault that the iteration may end with."""
+    return {
+        NOT_CONVERGED: f"its deformations still change by more than {tolerance:g} of the displacement after "
+        f"{iterations} iterations; shorten the step, allow more iterations, or check the element's stiffness"
+    }
 
 
 def recursion(stack: Stack, dt: float, parameters: Parameters) -> Recursion:
@@ -328,6 +334,8 @@ def newmark_limit(system: System, beta: float, gamma: float) -> float | None:
 class Family(Scheme):
     """A scheme that is a choice of α_m, α_f, β and γ."""
 
+    banded_from: ClassVar[int | None] = 128
+
     def parameters(self) -> Parameters:
         raise NotImplementedError
 
@@ -337,6 +345,10 @@ class Family(Scheme):
 
     def plain(self, system: System, dt: float) -> Method:
         return generalized_alpha(system, dt, self.parameters(), *self.iteration(), self.references)
+
+    def banded(self, system: System, dt: float) -> Method | None:
+        faults = not_converged(*self.iteration())
+        return banded_alpha(system, dt, self.parameters(), *self.iteration(), faults, self.references)
 
     def recursion(self, stack: Stack, dt: float) -> Recursion | None:
         return recursion(stack, dt, self.parameters())

@@ -36,7 +36,7 @@ rest, with which α₁ … α₃ are formed, the order is one.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Number
 from ..materials.resisting import HELD, add_forces, keep, moving
+from .banded_kr import banded_kr
 from .recursion import Recursion, Stack, rows
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
@@ -68,9 +69,11 @@ def kr_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_subtract(p.on_velocity, s.v, s.next_a)
         multiply_subtract(p.on_acceleration, s.a, s.next_a)
         early, late = -p.alpha_f, p.alpha_f - 1.0
-        add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, 0.0, p.action, early, s.next_a)
+        add_forces(p.law, p.terms, p.elements, s.memory, s.tried, s.q, s.v, 0.0, p.action, early, s.forces, s.next_a)
         multiply_add(p.to_velocity, s.a, s.v)
-        add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt, p.action, late, s.next_a)
+        add_forces(
+            p.law, p.terms, p.elements, s.memory, s.tried, s.next_q, s.v, p.dt, p.action, late, s.forces, s.next_a
+        )
         keep(s.memory, s.tried)
         copy_to(s.next_q, s.q)
         copy_to(s.next_a, s.a)
@@ -88,6 +91,7 @@ class KRAlpha(Scheme):
     kind: Literal["kr-alpha"] = "kr-alpha"
     rho_inf: Annotated[float, Number("1", least=0, most=1)] = 0.75
     references = ("kolay2014",)
+    banded_from: ClassVar[int | None] = 24
 
     def _parameters(self) -> tuple[float, float, float, float]:
         """α_m, α_f, β, γ."""
@@ -106,6 +110,7 @@ class KRAlpha(Scheme):
         m, c, k = system.mass, system.damping, system.stiffness
         late = 1.0 - alpha_f
         work = {key: np.zeros(system.dofs) for key in ("next_q", "next_a", "velocity")}
+        work["forces"] = np.zeros(system.elements.count)
         return Method(
             step=kr_alpha_step,
             parameters={
@@ -128,6 +133,9 @@ class KRAlpha(Scheme):
             references=self.references,
             jacobian=(lambda *_: self.recursion(Stack.of(system), dt).jacobian()) if system.linear else None,
         )
+
+    def banded(self, system: System, dt: float) -> Method | None:
+        return banded_kr(system, dt, self._parameters(), self.references)
 
     def _matrices(self, stack: Stack, dt: float) -> tuple[np.ndarray, ...]:
         """Δt α₁, Δt² α₂, γ Δt α₁, H and M α₃, with the stiffness K_0."""

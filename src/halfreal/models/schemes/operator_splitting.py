@@ -41,7 +41,7 @@ from ...contracts.massless import MasslessError, condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Matrix, Number, fault
-from ..materials.resisting import HELD, add_forces, keep, moving
+from ..materials.resisting import HELD, add_forces_along, keep, moving
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 EXCITATIONS = 2
@@ -61,7 +61,7 @@ def operator_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         multiply_subtract(p.on_velocity, s.v, s.net)
         multiply_subtract(p.on_displacement, s.q, s.net)
         elapsed = 0.0 if s.started == 1.0 else p.dt
-        add_forces(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, elapsed, p.direction, -1.0, s.net)
+        add_forces_along(p.law, p.terms, p.elements, s.memory, s.tried, s.q, s.v, elapsed, -1.0, s.net)
         keep(s.memory, s.tried)
         set_to(0.0, s.a)
         if s.started == 1.0:  # the state at the start is given, and not corrected

@@ -39,7 +39,7 @@ def _acceleration(p, s, q, v, u, elapsed, a):  # type: ignore[no-untyped-def]
     multiply_add(p.on_inputs, u, a)
     multiply_subtract(p.on_displacement, q, a)
     multiply_subtract(p.on_velocity, v, a)
-    add_forces(p.law, p.direction, p.elements, s.memory, s.tried, q, v, elapsed, p.action, -1.0, a)
+    add_forces(p.law, p.terms, p.elements, s.memory, s.tried, q, v, elapsed, p.action, -1.0, s.forces, a)
 
 
 def runge_kutta_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -64,7 +64,7 @@ def runge_kutta_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for i in range(n):
                 s.q[i] += factor * s.slope_q[stage, i]
                 s.v[i] += factor * s.slope_v[stage, i]
-        commit(p.law, p.direction, p.elements, s.memory, s.tried, s.q, s.v, p.dt)
+        commit(p.law, p.terms, p.elements, s.memory, s.tried, s.q, s.v, p.dt)
     copy_to(u, s.u)
     _acceleration(p, s, s.q, s.v, u, 0.0, s.a)
     three_products(p.displacement_outputs, s.q, p.velocity_outputs, s.v, p.acceleration_outputs, s.a, y)
@@ -120,6 +120,7 @@ class _RungeKutta(Scheme):
             "stage_u": np.zeros(nu),
             "slope_q": np.zeros((stages, n)),
             "slope_v": np.zeros((stages, n)),
+            "forces": np.zeros(system.elements.count),
         }
         inverse = np.linalg.inv(system.mass)
         return Method(

@@ -14,7 +14,8 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
-from ..materials.resisting import element_states, loaded
+from ..materials.resisting import element_states, loaded, terms
+from .in_band import in_band
 from .in_parts import in_parts
 from .recursion import Recursion, Stack
 
@@ -43,16 +44,25 @@ class Scheme(Settings):
     """Whether it cannot integrate nonlinear elements."""
     answered_next_tick: ClassVar[bool] = False
     """Whether it takes a measured force for the answer to the target of the tick before, as slow tests need it."""
+    banded_from: ClassVar[int | None] = None
+    """Degrees of freedom from which it is faster with banded matrices; None if it has no such form."""
 
     references: ClassVar[tuple[str, ...]] = ()
 
     def method(self, system: System, dt: float) -> Method:
-        """In parts where that is the same and faster (``in_parts.py``), else plainly."""
+        """In parts or in bands where that is the same and faster (``in_parts.py``, ``in_band.py``), else plainly."""
         found = in_parts(self, system, dt)
-        return self.plain(system, dt) if found is None else replace(found, references=self.references)
+        if found is not None:
+            return replace(found, references=self.references)
+        found = in_band(self, system, dt)
+        return self.plain(system, dt) if found is None else found
 
     def plain(self, system: System, dt: float) -> Method:
         """The method with the matrices of the system as they are."""
+        raise NotImplementedError
+
+    def banded(self, system: System, dt: float) -> Method | None:
+        """The method with banded matrices (``in_band.py``); None if one that has to be factored is not definite."""
         raise NotImplementedError
 
     def recursion(self, stack: Stack, dt: float) -> Recursion | None:
@@ -85,7 +95,7 @@ def shared_parameters(system: System) -> dict[str, Value]:
         "acceleration_outputs": stored(system.acceleration_outputs),
         "direct": stored(system.feedthrough),
         "law": system.elements.law,
-        "direction": system.elements.direction,
+        "terms": terms(system.elements.direction),
         "elements": system.elements.parameters,
     }
 
