@@ -18,7 +18,7 @@ import c_loop
 import numpy as np
 from latency import EXAMPLE
 from report import Row, duration
-from unpaced import ticks
+from unpaced import FAST, ticks, unpaced_controller
 
 import halfreal
 from halfreal.contracts.link import Link
@@ -44,6 +44,8 @@ MOST_TURNS = 10_000_000
 OVER_UDP, IN_MEMORY = 1.2, 1e-6
 """A tick over UDP, as a multiple of the bare exchange, and what one through shared memory adds to it [s], at most."""
 TAGGED = "the tags of both datagrams (row below) are in it"
+AT_ANY_RATE = ["--rate", f"{FAST:g}", "--largest-step", "1"]
+"""Of the rig in C: a step of the test takes microseconds here, in which its own rate limit would let it go nowhere."""
 SETTLING = 100
 """Ticks at the beginning of a turn that are not counted."""
 
@@ -114,6 +116,7 @@ def with_our_rig(link: Link, medium: str, folder: Path, program: Path | None) ->
             command = [str(program), medium, f"{MOST_TURNS}"]
             with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as bare:
                 taking_turns(controller, rig, bare)
+                time.sleep(10 * SLICE)  # ours through shared memory may end before it has begun
                 bare.terminate()
                 other = bare.communicate()[0]
         if controller.wait() != 0:
@@ -146,15 +149,16 @@ def whole_turns(ours: np.ndarray, bare: np.ndarray) -> np.ndarray:
 def with_rig_in_c(program: Path, folder: Path) -> np.ndarray:
     definition = halfreal.load(EXAMPLE)
     stiffness = float(np.ravel(definition.rig.specimen.stiffness)[0])
-    options = ["--step", f"{definition.timing.step}", "--stiffness", f"{stiffness}", "--in-step"]
+    options = ["--step", f"{definition.timing.step}", "--stiffness", f"{stiffness}", "--in-step", *AT_ANY_RATE]
     with process([str(program), "0", *options]) as (rig, line):
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(rig.pid, os.SCHED_FIFO, os.sched_param(PRIORITY))
             os.sched_setaffinity(rig.pid, {max(os.sched_getaffinity(0))})
         address = re.search(r"\S+:\d+", line)
         assert address is not None
-        definition = in_step(Udp(kind="udp", rig=address[0], lease=PATIENCE), "memory")  # it is slow
-        return ticks(definition, folder / "exchange.h5")[SETTLING:]
+        definition = in_step(Udp(kind="udp", rig=address[0], lease=PATIENCE), "memory")
+        with unpaced_controller():
+            return ticks(definition, folder / "exchange.h5")[SETTLING:]
 
 
 def free_port() -> int:

@@ -254,12 +254,12 @@ In real time:
 - **Tick with a rig process**: a `halfreal run` in step with a rig process, with the recorder at work; the time from one
   measurement to the next, so a round trip with all blocks of both ends. Both ends send at once: the least time between
   two commands, which a test keeps, is left out ([`unpaced.py`](unpaced.py)), and each has a processor of its own. *The
-  rig in C* ([`rig.c`](../docs/link/rig.c)) keeps its turn and goes to sleep after each answer where ours watches for
-  30 µs first. *Bare exchange* is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths,
-  wait in the same way, and do nothing else: no tag, which every datagram of the link has, no block, no record. Both
-  programs run in turn, 10 ms each, while the other one is stopped. Each of our slices is compared with that of the bare
-  exchange next to it, median with median; the ratio and the difference are the medians of all slices. Runs through
-  shared memory are too short for that: the medians of whole turns are compared.
+  rig in C* is [`rig.c`](../docs/link/rig.c), which waits as ours does: it watches for 30 µs, then it sleeps. *Bare
+  exchange* is [`exchange.c`](exchange.c): two processes that pass datagrams of the same lengths, wait in the same way,
+  and do nothing else: no tag, which every datagram of the link has, no block, no record. Both programs run in turn,
+  10 ms each, while the other one is stopped. Each of our slices is compared with that of the bare exchange next to it,
+  median with median; the ratio and the difference are the medians of all slices. Runs through shared memory are too
+  short for that: the medians of whole turns are compared.
 - **Hardware**: [`hardware.md`](hardware.md) has the figures of drivers, of the rig side on microcontrollers, of
   EtherCAT, and of how long it takes until a driver that fails is safe.
 - **Tags of the link**: [`tags.py`](tags.py), SipHash-2-4-128 of every datagram, with a key or without; the difference

@@ -51,6 +51,11 @@
 
 #define NANO INT64_C(1000000000)
 
+/* In step, the next command may come microseconds after an answer, sooner than a processor that sleeps wakes up: the rig
+ * watches for it that long [ns], and only then goes to sleep.  Meanwhile it looks for a signal now and then [ns]. */
+#define WATCHED INT64_C(30000)
+#define SIGNALS INT64_C(5000000)
+
 /* What is printed of the counters: those of the library in its order, and how many answers were sent, and were not. */
 static const char *const counter_name[HR_COUNTERS] = {"hellos", "accepted", "truncated", "foreign", "corrupted",
                                                       "replayed", "duplicated", "reordered", "lost", "missed"};
@@ -141,7 +146,8 @@ static void answer(const uint8_t *bytes, size_t length, uint64_t to) {
     else unsent++;
 }
 
-static void receive(int64_t now) {
+/* Whether there was a datagram that had an answer. */
+static bool receive(int64_t now) {
     uint8_t bytes[HR_ROOM] = {0}, said[HR_LONGEST];
     struct sockaddr_in from;
     socklen_t size = sizeof from;
@@ -149,22 +155,31 @@ static void receive(int64_t now) {
      * is gone, so are the commands, and the lease does the rest. */
     const ssize_t length =
         recvfrom(socket_fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &size);
-    if (length < 0 || size != sizeof from) return;
-    answer(said, hr_hear(&rig, bytes, (size_t)length, number_of(&from), now, said), number_of(&from));
+    if (length < 0 || size != sizeof from) return false;
+    const size_t answered = hr_hear(&rig, bytes, (size_t)length, number_of(&from), now, said);
+    answer(said, answered, number_of(&from));
+    return answered > 0;
 }
 
 /* One datagram at most each time round, so that a flood of them holds up neither the lease nor the step. */
 static void run(int signal_fd) {
     struct pollfd sources[2] = {{.fd = socket_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
     uint8_t said[HR_LONGEST];
+    int64_t now = clock_ns(), sleeps_from = now, looks_at = now;
     for (;;) {
-        const int64_t due = hr_due(&rig), left = due - clock_ns();
-        const struct timespec timeout = {.tv_sec = left > 0 ? left / NANO : 0, .tv_nsec = left > 0 ? left % NANO : 0};
-        const int ready = ppoll(sources, 2, due == INT64_MAX ? NULL : &timeout, NULL);
-        const int64_t now = clock_ns();
+        bool comes = true; /* perhaps */
+        if (now >= sleeps_from || now >= looks_at) {
+            const int64_t due = hr_due(&rig), left = now >= sleeps_from && due > now ? due - now : 0;
+            const struct timespec timeout = {.tv_sec = left / NANO, .tv_nsec = left % NANO};
+            const int ready = ppoll(sources, 2, left > 0 && due == INT64_MAX ? NULL : &timeout, NULL);
+            if (ready > 0 && sources[1].revents != 0) return;
+            comes = ready > 0;
+            now = clock_ns();
+            looks_at = now + SIGNALS;
+        }
         answer(said, hr_tick(&rig, now, said), rig.peer);
-        if (ready > 0 && sources[1].revents != 0) return;
-        if (ready > 0 && sources[0].revents != 0) receive(now);
+        if (comes && receive(now) && settings.in_step && rig.state == HR_ARMED) sleeps_from = now + WATCHED;
+        now = clock_ns();
     }
 }
 

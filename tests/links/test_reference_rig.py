@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -232,6 +234,27 @@ def test_who_ends_the_rig_makes_it_say_so(start: Start) -> None:
         rig.end()
         got = controller.measurement()
         assert (got.state, got.code, got.channels) == (SAFE, EMERGENCY_STOP, reached.channels)
+
+
+def test_in_step_it_can_be_ended_while_commands_leave_it_no_time_to_sleep(start: Start) -> None:
+    rig, over = start("--in-step"), threading.Event()
+    with Controller(rig.port, STEP) as controller:
+        controller.arm(LONG)
+
+        def flood() -> None:
+            while not over.is_set():
+                with contextlib.suppress(OSError):  # it has ended
+                    controller.send(controller.next(COMMAND, (0.0,)))
+
+        sender = threading.Thread(target=flood)
+        sender.start()
+        try:
+            while controller.hear().answers < 100:
+                pass
+            assert rig.end()["accepted"] >= 100
+        finally:
+            over.set()
+            sender.join()
 
 
 def test_a_log_that_nobody_reads_any_more_does_not_end_it(start: Start) -> None:

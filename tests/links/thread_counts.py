@@ -61,11 +61,15 @@ def why_not() -> str:
     return "" if release >= (5, 5) else f"Linux {platform.release()} cannot report system calls; 5.5 and newer can"
 
 
-def counted(loop: Loop, ticks: int, record: tuple[str, ...]) -> Counts:
-    """Of so many ticks, after a few that load what a loop needs."""
+FIRST = 20
+"""Ticks that load what a loop needs, before those that are counted."""
+
+
+def counted(loop: Loop, ticks: int, record: tuple[str, ...], other: Loop | None = None) -> Counts:
+    """Of so many ticks, after the FIRST; the loop of the ``other`` end runs as many in a thread of its own."""
     log = np.zeros((ticks, 1 + len(record)))
     run = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_size_t] * 3)(compiled_run.native.address)
-    firsts = loop._given(20, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
+    firsts = loop._given(FIRST, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
     givens = loop._given(ticks, log, record, np.zeros(WORDS, dtype=np.int64), 1, None)
     first, given = (np.frombuffer(compiled_run.packed(*one), dtype=np.int64) for one in (firsts, givens))
     answer = np.zeros(2, dtype=np.int64)
@@ -99,6 +103,8 @@ def counted(loop: Loop, ticks: int, record: tuple[str, ...]) -> Counts:
             text=True,
         )
         worker = threading.Thread(target=thread)
+        far_end = threading.Thread(target=lambda: other and other.run(FIRST + ticks), daemon=True)
+        far_end.start()
         worker.start()
         while listener[0] == 0:
             time.sleep(1e-3)
@@ -107,6 +113,7 @@ def counted(loop: Loop, ticks: int, record: tuple[str, ...]) -> Counts:
             raise OSError("the filter of system calls was refused")
         socket.send_fds(near, [b"."], [int(listener[0])])
         worker.join()
+        far_end.join()
         os.close(int(listener[0]))
         answer = counter.communicate()[0]
     calls = Counter({NAMES.get(int(call), f"number {call}"): count for call, count in json.loads(answer).items()})

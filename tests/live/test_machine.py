@@ -81,6 +81,16 @@ def test_what_delays_a_loop_is_named_with_its_remedy(tmp_path, changes, topic, r
     assert topic is None or remedy in found[topic]
 
 
+def test_a_loop_without_a_processor_gets_every_line_too(tmp_path):
+    root = computer(tmp_path, {})
+    for governor in root.glob(f"{CPU}/cpu*/cpufreq/scaling_governor"):  # as in a virtual machine
+        governor.unlink()
+    found = {one.topic: one.found for one in machine.examine(1e-3, None, root)}
+    assert found["kernel"] == "6.1 with PREEMPT_RT"
+    assert "no governor is reported" in found["processor frequency"]
+    assert "lists the interrupts to move" in to_change(root, None)["interrupts"]
+
+
 def test_an_idle_state_that_is_switched_off_or_fast_enough_for_the_step_is_no_trouble(tmp_path):
     slow = {f"{CPU}/cpu3/cpuidle/state1/latency": "133"}
     assert to_change(computer(tmp_path / "a", {**slow, f"{CPU}/cpu3/cpuidle/state1/disable": "1"})) == {}

@@ -81,12 +81,13 @@ def kernel(root: Path) -> Iterator[Remark]:
     version = text(root / "proc/version")
     if version is None:
         return
+    release = version.removeprefix("Linux version ").partition(" ")[0]
     if "PREEMPT_RT" in version or text(root / "sys/kernel/realtime") == "1":
-        yield Remark("kernel", "PREEMPT_RT")
+        yield Remark("kernel", f"{release} with PREEMPT_RT")
     else:
         yield Remark(
             "kernel",
-            "without PREEMPT_RT: it may occasionally delay the loop by milliseconds",
+            f"{release} without PREEMPT_RT: it may occasionally delay the loop by milliseconds",
             "install a PREEMPT_RT kernel (on Debian the package linux-image-rt-amd64), or start with preempt=full",
         )
 
@@ -122,6 +123,8 @@ def governor(root: Path, cpu: int | None) -> Iterator[Remark]:
     found = {text(one / "cpufreq/scaling_governor") for one in processors(root, cpu)} - {None}
     names = sorted(str(one) for one in found)
     if not names:
+        if processors(root, cpu):
+            yield Remark("processor frequency", "no governor is reported: the host or the firmware sets the frequency")
         return
     bad = [one for one in names if one not in GOOD_GOVERNORS]
     yield Remark(
@@ -196,15 +199,20 @@ def siblings(root: Path, cpu: int | None) -> Iterator[Remark]:
 
 
 def interrupts(root: Path, cpu: int | None) -> Iterator[Remark]:
+    if not (root / "proc/irq").is_dir():
+        return
     if cpu is None:
+        yield Remark(
+            "interrupts",
+            "any may delay the loop, which may run on any processor",
+            "set real_time.cpu; this command then lists the interrupts to move to other processors",
+        )
         return
     here = []
     for folder in (root / "proc/irq").glob("[0-9]*"):
         allowed = text(folder / "effective_affinity_list") or text(folder / "smp_affinity_list")
         if allowed and cpu in numbers(allowed):
             here.append(int(folder.name))
-    if not (root / "proc/irq").is_dir():
-        return
     yield Remark(
         "interrupts",
         f"{len(here)} may be served by processor {cpu}",

@@ -102,6 +102,8 @@ class VirtualRig:
         )
         prepared = self._loop(RigSession(1, 1.0, NoWire()))  # compiled before anyone waits for it
         compiled_run.ready()
+        if in_step:  # what its loop takes is part of every tick of the test
+            prepared.fuse()
         self._channels = prepared.channels
         # so are the laws of its elements, which are first requested a force when it stands elsewhere
         self._rig_blocks(self.displacement + ELSEWHERE)
@@ -164,6 +166,8 @@ class VirtualRig:
         loop = self._loop(session)
         if self._last is not None and self.definition.slow is not None:
             self._stay(self._last, loop)
+        if self.in_step:
+            loop.fuse(make=False)  # made when the rig began: nothing is compiled while a controller waits
         self._last = loop
         names = [channel.name for channel in loop.channels]
         rows = np.zeros((0, len(names) + 1)) if record is None else record.ring.rows
