@@ -9,6 +9,7 @@ import halfreal
 from halfreal.definition.paths import with_values
 from halfreal.presentation import learning
 from halfreal.presentation.html import render
+from halfreal.presentation.learning_plot import learning_curve
 from halfreal.presentation.measures import key_figures
 from halfreal.presentation.plots import NothingToPlotError
 
@@ -44,7 +45,7 @@ def test_page_shows_the_learning_curve_and_says_what_it_judges(run):
     page = render(run)
     assert "Adaptation of the coupling" in page and "the last 10 periods" in page
     assert f"from {learning.since(run):.4g} s on" in page
-    drawn = learning.learning_curve(run)
+    drawn = learning_curve(run)
     upper, lower = drawn.axes
     assert upper.get_yscale() == "log" and lower.get_ylabel() == "amplitude [N]"
     assert "from 30 s on" in render(run, 30.0)
@@ -55,4 +56,4 @@ def test_other_couplings_are_judged_as_a_whole():
     other = halfreal.rehearse(with_values(definition, {"timing.duration": 1.0}))
     assert learning.since(other) == 0.0 and learning.figures(other, 0.0) == []
     with pytest.raises(NothingToPlotError, match="does not adapt"):
-        learning.learning_curve(other)
+        learning_curve(other)

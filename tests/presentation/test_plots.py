@@ -182,6 +182,13 @@ def test_plots_open_no_window_and_leave_matplotlib_as_it_was(steady: Run) -> Non
     assert loaded.stdout.split() == ["False", "False"]
 
 
+def test_a_table_of_key_figures_does_not_load_matplotlib() -> None:
+    modules = ", ".join(f"halfreal.presentation.{one}" for one in ("answers", "learning", "measures", "verdict"))
+    code = f"import sys, {modules}; print('matplotlib' in sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == ["False"]
+
+
 def test_the_open_loop_of_a_record_is_drawn_with_its_margins(steady: Run) -> None:
     hz = np.geomspace(0.1, 500.0, 300)
     values = 2.0 / (1.0 - (hz / 5.0) ** 2 + 0.2j * hz / 5.0)

@@ -18,6 +18,7 @@ from ..runs.run import Run
 from . import compare_html, learning, plots, realtime_plots, series, slow
 from . import measures as errors
 from .definitions import definition_sections, with_units
+from .learning_plot import learning_curve
 from .page import PACE, Pictures, fill
 from .phases import phases
 from .provenance import about, of_run
@@ -160,7 +161,7 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
     made.add_later(
         "response",
         "Adaptation of the coupling: gap over target, and misfit of its transfer functions.",
-        partial(learning.learning_curve, run),
+        partial(learning_curve, run),
     )
     made.add_later("slow", "Duration of the ticks, and settling within them.", partial(slow.motion, run))
     made.add_later("pace", PACE, partial(realtime_plots.pace, run))

@@ -156,7 +156,7 @@ def data_margins(loop: FRF) -> DataMargins:
 def branches(response: np.ndarray) -> np.ndarray:
     """Eigenvalues, (lines, channels), each column those that follow each other."""
     values = np.linalg.eigvals(response)
-    for before, now in pairwise(values):
+    for before, now in pairwise(values) if values.shape[1] > 1 else ():  # one value follows itself
         now[:] = now[[pair for _, pair in sorted(matched(before, now).items())]]
     return np.asarray(values)
 

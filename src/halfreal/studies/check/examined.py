@@ -18,13 +18,13 @@ from ...runs.continuous import delay_equation, has_delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
-from ...stability.force_method import Forecast, recommend
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
 from .nonlinear import Nonlinear, examine, is_nonlinear
 
 if TYPE_CHECKING:
     from ...models.force_control.constrained import Constrained
+    from ...stability.force_method import Forecast
     from .free_motion import FreeMotion
 
 SAMPLES = 256
@@ -136,6 +136,8 @@ class Examined:
         self, virtual: Constrained, stiffness: np.ndarray, noise: float, amplitude: float
     ) -> list[Forecast]:
         """Methods of force control for this virtual part, best first, with a specimen of this stiffness."""
+        from ...stability.force_method import recommend  # no other test needs the methods of force control
+
         timing = self.definition.timing
         return recommend(
             virtual,
