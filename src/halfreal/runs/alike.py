@@ -87,7 +87,7 @@ class _Parts:
     """What was built last: blocks with all that they depend on, and loops."""
 
     def __init__(self) -> None:
-        self.blocks: dict[Any, list[tuple[dict[str, Any], tuple[Any, ...], Any]]] = defaultdict(list)
+        self.blocks: dict[Any, list[tuple[object, dict[str, Any], tuple[Any, ...], Any]]] = defaultdict(list)
         self.loops: dict[Any, tuple[list[Block], list[Block], Loop]] = {}
         self.starts: dict[Any, Context] = {}
         self.derived: tuple[Definition | None, dict[str, Any]] = (None, {})
@@ -133,12 +133,15 @@ def once(label: str, context: Context, make: Callable[..., T], *given: Any, of: 
     if parts is None or not type(of if of is not None else context).__module__.startswith("halfreal."):
         return make(context, *given)
     known = parts.blocks[label, context.purpose]
-    for place, (notes, before, found) in enumerate(known):
-        if _same(before, (of, *given)) and all(
-            _as_before(parts, context, name, value) for name, value in notes.items()
-        ):
-            known.insert(0, known.pop(place))
-            return found  # type: ignore[no-any-return]
+    differs = ""  # what was another thing in the last one: in the next ones too, as a rule
+    for place, (part, notes, before, found) in enumerate(known):
+        if part is not of or (differs in notes and not _as_before(parts, context, differs, notes[differs])):
+            continue
+        if _same(before, given):
+            differs = next((name for name in notes if not _as_before(parts, context, name, notes[name])), "")
+            if not differs:
+                known.insert(0, known.pop(place))
+                return found  # type: ignore[no-any-return]
     noting: Any = Noting(context.test)
 
     def plant() -> Any:
@@ -148,7 +151,7 @@ def once(label: str, context: Context, make: Callable[..., T], *given: Any, of: 
     told = NotingContext(noting, context.virtual, context.start, context.purpose, plant, context.along)
     found = make(told, *given)
     if all(is_own(b.step) and b.keeps is None and b.stand_in is None and b.said is None for b in _blocks_in(found)):
-        known.insert(0, (noting.noted[1], (of, *given), found))
+        known.insert(0, (of, noting.noted[1], given, found))
         del known[LATEST:]
     return found
 
