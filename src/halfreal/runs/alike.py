@@ -27,6 +27,7 @@ from ..definition.definition import Definition
 from ..kernels.block import Block, Channel
 from ..kernels.loop import Loop
 from ..kernels.native import is_own
+from .freed_memory import keep_freed_memory
 
 T = TypeVar("T")
 LATEST = 24
@@ -108,6 +109,7 @@ _here = threading.local()
 def alike_from_now() -> None:
     """The same in this thread from now on, for the threads of a pool and for processes that end with their study."""
     if getattr(_here, "parts", None) is None:
+        keep_freed_memory()
         _here.parts = _Parts()
 
 
@@ -117,6 +119,7 @@ def alike() -> Iterator[None]:
     if getattr(_here, "parts", None) is not None:
         yield
         return
+    keep_freed_memory()
     _here.parts = _Parts()
     try:
         yield
