@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.linalg import expm
+from scipy.linalg import expm, solve_triangular
 from scipy.signal import cont2discrete
 
 from halfreal.contracts.state_space import Delayed, StateSpace, transport
@@ -113,3 +113,13 @@ def test_faulty_delays_are_refused(delays):
 def test_delays_of_a_sampled_loop_are_whole_samples():
     with pytest.raises(HalfrealError, match=r"whole multiples of its step 0\.1 s"):
         Delayed(StateSpace([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.1), np.array([0.25]))
+
+
+def test_single_points_of_many_states_are_those_of_scipys_solver_to_the_bit():
+    rng = np.random.default_rng(4)
+    model = StateSpace(rng.normal(size=(40, 40)), rng.normal(size=(40, 2)), rng.normal(size=(2, 40)), np.eye(2), 0.01)
+    form, b, c, _ = model._triangular
+    for omega in (0.0, 3.0, 200.0, 314.0):
+        point = np.exp(1j * omega * 0.01)
+        expected = c @ solve_triangular(point * np.eye(40) - form, b) + model.d
+        np.testing.assert_array_equal(model.response(np.array([omega]))[0], expected)

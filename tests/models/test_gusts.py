@@ -57,3 +57,13 @@ def test_random_noise_has_its_rms_stays_in_its_band_and_repeats():
 def test_what_is_not_whole_is_refused(make, told):
     with pytest.raises(ValueError, match=told):
         make()
+
+
+@pytest.mark.parametrize("force", [20.0, -20.0])
+def test_what_is_left_out_after_the_last_gust_is_zero_with_the_sign_of_its_formula(force):
+    t, e, rate = values(Gust(force=force, frequencies=[2.0], gusts=1), seconds=1.0)
+    after, phase = t > 0.5005, 4.0 * np.pi * t
+    expected = force * 0.0 * 0.5 * (1.0 - np.cos(phase))
+    np.testing.assert_array_equal(np.signbit(e[after]), np.signbit(expected[after]))
+    expected = force * (0.0 * 0.5 * (1.0 - np.cos(phase)) + 0.0 * 2.0 * np.pi * np.sin(phase))
+    np.testing.assert_array_equal(np.signbit(rate[after]), np.signbit(expected[after]))

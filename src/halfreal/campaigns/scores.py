@@ -30,7 +30,7 @@ from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
 from ..presentation.measures import Measures, counted, measures
-from ..presentation.series import judged
+from ..presentation.series import as_slice, judged
 from ..runs.build import build
 from ..runs.loop_stability import LoopStability, finite
 from ..runs.run import Run
@@ -185,8 +185,9 @@ def _score(name: str, found: Found, kept: np.ndarray, rows: tuple[Measures, ...]
     how, _, what = name.partition(" ")
     if name in NAMED:
         return _worst(counted(rows, how), what)
+    at = as_slice(kept)
     signal = np.array(
-        [s.values[kept] for key, s in found.run.signals.items() if what in _signals(key, found.run.interface)]
+        [s.values[at] for key, s in found.run.signals.items() if what in _signals(key, found.run.interface)]
     )
     if not signal.size:
         return None

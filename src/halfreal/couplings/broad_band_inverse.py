@@ -40,7 +40,7 @@ from ..kernels.block import Block, channels
 from ..kernels.history import push
 from ..models.shaker import Shaker
 from ..settings import Number, PerAxis, RowPerAxis, fault
-from ..stability.ideal_compensator import Following, ideal_response
+from ..stability.ideal_compensator import Following, ideal_from
 from .narrow_band_table import mean_response
 from .per_axis import OneOrEach, single
 from .plain import PlainCoupling
@@ -137,10 +137,10 @@ class BroadBandInverse(PlainCoupling):
         if told := self._not_shown(dt):
             raise HalfrealError(f"coupling.highest: {told}")
         omega = 2 * np.pi * np.linspace(self.lowest, self.highest, LINES)
-        mean, through = mean_response(single(self.mean_time), dt, omega), actuator.responses(omega)[0]
-        weight = np.abs(through) / math.sqrt(LINES)
+        mean, responses = mean_response(single(self.mean_time), dt, omega), actuator.responses(omega)
+        weight = np.abs(responses[0]) / math.sqrt(LINES)
         columns = ((1.0 - mean) * weight)[:, None] * self._basis(omega, dt)
-        wanted = (ideal_response(actuator, device, omega) - mean) * weight
+        wanted = (ideal_from(responses, device, omega) - mean) * weight
         above = np.vstack([columns.real, columns.imag, self.noise_weight * np.eye(self.taps)])
         right = np.concatenate([wanted.real, wanted.imag, np.zeros(self.taps)])
         return self.unchecked_copy({"weights": np.linalg.lstsq(above, right, rcond=None)[0]})

@@ -124,7 +124,7 @@ def checked(uncertain: Any, sections: Mapping[str, Any], known: Iterable[str], i
     ``sections`` are those without a fault, ``known`` the names of all: a place in a section that has faults of its own
     cannot be judged.  Everything is checked here, before pydantic looks at it, so that all faults come at once.
     """
-    if not isinstance(uncertain, Mapping):
+    if not isinstance(uncertain, Mapping) or not uncertain:
         return uncertain
     there, wrong = quantities(sections), list[tuple[Place, str]]()
     result: dict[str, dict[str, str]] = {}

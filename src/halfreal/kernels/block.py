@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -158,6 +158,16 @@ class Block:
     two_slopes: bool = False
     """Whether it has another slope in each direction at rest, so that small blocks, too, are taken by their
     Jacobian."""
+
+    @cached_property
+    def state_layout(self) -> np.dtype:
+        """Record layout of its state."""
+        return layout(self.state)
+
+    @cached_property
+    def parameter_layout(self) -> np.dtype:
+        """Record layout of its parameters."""
+        return np.dtype((np.record, layout(self.parameters)))
 
 
 def shape_of(value: Value) -> tuple[int, ...]:

@@ -193,6 +193,8 @@ class Loop(Memory):
         self._results: list[Native] = []
         self._fused = (0,) * len(GROUPS)
         self._prepared: dict[int, Prepared] = {}
+        self.borrowed: tuple[np.ndarray, ...] = ()
+        """Arrays whose addresses are among the parameters."""
         wires: list[int] = []
         word = self.vector.itemsize
         fields = [(b.step, layout(b.parameters), layout(b.state), len(b.inputs), len(b.outputs)) for b in self.blocks]

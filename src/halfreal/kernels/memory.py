@@ -100,14 +100,14 @@ class Memory:
         """A block's state as a record with named fields: a view of ``vector``, not a copy."""
         row = self.row(name)
         part = self.vector[self._state_at[row] : self._state_at[row + 1]]
-        record: np.ndarray = part.view(layout(self.blocks[row].state))[0]
+        record: np.ndarray = part.view(self.blocks[row].state_layout)[0]
         return record
 
     def parameter(self, name: str) -> np.ndarray:
         """A block's parameters as a record with named fields: a view, not a copy."""
         row = self.row(name)
         part = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]]
-        record: np.ndarray = part.view((np.record, layout(self.blocks[row].parameters)))[0]
+        record: np.ndarray = part.view(self.blocks[row].parameter_layout)[0]
         return record
 
     def state_indices(self, name: str, field: str) -> np.ndarray:

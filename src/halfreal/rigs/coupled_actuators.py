@@ -36,7 +36,7 @@ from ..kernels.linear import copy_to, multiply_add, set_to, stored
 from ..models.actuator_matrix import AnyActuators
 from ..models.schemes.exact import discretise
 from ..settings import fault
-from .sensors import DisplacementSensor, Sensors, late_sensors_step, sensors_step
+from .sensors import NO_TABLE, DisplacementSensor, Sensors, late_sensors_step, sensors_step
 from .specimen import Specimen, excitation_block, specimen_inputs
 from .stroke_estimator import StrokeEstimator
 
@@ -273,6 +273,7 @@ class CoupledActuators(Rig):
             "noise": none if ideal else np.array([part.noise for part in parts]),
             "resolution": none if ideal else np.array([part.resolution for part in parts]),
             "range": np.array([np.inf if ideal or part.range is None else part.range for part in parts]),
+            **NO_TABLE,
         }
         state: dict[str, Value] = {"count": 0.0}
         late = np.array([part.delay for part in parts]) / context.period

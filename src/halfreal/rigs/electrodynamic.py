@@ -21,6 +21,7 @@ f is positive when the specimen resists a positive displacement: f = −f_m of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import numpy as np
@@ -93,6 +94,12 @@ def sampled_drive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         y[i] = p.direct[i] * u[1]
     multiply_add(p.outputs, s.x, y)
     return 0
+
+
+@lru_cache(maxsize=8)
+def _follower(shaker: Shaker, drive: Drive, step: float) -> Follower:
+    """A continuous drive; variants of a test that differ in their virtual part have the same one."""
+    return Follower(*polynomials(shaker, drive), delay=0.5 * step)
 
 
 @dataclass(frozen=True)
@@ -242,7 +249,7 @@ class Electrodynamic(SensedRig):
         moved = self.shaker if shaker is None else shaker
         if self.drive.position_rate is not None:
             return SampledFollower(moved, self.drive, rates_of(self.drive, step, self.substeps))
-        return Follower(*polynomials(moved, self.drive), delay=0.5 * step)
+        return _follower(moved, self.drive, step)
 
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray, *, ideal: bool) -> Block:
         """The block "specimen"; ``ideal`` leaves out the limit of the drive."""

@@ -15,10 +15,14 @@ import numpy as np
 
 from ..contracts.axes import Axes
 from ..kernels.block import Block, Value, channels, names
+from ..kernels.bytes import load_double
 from ..kernels.compile import kernel
 from ..kernels.history import push
 from ..kernels.random import normal
 from ..settings import Number, Settings, fault
+
+NO_TABLE: dict[str, Value] = {"known": 0.0, "table": 0.0}
+"""Parameters of sensors that compute their noise: rows of a table, and its address (``noise_table.py``)."""
 
 
 class DisplacementSensor(Settings):
@@ -121,6 +125,7 @@ class Sensors(Settings):
             "noise": none if ideal else np.array([part.noise for part in parts]),
             "resolution": none if ideal else np.array([part.resolution for part in parts]),
             "range": np.array([np.inf if ideal or part.range is None else part.range for part in parts]),
+            **NO_TABLE,
         }
         state: dict[str, Value] = {"count": 0.0}
         frozen: tuple[str, ...] = ("count",)
@@ -150,25 +155,33 @@ def _either(delay: float | None, other: float) -> float:
 
 
 @kernel
-def sense(true, noise, largest, resolution, seed, count, measured):  # type: ignore[no-untyped-def]
+def deviate(p, count, i):  # type: ignore[no-untyped-def]
+    """The normal deviate of the i-th sensor: from the table where there is one, else computed; the same bits."""
+    if count < p.known:
+        return load_double(int(p.table) + 8 * (int(count) * p.noise.size + i))
+    return normal(p.seed, float(i), count)
+
+
+@kernel
+def sense(true, p, count, measured):  # type: ignore[no-untyped-def]
     for i in range(true.size):
         value = true[i]
-        if noise[i] > 0.0:
-            value += noise[i] * normal(seed, float(i), count)
-        value = min(max(value, -largest[i]), largest[i])
-        if resolution[i] > 0.0:
-            value = resolution[i] * np.rint(value / resolution[i])
+        if p.noise[i] > 0.0:
+            value += p.noise[i] * deviate(p, count, i)
+        value = min(max(value, -p.range[i]), p.range[i])
+        if p.resolution[i] > 0.0:
+            value = p.resolution[i] * np.rint(value / p.resolution[i])
         measured[i] = value
 
 
 def sensors_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    sense(u, p.noise, p.range, p.resolution, p.seed, s.count, y)
+    sense(u, p, s.count, y)
     s.count += 1.0
     return 0
 
 
 def late_sensors_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    sense(u, p.noise, p.range, p.resolution, p.seed, s.count, s.now)
+    sense(u, p, s.count, s.now)
     s.count += 1.0
     push(s.history, s.now)
     for i in range(y.size):

@@ -27,6 +27,7 @@ from ..definition.definition import Definition
 from ..kernels.block import Block, Channel
 from ..kernels.loop import Loop
 from ..kernels.native import is_own
+from .freed_memory import keep_freed_memory
 
 T = TypeVar("T")
 LATEST = 24
@@ -87,7 +88,7 @@ class _Parts:
     """What was built last: blocks with all that they depend on, and loops."""
 
     def __init__(self) -> None:
-        self.blocks: dict[Any, list[tuple[dict[str, Any], tuple[Any, ...], Any]]] = defaultdict(list)
+        self.blocks: dict[Any, list[tuple[object, dict[str, Any], tuple[Any, ...], Any]]] = defaultdict(list)
         self.loops: dict[Any, tuple[list[Block], list[Block], Loop]] = {}
         self.starts: dict[Any, Context] = {}
         self.derived: tuple[Definition | None, dict[str, Any]] = (None, {})
@@ -108,6 +109,7 @@ _here = threading.local()
 def alike_from_now() -> None:
     """The same in this thread from now on, for the threads of a pool and for processes that end with their study."""
     if getattr(_here, "parts", None) is None:
+        keep_freed_memory()
         _here.parts = _Parts()
 
 
@@ -117,6 +119,7 @@ def alike() -> Iterator[None]:
     if getattr(_here, "parts", None) is not None:
         yield
         return
+    keep_freed_memory()
     _here.parts = _Parts()
     try:
         yield
@@ -133,15 +136,15 @@ def once(label: str, context: Context, make: Callable[..., T], *given: Any, of: 
     if parts is None or not type(of if of is not None else context).__module__.startswith("halfreal."):
         return make(context, *given)
     known = parts.blocks[label, context.purpose]
-    for place, (notes, before, found) in enumerate(known):
-        # most of the parts kept are of another object: that is seen first
-        if (
-            before[0] is of
-            and _same(before[1:], given)
-            and all(_as_before(parts, context, name, value) for name, value in notes.items())
-        ):
-            known.insert(0, known.pop(place))
-            return found  # type: ignore[no-any-return]
+    differs = ""  # what was another thing in the last one: in the next ones too, as a rule
+    for place, (part, notes, before, found) in enumerate(known):
+        if part is not of or (differs in notes and not _as_before(parts, context, differs, notes[differs])):
+            continue
+        if _same(before, given):
+            differs = next((name for name in notes if not _as_before(parts, context, name, notes[name])), "")
+            if not differs:
+                known.insert(0, known.pop(place))
+                return found  # type: ignore[no-any-return]
     noting: Any = Noting(context.test)
 
     def plant() -> Any:
@@ -151,7 +154,7 @@ def once(label: str, context: Context, make: Callable[..., T], *given: Any, of: 
     told = NotingContext(noting, context.virtual, context.start, context.purpose, plant, context.along)
     found = make(told, *given)
     if all(is_own(b.step) and b.keeps is None and b.stand_in is None and b.said is None for b in _blocks_in(found)):
-        known.insert(0, (noting.noted[1], (of, *given), found))
+        known.insert(0, (of, noting.noted[1], given, found))
         del known[LATEST:]
     return found
 

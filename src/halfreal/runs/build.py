@@ -322,11 +322,17 @@ def guarded_targets(definition: Definition) -> Commands:
 
 def watch(definition: Definition, loop: Loop | None = None) -> Watch:
     """What the guard of a test watches; without its loop, leaving out channels that only limits name."""
-    commands, targets, others = definition.commands, guarded_targets(definition), list[Channel]()
+    others: tuple[Channel, ...] = ()
     if loop is not None:
         read = set(loop.blocks[loop.row("guard")].inputs)
-        others = [channel for channel in loop.channels if channel.name in read]
-    return definition.guarded.watched(definition.interface, commands, targets, others)
+        others = tuple(channel for channel in loop.channels if channel.name in read)
+    return once("watch", context_of(definition), watched, others)
+
+
+def watched(context: Context, others: Sequence[Channel]) -> Watch:
+    """What the guard watches, and of ``others`` those that have limits."""
+    test = context.test
+    return test.guarded.watched(context.axes, test.commands, guarded_targets(test), others)
 
 
 def soft_stop(definition: Definition) -> float:

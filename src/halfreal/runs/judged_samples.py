@@ -167,8 +167,8 @@ def cut_short(run: Run) -> float | None:
 
 def judged(run: Run, from_time: float = 0.0) -> np.ndarray:
     """Which samples the test is judged by: its own, from ``from_time`` [s] on, and up to where it was cut short."""
-    end = cut_short(run)
-    return in_test(run, from_time) & (run.time <= (np.inf if end is None else end))
+    end, inside = cut_short(run), in_test(run, from_time)
+    return inside if end is None else inside & (run.time <= end)
 
 
 def last_cycles(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..definition.definition import Definition
 from ..definition.sections import MOST_TICKS
+from ..rigs.noise_table import share_noise
 from .build import build
 from .events import describe, how_it_ended, limits_used
 from .rehearse import check_size, reference_signals
@@ -23,6 +24,7 @@ def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
     timing = definition.timing
     expected = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)
     most = expected if timing.soft_stop == 0.0 else int(MOST_TICKS)  # the guard ends a soft stop, as in ``rehearse``
+    share_noise(loop, expected)
     record = channels or ("guard.mode",)  # at least the time
     logs, happened, ended, done = [], list[tuple[int, str, float]](), 0, 0
     while done < most and ended == 0:

@@ -16,6 +16,7 @@ import numpy as np
 from ..contracts.context import AT_REST, OPEN_LOOP
 from ..contracts.state_space import StateSpace
 from ..definition.definition import Definition
+from ..definition.user_code import remembered
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from ..stability.condensed import Condensed
@@ -114,6 +115,12 @@ def margin_of(definition: Definition) -> DelayMargin:
     return delay_margin(open_loop_of(definition))
 
 
+@remembered(maxsize=8)
+def margin_without_coupling(definition: Definition) -> DelayMargin:
+    """The same for a loop that has none, which many couplings are compared for."""
+    return margin_of(definition)
+
+
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
@@ -176,7 +183,7 @@ def critical_delay(definition: Definition) -> float | None:
     rig, step = definition.rig, definition.timing.step
     if rig.ideal_but_late(step) is None:
         return None
-    margin = margin_of(with_pure_delay(definition, step))
+    margin = margin_without_coupling(with_pure_delay(definition, step))
     further = finite(margin.critical_delay)
     return None if further is None or not margin.stable_without_delay else rig.delay_within(step + further, step)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -78,6 +79,11 @@ class Watched:
     def name(self) -> str:
         return self.quantity.name
 
+    @cached_property
+    def is_limited(self) -> bool:
+        """Whether any axis has a trip limit."""
+        return bool((self.trip < UNLIMITED).any())
+
     def __len__(self) -> int:
         return len(self.channels)
 
@@ -103,7 +109,7 @@ class Watch:
     def __getitem__(self, name: str) -> Watched:
         return next(one for one in self.quantities if one.name == name)
 
-    @property
+    @cached_property
     def starts(self) -> dict[str, int]:
         """Where the entries of each quantity begin, by its name."""
         ends = np.cumsum([0, *(len(one) for one in self.quantities)])
@@ -138,6 +144,6 @@ class Watch:
         found = {}
         for one, start in zip(self, self.starts.values(), strict=True):
             part = peaks[start : start + len(one)]
-            if (one.trip < UNLIMITED).any() and not (one.quantity.timed and part.max() == 0.0):
+            if one.is_limited and not (one.quantity.timed and part.max() == 0.0):
                 found[one.name] = float((part / one.trip).max())
         return found

@@ -106,8 +106,13 @@ def ideal(actuator: Follower, device: Device) -> Ideal:
 
 
 def ideal_response(actuator: Following, device: Device, omega: np.ndarray) -> np.ndarray:
-    """P_id(jω) = (1 − G_f/N)/G_c."""
-    command, force = actuator.responses(omega)
+    """P_id(jω)."""
+    return ideal_from(actuator.responses(omega), device, omega)
+
+
+def ideal_from(responses: tuple[np.ndarray, np.ndarray], device: Device, omega: np.ndarray) -> np.ndarray:
+    """P_id(jω) = (1 − G_f/N)/G_c, with an actuator's responses G_c and G_f."""
+    command, force = responses
     return np.asarray((1.0 - force / device.response(omega)) / command)
 
 

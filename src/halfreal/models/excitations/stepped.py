@@ -74,8 +74,9 @@ def gust_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     t = own_time(t, p.shift, u)
     g, dg = rise(t, p.ramp)
     a, w = stepped(t, p.frequencies, p.dwell)
-    if a > 2.0 * math.pi * p.gusts:
-        g = dg = 0.0
+    if a > 2.0 * math.pi * p.gusts:  # the last has passed: no sines of nothing, for the rest of a test
+        y[0] = y[1] = p.amplitude * 0.0
+        return 0
     value, rate = 0.5 * (1.0 - math.cos(a)), 0.5 * w * math.sin(a)
     y[0], y[1] = p.amplitude * g * value, p.amplitude * (dg * value + g * rate)
     return 0

@@ -28,6 +28,7 @@ from ...definition.sections import Reference
 from ...definition.uncertainty import parameters
 from ...errors import HalfrealError
 from ...kernels.loop import Loop
+from ...rigs.noise_table import share_noise
 from ...runs.alike import alike_from_now
 from ...runs.build import build
 from ...runs.error_measures import nrmse
@@ -190,6 +191,7 @@ class Bench:
         axes, dt, at = definition.interface, definition.timing.step, list(self.counted)
         n = len(axes)
         loop = build(definition, Purpose(ideal=ideal))
+        share_noise(loop, definition.timing.ticks)
         self.by_sensors = not tells(definition, loop)
         recorded = [MEASURED if signal == MOVED and self.by_sensors else signal for signal in SIGNALS]
         wanted = [*(name for signal in recorded for name in axes.channels(signal)), *axes.actuators.channels("command")]
