@@ -61,6 +61,8 @@ PATIENT = (
     "live/test_six_axes_in_step.py",
 )
 """Live tests that other processes may hold up."""
+TOGETHER = ("models/frame",)
+"""Folders whose files stay in one process too: what they share takes long to compile."""
 FIRST = ("live", "slow", "fast")
 """The order of tiers in a run."""
 NICE = 10
@@ -92,7 +94,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.xdist_group("patient" if is_patient(item) else tier))
         elif item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+            folder = str(item.path.relative_to(TESTS).parent)
+            item.add_marker(pytest.mark.xdist_group(folder if folder in TOGETHER else item.nodeid.partition("::")[0]))
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(SECONDS[tier]))
     items.sort(key=lambda item: place_in_a_run(item.path.relative_to(TESTS)))
