@@ -16,6 +16,7 @@ ORDER = (
     "rig_in_c",
     "long_run_in_step",
     "long_run_by_the_clock",
+    "random_loops",
     "definitions",
     "run_files",
     "run_files_unsealed",
@@ -42,6 +43,8 @@ ENDS = """
   wall time: it also tests the clocks. Memory is what each process allocates, and the ring that controller and recorder
   share (RssAnon and RssShmem of Linux), after the first third of a part compared with its end. Pages of libraries are
   left out: whether Linux counts them to a process depends on which other programs use them at the moment.
+- **Random loops**: [convergence.md](convergence.md) describes them. Lost is a loop whose verdict on stability differs
+  from what its rehearsal shows.
 - **Mutated definitions**: examples with keys, numbers, units and lines changed at random. Lost is a traceback, a
   warning, a crash, or more than two minutes of work of a processor. Exit code 2 is a definition that is refused with a
   message, 1 one that is judged NO-GO or MARGINAL, 0 a GO.

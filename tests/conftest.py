@@ -12,10 +12,13 @@ gallery; "live" those of processes that talk to each other in wall time; "slow" 
 generous enough for a busy machine that has to compile first.
 
 Live tests run one after the other, all in one process: two of them on two cores keep each other from keeping time.  The
-other tests give way to them.  A live test that fails is tried once more, and the summary lists it: a computer that
-holds its loop up for longer than its limits fails it.
+other tests give way to them.  So do patient ones, live tests that need processes but no punctual ones: their rigs work
+in step, or their limits of time are seconds.  They run one after the other too, in another process.  A live test that
+fails is tried once more, and the summary lists it: a computer that holds its loop up for longer than its limits fails
+it.
 """
 
+import gc
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -46,6 +49,20 @@ TIERS = {
     "vrths": "slow",
 }
 """Of a file or folder under ``tests``; all others are fast."""
+PATIENT = (
+    "campaigns/test_dask.py",
+    "kernels/test_cache_between_processes.py",
+    "live/test_beam_in_step.py",
+    "live/test_fault_matrix.py",
+    "live/test_held_force.py",
+    "live/test_identify.py",
+    "live/test_long_runs.py",
+    "live/test_lost_records.py",
+    "live/test_six_axes_in_step.py",
+)
+"""Live tests that other processes may hold up."""
+TOGETHER = ("models/frame",)
+"""Folders whose files stay in one process too: what they share takes long to compile."""
 FIRST = ("live", "slow", "fast")
 """The order of tiers in a run."""
 NICE = 10
@@ -75,18 +92,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(getattr(pytest.mark, tier))
         if tier == "live":
             item.add_marker(pytest.mark.flaky(reruns=1))
-            item.add_marker(pytest.mark.xdist_group(tier))
+            item.add_marker(pytest.mark.xdist_group("patient" if is_patient(item) else tier))
         elif item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+            folder = str(item.path.relative_to(TESTS).parent)
+            item.add_marker(pytest.mark.xdist_group(folder if folder in TOGETHER else item.nodeid.partition("::")[0]))
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(SECONDS[tier]))
     items.sort(key=lambda item: place_in_a_run(item.path.relative_to(TESTS)))
 
 
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: to search it for garbage takes half a second, again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ and item.get_closest_marker("live") is None:
+    if "PYTEST_XDIST_WORKER" in os.environ and (item.get_closest_marker("live") is None or is_patient(item)):
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
+
+
+def is_patient(item: pytest.Item) -> bool:
+    return str(item.path.relative_to(TESTS)) in PATIENT
 
 
 def tier_of(path: Path) -> str:

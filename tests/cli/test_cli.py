@@ -176,6 +176,7 @@ def test_user_function_without_end_is_an_answer_with_the_time_it_took(folder):
     assert "limit the number of passes of every loop" in said
 
 
+@pytest.mark.xdist_group("tests/examples/test_gallery.py")  # one process compiles the gallery for both
 def test_examples_are_listed_and_copied_and_every_definition_of_the_gallery_is_valid(folder):
     listed = run("examples").output
     assert "spring_mass_damper" in listed and "user_functions" in listed

@@ -17,7 +17,7 @@ timing = { step = "1 ms", duration = "20 ms" }
 virtual = { mass = "10 kg", stiffness = "10 kN/m", damping = "50 N s/m" }
 excitation.virtual = { kind = "sine", acceleration = "3 m/s^2", frequency = "2 Hz" }
 rig.actuator = { delay = "2 ms" }
-rig.specimen = { kind = "user", function = "law.py:law", parameters = { k = 1000.0 }, state = { x = 0.0 } }
+rig.specimen = { kind = "user", function = "law.py:law", parameters = { k = 1000.0 } }
 """
 LAW = "from helper import mark\nmark()\ndef law(p, s, t, u, y):\n    y[0] = p.k * u[0]\n    return 0\n"
 HELPER = "from pathlib import Path\ndef mark():\n    (Path(__file__).parent / 'ran').touch()\n"

@@ -12,7 +12,7 @@ from halfreal.stability.dde import DelaySystem, abscissa
 STEP = 2.5e-4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     frequency=st.floats(2.0, 10.0),
     zeta=st.floats(0.01, 0.2),
