@@ -1,7 +1,7 @@
 """Memory that one rehearsal of a study has freed serves the next one.
 
 The C library of Linux returns large arrays to the system as soon as they are freed, and the system clears every page
-again when the next rehearsal writes to it: a quarter of the time of a long rehearsal with its criteria.
+again when the next rehearsal writes to it: a fifth of the time of a long rehearsal with its criteria.
 """
 
 from __future__ import annotations
