@@ -155,33 +155,29 @@ def _either(delay: float | None, other: float) -> float:
 
 
 @kernel
-def deviate(p, count, i):  # type: ignore[no-untyped-def]
-    """The normal deviate of the i-th sensor: from the table where there is one, else computed; the same bits."""
-    if count < p.known:
-        return load_double(int(p.table) + 8 * (int(count) * p.noise.size + i))
-    return normal(p.seed, float(i), count)
-
-
-@kernel
-def sense(true, p, count, measured):  # type: ignore[no-untyped-def]
+def sense(true, noise, largest, resolution, seed, known, table, count, measured):  # type: ignore[no-untyped-def]
+    """Deviates come from the table as far as they are known there, else they are computed: the same bits."""
     for i in range(true.size):
         value = true[i]
-        if p.noise[i] > 0.0:
-            value += p.noise[i] * deviate(p, count, i)
-        value = min(max(value, -p.range[i]), p.range[i])
-        if p.resolution[i] > 0.0:
-            value = p.resolution[i] * np.rint(value / p.resolution[i])
+        if noise[i] > 0.0:
+            if count < known:
+                value += noise[i] * load_double(int(table) + 8 * (int(count) * noise.size + i))
+            else:
+                value += noise[i] * normal(seed, float(i), count)
+        value = min(max(value, -largest[i]), largest[i])
+        if resolution[i] > 0.0:
+            value = resolution[i] * np.rint(value / resolution[i])
         measured[i] = value
 
 
 def sensors_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    sense(u, p, s.count, y)
+    sense(u, p.noise, p.range, p.resolution, p.seed, p.known, p.table, s.count, y)
     s.count += 1.0
     return 0
 
 
 def late_sensors_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    sense(u, p, s.count, s.now)
+    sense(u, p.noise, p.range, p.resolution, p.seed, p.known, p.table, s.count, s.now)
     s.count += 1.0
     push(s.history, s.now)
     for i in range(y.size):
