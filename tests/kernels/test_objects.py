@@ -151,3 +151,13 @@ def test_code_that_comes_with_halfreal_becomes_the_same_object(tmp_path: Path, m
     monkeypatch.setattr(third, "_compiled", lambda: calls.append(1) or first._compiled())
     third.ready()
     assert calls == [1]
+
+
+def test_code_for_one_processor_is_not_shipped():
+    written = "define double @f(double %x) {0} {{ ret double %x }}\n{1}"
+    plain = objects.llvm.parse_assembly(written.format("", "")).as_bitcode()
+    named = objects.llvm.parse_assembly(written.format('"target-cpu"="znver4"', "")).as_bitcode()
+    needs = objects.llvm.parse_assembly(
+        written.format("", f"declare void @llvm.{shipped.INTRINSICS}.something()")
+    ).as_bitcode()
+    assert [shipped.is_portable(one) for one in (plain, named, needs)] == [True, False, False]

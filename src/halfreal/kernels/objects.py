@@ -77,7 +77,7 @@ def native(name: str, key: str, compiled: Callable[[], Any], *, simplify: bool =
         return Native(symbol, import_module(f"{__package__}.compiler").loaded(result), code, result)
     disk_cache.put(entry, symbol.encode() + b"\n" + pack("<Q", len(content)) + content + code)
     if result is not None:
-        shipped.keep(name, key, symbol, simple, written)
+        shipped.keep(name, key, symbol, simple)
     return Native(symbol, found[0], code)
 
 

@@ -25,11 +25,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from . import disk_cache
-from .compile import SHARED
 
 HERE = Path(__file__).resolve().parent.parent / "compiled"
 USED = os.environ.get("HALFREAL_SHIPPED", "") != "no"
 """With the variable set to "no" Numba compiles everything, as for measuring what that takes."""
+INTRINSICS = {"x86_64": "x86"}.get(platform.machine(), platform.machine())
+"""How LLVM names functions that this kind of processor alone has."""
 writing: Path | None = None
 """Where the code is kept, while a folder is made."""
 
@@ -52,16 +53,20 @@ def has(name: str, key: str) -> bool:
     return USED and (HERE / _entry(name, key)).exists()
 
 
-def keep(name: str, key: str, symbol: str, code: bytes, written: bytes) -> None:
-    """Keep the code made of what Numba has written, if a folder is being made.
-
-    Large helpers that are compiled by themselves are optimised for this processor already: what calls one is not kept.
-    """
-    if writing is None:
-        return
-    called = [one.name for one in llvm.parse_bitcode(written).functions]
-    if not any(large in name for large in SHARED for name in called):
+def keep(name: str, key: str, symbol: str, code: bytes) -> None:
+    """Keep a function's code, if a folder is being made and the code can be translated for any processor."""
+    if writing is not None and is_portable(code):
         disk_cache.write(writing / _entry(name, key), zlib.compress(symbol.encode() + b"\n" + code, 9))
+
+
+def is_portable(code: bytes) -> bool:
+    """Whether LLVM code asks for no particular processor.
+
+    Large helpers that are compiled by themselves (``compile.shared``) were optimised for the processor at hand: their
+    vectors may be wider than those of another one, for which LLVM then splits them, with the same results.
+    """
+    text = str(llvm.parse_bitcode(code))
+    return not any(mark in text for mark in ('"target-cpu"', '"target-features"', f"@llvm.{INTRINSICS}."))
 
 
 def _entry(name: str, key: str) -> str:

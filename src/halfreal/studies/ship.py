@@ -17,6 +17,7 @@ from pathlib import Path
 FIRST = ("new.toml", "examples/spring_mass_damper/forward_prediction.toml")
 ALL = (
     *FIRST,
+    "new_frame.toml",
     "examples/spring_mass_damper/adaptive.toml",
     "examples/spring_mass_damper/uncompensated.toml",
     "examples/spring_mass_damper/with_friction.toml",
