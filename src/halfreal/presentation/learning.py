@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..runs.columns import computed
 from ..runs.judged_samples import NMSE, PERIODS
 from ..runs.judged_samples import learns as learns
 from ..runs.judged_samples import since as since
@@ -34,8 +35,10 @@ def figures(run: Run, from_time: float) -> list[tuple[str, str]]:
     if not learns(run):
         return []
     found = [("Judged from", in_time(from_time))] if 0.0 < from_time == since(run) else []
-    values = run.signals[NMSE].values[series.judged(run)]
-    return [*found, ("Gap at the end", percent(float(np.sqrt(values[-1]))))] if len(values) else found
+    rows = series.judged_rows(run)
+    if rows.start == rows.stop:
+        return found
+    return [*found, ("Gap at the end", percent(float(np.sqrt(run.signals[NMSE].values[rows.stop - 1]))))]
 
 
 @styled
@@ -51,8 +54,7 @@ def learning_curve(run: Run) -> Figure:
     curves = ((MISFIT, MEASURED, "transfer functions: misfit / response"), (NMSE, ERROR, "gap / target"))
     for name, colour, label in curves:
         if name in run.signals:
-            values = drawable(run.signals[name].values)
-            ratio = np.sqrt(np.where(values > 0.0, np.maximum(values, SMALLEST), np.nan))
+            ratio = computed(_ratio, drawable(run.signals[name].values))
             upper.semilogy(*envelope(run.time, ratio), color=colour, linewidth=1.2, label=label)
     upper.set(title="Adaptation", ylabel="ratio of RMS values")
     upper.legend(loc="upper right", ncols=2)
@@ -61,10 +63,16 @@ def learning_curve(run: Run) -> Figure:
         unit = display(run.signals[drives[0]].unit, peak(*driven))
         for i, one in enumerate(driven):
             look = {"color": TARGET} if len(driven) == 1 else {}
-            panels[-1].plot(*envelope(run.time, unit.factor * one), linewidth=1.0, label=f"harmonic {i + 1}", **look)
+            time, few = envelope(run.time, one)
+            panels[-1].plot(time, unit.factor * few, linewidth=1.0, label=f"harmonic {i + 1}", **look)
         panels[-1].set(title="Amplitudes of the drive", ylabel=f"amplitude [{unit.label}]")
         if len(driven) > 1:
             panels[-1].legend(loc="upper right", ncols=min(len(driven), 5))
     panels[-1].set_xlabel("time [s]")
     dress(panels, run)
     return figure
+
+
+def _ratio(squares: np.ndarray) -> np.ndarray:
+    """Ratios of RMS values; nothing where they are not known."""
+    return np.sqrt(np.where(squares > 0.0, np.maximum(squares, SMALLEST), np.nan))
