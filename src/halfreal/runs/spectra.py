@@ -56,6 +56,7 @@ def transforms(*columns: Column) -> Iterator[tuple[np.ndarray, list[np.ndarray]]
                 continue
             # those of Q − k: at negative frequencies a real signal has the conjugate values
             yield np.where(upper, count - numbers, numbers), [np.where(upper, one.conj(), one) for one in spectra]
+        del folded, spectra  # before the next ones are made: they are most of what is held
 
 
 def _folded(column: Column, chosen: np.ndarray, parts: int, length: int) -> np.ndarray:
