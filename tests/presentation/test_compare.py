@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from halfreal.cli import app
 from halfreal.presentation import compare, compare_html, html
+from halfreal.presentation.common_times import common
 from halfreal.presentation.compare_plots import histories
 from halfreal.presentation.compare_text import about_definitions
 from halfreal.presentation.definitions import differences
@@ -100,6 +101,12 @@ def test_a_stopped_run_is_compared_up_to_its_stop(stopped: Run, rehearsed: Run) 
     assert max(line.get_xdata().max() for line in axes.lines if line.get_label() == "target") == pytest.approx(2.0)
 
 
+def common_rows(*runs: Run) -> list[np.ndarray]:
+    """Rows of two runs at the same times, as numbers."""
+    rows = common(*runs, *(slice(0, len(run.time)) for run in runs))
+    return [np.arange(len(run.time))[chosen] for run, chosen in zip(runs, rows, strict=True)]
+
+
 @pytest.mark.parametrize(("every", "shift", "count"), [(1, 0.0, 5000), (2, 0.0, 2500), (3, 1e-9, 1667), (1, 4e-4, 0)])
 def test_samples_are_matched_by_their_times(rehearsed: Run, every: int, shift: float, count: int) -> None:
     thin = replace(
@@ -107,7 +114,7 @@ def test_samples_are_matched_by_their_times(rehearsed: Run, every: int, shift: f
         time=rehearsed.time[::every] + shift,
         signals={name: Signal(signal.unit, signal.values[::every]) for name, signal in rehearsed.signals.items()},
     )
-    i, j = compare.common(thin, rehearsed)
+    i, j = common_rows(thin, rehearsed)
     assert len(i) == count and np.array_equal(j, every * i)
     if not count:
         assert "no samples at the same times" in Page(compare_html.render(thin, rehearsed)).text
@@ -115,7 +122,7 @@ def test_samples_are_matched_by_their_times(rehearsed: Run, every: int, shift: f
 
 def test_steps_that_differ_share_the_times_of_the_longer_one(rehearsed: Run) -> None:
     coarse = replace(rehearsed, step=2.5e-3, time=2.5e-3 * np.arange(2000), signals={})
-    i, j = compare.common(coarse, rehearsed)
+    i, j = common_rows(coarse, rehearsed)
     assert np.array_equal(i, np.arange(0, 2000, 2)) and np.array_equal(j, 5 * np.arange(1000))
 
 

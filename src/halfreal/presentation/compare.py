@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..runs.columns import computed, finite_rows, part, pieces
 from ..runs.error_measures import frequency_evaluation, nrmse
 from ..runs.run import Run
 from . import measures as errors
-from .series import in_test, judged, largest, peak
+from .common_times import common, taken
+from .series import judged_rows, largest, peak, rows_in_test
 from .wording import NONE, in_time, in_unit, percent
 
 COMPARED = {
@@ -57,17 +59,6 @@ def labels(first: Run, second: Run) -> tuple[str, str]:
     return (f"{first.kind} A", f"{second.kind} B") if same else (first.kind, second.kind)
 
 
-def common(first: Run, second: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the samples of both that were taken at the same times."""
-    if not len(first.time) or not len(second.time):
-        return np.zeros(0, dtype=int), np.zeros(0, dtype=int)
-    step = min(first.step, second.step)
-    ours, theirs = (np.round(run.time / step).astype(np.int64) for run in (first, second))
-    _, i, j = np.intersect1d(ours, theirs, return_indices=True)
-    agree = np.abs(first.time[i] - second.time[j]) < 1e-3 * step
-    return i[agree], j[agree]
-
-
 def figures(first: Run, second: Run, from_time: float = 0.0) -> list[ComparedRow]:
     """Outcome, peaks and error measures of both."""
     rows = [ComparedRow("Outcome", first.outcome, second.outcome)]
@@ -79,7 +70,7 @@ def figures(first: Run, second: Run, from_time: float = 0.0) -> list[ComparedRow
             )
         )
     for channel, name in COMPARED.items():
-        peaks = [largest(run, channel, in_test(run)) for run in (first, second)]
+        peaks = [largest(run, channel, rows_in_test(run)) for run in (first, second)]
         units = dict.fromkeys((*peaks[0], *peaks[1]))
         for unit in units:
             found = [one.get(unit, np.nan) for one in peaks]
@@ -113,20 +104,16 @@ def limits(first: Run, second: Run) -> list[ComparedRow]:
 
 def agreements(first: Run, second: Run, from_time: float = 0.0) -> list[Agreement]:
     """How far each signal of the first is that of the second, while both were in their test."""
-    i, j = common(first, second)
-    both = judged(first, from_time)[i] & judged(second, from_time)[j]
-    i, j = i[both], j[both]
-    found = []
+    ours, theirs = common(first, second, judged_rows(first, from_time), judged_rows(second, from_time))
+    times, found = taken(first.time, ours), []
     for channel, name in COMPARED.items():
-        ours, theirs = first.vector(channel), second.vector(channel)
-        if ours is None or theirs is None or not len(i):
+        if not (first.has(channel) and second.has(channel) and len(times)):
             continue
-        for k in range(min(ours.shape[1], theirs.shape[1])):
-            x, r = ours[i, k], theirs[j, k]
-            finite = np.isfinite(x) & np.isfinite(r)
-            end = len(finite) if finite.all() else int(np.argmin(finite))
-            x, r, time = x[:end], r[:end], first.time[i][:end]
-            step = (time[-1] - time[0]) / (end - 1) if end > 1 else first.step
+        for k in range(min(len(first.along(channel)), len(second.along(channel)))):
+            x, r = taken(first.along_axis(channel, k), ours), taken(second.along_axis(channel, k), theirs)
+            end = finite_rows(x, r)
+            x, r = part(x, slice(end)), part(r, slice(end))
+            step = (times[end - 1] - times[0]) / (end - 1) if end > 1 else first.step
             with np.errstate(over="ignore", invalid="ignore"):
                 index = frequency_evaluation(r, x, step)
                 found.append(
@@ -134,11 +121,11 @@ def agreements(first: Run, second: Run, from_time: float = 0.0) -> list[Agreemen
                         signal=name,
                         dof=k + 1,
                         nrmse=nrmse(r, x),
-                        largest=in_unit(peak(x - r), first.units(channel)[k]),
+                        largest=in_unit(peak(computed(np.subtract, x, r)), first.units(channel)[k]),
                         amplitude=index.amplitude,
                         delay=index.delay,
                         samples=end,
-                        identical=bool(np.array_equal(x, r)),
+                        identical=all(np.array_equal(one, other) for one, other in pieces(x, r)),
                     )
                 )
     return found

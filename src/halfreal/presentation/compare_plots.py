@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +12,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ..runs.columns import Column, computed, part
 from ..runs.run import Run
 from . import series
-from .compare import common, events, labels
+from .common_times import SAME, common, taken
+from .compare import events, labels
 from .phases import dress_both
 from .plots import (
     QUANTITIES,
     SHARE,
     NothingToPlotError,
     energy_limits,
+    few,
     fit,
     in_plane,
     look_title,
@@ -42,9 +47,9 @@ LOOKS: tuple[dict[str, Any], ...] = (
 class Curve:
     """A line of a panel."""
 
-    time: np.ndarray
-    values: np.ndarray
-    in_view: np.ndarray
+    time: Column
+    values: Column
+    in_view: slice
     """Which samples must be seen in full."""
     look: dict[str, Any]
 
@@ -65,8 +70,11 @@ class Panel:
     def draw(self, axes: Axes, window: tuple[float, float] | None) -> None:
         """Draw the whole, or a window [s] of it."""
         for curve in self.curves:
-            kept = slice(None) if window is None else (curve.time >= window[0]) & (curve.time <= window[1])
-            axes.plot(*envelope(curve.time[kept], self.unit.factor * curve.values[kept], 1800), **curve.look)
+            kept = slice(None)
+            if window is not None:
+                kept = slice(bisect_left(curve.time, window[0]), bisect_right(curve.time, window[1]))
+            time, shown = envelope(part(curve.time, kept), part(curve.values, kept), 1800)
+            axes.plot(time, self.unit.factor * shown, **curve.look)
         if window is None:
             fit(axes, [curve.extent for curve in self.curves], self.unit)
         elif window[1] > window[0]:
@@ -114,17 +122,17 @@ def loops(first: Run, second: Run, dof: int = 1, from_time: float = 0.0) -> Figu
     pairs = []
     for run in (first, second):
         kept = samples_from(run, from_time)
-        pairs.append([needed(run, f"measured.{name}", dof)[kept] for name in ("displacement", "force")])
+        pairs.append([part(needed(run, f"measured.{name}", dof), kept) for name in ("displacement", "force")])
     x_unit = unit_of(first, "measured.displacement", dof, peak(*(x for x, _ in pairs)))
     f_unit = unit_of(first, "measured.force", dof, peak(*(f for _, f in pairs)))
     figure = new_figure(10.4, 3.7)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
     moved, felt = ("rotation", "moment") if first.interface.rotations[dof - 1] else ("displacement", "force")
     for i, ((x, f), name, look) in enumerate(zip(pairs, labels(first, second), LOOKS, strict=True)):
-        in_plane(panels[i], x_unit.factor * x, f_unit.factor * f, str(look["color"]))
+        in_plane(panels[i], x_unit.factor * few(x), f_unit.factor * few(f), str(look["color"]))
         panels[i].set_title(name)
     for (x, f), look in reversed(list(zip(pairs, LOOKS, strict=True))):
-        in_plane(panels[2], x_unit.factor * x, f_unit.factor * f, **look)
+        in_plane(panels[2], x_unit.factor * few(x), f_unit.factor * few(f), **look)
     panels[2].set_title("both")
     panels[0].set_ylabel(f"measured {felt} [{f_unit.label}]")
     for axes in panels:
@@ -146,7 +154,8 @@ def responses(first: Run, second: Run) -> Figure:
         values = [drawable(run.signals[name].values) for run in (first, second)]
         unit = display(first.signals[name].unit, peak(*values))
         for run, of_run, look in zip((first, second), values, LOOKS, strict=True):
-            axes.plot(*envelope(run.time, unit.factor * of_run, 1800), **look)
+            time, shown = envelope(run.time, of_run, 1800)
+            axes.plot(time, unit.factor * shown, **look)
         axes.set_title(name, parse_math=False)
         axes.set_ylabel(f"{QUANTITIES.get(first.signals[name].unit, 'value')} [{unit.label}]", parse_math=False)
     panels[-1].set_xlabel("time [s]")
@@ -155,15 +164,17 @@ def responses(first: Run, second: Run) -> Figure:
 
 def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
     runs = (first, second)
-    whole = [np.ones(len(run.time), dtype=bool) for run in runs]
+    whole = [series.whole_run(run) for run in runs]
     in_view = [series.in_view(run) for run in runs]
     target = [values_of(run, "target", dof) for run in runs]
     of = series.compared(first, dof)
     measured = [values_of(run, of.followed, dof) for run in runs]
-    gap = [None if x is None or z is None else x - z for x, z in zip(measured, target, strict=True)]
+    gap = [
+        None if x is None or z is None else computed(np.subtract, x, z) for x, z in zip(measured, target, strict=True)
+    ]
     energy = [values_of(run, "energy.error", dof) for run in runs]
 
-    def overlay(found: list[np.ndarray | None], kept: list[np.ndarray]) -> list[Curve]:
+    def overlay(found: Sequence[Column | None], kept: list[slice]) -> list[Curve]:
         sides = zip(runs, found, kept, LOOKS, strict=True)
         return [Curve(run.time, values, seen, look) for run, values, seen, look in sides if values is not None]
 
@@ -189,18 +200,29 @@ def _panels(first: Run, second: Run, dof: int) -> list[Panel]:
 
 def _difference(first: Run, second: Run, dof: int) -> list[Curve]:
     """First − second at the times that both have, until one of them was stopped."""
-    i, j = common(first, second)
     stops = [series.cut_short(run) for run in (first, second) if run.outcome == "stopped"]
-    kept = first.time[i] <= min((stop for stop in stops if stop is not None), default=np.inf)
-    i, j = i[kept], j[kept]
-    in_view = series.in_view(first)[i] & series.in_view(second)[j]
+    until = min((stop for stop in stops if stop is not None), default=np.inf)
+    ours, theirs = common(first, second, slice(0, bisect_right(first.time, until)), series.whole_run(second))
+    times, in_view = taken(first.time, ours), _seen(first, second)
+    kept = slice(bisect_left(times, in_view[0]), bisect_right(times, in_view[1]))
     found = []
     for channel, label, color in (
         ("target", "target", TARGET),
         (series.compared(first).followed, "measured", MEASURED),
     ):
-        ours, theirs = values_of(first, channel, dof), values_of(second, channel, dof)
-        if ours is not None and theirs is not None and len(i):
+        here, there = values_of(first, channel, dof), values_of(second, channel, dof)
+        if here is not None and there is not None and len(times):
             look = {"color": color, "linewidth": 0.8, "label": label}
-            found.append(Curve(first.time[i], ours[i] - theirs[j], in_view, look))
+            apart = computed(np.subtract, taken(here, ours), taken(there, theirs))
+            found.append(Curve(times, apart, kept, look))
     return sorted(found, key=lambda curve: -peak(np.array(curve.extent)))  # the smaller on top
+
+
+def _seen(first: Run, second: Run) -> tuple[float, float]:
+    """Times [s] between which plots of errors of both show all."""
+    rows = [(run, series.in_view(run)) for run in (first, second)]
+    if any(kept.start == kept.stop for _, kept in rows):
+        return np.inf, -np.inf
+    margin = SAME * min(first.step, second.step)
+    low, high = max(run.time[kept.start] for run, kept in rows), min(run.time[kept.stop - 1] for run, kept in rows)
+    return float(low) - margin, float(high) + margin

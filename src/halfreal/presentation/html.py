@@ -14,6 +14,7 @@ from ..citations import paper
 from ..definition.acceptance import Acceptance
 from ..identification import specimen_met
 from ..records.whole_file import whole_file
+from ..runs.columns import Column, pieces
 from ..runs.run import Run
 from . import compare_html, learning, plots, realtime_plots, series, slow
 from . import measures as errors
@@ -84,7 +85,7 @@ def render(run: Run, from_time: float = 0.0) -> str:
         about_loop=about_loop(run.stability) if run.stability else "",
         figures=[
             figure
-            for figure in (*errors.key_figures(run, from_time), *learning.figures(run, from_time))
+            for figure in (*errors.key_figures(run, from_time, rows), *learning.figures(run, from_time))
             if figure[0] in NOTES
         ],
         notes=NOTES,
@@ -122,7 +123,7 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         *("model", "inside", "plant"),
     )
     start = from_time if len(run.time) and from_time <= run.time[-1] else 0.0
-    emulated = "" if run.vector("reference") is None else ", emulated system (reference)"
+    emulated = ", emulated system (reference)" if run.has("reference") else ""
     for dof in (i + 1 for i in run.interface.commanded_at):
         of = series.of_axis(run, dof)
         delay = next((row.delay for row in rows if row.comparison == "synchronisation" and row.dof == dof), np.nan)
@@ -130,7 +131,7 @@ def pictures(run: Run, rows: tuple[errors.Measures, ...], from_time: float) -> P
         made.add_later(
             "response",
             f"Virtual part (target), specimen (measured){emulated}{of}; dashed red: events"
-            f"{'' if series.in_test(run).all() else '; shaded: before and after the test'}.",
+            f"{'; shaded: before and after the test' if series.leaves_the_test(run) else ''}.",
             partial(plots.time_history, run, dof),
         )
         made.add_later(
@@ -246,17 +247,20 @@ def score_rows(run: Run) -> list[tuple[str, str, str, bool]]:
     return rows
 
 
-def channel_row(name: str, unit: str, values: np.ndarray) -> tuple[str, str, str, str, str]:
+def channel_row(name: str, unit: str, values: Column) -> tuple[str, str, str, str, str]:
     """A channel's name, unit, least, largest and root mean square."""
-    finite = np.isfinite(values)
-    kept = (values if finite.all() else values[finite]).astype(float, copy=False)
-    shown = display(unit, series.peak(kept))
-    if not len(kept):
+    low, high, squares, count, largest = np.inf, -np.inf, 0.0, 0, 0.0
+    for (piece,) in pieces(values):
+        largest = max(largest, series.peak(piece))
+        kept = piece[np.isfinite(piece)].astype(float, copy=False)
+        low, high = min(low, kept.min(initial=np.inf)), max(high, kept.max(initial=-np.inf))
+        with np.errstate(over="ignore"):
+            squares, count = squares + np.sum(kept**2), count + len(kept)
+    shown = display(unit, largest)
+    if not count:
         return name, shown.label, NONE, NONE, NONE
-    with np.errstate(over="ignore"):
-        figures = (kept.min(), kept.max(), np.sqrt(np.mean(kept**2)))
-    low, high, rms = (number(shown.factor * float(value)) for value in figures)
-    return name, shown.label, low, high, rms
+    figures = [number(shown.factor * float(value)) for value in (low, high, np.sqrt(squares / count))]
+    return name, shown.label, *figures  # type: ignore[return-value]
 
 
 def papers(run: Run, rows: tuple[errors.Measures, ...]) -> list[str]:

@@ -10,7 +10,7 @@ from ..runs.measures import energy_error as energy_error
 from ..runs.measures import measures as measures
 from ..runs.measures import worst as worst
 from ..runs.run import Run
-from .series import in_test, largest
+from .series import largest, rows_in_test
 from .specimen import headline
 from .wording import in_time, in_unit, percent
 
@@ -21,15 +21,18 @@ MODELLED = "Fidelity error (model)"
 """On a rig whose specimen need not be that of the reference."""
 
 
-def key_figures(run: Run, from_time: float = 0.0) -> list[tuple[str, str]]:
-    """The few numbers to read first, as text; of several axes that move, those of the worst, which is named."""
+def key_figures(run: Run, from_time: float = 0.0, rows: tuple[Measures, ...] | None = None) -> list[tuple[str, str]]:
+    """The few numbers to read first, as text; of several axes that move, those of the worst, which is named.
+
+    ``rows`` are the run's measures, if they have been computed.
+    """
     figures = [("Outcome", run.outcome if not run.reason else f"{run.outcome}: {run.reason}")]
     if run.stability is not None:
         figures.append(("Spectral radius", f"{run.stability.spectral_radius:.6f}"))
-    peaks = [in_unit(value, unit) for unit, value in largest(run, "target", in_test(run)).items()]
+    peaks = [in_unit(value, unit) for unit, value in largest(run, "target", rows_in_test(run)).items()]
     if peaks:
         figures.append(("Peak target", ", ".join(peaks)))
-    rows = measures(run, from_time)
+    rows = measures(run, from_time) if rows is None else rows
     for comparison, name in (("synchronisation", "Synchronisation error"), ("fidelity", "Fidelity error")):
         found = worst(rows, comparison)
         if found is None:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.transforms import ScaledTranslation
 
+from ..runs.columns import pieces
 from ..runs.run import Run
 from . import series
 from .style import mark_events
@@ -57,14 +58,16 @@ def phases(run: Run) -> list[Phase]:
     mode = run.signals.get("guard.mode")
     if mode is None or not len(run.time):
         return []
-    values = np.asarray(mode.values, dtype=float)
-    finite = np.isfinite(values)
-    known = values if finite.all() else np.where(finite, values, -1.0)
-    first = np.concatenate([[0], np.flatnonzero(known[1:] != known[:-1]) + 1])
-    last = np.concatenate([first[1:], [len(known) - 1]])
+    begins, before, count = [], None, 0
+    for (values,) in pieces(mode.values):
+        known = np.where(np.isfinite(values), values, -1.0)
+        changed = np.flatnonzero(known[1:] != known[:-1]) + 1
+        begins += [count + int(i) for i in (*([] if known[0] == before else [0]), *changed)]
+        before, count = known[-1], count + len(known)
     found = []
-    for i, j in zip(first, last, strict=True):
-        name, color = MODES.get(int(known[i]), (f"mode {values[i]:g}", "#ffffff"))
+    for i, j in zip(begins, [*begins[1:], count - 1], strict=True):
+        value = float(mode.values[i])
+        name, color = MODES.get(int(value) if np.isfinite(value) else -1, (f"mode {value:g}", "#ffffff"))
         found.append(Phase(name, color, float(run.time[i]), float(run.time[j])))
     return [phase for phase in found if phase.end > phase.start] or found
 

@@ -6,6 +6,7 @@ interface, ``dof``, count from 1.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..runs.columns import Column, any_finite, computed, part, pieces
 from ..runs.run import Run
 from ..stability.loci import Loci
 from ..stability.loci_figures import bode_figure, nyquist_figure
@@ -28,21 +30,22 @@ MOST_POINTS = 20_000
 
 
 SHARE = Display(100.0, "%")
+Window = tuple[float, float]
 
 
 class NothingToPlotError(ValueError):
     """The run did not record what the plot shows."""
 
 
-def values_of(run: Run, name: str, dof: int) -> np.ndarray | None:
+def values_of(run: Run, name: str, dof: int) -> Column | None:
     column = run.column(name, dof - 1)
     values = None if column is None else run.along_axis(name, column)
     return None if values is None else drawable(values)
 
 
-def needed(run: Run, name: str, dof: int) -> np.ndarray:
+def needed(run: Run, name: str, dof: int) -> Column:
     column = values_of(run, name, dof)
-    if column is None or not np.isfinite(column).any():
+    if column is None or not any_finite(column):
         raise NothingToPlotError(nothing_of(run, name))
     return column
 
@@ -55,14 +58,19 @@ def unit_of(run: Run, name: str, dof: int, largest: float) -> Display:
     return display(run.units(name)[run.column(name, dof - 1) or 0], largest)
 
 
-def _line(axes: Axes, run: Run, values: np.ndarray, unit: Display, **look: Any) -> None:
-    time, few = envelope(run.time, values)
-    axes.plot(time, unit.factor * few, **look)
+def _line(axes: Axes, run: Run, values: Column, unit: Display, window: Window | None = None, **look: Any) -> None:
+    """Draw a signal in time, or a window [s] of it."""
+    if window is None:
+        time, shown = envelope(run.time, values)
+    else:
+        rows = slice(bisect_left(run.time, window[0]), bisect_right(run.time, window[1]))
+        time, shown = envelope(part(run.time, rows), part(values, rows), 2000)
+    axes.plot(time, unit.factor * shown, **look)
 
 
-def few(values: np.ndarray) -> np.ndarray:
+def few(values: Column) -> np.ndarray:
     """The points of a curve in a plane that are drawn."""
-    return values[:: -(-len(values) // MOST_POINTS) or 1]
+    return np.asarray(values[:: -(-len(values) // MOST_POINTS) or 1])
 
 
 def in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | None = None, **look: Any) -> bool:
@@ -77,12 +85,12 @@ def in_plane(axes: Axes, x: np.ndarray, y: np.ndarray, color: str, label: str | 
     return blot
 
 
-def samples_from(run: Run, from_time: float) -> slice | np.ndarray:
+def samples_from(run: Run, from_time: float) -> slice:
     """Which samples of the test are shown of a curve in a plane."""
-    kept = series.judged(run, from_time)
-    if not kept.any():
+    rows = series.judged_rows(run, from_time)
+    if rows.start == rows.stop:
         raise NothingToPlotError(f"the run has no samples after {from_time:g} s; choose an earlier time")
-    return series.as_slice(kept)
+    return rows
 
 
 @styled
@@ -93,37 +101,39 @@ def time_history(run: Run, dof: int = 1) -> Figure:
     """
     of, target = series.compared(run, dof), needed(run, "target", dof)
     measured, reference = values_of(run, of.followed, dof), values_of(run, "reference", dof)
-    gap, energy = None if measured is None else measured - target, values_of(run, "energy.error", dof)
+    gap = None if measured is None else computed(np.subtract, measured, target)
+    energy = values_of(run, "energy.error", dof)
     kept = series.in_view(run)
     gap_unit = unit_of(run, "target", dof, peak(None if gap is None else np.array(series.extent(gap, kept))))
-    overlays: list[tuple[str, str, tuple[np.ndarray | None, ...]]] = [("target", of.quantity, (target, measured))]
+    overlays: list[tuple[str, str, tuple[Column | None, ...]]] = [("target", of.quantity, (target, measured))]
     if of.by_force:
         moved = values_of(run, of.answer, dof), reference
         if (virtual := values_of(run, of.response, dof)) is not None:
             overlays.append((of.response, "displacement", (virtual, *moved)))
     else:
         overlays[0] = ("target", of.quantity, (target, measured, reference))
-    rows: list[tuple[tuple[np.ndarray | None, ...], Display]] = [
+    rows: list[tuple[tuple[Column | None, ...], Display]] = [
         (signals, unit_of(run, channel, dof, peak(*signals))) for channel, _, signals in overlays
     ]
     rows += [] if gap is None else [((gap,), gap_unit)]
     rows += [] if energy is None else [((energy,), SHARE)]
     figure = new_figure(10.4, 1.4 + 1.6 * len(rows))
     grid = figure.add_gridspec(len(rows), 2, width_ratios=(1.9, 1))
-    for column in (0, 1):
+    for window in (None, closer_look(run, target)):
         panels: list[Axes] = []
         for i, (signals, unit) in enumerate(rows):
-            panels.append(figure.add_subplot(grid[i, column], sharex=panels[0] if panels else None))
+            panels.append(figure.add_subplot(grid[i, int(window is not None)], sharex=panels[0] if panels else None))
             panels[-1].tick_params(labelbottom=i == len(rows) - 1)
             if i < len(overlays):
-                overlay(panels[-1], run, signals, unit, labels(of) if i == 0 else LABELS_OF_DISPLACEMENTS)
-            else:
-                assert signals[0] is not None
-                _line(panels[-1], run, signals[0], unit, color=ERROR, linewidth=0.7)
+                names = labels(of) if i == 0 else LABELS_OF_DISPLACEMENTS
+                overlay(panels[-1], run, signals, unit, names, window)
+                continue
+            assert signals[0] is not None
+            _line(panels[-1], run, signals[0], unit, window, color=ERROR, linewidth=0.7)
+            if window is None:
                 fit(panels[-1], [series.extent(signals[0], kept)], unit)
         panels[-1].set_xlabel("time [s]")
-        upper = panels[0]
-        if column == 0:
+        if window is None:
             for axes, (_, quantity, _), (_, unit) in zip(panels, overlays, rows, strict=False):
                 title = f"{quantity.capitalize()}{series.of_axis(run, dof)}"
                 axes.set(title=title, ylabel=f"{quantity} [{unit.label}]")
@@ -132,10 +142,11 @@ def time_history(run: Run, dof: int = 1) -> Figure:
             lines = [line for axes in panels[: len(overlays)] for line in axes.get_legend_handles_labels()[0]]
             figure.legend(handles=lines, loc="outside upper center", ncols=3)
         else:
-            upper.set_title(look_title(run))
-            zoom(panels, run, closer_look(run, target), [values for values, _ in rows], [shown for _, shown in rows])
+            panels[0].set_title(look_title(run))
+            if window[1] > window[0]:
+                panels[0].set_xlim(window)
         if energy is not None:
-            energy_limits(panels[-1], run, dof, titled=column == 0)
+            energy_limits(panels[-1], run, dof, titled=window is None)
         dress(panels, run)
     return figure
 
@@ -152,7 +163,14 @@ def labels(of: series.Compared) -> tuple[str, ...]:
 LABELS_OF_DISPLACEMENTS = ("interface (virtual)", "measured (specimen)", "reference (emulated)")
 
 
-def overlay(axes: Axes, run: Run, signals: Sequence[np.ndarray | None], unit: Display, labels: Sequence[str]) -> None:
+def overlay(
+    axes: Axes,
+    run: Run,
+    signals: Sequence[Column | None],
+    unit: Display,
+    labels: Sequence[str],
+    window: Window | None = None,
+) -> None:
     """Draw signals that should agree, from broad and pale to thin and dark: they stay visible on top of each other.
 
     Displacements that answer a force are small next to their noise, and stand behind the others.
@@ -165,7 +183,7 @@ def overlay(axes: Axes, run: Run, signals: Sequence[np.ndarray | None], unit: Di
     )
     for signal, look, label in zip(signals, looks, labels, strict=False):
         if signal is not None:
-            _line(axes, run, signal, unit, label=label, **look)
+            _line(axes, run, signal, unit, window, label=label, **look)
 
 
 def fit(axes: Axes, extents: Sequence[tuple[float, float]], unit: Display) -> None:
@@ -201,18 +219,14 @@ def energy_limits(axes: Axes, run: Run, dof: int, titled: bool) -> None:
     axes.set_ylim(low, high)
 
 
-def zoom(panels: list[Axes], run: Run, window: tuple[float, float], shown: list[Any], units: list[Display]) -> None:
-    """Draw the stretch again from all its samples and fit the axes to it."""
-    at = series.as_slice((run.time >= window[0]) & (run.time <= window[1]))
-    for panel, signals, unit in zip(panels, shown, units, strict=False):
-        for line, signal in zip(panel.lines, [s for s in signals if s is not None], strict=True):
-            time, shown_values = envelope(run.time[at], signal[at], 2000)
-            line.set_data(time, unit.factor * shown_values)
-        panel.relim()
-        panel.set_autoscaley_on(True)
-        panel.autoscale_view()
-        if window[1] > window[0]:
-            panel.set_xlim(window)
+def interpolated(at: np.ndarray, time: Column, values: Column) -> np.ndarray:
+    """Values of a column at times in between; beyond its ends those there."""
+    found = np.full(len(at), values[0])
+    found[at >= time[len(time) - 1]] = values[len(values) - 1]
+    for times, some in pieces(time, values, overlap=1):
+        inside = (at >= times[0]) & (at < times[-1])
+        found[inside] = np.interp(at[inside], times, some)
+    return found
 
 
 @styled
@@ -226,9 +240,9 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     kept = samples_from(run, from_time)
     of, target = series.compared(run, dof), needed(run, "target", dof)
     measured = needed(run, of.followed, dof)
-    unit = unit_of(run, "target", dof, peak(target[kept], measured[kept]))
-    z, x = target[kept], measured[kept]
-    gap_unit = unit_of(run, "target", dof, peak(x - z))
+    z, x = part(target, kept), part(measured, kept)
+    unit = unit_of(run, "target", dof, peak(z, x))
+    gap_unit = unit_of(run, "target", dof, peak(computed(np.subtract, x, z)))
     figure = new_figure(10.4, 4.2)
     plane, opened = figure.subplots(1, 2, width_ratios=(1, 1.35))
     reach, one = 1.06 * unit.factor * max(peak(z, x), 1e-12), "measured = target"
@@ -239,8 +253,8 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
     blot = in_plane(opened, unit.factor * drawn, gap_unit.factor * (drawn_x - drawn), ERROR, "measured")
     cycle = series.largest_cycle(z) if blot else slice(None)
     if delay is not None and cycle is not None:
-        at = few(run.time[kept][cycle])
-        late, z = np.interp(at - delay, run.time, np.nan_to_num(target)), few(z[cycle])
+        at = few(part(part(run.time, kept), cycle))
+        late, z = interpolated(at - delay, run.time, computed(np.nan_to_num, target)), few(part(z, cycle))
         look: dict[str, Any] = (
             {"linewidth": 1.2, "alpha": 1.0} if blot else {"linewidth": 3.0, "alpha": 0.4, "zorder": 1}
         )
@@ -263,7 +277,7 @@ def synchronisation(run: Run, dof: int = 1, delay: float | None = None, from_tim
 def force_displacement(run: Run, dof: int = 1, from_time: float = 0.0) -> Figure:
     """Measured force against measured displacement: the specimen's loop."""
     kept = samples_from(run, from_time)
-    x, f = needed(run, "measured.displacement", dof)[kept], needed(run, "measured.force", dof)[kept]
+    x, f = (part(needed(run, f"measured.{name}", dof), kept) for name in ("displacement", "force"))
     unit = unit_of(run, "measured.displacement", dof, peak(x))
     force_unit = unit_of(run, "measured.force", dof, peak(f))
     figure = new_figure(5.6, 4.2)
@@ -280,7 +294,7 @@ def command(run: Run, actuator: int = 1, limits: tuple[float, float] | None = No
     """The command requested and the one applied after the guard, with the rig's limits if they are given."""
     both = [run.along_axis(name, actuator - 1) for name in ("command", "command.asked")]
     applied, asked = (None if one is None else drawable(one) for one in both)
-    if applied is None or not np.isfinite(applied).any():
+    if applied is None or not any_finite(applied):
         raise NothingToPlotError(nothing_of(run, "command"))
     unit = display(run.units("command")[actuator - 1], peak(applied, asked))
     figure = new_figure(10.4, 2.6)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import units
 from ..runs.run import Run
-from .series import drawable
+from .spreads import Numbers
 from .wording import NONE, number, percent
 
 PERCENTILES = (50.0, 99.0, 99.9)
@@ -54,7 +54,7 @@ def real_time(run: Run) -> RealTime | None:
     spreads, ticks = [], 0
     # a slow test records only the last period of each tick: its spreads would mean nothing
     for channel, (name, meaning) in PACES.items() if run.definition.get("slow") is None else ():
-        values = times(run, channel)
+        values = recorded(run, channel)
         if name == "latency" and run.definition.get("real_time", {}).get("pacing") == "rig":
             meaning = "beyond one step after the previous tick: the rig sets the pace"
         if len(values):
@@ -65,11 +65,11 @@ def real_time(run: Run) -> RealTime | None:
     for channel, (name, meaning) in COUNTERS.items():
         values = recorded(run, channel)
         if len(values):
-            counters.append((name, f"{values[-1]:.0f}", meaning))
+            counters.append((name, f"{values.last:.0f}", meaning))
     lag = recorded(run, LAG)
     if len(lag):
         counters.append(
-            ("lag", number(lag.mean(), 3), f"ticks of the rig behind the loop (mean); maximum {lag.max():g}")
+            ("lag", number(lag.mean, 3), f"ticks of the rig behind the loop (mean); maximum {lag.largest:g}")
         )
     return RealTime(
         spreads=spreads,
@@ -79,22 +79,19 @@ def real_time(run: Run) -> RealTime | None:
     )
 
 
-def recorded(run: Run, channel: str) -> np.ndarray:
-    """The numbers of a channel that can be used; none if it was not recorded."""
+def recorded(run: Run, channel: str) -> Numbers:
+    """The numbers of a channel that can be used; none if it was not recorded.
+
+    The execution of a first tick, which is only known later, is at 0.
+    """
     signal = run.signals.get(channel)
-    values = np.zeros(0) if signal is None else drawable(np.asarray(signal.values, dtype=float))
-    return values[np.isfinite(values)]
+    return Numbers(np.zeros(0) if signal is None else signal.values, positive=channel == "pace.execution")
 
 
-def times(run: Run, channel: str) -> np.ndarray:
-    """The times of a channel of PACES; the execution of a first tick, which is only known later, is at 0."""
-    values = recorded(run, channel)
-    return values[values > 0] if channel == "pace.execution" else values
-
-
-def spread(values: np.ndarray) -> dict[str, float]:
+def spread(values: Numbers) -> dict[str, float]:
     """Percentiles and the largest of times, by their names: table and plot both show these."""
-    return {f"{p:g} %": float(np.percentile(values, p)) for p in PERCENTILES} | {"max": float(values.max())}
+    found = values.percentiles(PERCENTILES)
+    return {f"{p:g} %": value for p, value in zip(PERCENTILES, found, strict=True)} | {"max": float(values.largest)}
 
 
 def in_tick(value: float) -> str:

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 
 from ..runs.run import Run
 from .plots import NothingToPlotError
-from .realtime import PACES, in_tick, spread, times
+from .realtime import PACES, in_tick, recorded, spread
+from .spreads import Numbers
 from .style import BAD, MEASURED, QUIET, TARGET, new_figure, styled
 
 SHORTEST = 1e-8
@@ -22,12 +23,12 @@ def pace(run: Run) -> Figure:
     """Histograms of lateness and execution time, both axes logarithmic, with percentiles and the length of a tick."""
     if run.definition.get("slow") is not None:
         raise NothingToPlotError("a slow test records only the last period of each tick")
-    found = {name: times(run, channel) for channel, (name, _) in PACES.items()}
+    found = {name: recorded(run, channel) for channel, (name, _) in PACES.items()}
     found = {name: values for name, values in found.items() if len(values)}
     if not found:
         raise NothingToPlotError("the run has no timing of its ticks; record pace.lateness and pace.execution")
-    low = np.floor(np.log10(min(max(values.min(), SHORTEST) for values in found.values())))
-    high = np.ceil(np.log10(max(*(values.max() for values in found.values()), 1.5 * run.step)))
+    low = np.floor(np.log10(min(max(values.least, SHORTEST) for values in found.values())))
+    high = np.ceil(np.log10(max(*(values.largest for values in found.values()), 1.5 * run.step)))
     edges = np.logspace(low, high, BINS * int(high - low) + 1)
     figure = new_figure(10.4, 3.0)
     panels = np.ravel(figure.subplots(1, len(found), sharey=True))
@@ -39,9 +40,9 @@ def pace(run: Run) -> Figure:
     return figure
 
 
-def _histogram(axes: Axes, values: np.ndarray, edges: np.ndarray, color: str, step: float) -> None:
+def _histogram(axes: Axes, values: Numbers, edges: np.ndarray, color: str, step: float) -> None:
     # what is earlier than the axis begins is counted in its first bin, and shown as it is
-    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+    counts = sum(np.histogram(np.clip(piece, edges[0], edges[-1]), edges)[0] for piece in values)
     axes.stairs(counts, 1e6 * edges, fill=True, color=color, alpha=0.75, baseline=0.5)
     axes.set(xscale="log", yscale="log", xlim=(1e6 * edges[0], 1e6 * edges[-1]))
     marks = spread(values)

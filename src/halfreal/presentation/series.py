@@ -6,26 +6,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..runs.columns import Column, computed, part, pieces
 from ..runs.judged_samples import BY_DISPLACEMENT as BY_DISPLACEMENT
 from ..runs.judged_samples import BY_FORCE as BY_FORCE
 from ..runs.judged_samples import LARGEST_DRAWN as LARGEST_DRAWN
 from ..runs.judged_samples import TRIP as TRIP
 from ..runs.judged_samples import Compared as Compared
-from ..runs.judged_samples import as_slice as as_slice
 from ..runs.judged_samples import axis_name as axis_name
 from ..runs.judged_samples import compared as compared
 from ..runs.judged_samples import cut_short as cut_short
 from ..runs.judged_samples import drawable as drawable
 from ..runs.judged_samples import duration as duration
 from ..runs.judged_samples import envelope as envelope
-from ..runs.judged_samples import in_test as in_test
 from ..runs.judged_samples import judged as judged
+from ..runs.judged_samples import judged_rows as judged_rows
 from ..runs.judged_samples import largest as largest
 from ..runs.judged_samples import last_cycles as last_cycles
 from ..runs.judged_samples import peak as peak
+from ..runs.judged_samples import rows_in_test as rows_in_test
 from ..runs.judged_samples import setting as setting
 from ..runs.judged_samples import whole_steps as whole_steps
 from ..runs.run import Run, Stability
+from ..runs.spectra import transforms, windowed
 
 SMALLEST_POLE = 1e-6
 """Poles below it (delay lines that empty themselves) say nothing about the loop."""
@@ -65,45 +67,67 @@ def of_axis(run: Run, dof: int) -> str:
     return "" if len(run.interface) == 1 else f", axis {axis_name(run, dof)}"
 
 
-def in_view(run: Run) -> np.ndarray:
+def whole_run(run: Run) -> slice:
+    """All samples."""
+    return slice(0, len(run.time))
+
+
+def leaves_the_test(run: Run) -> bool:
+    """Whether samples were recorded before or after the test."""
+    return rows_in_test(run) != whole_run(run)
+
+
+def in_view(run: Run) -> slice:
     """Which samples a plot of errors must show in full: those of the test, and not the way there and back."""
-    return judged(run) if run.outcome == "stopped" else in_test(run)
+    return judged_rows(run) if run.outcome == "stopped" else rows_in_test(run)
 
 
-def extent(values: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
-    """Least and largest of the values that are kept, or of all if none of those can be drawn; NaN if none can."""
-    shown = drawable(values)
-    for part in (shown[as_slice(kept)], shown):
-        if np.isfinite(part).any():
-            return float(np.nanmin(part)), float(np.nanmax(part))
+def extent(values: Column, rows: slice) -> tuple[float, float]:
+    """Least and largest of the values in these rows, or of all if none of those can be drawn; NaN if none can."""
+    for shown in (part(drawable(values), rows), drawable(values)):
+        low, high = np.inf, -np.inf
+        for (piece,) in pieces(shown):
+            finite = piece[np.isfinite(piece)]
+            low, high = min(low, finite.min(initial=np.inf)), max(high, finite.max(initial=-np.inf))
+        if low <= high:
+            return float(low), float(high)
     return np.nan, np.nan
 
 
-def closer_look(run: Run, values: np.ndarray) -> tuple[float, float]:
+def closer_look(run: Run, values: Column) -> tuple[float, float]:
     """Times [s] of a closer look at a signal: around the end of a test that was cut short, or its last cycles."""
     end = cut_short(run)
-    kept = in_test(run) if end is None else np.ones(len(run.time), dtype=bool)
-    if not kept.any():
-        kept[:] = True
-    at = as_slice(kept)
-    return last_cycles(run.time[at], values[at], end)
+    rows = rows_in_test(run) if end is None else whole_run(run)
+    if rows.start == rows.stop:
+        rows = whole_run(run)
+    return last_cycles(part(run.time, rows), part(values, rows), end)
 
 
-def largest_cycle(values: np.ndarray) -> slice | None:
+def largest_cycle(values: Column) -> slice | None:
     """Which samples are the largest cycle of a motion about one frequency, such as a sine; None if it has many."""
-    part = np.nan_to_num(drawable(values))
-    if len(part) < 16:
+    values = computed(np.nan_to_num, drawable(values))
+    if len(values) < 16:
         return None
-    part -= part.mean()
-    part *= np.hanning(len(part))
-    power = np.abs(np.fft.rfft(part))
-    power *= power
-    del part
-    top = max(1, int(np.argmax(power)))
-    near = power[int(top / NARROW) : int(top * NARROW) + 2]
-    if near.sum() < MOSTLY * power.sum():
+    motion = windowed(values)
+    top, strongest, total = 1, 0.0, 0.0
+    for numbers, (transform,) in transforms(motion):
+        power = np.abs(transform) ** 2
+        total += power.sum()
+        if power.max() > strongest:
+            top, strongest = max(1, int(numbers[np.argmax(power)])), power.max()
+    near = sum(
+        (np.abs(transform) ** 2)[(numbers >= int(top / NARROW)) & (numbers <= int(top * NARROW) + 1)].sum()
+        for numbers, (transform,) in transforms(motion)
+    )
+    if near < MOSTLY * total:
         return None
-    middle, half = int(np.argmax(np.abs(np.nan_to_num(drawable(values))))), len(values) / top / 2
+    middle, most, count = 0, -1.0, 0
+    for (piece,) in pieces(values):
+        at = int(np.argmax(np.abs(piece)))
+        if abs(piece[at]) > most:
+            middle, most = count + at, abs(piece[at])
+        count += len(piece)
+    half = len(motion) / top / 2
     first = max(0, min(round(middle - half), len(values) - round(2 * half)))
     return slice(first, first + round(2 * half) + 1)
 

@@ -38,8 +38,10 @@ def tick_times(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Times [s] of the completed ticks, and the seconds that each took on the rig's clock."""
     if not is_slow(run) or CLOCK not in run.signals:
         return np.zeros(0), np.zeros(0)
-    kept = judged(run) & (run.signals["guard.mode"].values == 0.0) if "guard.mode" in run.signals else judged(run)
-    return run.time[kept], np.diff(np.asarray(run.signals[CLOCK].values)[kept], prepend=0.0)
+    kept = judged(run)
+    if "guard.mode" in run.signals:
+        kept &= np.asarray(run.signals["guard.mode"].values) == 0.0
+    return np.asarray(run.time)[kept], np.diff(np.asarray(run.signals[CLOCK].values)[kept], prepend=0.0)
 
 
 def slow_test(run: Run) -> SlowTest | None:

@@ -29,8 +29,8 @@ TONES = {"completed": "go", "stopped": "check", "tripped": "no-go", "failed": "n
 def verdict(run: Run) -> Verdict:
     """The banner: of a rehearsal whether the test may go, if it was judged; of a run whether it is accepted, if that
     was judged; else how it ended."""
-    inside = run.time[series.in_test(run)]
-    last = float(inside[-1]) if len(inside) else float(run.time[-1]) if len(run.time) else 0.0
+    inside = series.rows_in_test(run)
+    last = float(run.time[(inside.stop if inside.stop > inside.start else 0) - 1]) if len(run.time) else 0.0
     cut = series.cut_short(run)
     ended = last if cut is None else cut
     length = series.duration(run)

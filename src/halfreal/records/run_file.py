@@ -337,21 +337,21 @@ def check_format(file: Any, path: Path) -> None:
         )
 
 
-def read_run(file: Any, rows: int | None = None, signals: Mapping[str, Signal] | None = None) -> Run:
-    """The run in a file; of one that was being recorded, ``rows`` values; with these signals if they are given."""
+def read_run(file: Any, rows: int | None = None, columns: tuple[np.ndarray, Mapping[str, Signal]] | None = None) -> Run:
+    """The run in a file; of one that was being recorded, ``rows`` values; with these times and signals if given."""
     head, definition = file.attrs, file["definition"]
+    time, signals = columns or (
+        file["time"][:rows],
+        {one.attrs["name"]: Signal(unit=one.attrs["unit"], values=one[:rows]) for one in file["channels"].values()},
+    )
     run = Run(
         title=head["title"],
         kind=_one_of("kind", head["kind"]),
         definition=json.loads(definition["json"].asstr()[()]),
         definition_text=definition["toml"].asstr()[()],
         step=float(head["step"]),
-        time=file["time"][:rows],
-        signals=signals
-        or {
-            channel.attrs["name"]: Signal(unit=channel.attrs["unit"], values=channel[:rows])
-            for channel in file["channels"].values()
-        },
+        time=time,
+        signals=signals,
         events=_events(file["events"]),
         outcome=_one_of("outcome", head["outcome"]),
         reason=head["reason"],
@@ -373,7 +373,7 @@ def read_run(file: Any, rows: int | None = None, signals: Mapping[str, Signal] |
         accepted=after_run.judgement(file[ACCEPTED].asstr()[()]) if ACCEPTED in file else None,
         scores=after_run.scores(file[SCORES].asstr()[()]) if SCORES in file else {},
     )
-    if signals is None:
+    if columns is None:
         _check(run)
     return run
 

@@ -1,6 +1,7 @@
 """How far a signal x is from the reference r it should have been, sample by sample: plain numbers.
 
-NaN where a measure has no meaning (no samples, a reference that is zero throughout).
+NaN where a measure has no meaning (no samples, a reference that is zero throughout).  Signals are read piece by
+piece, so that a record may be larger than the memory.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from .columns import Column, part, pieces, total
+from .spectra import hann_window, transforms, whole_parts, without_mean
 
 FEWEST_SAMPLES = 8
 TRANSIENT = 4.0
@@ -29,32 +33,42 @@ class FrequencyEvaluation:
     """d [s]: positive if the signal is late, negative if it leads."""
 
 
-def nrmse(reference: np.ndarray, signal: np.ndarray) -> float:
+def nrmse(reference: Column, signal: Column) -> float:
     """Root mean square of the error over that of the reference.
 
     NRMSE = √( Σ (x_k − r_k)² / Σ r_k² )
     """
-    return _ratio(float(np.linalg.norm(signal - reference)), float(np.linalg.norm(reference)))
+    return sample_errors(reference, signal)[0]
 
 
-def peak_error(reference: np.ndarray, signal: np.ndarray) -> float:
+def peak_error(reference: Column, signal: Column) -> float:
     """Difference of the peaks over the peak of the reference: blind to delay, negative if the signal is too small.
 
     e = ( max|x_k| − max|r_k| ) / max|r_k|
     """
-    due = _peak(reference)
-    return _ratio(_peak(signal) - due, due)
+    return sample_errors(reference, signal)[1]
 
 
-def largest_error(reference: np.ndarray, signal: np.ndarray) -> float:
+def largest_error(reference: Column, signal: Column) -> float:
     """Largest error at any time over the peak of the reference.
 
     e = max|x_k − r_k| / max|r_k|
     """
-    return _ratio(_peak(signal - reference), _peak(reference))
+    return sample_errors(reference, signal)[2]
 
 
-def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float) -> FrequencyEvaluation:
+def sample_errors(reference: Column, signal: Column) -> tuple[float, float, float]:
+    """NRMSE, peak error and largest error, in one pass over the record."""
+    norms, peaks = np.zeros(2), np.zeros(3)
+    for r, x in pieces(reference, signal):
+        error = x - r
+        norms = np.hypot(norms, [np.linalg.norm(error), np.linalg.norm(r)])
+        peaks = np.maximum(peaks, [np.max(np.abs(values)) for values in (r, x, error)])  # NaN stays
+    due, reached, largest = map(float, peaks)
+    return _ratio(float(norms[0]), float(norms[1])), _ratio(reached - due, due), _ratio(largest, due)
+
+
+def frequency_evaluation(reference: Column, signal: Column, step: float) -> FrequencyEvaluation:
     """Amplitude and delay by the frequency evaluation index (FEI).
 
     T. Guo, C. Chen, W. Xu, F. Sanchez, Smart Mater. Struct. 23 (2014) 045042.  With the discrete Fourier transforms R
@@ -78,42 +92,42 @@ def frequency_evaluation(reference: np.ndarray, signal: np.ndarray, step: float)
     - A true delay over a band of frequencies turns the phases apart; to second order the average falls short of the
       true amplitude by the factor 1 − ½ d² σ², σ² [rad²/s²] being the variance of 2πf under the weights.
     - A delay beyond half a period of f_eq cannot be distinguished from a lead.
+    - A record of more than 131072 samples is transformed in parts (``spectra.py``).  If its length is not a multiple of
+      a suitable number of parts, its last few samples are left out: fewer than one in 65536.
     """
     if len(reference) < FEWEST_SAMPLES:
         return FrequencyEvaluation(NAN, NAN, NAN, NAN)
-    window = np.ones(len(reference)) if is_transient(reference) else np.hanning(len(reference))
-    target, measured = _spectrum(reference, window), _spectrum(signal, window)
-    del window  # a long record has columns of many megabytes
-    power = np.abs(target)
-    power *= power
-    total = float(power.sum())
-    if not (np.isfinite(total) and total > 0) or not np.all(np.isfinite(measured)):
+    parts, length = whole_parts(len(reference))
+    count = parts * length
+    reference, signal = part(reference, slice(count)), part(signal, slice(count))
+    window = None if is_transient(reference) else hann_window(count)
+    reference, signal = (without_mean(one, window) for one in (reference, signal))
+    power_of_all, index, moment = 0.0, 0j, 0.0
+    for numbers, (target, measured) in transforms(reference, signal):
+        if numbers[0] == 0:
+            numbers, target, measured = numbers[1:], target[1:], measured[1:]
+        power = np.abs(target)
+        power *= power
+        power_of_all += float(power.sum())
+        index += complex(np.multiply(measured, np.conjugate(target, out=target), out=measured).sum())
+        power *= numbers * (1.0 / (count * step))
+        moment += float(power.sum())
+    if not (np.isfinite(power_of_all) and power_of_all > 0) or not np.isfinite(index):
         return FrequencyEvaluation(NAN, NAN, NAN, NAN)
-    index = complex(np.multiply(measured, np.conjugate(target, out=target), out=measured).sum() / total)
-    del target, measured
-    power *= np.fft.rfftfreq(len(reference), step)[1:]
-    frequency = float(power.sum() / total)
+    index, frequency = index / power_of_all, moment / power_of_all
     phase = float(np.angle(index))
     return FrequencyEvaluation(abs(index), phase, frequency, -phase / (2 * np.pi * frequency))
 
 
-def is_transient(reference: np.ndarray) -> bool:
+def is_transient(reference: Column) -> bool:
     """Whether a motion has most of its energy in one half of its record."""
-    power = reference - reference.mean()
-    power *= power
-    halves = [float(half.sum()) for half in (power[: len(power) // 2], power[len(power) // 2 :])]
+    centred, middle = without_mean(reference), len(reference) // 2
+    halves = [float(total(_energy, part(centred, rows))) for rows in (slice(middle), slice(middle, None))]
     return TRANSIENT * min(halves) < max(halves)
 
 
-def _spectrum(signal: np.ndarray, window: np.ndarray) -> np.ndarray:
-    mean = (window * signal).sum() / window.sum()
-    part = signal - mean
-    part *= window
-    return np.fft.rfft(part)[1:]
-
-
-def _peak(signal: np.ndarray) -> float:
-    return float(np.max(np.abs(signal), initial=0.0))
+def _energy(values: np.ndarray) -> float:
+    return float((values * values).sum())
 
 
 def _ratio(part: float, whole: float) -> float:

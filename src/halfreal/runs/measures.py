@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .error_measures import frequency_evaluation, largest_error, nrmse, peak_error
-from .judged_samples import as_slice, axis_name, compared, judged, largest, peak, whole_steps
+from .columns import Column, finite_rows, part, total
+from .error_measures import frequency_evaluation, sample_errors
+from .judged_samples import axis_name, compared, judged_rows, largest, peak, whole_steps
 from .run import Run
 
 NAN = float("nan")
@@ -60,7 +61,7 @@ class Measures:
     """How many samples were compared."""
 
 
-def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) -> float:
+def energy_error(force: Column, target: Column, measured: Column) -> float:
     """Work of the measured force on the gap over the work it exchanges on the target.
 
         e = ∫ f d(x − z) / ∫ |f dz|
@@ -77,14 +78,15 @@ def energy_error(force: np.ndarray, target: np.ndarray, measured: np.ndarray) ->
     """
     if len(force) < 2:
         return NAN
+    on_gap, exchanged = total(_works, force, target, measured, overlap=1)
+    return _ratio(float(on_gap), float(exchanged))
+
+
+def _works(force: np.ndarray, target: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Work on the gap, and the work exchanged on the target."""
     mean_force = 0.5 * force[1:]
     mean_force += 0.5 * force[:-1]
-    moved = np.diff(measured - target)
-    moved *= mean_force
-    on_gap = float(np.sum(moved))
-    moved = np.diff(target)
-    moved *= mean_force
-    return _ratio(on_gap, float(np.sum(np.abs(moved, out=moved))))
+    return np.array([np.sum(np.diff(measured - target) * mean_force), np.sum(np.abs(np.diff(target) * mean_force))])
 
 
 def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
@@ -94,23 +96,23 @@ def measures(run: Run, from_time: float = 0.0) -> tuple[Measures, ...]:
     then, as the guard moves the rig afterwards and not the test; a diverged record up to its first number that is not
     finite.
     """
-    of, kept = compared(run), judged(run, from_time)
+    of, kept = compared(run), judged_rows(run, from_time)
     rows = []
     for name, truth, signal, answer, at in (
         ("synchronisation", "target", of.followed, of.answer, kept),
-        ("fidelity", "reference", of.response, None, kept & whole_steps(run)),
+        ("fidelity", "reference", of.response, None, whole_steps(run, kept)),
     ):
-        most, part = largest(run, truth, at), as_slice(at)
+        most = largest(run, truth, at)
         for i, unit in enumerate(run.units(truth)):
             if i not in run.interface.commanded_at:  # nothing makes the rig follow there
                 continue
             r, x = run.along_axis(truth, i), run.along_axis(signal, i)
             if r is None or x is None:
                 continue
-            due = peak(r[part])
+            due = peak(part(r, at))
             if due < STILL * most[unit]:  # it was not asked to move: nothing to follow
                 continue
-            row = _row(run, part, name, i, r, x, run.along_axis(answer, i) if answer else None)
+            row = _row(run, at, name, i, r, x, run.along_axis(answer, i) if answer else None)
             row = replace(row, moves=due >= max(MOVES * most[unit], MOVES_BESIDE_ALL * max(most.values())))
             if name == "synchronisation" and run.definition.get("slow") is not None:
                 row = replace(row, delay=NAN)  # time stood still until the rig had settled
@@ -127,34 +129,26 @@ def counted(rows: Iterable[Measures], comparison: str) -> list[Measures]:
     return [row for row in rows if row.comparison == comparison and row.moves]
 
 
-def _row(
-    run: Run,
-    kept: slice | np.ndarray,
-    name: str,
-    i: int,
-    reference: np.ndarray,
-    signal: np.ndarray,
-    force: np.ndarray | None,
-) -> Measures:
-    columns = [column[kept] for column in (run.time, reference, signal, *([] if force is None else [force]))]
-    finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
-    end = len(finite) if finite.all() else int(np.argmin(finite))
-    time, r, x = (column[:end] for column in columns[:3])
-    step = (time[-1] - time[0]) / (end - 1) if end > 1 else run.step
+def _row(run: Run, rows: slice, name: str, i: int, reference: Column, signal: Column, force: Column | None) -> Measures:
+    columns = [part(column, rows) for column in (reference, signal, *([] if force is None else [force]))]
+    end, time = finite_rows(*columns), part(run.time, rows)
+    r, x, *forces = (part(column, slice(end)) for column in columns)
+    step = (time[end - 1] - time[0]) / (end - 1) if end > 1 else run.step
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged record may overflow: the measure is then NaN
         found = frequency_evaluation(r, x, step)
+        error, peak_error, largest_error = sample_errors(r, x)
         return Measures(
             comparison=name,
             dof=i + 1,
             axis=axis_name(run, i + 1),
             moves=True,
-            nrmse=nrmse(r, x),
-            peak_error=peak_error(r, x),
-            largest_error=largest_error(r, x),
+            nrmse=error,
+            peak_error=peak_error,
+            largest_error=largest_error,
             amplitude=found.amplitude,
             delay=found.delay,
             frequency_hz=found.frequency_hz,
-            energy_error=NAN if force is None else energy_error(columns[3][:end], r, x),
+            energy_error=energy_error(forces[0], r, x) if forces else NAN,
             samples=end,
         )
 

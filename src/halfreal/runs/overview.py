@@ -85,7 +85,7 @@ def overview(run: Run, names: tuple[str, ...]) -> Figure:
 def draw_channels(run: Run, rows: Sequence[Axes], panels: Mapping[str, Sequence[str]]) -> None:
     """Channels over time, a panel for each unit; there may be further rows below."""
     for axes, (unit, keys) in zip(rows, panels.items(), strict=False):
-        drawn = {key: drawable(np.asarray(run.signals[key].values)) for key in keys}
+        drawn = {key: drawable(np.asarray(run.signals[key].values))[:] for key in keys}
         factor, label = units.of_axis(np.nan_to_num(np.concatenate(list(drawn.values()))), unit)
         for key, values in drawn.items():
             axes.plot(*envelope(run.time, factor * values), label=key, **LOOKS.get(key, {}))

@@ -25,7 +25,7 @@ from ..errors import HalfrealError
 from ..kernels.block import Block, flatten, layout
 from ..kernels.native import call_native, compile_block
 from .build import context_of
-from .judged_samples import judged
+from .judged_samples import judged_rows
 from .run import Run
 
 SAME = 1e-6
@@ -122,8 +122,8 @@ def replay(run: Run) -> Replay | None:
             f"{', '.join(missing)} not recorded, but needed to compute the response inside the virtual substructure; "
             "add them to record.channels, or omit record.channels"
         )
-    kept = np.flatnonzero(judged(run))
-    if not len(kept):
+    kept = judged_rows(run)
+    if kept.start == kept.stop:
         return None
     inputs = np.column_stack([run.signals[name].values[kept] for name in block.inputs])
     targets = np.column_stack([run.signals[name].values[kept] for name in definition.interface.channels("target")])

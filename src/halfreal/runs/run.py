@@ -233,15 +233,17 @@ class Run(Summarised):
         array or None
             (samples, axes), in SI units; None if it was not recorded.
         """
-        found = self.along(name).channels(name)
-        if any(key not in self.signals for key in found):
+        if not self.has(name):
             return None
-        return np.column_stack([self.signals[key].values for key in found])
+        return np.column_stack([self.signals[key].values for key in self.along(name).channels(name)])
+
+    def has(self, name: str) -> bool:
+        """Whether all axes of a signal were recorded."""
+        return all(key in self.signals for key in self.along(name).channels(name))
 
     def along_axis(self, name: str, column: int) -> np.ndarray | None:
         """One column of ``vector``, counted from 0, without reading the others."""
-        found = self.along(name).channels(name)
-        return self.signals[found[column]].values if all(key in self.signals for key in found) else None
+        return self.signals[self.along(name).channels(name)[column]].values if self.has(name) else None
 
     def to_dataframe(self) -> Any:
         """All channels as a pandas data frame over the time [s], with ``attrs["units"]``."""
