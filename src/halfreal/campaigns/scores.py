@@ -30,7 +30,7 @@ from ..contracts.axes import Axes
 from ..definition.definition import Definition
 from ..definition.faults import DefinitionError, Fault
 from ..presentation.measures import Measures, counted, measures
-from ..presentation.series import as_slice, judged
+from ..presentation.series import judged_rows
 from ..runs.build import build
 from ..runs.loop_stability import LoopStability, finite
 from ..runs.run import Run
@@ -164,13 +164,13 @@ def channels_for(names: Sequence[str], definition: Definition) -> tuple[str, ...
 
 def score(names: Sequence[str], found: Found, from_time: float) -> dict[str, float | str | None]:
     """The scores of a point; NaN or None where there is none."""
-    kept = judged(found.run, from_time)
+    kept = judged_rows(found.run, from_time)
     compared = any(name.startswith(("synchronisation", "fidelity")) for name in names)
     rows = measures(found.run, from_time) if compared else ()
     return {name: _score(name, found, kept, rows) for name in names}
 
 
-def _score(name: str, found: Found, kept: np.ndarray, rows: tuple[Measures, ...]) -> float | str | None:
+def _score(name: str, found: Found, kept: slice, rows: tuple[Measures, ...]) -> float | str | None:
     used = found.run.limits_used
     if name == "limits used":
         return max(used.values(), default=None)
@@ -185,9 +185,8 @@ def _score(name: str, found: Found, kept: np.ndarray, rows: tuple[Measures, ...]
     how, _, what = name.partition(" ")
     if name in NAMED:
         return _worst(counted(rows, how), what)
-    at = as_slice(kept)
     signal = np.array(
-        [s.values[at] for key, s in found.run.signals.items() if what in _signals(key, found.run.interface)]
+        [s.values[kept] for key, s in found.run.signals.items() if what in _signals(key, found.run.interface)]
     )
     if not signal.size:
         return None

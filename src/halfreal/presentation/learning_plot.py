@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..runs.columns import computed
 from ..runs.judged_samples import NMSE, learns
 from ..runs.run import Run
 from .phases import dress
@@ -30,8 +31,7 @@ def learning_curve(run: Run) -> Figure:
     curves = ((MISFIT, MEASURED, "transfer functions: misfit / response"), (NMSE, ERROR, "gap / target"))
     for name, colour, label in curves:
         if name in run.signals:
-            values = drawable(run.signals[name].values)
-            ratio = np.sqrt(np.where(values > 0.0, np.maximum(values, SMALLEST), np.nan))
+            ratio = computed(_ratio, drawable(run.signals[name].values))
             upper.semilogy(*envelope(run.time, ratio), color=colour, linewidth=1.2, label=label)
     upper.set(title="Adaptation", ylabel="ratio of RMS values")
     upper.legend(loc="upper right", ncols=2)
@@ -40,10 +40,16 @@ def learning_curve(run: Run) -> Figure:
         unit = display(run.signals[drives[0]].unit, peak(*driven))
         for i, one in enumerate(driven):
             look = {"color": TARGET} if len(driven) == 1 else {}
-            panels[-1].plot(*envelope(run.time, unit.factor * one), linewidth=1.0, label=f"harmonic {i + 1}", **look)
+            time, few = envelope(run.time, one)
+            panels[-1].plot(time, unit.factor * few, linewidth=1.0, label=f"harmonic {i + 1}", **look)
         panels[-1].set(title="Amplitudes of the drive", ylabel=f"amplitude [{unit.label}]")
         if len(driven) > 1:
             panels[-1].legend(loc="upper right", ncols=min(len(driven), 5))
     panels[-1].set_xlabel("time [s]")
     dress(panels, run)
     return figure
+
+
+def _ratio(squares: np.ndarray) -> np.ndarray:
+    """Ratios of RMS values; nothing where they are not known."""
+    return np.sqrt(np.where(squares > 0.0, np.maximum(squares, SMALLEST), np.nan))

@@ -192,14 +192,8 @@ def judged_rows(run: Run, from_time: float = 0.0) -> slice:
 
 
 def judged(run: Run, from_time: float = 0.0) -> np.ndarray:
-<<<<<<< HEAD
-    """Which samples the test is judged by: its own, from ``from_time`` [s] on, and up to where it was cut short."""
-    end, inside = cut_short(run), in_test(run, from_time)
-    return inside if end is None else inside & (run.time <= end)
-=======
     """The same, as a truth value for each sample."""
     return _chosen(run, judged_rows(run, from_time))
->>>>>>> report
 
 
 def last_cycles(time: Column, values: Column, trip: float | None = None, cycles: float = 3.0) -> tuple[float, float]:
