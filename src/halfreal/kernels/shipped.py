@@ -60,7 +60,7 @@ def keep(name: str, key: str, symbol: str, code: bytes) -> None:
 
 
 def is_portable(code: bytes) -> bool:
-    """Whether LLVM code asks for no particular processor.
+    """Whether LLVM code is for no particular processor.
 
     Large helpers that are compiled by themselves (``compile.shared``) were optimised for the processor at hand: their
     vectors may be wider than those of another one, for which LLVM then splits them, with the same results.
