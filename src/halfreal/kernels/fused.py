@@ -34,6 +34,9 @@ LAST, SOME = 1, 2
 GROUPS = ("controller", "inner", "outer")
 INLINED = 10_000
 """Threshold of LLVM's inliner: blocks, and helpers that were too large before."""
+SHORT_VECTORS = '"prefer-vector-width"="256"'
+"""Of what is vectorised only here, loops over a few axes: values written one by one are not yet in the cache when a
+vector of 512 bits reads them together, and the processor waits."""
 
 word, real, byte, code = ir.IntType(64), ir.DoubleType(), ir.IntType(8), ir.IntType(32)
 place = word.as_pointer()
@@ -137,6 +140,7 @@ def _emitted(arrangement: Arrangement) -> bytes:
 def _group(module: ir.Module, name: str, rows: Sequence[Row], first: int, end: int, mover: int) -> None:
     """Write a function that runs the rows from ``first`` to ``end``."""
     function = ir.Function(module, GROUP, name)
+    set.add(function.attributes, SHORT_VECTORS)  # llvmlite's own takes attributes without a value only
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     start, vector, parameters, t = function.args
     vector.add_attribute("noalias")
