@@ -187,7 +187,8 @@ measures these alone and takes the others as they were measured last. Rows that 
   recorded, or some. All take turns; the shortest of 40 counts. Exponents are those between the two largest sizes.
 - **Records**: [`records.py`](records.py), in a fresh process after a short rehearsal: the peak of resident memory
   during the long one and its saving, and during its report, less what was resident before. The record is that of all
-  channels; the file has the same numbers, packed by threads.
+  channels; the file has the same numbers, packed by threads. Reports of a shorter and of a longer record are measured
+  too: their memory must not grow with the record.
 - **Frames**: [`frames.py`](frames.py), a step of regular frames that yield, by Newmark's method at 1 kHz, the block
   alone. A step's work is the same whenever the run is repeated, so that the shortest time of each step in 15 runs
   counts; quantiles are over steps, of which some yield and most do not. OpenSees has the same model and integrator,
