@@ -24,12 +24,12 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     tries = Tries(0, parser.parse_args().count)
     rows = [row for number in tries for row in judged(number)]
-    told = [row[2] for row in rows if row[3] is not None]
+    decided = [row[2] for row in rows if row[3] is not None]
     wrong = [(number, i) for number, i, stable, seen in rows if seen is not None and stable != seen]
     if wrong:
         print(f"check and rehearsal disagree on loops (number, variant) {wrong}")
-    text = f"of {tries.done} draws; {len(rows) - len(told)} too close to the limit for a rehearsal to decide, "
-    text += f"{sum(told)} stable, {len(told) - sum(told)} unstable"
+    text = f"of {tries.done} draws; {len(rows) - len(decided)} too close to the limit for a rehearsal to decide, "
+    text += f"{sum(decided)} stable, {len(decided) - sum(decided)} unstable"
     return keep("random_loops", "random loops, check compared with rehearsal", len(rows), len(wrong), text)
 
 

@@ -124,7 +124,8 @@ class Nonlinear(Summarised):
             return f"{at}, as a law has a kink at each, or its tangent is not exact"
         return (
             f"{at}, as its {self.states} states yield and are coupled by damping; up to {MOST_DENSE} are linearised "
-            "then: use Rayleigh damping on the committed stiffness, or condense the virtual part, to have them judged"
+            "then: use fewer degrees of freedom (condense the virtual part), or in a frame Rayleigh damping on the "
+            "committed stiffness, to have them judged"
         )
 
     def _meaning(self, grows: np.ndarray) -> str:
