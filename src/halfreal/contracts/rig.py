@@ -212,6 +212,14 @@ class Rig(Settings):
         """The rig with other sensors; None if they are no settings of it."""
         return None
 
+    def without_resolution(self) -> Self:
+        """The rig with sensors and converters that do not round, as far as they are settings of it."""
+        sensors = self.known_sensors
+        other = (
+            None if sensors is None else self.with_sensors(sensors.changed({"resolution": 0.0}, {"resolution": 0.0}))
+        )
+        return self if other is None else other
+
     def stability_remedy(self, test: Definition) -> str:
         """What would fix a rig that is unstable on its own."""
         return "a rig that stays at rest under a held command: check its controller gains and its specimen"

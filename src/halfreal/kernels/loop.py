@@ -137,12 +137,15 @@ class Loop(Memory):
 
     def with_blocks(self, others: Mapping[str, Block]) -> Loop:
         """The same loop at its beginning with other blocks, by their names, in the places of its own."""
-        blocks = [others.get(block.name, block) for block in self.blocks]
-        first, second = int(self._groups[0]), int(self._groups[0] + self._groups[1])
+        groups = (self.controller, self.inner, self.outer)
+        return self.rearranged(*([others.get(block.name, block) for block in group] for group in groups))
+
+    def rearranged(self, controller: Sequence[Block], inner: Sequence[Block], outer: Sequence[Block]) -> Loop:
+        """A loop of other blocks that is timed as this one, at its beginning."""
         return Loop(
-            blocks[:first],
-            blocks[first:second],
-            blocks[second:],
+            controller,
+            inner,
+            outer,
             dt=self.dt,
             substeps=self.substeps,
             start=self.start,

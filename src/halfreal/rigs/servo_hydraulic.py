@@ -25,7 +25,7 @@ a₂, a₃   ``interaction``, ``leakage``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -202,6 +202,9 @@ class ServoHydraulic(SensedRig):
         )
 
     # --- what a check asks of it --------------------------------------------------------------------------------------
+
+    def without_resolution(self) -> Self:
+        return super().without_resolution().unchecked_copy({"converter": Converter(range=self.converter.range)})
 
     def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
         if self.converter.range is None:

@@ -14,6 +14,7 @@ from .build import build
 from .events import describe, how_it_ended, limits_used
 from .rehearse import check_size, reference_signals
 from .run import Run, Signal
+from .run_away import RunAway
 from .scored import with_scores
 
 
@@ -34,8 +35,11 @@ def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
         happened += stretch.events
     log = logs[0] if len(logs) == 1 else np.concatenate(logs)
     outcome, reason = how_it_ended(definition, loop, ended)
-    events = [] if outcome == "completed" else [describe(definition, loop, *one) for one in happened]
     units = {channel.name: channel.unit for channel in loop.channels}
+    away = RunAway(channels, [units[name] for name in channels]).find(log[:, 1:])
+    if away is not None:
+        log, outcome, reason = log[: away[0] + 1], "tripped", away[1]
+    events = [] if outcome == "completed" else [describe(definition, loop, *one) for one in happened]
     signals = {name: Signal(units[name], log[:, 1 + i]) for i, name in enumerate(channels)}
     if definition.reference is not None:
         signals |= reference_signals(definition, log[:, 0])

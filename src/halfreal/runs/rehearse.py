@@ -28,6 +28,7 @@ from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, as_adapted, finite, loop_stability
 from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
+from .run_away import RunAway
 from .scored import with_scores
 from .user_faults import raised_by_user
 
@@ -192,23 +193,27 @@ def rehearse(
     check_size(definition, len(record))
     kept = _Rows(record_rows(definition), 1 + len(record))
     happened: list[tuple[int, str, float]] = []
-    done, ended, lost = 0, 0, 0
-    while done < total and ended == 0:
+    done, ended, lost, ran_away = 0, 0, 0, ""
+    units_of = {channel.name: channel.unit for channel in loop.channels}
+    watching = RunAway(record, [units_of[name] for name in record])
+    while done < total and ended == 0 and not ran_away:
         began = time.process_time()
         stretch = loop.run(min(CHUNK, total - done), record=record, every=every)
         done, ended, lost = done + stretch.ticks, stretch.ended, lost + stretch.events_lost
-        kept.add(stretch.log)
+        found = watching.find(stretch.log[:, 1:])
+        ran_away = "" if found is None else found[1]
+        kept.add(stretch.log if found is None else stretch.log[: found[0] + 1])
         happened += stretch.events
         if on_progress is not None:
             on_progress(done, expected)
         if done > CHUNK:  # the first stretch may have been compiled
             check_time(expected - done, time.process_time() - began, stretch.ticks)
     log = kept.all
-    signals = {
-        name: Signal(next(c.unit for c in loop.channels if c.name == name), log[:, 1 + i])
-        for i, name in enumerate(record)
-    }
+    signals = {name: Signal(units_of[name], log[:, 1 + i]) for i, name in enumerate(record)}
     events = [event for event in (describe(definition, loop, *one) for one in happened) if event]
+    if ran_away:
+        last = float(log[-1, 0])
+        events = [*(event for event in events if event.time <= last), Event(last, "loop", f"trip: {ran_away}")]
     try:
         # the times of a definition need be no ticks; those at which a channel has released it are
         released = definition if definition.excitation.release_by is None else as_released(definition, events)
@@ -217,9 +222,9 @@ def rehearse(
         events.append(Event(0.0, "reference", f"no reference: {error}"))
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events were not recorded"))
-    outcome, reason = how_it_ended(definition, loop, ended)
+    outcome, reason = ("tripped", ran_away) if ran_away else how_it_ended(definition, loop, ended)
     reason = (raised_by_user(definition, loop) if outcome == "tripped" else "") or reason
-    found = stability_of(definition, loop, stability or loop_stability(definition))
+    known = stability_of(definition, loop, stability or loop_stability(definition))
     run = Run(
         title=definition.title,
         kind="rehearsal",
@@ -234,7 +239,7 @@ def rehearse(
         seed=definition.timing.seed,
         started=started,
         interface=definition.interface,
-        stability=found,
+        stability=known,
         limits_used=limits_used(definition, loop),
         references=tuple(dict.fromkeys(key for block in loop.blocks for key in block.references)),
         versions=versions(),

@@ -22,6 +22,7 @@ from ...summaries import Summarised, html_table
 from ..uncertainty.uncertainty import UncertaintyStudy
 from .criteria import CRITERIA
 from .examined import Examined
+from .motion import Motion
 from .nonlinear import Nonlinear
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Check(Summarised):
     nonlinear: Nonlinear | None = None
     uncertainty: UncertaintyStudy | None = None
     free_motion: FreeMotion | None = None
+    motion: Motion | None = None
+    """Trials in motion, of a loop that is not proven linear."""
 
     @property
     def verdict(self) -> Verdict:
@@ -105,7 +108,15 @@ def check(
     examined = Examined(definition, text, on_progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
     run = judged(examined, findings)
-    return Check(findings, examined.stability, run, examined.nonlinear, examined.uncertainty, examined.cycles)
+    return Check(
+        findings,
+        examined.stability,
+        run,
+        examined.nonlinear,
+        examined.uncertainty,
+        examined.cycles,
+        examined.motion,
+    )
 
 
 def judged(examined: Examined, findings: tuple[Finding, ...]) -> Run:

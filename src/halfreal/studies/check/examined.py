@@ -20,6 +20,7 @@ from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
+from .motion import Motion, is_proven_linear, study_motion
 from .nonlinear import Nonlinear, examine, is_nonlinear
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 SAMPLES = 256
 """Of the uncertain numbers, if there are any."""
-STAGES = {"rehearsal": 1, "operating points": 3, "limit cycles": 6, "uncertainty": 4}
+STAGES = {"rehearsal": 1, "uncertainty": 4, "motion": 4, "operating points": 3, "limit cycles": 6}
 """Long work of a check in its order, and about how much of the time each takes."""
 WHOLE = 1000
 """Of the progress of a check."""
@@ -72,6 +73,15 @@ class Examined:
         return delay_equation(self.definition) if has_delay_equation(self.definition) else None
 
     @cached_property
+    def motion(self) -> Motion | None:
+        """The test in motion, tried with what its acceptance promises; None if it is unstable at rest, or proven
+        linear."""
+        if not self.sound or self._proven_linear:
+            return None
+        worst = None if self.uncertainty is None or self.uncertainty.worst_growth >= 0.0 else self.uncertainty.worst
+        return study_motion(self.definition, self.stability, worst, self._progress("motion"))
+
+    @cached_property
     def nonlinear(self) -> Nonlinear | None:
         """The loop along its rehearsal and at larger excitations; None if it is linear, or in force control.
 
@@ -79,7 +89,9 @@ class Examined:
         """
         if not self._judged_nonlinear:
             return None
-        return examine(self.definition, self.stable, self._progress("operating points"))
+        poles = self.stability.linearisation.continuous
+        slowest = complex(poles[0]) if poles.size else 0.0
+        return examine(self.definition, self.stable, self._progress("operating points"), slowest)
 
     @cached_property
     def cycles(self) -> FreeMotion | None:
@@ -103,12 +115,18 @@ class Examined:
     def _judged_nonlinear(self) -> bool:
         return is_nonlinear(self.definition) and self.definition.targets == "displacement"
 
+    @cached_property
+    def _proven_linear(self) -> bool:
+        return is_proven_linear(self.definition, self.stability)
+
     def _progress(self, stage: str) -> Progress | None:
         """Progress of one stage as that of the whole check, of which it is a part."""
         on_progress = self.on_progress
         if on_progress is None:
             return None
         stages = dict(STAGES)
+        if not self.sound or self._proven_linear:
+            del stages["motion"]
         if not self._judged_nonlinear:
             del stages["operating points"]
         if not self._judged_nonlinear or self.definition.slow is not None:

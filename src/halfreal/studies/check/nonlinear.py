@@ -2,9 +2,9 @@
 
 Along a rehearsal the loop is linearised at the operating points it reaches (with ideal sensors: a resolution has no
 derivative).  An eigenvalue beyond one there says that small deviations grow while the loop dwells at that point, not
-that the test must diverge; that is tried: the excitation is raised, with the limits lifted, until the rehearsal loses
-stability.  A shaking table is judged up to the excitation from which on its actuators are at an end of their strokes,
-forces or speeds: beyond it, its motion is no more what was requested.
+that the test must diverge; that is tried (``runs/in_motion.py``): the excitation is raised, with the limits lifted,
+until the motion is unstable.  A shaking table is judged up to the excitation from which on its actuators are at an end
+of their strokes, forces or speeds: beyond it, its motion is no more what was requested.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
+from ...runs.in_motion import Trials
 from ...runs.rehearse import Progress, check_log
 from ...safety.limits import Limits
 from ...stability.linearise import MOST_DENSE, RESTING, in_motion, slopes, without_memory
@@ -35,17 +36,11 @@ MANY_STATES = 250
 FEWEST_POINTS = 3
 MOST_STATES = 3000
 """Beyond which none are taken."""
-LARGEST_FACTOR = 1024.0
+LARGEST_FACTOR = 16.0
 MUCH_WORK, SOME_FACTOR = 4e7, 2.0
 """States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is required."""
-GROWN = 3.0
-"""The gap has lost its stability when its peak in the last quarter is this many times that of the quarter before …"""
 GROWING = 1e-6
 """By how much a spectral radius at an operating point must be above 1 to be no rounding of a pole that rests."""
-SHARE = 0.1
-"""… and at least this share of the target's."""
-SMALL = 1e-6
-"""Times the excitation, where the loop moves as it does at rest."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,6 +112,11 @@ class Nonlinear(Summarised):
             return f"{text}; no growth up to {self.largest:g} times the excitation"
         return f"{text}; loses stability at {self.factor:.3g} times the excitation"
 
+    @property
+    def grows_everywhere(self) -> bool:
+        """Whether small deviations grow at every operating point, and not because the virtual part does by itself."""
+        return bool(self.time.size and np.all((self.spectral_radius > 1.0 + GROWING) & ~self.softening))
+
     def _why_unknown(self) -> str:
         """Why no operating point has known poles, and what helps."""
         at = f"at none of {self.unknown} operating points are its poles known"
@@ -149,8 +149,16 @@ def is_nonlinear(definition: Definition) -> bool:
     return any(part.nonlinearities for part in (definition.virtual, definition.coupling, definition.rig))
 
 
-def examine(definition: Definition, stable_at_rest: bool = True, on_progress: Progress | None = None) -> Nonlinear:
-    """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is."""
+def examine(
+    definition: Definition,
+    stable_at_rest: bool = True,
+    on_progress: Progress | None = None,
+    slowest: complex = 0.0,
+) -> Nonlinear:
+    """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is.
+
+    ``slowest`` is its slowest pole at rest [1/s], which trials are long enough to see.
+    """
     report = on_progress or (lambda done, total: None)
     loop = build(definition, UNDISTURBED)
     states = work_of(loop)
@@ -178,11 +186,11 @@ def examine(definition: Definition, stable_at_rest: bool = True, on_progress: Pr
         return Nonlinear(*found, factor=None, searched=False, **known)
     saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:
-        factor = critical_factor(definition, largest)
+        factor = critical_factor(definition, largest, slowest)
         return Nonlinear(*found, factor, largest=largest, **known)
     below, saturated = saturation
     end = tried(definition, saturated).end
-    factor = critical_factor(definition, below)
+    factor = critical_factor(definition, below, slowest)
     return Nonlinear(*found, factor, True, saturated, end, **known)
 
 
@@ -233,24 +241,20 @@ def least_factor(definition: Definition) -> float:
     return 0.0 if asked.gain_margin == OFF else float(10.0 ** (asked.least("gain_margin") / 20.0))
 
 
-def keeps_stability(definition: Definition) -> bool:
-    """Whether the rehearsal of a loop, if that is nonlinear, keeps its stability at that factor."""
-    factor, excitation = least_factor(definition), definition.excitation
-    judged = is_nonlinear(definition) and definition.targets == "displacement" and factor > 0.0
-    if not judged or (excitation.virtual or excitation.specimen) is None or scaled(definition, 1.0) is None:
-        return True
-    return not diverges(definition, factor)
-
-
 def largest_factor(definition: Definition, states: int) -> float:
     """Up to which factor on the excitation a rehearsal with so many states is tried."""
     long = states * definition.timing.ticks > MUCH_WORK
     return max(SOME_FACTOR, least_factor(definition)) if long else LARGEST_FACTOR
 
 
-def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR) -> float | None:
-    """Factor on the excitation, up to ``largest``, at which the rehearsal, without limits, loses stability."""
-    found = onset(lambda factor: diverges(definition, factor), definition, largest)
+def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR, slowest: complex = 0.0) -> float | None:
+    """Factor on the excitation, up to ``largest``, at which the motion, without limits, is unstable."""
+
+    def is_unstable(factor: float) -> bool:
+        louder = scaled(definition, factor)
+        return louder is not None and Trials(louder, slowest).attempt().unstable
+
+    found = onset(is_unstable, definition, largest, bisections=6)
     return None if found is None else found[1]
 
 
@@ -279,21 +283,6 @@ def onset(
         middle = 0.5 * (low + high)
         low, high = (low, middle) if happens(middle) else (middle, high)
     return low, high
-
-
-def diverges(definition: Definition, factor: float) -> bool:
-    """Whether the rehearsal at ``factor`` times the excitation, without limits, loses stability.
-
-    A gap that grows as it does in small motion, where the loop is stable, grows with the excitation.
-    """
-    run = tried(definition, factor)
-    if run.peaks is None or run.end:
-        return run.peaks is None
-    small, n = tried(definition, SMALL).peaks, len(definition.interface.commanded)
-    (before, last), usual = run.peaks[2:], np.ones(n)
-    if small is not None:
-        usual = np.maximum(small[3][:n] / np.maximum(small[2][:n], np.finfo(float).tiny), 1.0)
-    return bool(np.any((last[:n] > GROWN * usual * before[:n]) & (last[:n] > SHARE * last[n:])))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ...runs.loop_stability import LoopStability, linearised
 from ...runs.pure_delay import with_pure_delay
 from ...runs.reference import EmulationError, emulate
 from .examined import Examined
-from .nonlinear import keeps_stability
+from .nonlinear import scaled
 
 WORST_CASE = "a smaller uncertainty, or a coupling that is stable in the worst case"
 """For a loop that is stable at rest as it is defined, and not for all it may be."""
@@ -34,6 +34,8 @@ FOLLOWING = (
     "limit in [acceptance], if justified"
 )
 """In the same way for one that is below acceptance."""
+SMALLER = (0.5, 0.1)
+"""Times the excitation that is tried for a test that is unstable in motion."""
 ORDERS = (2, 3)
 """Of inverses that are fitted to the rig as it is measured."""
 
@@ -69,6 +71,26 @@ def accepting(examined: Examined) -> list[str]:
     return [*found, *general_remedy(definition, "" if found else FOLLOWING)]
 
 
+def stabilising_motion(examined: Examined) -> list[str]:
+    """Changes with which a test is stable in motion, each tried."""
+    definition, stability = examined.definition, examined.stability
+    found, named = [], set[str]()
+    compensated = definition.coupling.compensates and definition.commands == "displacement"
+    if compensated and trial(definition, Direct()) == "GO":
+        found.append(f"without the coupling '{definition.coupling.kind}' the test is a GO")
+    for name, text, coupling in compensations(definition, stability.rig_lag):
+        if name not in named and trial(definition, coupling) == "GO":
+            named.add(name)
+            found.append(f"{text}: the test is a GO with it")
+    for factor in SMALLER:
+        smaller = scaled(definition, factor)
+        if smaller is None or not definition.excitation.virtual or found:
+            break
+        if trial(smaller, definition.coupling) == "GO":
+            found.append(f"a smaller excitation: with {factor:g} times this one the test is a GO")
+    return [*found, *general_remedy(definition, "" if found else OTHERWISE)]
+
+
 def general_remedy(definition: Definition, otherwise: str) -> list[str]:
     """The search for a coupling, where there is one for the test; else something else, if there is need."""
     from ..tuning.search import applies
@@ -81,6 +103,7 @@ def general_remedy(definition: Definition, otherwise: str) -> list[str]:
 def trial(definition: Definition, coupling: Coupling) -> str:
     """The verdict on the test with another coupling, by its stability, margins and rehearsal; "" if it cannot be."""
     from .criteria.acceptance import of_errors, of_margins
+    from .criteria.motion import motion
     from .criteria.rehearsal import rehearsal
 
     variant = Examined(definition.unchecked_copy({"coupling": coupling}), tries_remedies=False)
@@ -88,8 +111,8 @@ def trial(definition: Definition, coupling: Coupling) -> str:
         if not variant.sound:
             return "NO-GO"
         found: list[Finding] = [*of_margins(variant)]
-        told = verdict(found or [*rehearsal(variant), *of_errors(variant)])
-        return told if told != "GO" or keeps_stability(variant.definition) else "MARGINAL"
+        found = found or [*rehearsal(variant), *of_errors(variant)]
+        return verdict(found if verdict(found) != "GO" else [*motion(variant)])
     except HalfrealError:
         return ""
 

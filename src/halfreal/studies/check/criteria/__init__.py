@@ -19,6 +19,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "rehearsal:rehearsal",
         "acceptance:acceptance",
         "scores:scores",
+        "motion:motion",
         "nonlinear:nonlinear",
         "free_motion:free_motion",
         "uncertainty:uncertainty",

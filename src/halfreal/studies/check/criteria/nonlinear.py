@@ -22,13 +22,14 @@ def nonlinear(examined: Examined) -> Iterable[Finding]:
     lost = found.factor is not None and found.factor <= 1.0
     thin = found.factor is not None and found.factor < least
     saturates = found.saturated is not None and found.saturated <= 1.0
+    everywhere = found.grows_everywhere
     mend = examined.remedies(lambda: remedies(examined, lost, thin, saturates))
     asked = f"; required: {least:.3g} times (acceptance.gain_margin)" if thin and not lost else ""
     name, room = "reach of the rig", None if found.saturated is None else max(1.0 - 1.0 / found.saturated, 0.0)
     if found.factor is not None:
         name, room = "stability at larger excitation", 0.0 if thin or lost else 1.0 - 1.0 / found.factor
     yield Finding(
-        "no-go" if lost or saturates else "marginal" if thin else "note",
+        "no-go" if lost or saturates else "marginal" if thin or everywhere else "note",
         found.summary() + asked,
         found.factor,
         None if found.factor is None else max(least, 1.0),

@@ -1,0 +1,103 @@
+"""Whether a test is stable in motion, as it is defined and with what its acceptance promises (``motion.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from .... import units
+from ....contracts.finding import Finding, note
+from ..examined import Examined
+from ..motion import Motion, Promise
+from ..remedies import stabilising_motion
+from .acceptance import below
+
+EPISODE = 10.0
+"""Growth of deviations for a while, as a factor, from which on a test is not a GO."""
+
+
+def motion(examined: Examined) -> Iterable[Finding]:
+    found = examined.motion
+    if found is None:
+        return
+    unit = examined.definition.interface.units("N" if examined.definition.targets == "force" else "m")[0]
+    defined = found.defined
+    if defined.unstable:
+        text = f"in motion, {defined.summary(unit)}: the test diverges as it is defined"
+        mend = examined.remedies(lambda: stabilising_motion(examined))
+        yield Finding("no-go", text, defined.exponent, 0.0, "1/s", remedies=mend, name="stability in motion", room=0.0)
+        return
+    broken = [one for one in found.promises if not one.kept]
+    for place, promise in enumerate(broken):
+        mend = examined.remedies(lambda: stabilising_motion(examined)) if place == 0 else ()
+        yield of_promise(examined, found, promise, unit, mend)
+    factor, begin, end = defined.episode
+    if factor >= EPISODE and not found.trials.free:
+        text = (
+            f"small deviations from the motion grow {factor:.2g} times between {begin:.3g} and {end:.3g} s, and decay "
+            "again: noise and disturbances are amplified there"
+        )
+        yield Finding("marginal", text, factor, EPISODE, name="stability in motion", room=0.0)
+    if not broken:
+        yield stable(found, unit)
+    if found.worst is not None and found.worst.unstable:
+        text = f"in the worst case of the stated uncertainty, {found.worst.summary(unit)}"
+        yield Finding("no-go", text, found.worst.exponent, 0.0, "1/s", name="uncertainty in motion", room=0.0)
+
+
+def of_promise(examined: Examined, found: Motion, promise: Promise, unit: str, mend: tuple[str, ...]) -> Finding:
+    """A change that the acceptance promises to tolerate, and that makes the test unstable."""
+    trial, margin = promise.trial, promise.margin or 0.0
+    least = examined.definition.acceptance.least(promise.name)
+    if promise.name == "delay_margin":
+        share = margin / found.lag
+        text = (
+            f"delay margin in motion {units.text(margin, 's', 3)}, {below(100 * share, 100 * least)} % of the rig's "
+            f"lag of {units.text(found.lag, 's')}; required {100 * least:g} %: with {units.text(trial.delay, 's', 3)} "
+            f"more, {trial.summary(unit)}"
+        )
+        return Finding("marginal", text, share, least, remedies=mend, name="delay margin in motion", room=0.0)
+    size = abs(20.0 * float(np.log10(margin))) if margin > 0.0 else 0.0
+    lower = "lower " if trial.gain < 1.0 else ""
+    what = specimen_with(trial.gain, examined.definition.targets == "force")
+    text = (
+        f"{lower}gain margin in motion {below(size, least)} dB, required {least:g} dB: with {what}, "
+        f"{trial.summary(unit)}"
+    )
+    return Finding("marginal", text, size, least, "dB", remedies=mend, name="gain margin in motion", room=0.0)
+
+
+def specimen_with(gain: float, in_force_control: bool) -> str:
+    """A specimen with a factor on its force, or in force control on its displacement, for people."""
+    change = 1.0 / gain if in_force_control else gain
+    more = "stiffer or heavier" if change > 1.0 else "softer or lighter"
+    return f"a specimen {100 * abs(change - 1.0):.2g} % {more}"
+
+
+def stable(found: Motion, unit: str) -> Finding:
+    """A test that is stable in motion, with its margins there."""
+    text = f"in motion, {found.defined.summary(unit)}"
+    margins = found.margins
+    if margins is None:
+        tried = len(found.promises)
+        return note(f"{text}; with the {tried} changes that [acceptance] promises to tolerate, too" if tried else text)
+    told, left = [], []
+    if not np.isnan(margins.delay):
+        most = f"any additional delay up to {units.text(margins.searched_delay, 's', 3)}"
+        some = f"{units.text(margins.delay, 's', 3)} of additional delay"
+        told.append(most if np.isinf(margins.delay) else some)
+        left.append(1.0 if np.isinf(margins.delay) else margins.delay / (margins.delay + found.lag))
+    up, down = margins.gain_margin_db, -margins.gain_reduction_db
+    told.append(f"gain margin {'above 20 dB' if np.isinf(up) else f'{up:.3g} dB'}")
+    told.append(f"lower gain margin {'above 20 dB' if np.isinf(down) else f'{down:.3g} dB'}")
+    left.append(1.0 - 10.0 ** (-min(up, down) / 20.0))
+    return Finding(
+        "note",
+        f"{text}; there the test tolerates {', '.join(told)}",
+        found.defined.exponent,
+        0.0,
+        "1/s",
+        name="margins in motion",
+        room=min(left),
+    )
