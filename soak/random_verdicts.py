@@ -68,7 +68,7 @@ def main() -> int:
             kept.flush()
             if row["result"] in WRONG:
                 place = FOLDER / f"verdict_{number}.toml"
-                defined(number).save(place)
+                place.write_text(defined(number).to_toml(), "utf-8")
                 print(f"{row['result']}: {number}, {row['family']}: {row['verdict']}; simulated {row['judged']}")
                 print("".join(f"    {one}\n" for one in row["reasons"]) + f"    {place}", flush=True)
             if len(rows) % 20 == 0:

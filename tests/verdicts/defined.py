@@ -62,6 +62,11 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
     coupling: dict[str, Any] = {"kind": "none"}
     if time:
         coupling = {"kind": "forward prediction", "prediction": time, "order": order, "points": points}
+    if test.adapts:
+        names = ("window", "adaption_time", "longest_prediction", "amplitude_gain", "amplitude_range")
+        names += ("least_velocity", "over_compensation")
+        coupling |= {"kind": "adaptive forward prediction", "highest_order": order}
+        coupling |= dict(zip(names, test.adapts, strict=True))
     actuator: dict[str, Any] = {"kind": "delay", "delay": test.delay}
     if test.actuator == FIRST_ORDER:
         actuator |= {"kind": "first order", "time_constant": test.dynamics[0]}

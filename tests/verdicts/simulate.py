@@ -53,6 +53,9 @@ class Test:
     """Force, frequency, ramp, and the duration of a pulse, which is there instead of a sine if it is not 0."""
     predicts: tuple[float, int, int] = (0.0, 0, 1)
     """How far ahead [s], order, points."""
+    adapts: tuple[float, ...] = ()
+    """Of a prediction that follows the synchronisation error: its window, adaption time and longest prediction [s],
+    gain and range of its amplitude, least velocity [m/s] and lead [s]."""
     actuator: int = DELAY
     delay: float = 1e-3
     dynamics: tuple[float, float] = (0.0, 0.0)
@@ -72,7 +75,7 @@ class Test:
     @property
     def linear(self) -> bool:
         limits = (self.stroke, self.speed, self.force_range)
-        return not (self.virtual or self.specimen or self.friction or self.backlash or np.isfinite(limits).any())
+        return not (self.virtual or self.specimen or self.friction or self.backlash or self.adapts or np.isfinite(limits).any())
 
     def but(self, **changes: object) -> Test:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -83,6 +86,11 @@ def ahead(prediction: float, order: int, points: int, step: float) -> np.ndarray
     past = -np.arange(points) * step
     scale = max(step * (points - 1), step)
     return np.array([np.polyval(np.polyfit(past / scale, one, order), prediction / scale) for one in np.eye(points)])
+
+
+def fits(order: int, points: int) -> np.ndarray:
+    """Coefficients of that polynomial, (order + 1, points), in powers of steps."""
+    return np.array([np.polyfit(-np.arange(points), one, order)[::-1] for one in np.eye(points)]).T.copy()
 
 
 def cubic(late: float) -> tuple[int, np.ndarray]:
@@ -226,9 +234,32 @@ def _newmark(dt, mass, damping, stiffness, codes, values, along, memory, state, 
 
 
 @njit(cache=True)
+def _adapt(state, history, x, dt, p):
+    """Follow z − x: how far ahead is predicted, and times which amplitude, of one axis.
+
+    The state is ρ, κ, ⟨e z˙⟩, ⟨z˙²⟩, e, largest |z| and |x| of a half cycle, and the number of these.
+    """
+    fade = np.exp(-dt / p[0])
+    z, last = history[0], history[1]
+    rate = (z - history[2]) / (2.0 * dt)
+    state[2] = fade * state[2] + (1.0 - fade) * state[4] * rate
+    state[3] = fade * state[3] + (1.0 - fade) * rate * rate
+    state[4] = z - x
+    state[5], state[6] = max(state[5], abs(z)), max(state[6], abs(x))
+    moves = state[3] > p[5] ** 2
+    if moves:
+        state[0] = min(max(state[0] + dt / p[1] * (state[2] / state[3] + p[6]), 0.0), p[2])
+    if z * last < 0.0:
+        if moves and state[7] >= 1.0 and state[6] > 0.0:
+            state[1] = min(max(state[1] * (1.0 + p[3] * (state[5] / state[6] - 1.0)), 1.0 - p[4]), 1.0 + p[4])
+        state[5] = state[6] = 0.0
+        state[7] += 1.0
+
+
+@njit(cache=True)
 def _run(
     e, state, sizes, dt, linear, transition, earlier, later, mass, damping, stiffness, push, interface,
-    v_codes, v_values, v_along, v_memory, weights, first, taps, kind, dynamics, reach,
+    v_codes, v_values, v_along, v_memory, weights, fits, adapts, first, taps, kind, dynamics, reach,
     s_mass, s_damping, s_stiffness, s_codes, s_values, s_along, s_memory, gain, most, log,
 ):  # fmt: skip
     """Tick after tick; ``log`` receives targets and measured forces.  How many ticks were run."""
@@ -245,7 +276,9 @@ def _run(
     at += 4 * n
     held = state[at : at + 2 * n].reshape((n, 2))
     at += 2 * n
-    measured = state[at : at + n]
+    learnt = state[at : at + 8 * n].reshape((n, 8))
+    at += 8 * n
+    measured, seen = state[at : at + n], state[at + n : at + 2 * n]
     substeps = first.size
     h = dt / substeps
     stroke, speed, friction, backlash = reach
@@ -282,8 +315,14 @@ def _run(
         for i in range(n):
             targets[0, i] = structure[interface[i]]
             commands[0, i] = 0.0
-            for j in range(points):
-                commands[0, i] += weights[j] * targets[j, i]
+            if adapts.size > 0:
+                _adapt(learnt[i], targets[:, i], seen[i], dt, adapts)
+                for j in range(points):
+                    for o in range(fits.shape[0]):
+                        commands[0, i] += learnt[i, 1] * fits[o, j] * (learnt[i, 0] / dt) ** o * targets[j, i]
+            else:
+                for j in range(points):
+                    commands[0, i] += weights[j] * targets[j, i]
             log[k, i], log[k, n + i] = targets[0, i], measured[i]
             away = away or not abs(targets[0, i]) < AWAY
         for j in range(substeps):
@@ -318,7 +357,7 @@ def _run(
                     x1 = moved_to
                     a1 = (v1 - held[i, 1]) / h
                     held[i, 0], held[i, 1] = x1, v1
-                x[i], v[i], a[i], f[i] = x1, v1, a1, 0.0
+                x[i], v[i], a[i], f[i], seen[i] = x1, v1, a1, 0.0, x1
             _times(s_stiffness, x, f)
             _times(s_damping, v, f)
             _times(s_mass, a, f)
@@ -347,11 +386,13 @@ class Simulation:
         length = int(first.max()) + 4
         self.sizes = (n, dofs, len(weights), length)
         nv = (2 if self.linear else 3) * dofs
-        self.state = np.zeros(nv + n + 1 + (len(weights) + length + 7) * n)
+        self.state = np.zeros(nv + n + 1 + (len(weights) + length + 16) * n)
         none = np.zeros((n, n))
         given = [none if one is None else one for one in (test.specimen_mass, test.specimen_damping, test.specimen_stiffness)]
         push = np.zeros(dofs)
         push[test.pushed] = 1.0
+        if test.adapts:
+            self.state[-10 * n : -2 * n].reshape(n, 8)[:, :2] = test.predicts[0], 1.0
         self._arguments = (
             test.step,
             self.linear,
@@ -361,6 +402,8 @@ class Simulation:
             np.array(test.interface),
             *_rows(test.virtual, dofs),
             weights,
+            fits(*test.predicts[1:]),
+            np.array(test.adapts),
             first,
             np.array([one for _, one in rows]),
             test.actuator,
@@ -398,7 +441,8 @@ class Simulation:
             state[i] = 1.0
             _run(np.zeros(1), state, self.sizes, *self._arguments, np.zeros((1, 2 * self.sizes[0])))
             matrix[:, i] = state
-        kept = np.delete(np.arange(size), np.s_[size - 3 * self.sizes[0] : size - self.sizes[0]])  # no play: no memory of it
+        n = self.sizes[0]
+        kept = np.delete(np.arange(size), np.s_[size - 12 * n : size - 2 * n])  # no play and no adaption, no memory of them
         return np.linalg.eigvals(matrix[np.ix_(kept, kept)])
 
 
