@@ -328,10 +328,13 @@ class Loop(Memory):
             self._prepared[ticks] = self.prepared(ticks)
         return self._prepared[ticks]
 
-    def prepared(self, ticks: int, record: Sequence[str] = ()) -> Prepared:
+    def prepared(self, ticks: int, record: Sequence[str] = (), control: np.ndarray | None = None) -> Prepared:
         """A stretch of so many ticks that is run often, with the named channels in its log and without events."""
         self._fuse_where_it_pays(ticks)
-        log, control = np.empty((ticks if record else 0, 1 + len(record))), np.zeros(WORDS, dtype=np.int64)
+        log, control = (
+            np.empty((ticks if record else 0, 1 + len(record))),
+            np.zeros(WORDS, dtype=np.int64) if control is None else control,
+        )
         return Prepared(self._given(ticks, log, record, control, 1, None), self.ran_away)
 
     def _fuse_where_it_pays(self, ticks: int) -> None:

@@ -38,6 +38,11 @@ class Prepared:
             raise RanAwayError(self._why_lost())
         return self._given.log[: control[ROWS]]
 
+    @property
+    def words(self) -> np.ndarray:
+        """Its arguments as compiled code reads them."""
+        return np.frombuffer(self._row, dtype=np.int64)
+
     def repeat(self, times: int) -> None:
         """Run it so many times, or until a run ends before its last tick, as one run of them all would."""
         for _ in range(times):
@@ -54,7 +59,7 @@ class Prepared:
         NaN after a fault, or where the entry ``mode`` has changed.  The vector is left as it was.
         """
         run, given = compiled.compiled_run.native.address, self._given
-        row, base = np.frombuffer(self._row, dtype=np.int64), given.vector.copy()
+        row, base = self.words, given.vector.copy()
         columns, rows, found = columns.astype(np.uint64), rows.astype(np.uint64), np.empty((columns.size, rows.size))
         runs = max(1, AT_ONCE // given.ticks)
         for first in range(0, columns.size, runs):

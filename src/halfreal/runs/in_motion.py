@@ -180,15 +180,10 @@ class Trials:
             change(one, delay=delay, gain=gain)
         neighbours = Neighbours(loop, copies, size, free=self.free)
         neighbours.begin(*sizes)
-        sums, motion = [(0.0, 0.0)], [np.abs(loop.vector[places])]
-        count = times * self.samples
-        for _ in range(count):
-            factors = neighbours.advance(self.every)
-            if factors is None:
-                break
-            sums.append((sums[-1][0] + factors[0], sums[-1][1] + factors[1]))
-            motion.append(np.abs(loop.vector[places]))
-        return self._judge(delay, gain, self.every * loop.dt, np.array(sums), np.array(motion), len(sums) > count)
+        begin, count = np.abs(loop.vector[places]), times * self.samples
+        logs, motion = neighbours.follow(count, self.every, places)
+        sums = np.vstack([np.zeros(2), np.cumsum(logs, axis=0)])
+        return self._judge(delay, gain, self.every * loop.dt, sums, np.vstack([begin, motion]), len(logs) == count)
 
     def _judge(
         self, delay: float, gain: float, interval: float, sums: np.ndarray, motion: np.ndarray, whole: bool
@@ -241,9 +236,7 @@ class Trials:
             one.reset()
         neighbours = Neighbours(loop, copies, SMALL)
         neighbours.begin(peaks)
-        for _ in range(int(WARM_UP * self.samples)):
-            if neighbours.advance(self.every) is None:
-                break
+        neighbours.follow(int(WARM_UP * self.samples), self.every, self._places)
         return peaks, neighbours.seen
 
     def _grows(self, motion: np.ndarray) -> bool:

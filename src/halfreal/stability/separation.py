@@ -26,8 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.control import WORDS
 from ..kernels.loop import Loop
-from ..kernels.tick import FAULT
+from ..kernels.neighbours import run_neighbours
+from ..kernels.prepared import RanAwayError
+from ..kernels.tick import FAULT, LOST, compiled_run
 
 WATCHING = ("guard", "energy", "plant", "trial.delay")
 """Blocks whose states do not count in the norm: they watch the loop, or hold what has left it."""
@@ -110,7 +113,7 @@ class Neighbours:
         """Which of them are perturbed, and count in the norm."""
         self.scale = np.ones(self.carried.size)
         self._random, self._fields = np.random.default_rng(seed), _fields(loop, self.carried)
-        self._squares, self._counts, self._last = np.zeros(self.carried.size), 0, size
+        self._squares, self._samples, self._last = np.zeros(loop.vector.size), 0, size
 
     def begin(self, peaks: np.ndarray, seen: np.ndarray | None = None) -> None:
         """Set the neighbours off the loop.
@@ -125,12 +128,16 @@ class Neighbours:
             sizes = seen / float(np.max(seen[known] / sizes[known]))
         elif not np.any(sizes[self.counted] > 0.0):
             sizes = np.ones(sizes.size)
-        self._set_off(sizes)
+        self.scale = np.where(sizes > np.finfo(float).tiny, sizes, np.inf)
+        self._squares[:], self._samples = 0.0, 0
+        for copy in self.copies:
+            copy.vector[:] = self.loop.vector
+            self._deviate(copy)
 
     @property
     def seen(self) -> np.ndarray:
         """Root mean squares of the first neighbour's deviations so far."""
-        return np.sqrt(self._squares / max(self._counts, 1))
+        return np.sqrt(self._squares[self.carried] / max(self._samples, 1))
 
     def _at_least(self, sizes: np.ndarray, share: float) -> np.ndarray:
         """Sizes of entries, not below a share of the largest in the same field."""
@@ -138,63 +145,72 @@ class Neighbours:
         np.maximum.at(largest, self._fields, sizes)
         return np.maximum(sizes, share * largest[self._fields])
 
-    def _set_off(self, sizes: np.ndarray) -> None:
-        self.scale = np.where(sizes > 0.0, sizes, np.inf)
-        self._squares, self._counts = np.zeros(self.carried.size), 0
-        for copy in self.copies:
-            copy.vector[:] = self.loop.vector
-            self._deviate(copy)
-
     def _deviate(self, copy: Loop) -> None:
         """Add a random deviation to a copy."""
         sizes = np.where(self.counted & np.isfinite(self.scale), self.scale, 0.0)
         copy.vector[self.carried] += self.size * sizes * self._random.standard_normal(sizes.size)
         self._last = self.size
 
-    def advance(self, ticks: int) -> tuple[float, float] | None:
-        """Run on, and return the logarithms of both factors; None where they are not known any more."""
-        for one in (self.loop, *self.copies):
-            one.settle(1, ticks)
-        base = self.loop.vector
-        with np.errstate(invalid="ignore", over="ignore"):  # a frame that a camera has lost is no number in both
-            deviations = np.array([copy.vector[self.carried] - base[self.carried] for copy in self.copies])
-            weighed = np.where(self.counted & ~np.isnan(base[self.carried]), deviations / self.scale, 0.0)
-            squares = np.nan_to_num(deviations[0]) ** 2
-        if base[FAULT] != 0.0 or not np.all(np.isfinite(weighed)) or not np.all(np.isfinite(squares)):
-            return None
-        self._squares += squares
-        self._counts += 1
-        return self._freely(weighed[0]) if self.free else self._back(np.nan_to_num(deviations), weighed)
+    def follow(self, samples: int, ticks: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Run on for so many samples of so many ticks each, or until deviations are not known any more.
 
-    def _back(self, deviations: np.ndarray, weighed: np.ndarray) -> tuple[float, float]:
-        """Bring the neighbours back to where they were set off."""
-        first = float(np.linalg.norm(weighed[0]))
-        if first == 0.0:
-            return -np.inf, -np.inf
-        along = float(weighed[0] @ weighed[1]) / first**2
-        second = float(np.linalg.norm(weighed[1] - along * weighed[0]))
-        length = self.size * float(np.sqrt(self.counted.sum()))
-        self._place(self.copies[0], deviations[0] * (length / first))
-        if second == 0.0:
-            return float(np.log(first / length)), float("nan")
-        self._place(self.copies[1], (deviations[1] - along * deviations[0]) * (length / second))
-        return float(np.log(first / length)), float(np.log(second / length))
+        Returns
+        -------
+        Logarithms of the growth of both deviations in each sample, and the magnitudes of ``places`` of the loop.
+        """
+        return (self._follow_freely if self.free else self._follow_back)(samples, ticks, places)
 
-    def _freely(self, weighed: np.ndarray) -> tuple[float, float] | None:
-        """Follow a neighbour; set it off again where it has come back, and leave it where it is lost."""
-        size = float(np.linalg.norm(weighed)) / float(np.sqrt(self.counted.sum()))
-        if size > MOST:
-            return None
-        if size < LEAST:
-            factor = float(np.log(LEAST / self._last))
-            self._deviate(self.copies[0])
-            return factor, float("nan")
-        before, self._last = self._last, size
-        return float(np.log(size / before)), float("nan")
+    def _follow_back(self, samples: int, ticks: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bring the neighbours back to where they were set off, after each sample."""
+        loops = (self.loop, *self.copies)
+        control = np.zeros((len(loops), WORDS), dtype=np.int64)
+        stretches = [one.prepared(ticks, control=row) for one, row in zip(loops, control, strict=True)]
+        carried, weights = np.zeros(self.loop.vector.size), np.zeros(self.loop.vector.size)
+        carried[self.carried] = 1.0
+        weights[self.carried] = np.where(self.counted, 1.0 / self.scale, 0.0)
+        factors, motion = np.zeros((samples, 2)), np.zeros((samples, len(places)))
+        done = run_neighbours(
+            compiled_run.native.address,
+            np.array([stretch.words for stretch in stretches]),
+            control,
+            *(one.vector for one in loops),
+            carried,
+            weights,
+            self.size * float(np.sqrt(self.counted.sum())),
+            self._squares,
+            places.astype(np.uint64),
+            factors,
+            motion,
+        )
+        if done == LOST:
+            raise RanAwayError(self.loop.ran_away())
+        done = max(done, 0)
+        self._samples += done
+        with np.errstate(divide="ignore"):
+            logs = np.log(factors[:done])
+        logs[np.isinf(logs[:, 1]), 1] = np.nan
+        return logs, motion[: done + 1]
 
-    def _place(self, copy: Loop, deviation: np.ndarray) -> None:
-        copy.vector[:] = self.loop.vector
-        copy.vector[self.carried] += deviation
+    def _follow_freely(self, samples: int, ticks: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Follow one neighbour; set it off again where it has come back, and leave it where it is lost."""
+        logs, motion, base, copy = [], [], self.loop.vector, self.copies[0]
+        for _ in range(samples):
+            for one in (self.loop, copy):
+                one.settle(1, ticks)
+            motion.append(np.abs(base[places]))
+            with np.errstate(invalid="ignore", over="ignore"):  # a frame that a camera has lost is no number in both
+                deviation = copy.vector[self.carried] - base[self.carried]
+                weighed = np.where(self.counted & ~np.isnan(base[self.carried]), deviation / self.scale, 0.0)
+            size = float(np.sqrt(np.mean(weighed[self.counted] ** 2)))
+            if base[FAULT] != 0.0 or not size <= MOST:
+                break
+            if size < LEAST:
+                logs.append(float(np.log(LEAST / self._last)))
+                self._deviate(copy)
+            else:
+                logs.append(float(np.log(size / self._last)))
+                self._last = size
+        return np.column_stack([logs, np.full(len(logs), np.nan)]), np.array(motion)
 
 
 def _fields(loop: Loop, indices: np.ndarray) -> np.ndarray:
