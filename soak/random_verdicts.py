@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from outcome import FOLDER, Tries, keep
 
+from verdicts.draw import draw
 from verdicts.examine import defined, examine
 
 PAGE = ROOT / "docs" / "verdict.md"
@@ -55,13 +56,17 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=FOLDER / "verdicts.jsonl")
+    parser.add_argument("--family", action="append", help="only tests of this family; may be repeated")
     parser.add_argument("--page", action="store_true", help="write the table of docs/verdict.md")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     FOLDER.mkdir(parents=True, exist_ok=True)
     tries, rows = Tries(given.first, given.count), []
-    with (FOLDER / "verdicts.jsonl").open("w", encoding="utf-8") as kept:
+    with given.output.open("w", encoding="utf-8") as kept:
         for number in tries:
+            if given.family and draw(number)[0] not in given.family:
+                continue
             row = examine(number).data
             rows.append(row)
             kept.write(json.dumps(row) + "\n")

@@ -72,6 +72,8 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
         actuator |= {"kind": "first order", "time_constant": test.dynamics[0]}
     elif test.actuator != DELAY:
         actuator |= {"kind": "second order", "frequency": test.dynamics[0], "damping": test.dynamics[1]}
+    if test.slow:
+        virtual["scheme"] = {"kind": "explicit newmark"}
     limits = {"stroke": test.stroke, "speed": test.speed}
     actuator |= {key: value for key, value in limits.items() if np.isfinite(value)}
     actuator |= {key: getattr(test, key) for key in ("friction", "backlash") if getattr(test, key)}
@@ -82,6 +84,12 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
     rig: dict[str, Any] = {"actuator": actuator, "specimen": specimen}
     if np.isfinite(test.force_range):
         rig["sensors"] = {"force": {"range": test.force_range}}
+    more: dict[str, Any] = {}
+    if test.slow:
+        period, ramp, tolerance, within = test.slow
+        settle = {"displacement": tolerance, "time": within, "timeout": 20.0}
+        more["slow"] = {"period": period, "ramp": ramp, "settle": settle}
+        del actuator["delay"]
     return halfreal.Definition(
         title="drawn test",
         timing={"step": test.step, "duration": duration},
@@ -91,4 +99,5 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
         rig=rig,
         limits={"command": {"trip": 50.0}, "command_rate": {"trip": 1e4}},
         acceptance={**ACCEPTANCE, **(acceptance or {})},
+        **more,
     )

@@ -188,6 +188,74 @@ def frame(random: Random) -> Test:
     )
 
 
+def adaptive(random: Random) -> Test:
+    """A prediction that finds the delay by itself, from a wrong one."""
+    test, k, size = oscillator(random)
+    own = k * random.uniform(0.1, 1.0)
+    delay = random.uniform(4.0, 15.0) * test.step
+    order = int(random.integers(1, 4))
+    lead = random.choice([0.0, random.uniform(0.0, 2e-3)])
+    speed = size * np.sqrt(k / test.mass[0, 0])
+    learns = (random.uniform(0.3, 1.0), log(random, 0.2, 3.0), 0.05, 0.1, 0.2, 1e-3 * speed, lead)
+    test = test.but(adapts=learns, predicts=(delay * random.uniform(0.4, 1.5), order, int(random.integers(order + 3, 17))))
+    kind = random.integers(3)
+    if kind == 0:
+        return test.but(delay=delay, specimen_stiffness=matrix(own))
+    law = Element(CUBIC, (own, own / size**2 * log(random, 0.03, 1.0)))
+    if kind == 1:
+        law = Element(ELASTOPLASTIC, (own, own * size * log(random, 0.2, 1.5), 0.05))
+    return test.but(delay=delay, specimen=(law,))
+
+
+def slow(random: Random) -> Test:
+    """A slow test, near the limit of its step, or with a rig that counts as settled before it has arrived."""
+    test, k, size = oscillator(random)
+    settles, step, r = random.uniform() < 0.5, float(random.choice([0.01, 0.02])), random.uniform(0.3, 1.7)
+    # the frequency in motion times the step, of which 2 is the limit
+    w = (random.uniform(0.1, 0.5) if settles or random.uniform() < 0.3 else random.uniform(1.3, 2.05)) / step
+    m, ramp, pulse = k / w**2, test.excitation[2], test.excitation[3]
+    hz = 0.0 if pulse else 1.0 / (max(round(2.0 * np.pi / (r * w * step)), 4) * step)
+    own = k * random.uniform(0.3, 1.0)
+    test = test.but(
+        step=step, mass=matrix(m), damping=matrix(2.0 * log(random, 0.002, 0.06) * m * w), stiffness=matrix(k - own),
+        excitation=(test.excitation[0], hz, ramp, 5.0 * step if pulse else 0.0),
+    )  # fmt: skip
+    kind = random.integers(3)
+    if kind == 0:
+        test = test.but(specimen_stiffness=matrix(own))
+    elif kind == 1:
+        test = test.but(specimen=(Element(CUBIC, (0.8 * own, 0.2 * own / size**2 * log(random, 0.2, 2.0))),))
+    else:
+        test = test.but(specimen=(Element(ELASTOPLASTIC, (own, own * size * log(random, 0.2, 1.5), 0.02)),))
+    if not settles:
+        return test.but(slow=(1e-3, 0.01, 0.01 * size, 0.003))
+    lag, tolerance = log(random, 2e-3, 2e-2), size * log(random, 1e-4, 0.1)
+    return test.but(slow=(1e-3, 0.01, tolerance, 1e-3), actuator=FIRST_ORDER, dynamics=(lag, 0.0))
+
+
+def two_axes(random: Random) -> Test:
+    """Two axes, a nonlinear element along each or between them."""
+    test, k, size = oscillator(random)
+    m, dofs = float(test.mass[0, 0]), 2 + int(random.uniform() < 0.3)
+    own, along = k * log(random, 0.1, 1.5), random.standard_normal(2)
+    along /= np.linalg.norm(along)
+    laws = (
+        Element(CUBIC, (0.5 * own, own / size**2 * log(random, 0.1, 3.0))),
+        Element(ELASTOPLASTIC, (own, own * size * log(random, 0.1, 1.0), 0.05)),
+        Element(BILINEAR, (0.1 * own, size * log(random, 0.01, 0.5), own)),
+        Element(BOUC_WEN, (own, 0.1, size * log(random, 0.1, 1.0), 1.0, 0.5, 0.5)),
+    )
+    first = laws[random.integers(4)]
+    law = Element(first.code, first.values, tuple(float(one) for one in along))
+    weak = 0.3 * own * spd(random, 2, 0.3, 1.0)
+    found = late(random, test.but(specimen_stiffness=weak, specimen=(law,)), own * random.uniform(0.5, 1.2))
+    scale = float(found.damping[0, 0])
+    return found.but(
+        mass=m * spd(random, dofs, 0.8, 1.3), damping=scale * spd(random, dofs, 0.7, 1.5),
+        stiffness=k * spd(random, dofs, 0.6, 2.5), interface=(0, 1), pushed=int(random.integers(dofs)),
+    )  # fmt: skip
+
+
 def linear(random: Random) -> Test:
     test, k, _ = oscillator(random)
     m = float(test.mass[0, 0])
@@ -238,6 +306,9 @@ FAMILIES: dict[str, Callable[[Random], Test]] = {
     "sensor range": sensor_range,
     "P-Delta": p_delta,
     "shear frame": frame,
+    "two axes": two_axes,
+    "adaptive prediction": adaptive,
+    "slow": slow,
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .simulate import FIRST_ORDER, SECOND_ORDER, Simulation, Test
+from .slow import SlowSimulation
 
 GAIN, DELAY = 10.0 ** (3.0 / 20.0), 0.1
 """What [acceptance] promises by default: factor on the specimen's force, up and down; share of the rig's lag."""
@@ -46,10 +47,10 @@ def outcome(test: Test, late: float = 0.0, gain: float = 1.0, size: float = 1.0)
     if test.linear:
         return by_poles(test, late, gain), 0.0
     force, *shape = test.excitation
-    simulation = Simulation(test.but(gain=test.gain * gain, excitation=(size * force, *shape)), late)
+    changed = test.but(gain=test.gain * gain, excitation=(size * force, *shape))
+    simulation = SlowSimulation(changed) if test.slow else Simulation(changed, late)
     period = round(1.0 / (shape[0] * test.step)) if shape[2] == 0.0 else 0
-    slow = np.sqrt(np.abs(test.stiffness).max() / np.abs(test.mass).max()) / (2.0 * np.pi)
-    seconds = max(SECONDS * min(1.0, 2.0 / slow), CYCLES * period * test.step)
+    seconds = max(SECONDS, CYCLES * period * test.step)
     found, peak = _part(simulation, seconds, period, shape[2])
     if found == BOUNDED:
         found, more = _part(simulation, LONGER * seconds, period, 0.0)
@@ -64,7 +65,7 @@ def by_poles(test: Test, late: float, gain: float) -> str:
     return GROWS if rate > NEUTRAL else SETTLES if rate < -NEUTRAL else BOUNDED
 
 
-def _part(simulation: Simulation, seconds: float, period: int, skip: float) -> tuple[str, float]:
+def _part(simulation: Simulation | SlowSimulation, seconds: float, period: int, skip: float) -> tuple[str, float]:
     ticks = int(seconds / simulation.test.step)
     motion = simulation.run(ticks)
     n = motion.shape[1] // 2
@@ -129,8 +130,9 @@ def judge(test: Test) -> Judged:
     promised = {
         f"× {GAIN:.3g}": outcome(test, gain=GAIN)[0],
         f"× {1 / GAIN:.3g}": outcome(test, gain=1.0 / GAIN)[0],
-        f"+ {1e3 * share:.3g} ms": outcome(test, late=share)[0],
     }
+    if not test.slow:
+        promised[f"+ {1e3 * share:.3g} ms"] = outcome(test, late=share)[0]
     if nominal != SETTLES or any(one != SETTLES for one in promised.values()):
         return Judged(nominal, promised, {}, peak)
     more = BEYOND_DELAY * share
@@ -146,6 +148,8 @@ def judge(test: Test) -> Judged:
         f"small motion × {1 / BEYOND_GAIN:.3g}": lambda: outcome(quiet, size=SMALL, gain=1.0 / BEYOND_GAIN),
         f"small motion + {1e3 * more:.3g} ms": lambda: outcome(quiet, size=SMALL, late=more),
     }
+    if test.slow:  # free motion is not judged
+        trials = {name: trial for name, trial in trials.items() if "ms" not in name and name != "free motion"}
     beyond: dict[str, str] = {}
     for name, trial in list(trials.items())[: 3 if test.linear else None]:
         beyond[name] = trial()[0]

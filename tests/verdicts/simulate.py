@@ -69,13 +69,15 @@ class Test:
     specimen_stiffness: np.ndarray | None = None
     specimen: tuple[Element, ...] = ()
     force_range: float = np.inf
+    slow: tuple[float, ...] = ()
+    """Of a slow test (``slow.py``): its period and ramp [s], tolerance [m] and the time within it [s]."""
     gain: float = 1.0
     """Factor on the specimen's force."""
 
     @property
     def linear(self) -> bool:
         limits = (self.stroke, self.speed, self.force_range)
-        return not (self.virtual or self.specimen or self.friction or self.backlash or self.adapts or np.isfinite(limits).any())
+        return not (self.virtual or self.specimen or self.friction or self.backlash or self.adapts or self.slow or np.isfinite(limits).any())
 
     def but(self, **changes: object) -> Test:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -107,7 +109,7 @@ def cubic(late: float) -> tuple[int, np.ndarray]:
 
 
 @njit(cache=True)
-def _move(kind, dynamics, x, v, c0, d0, c1, d1, h, friction):
+def move(kind, dynamics, x, v, c0, d0, c1, d1, h, friction):
     """An actuator over a step h, in which its command is the cubic with these values and rates at both ends."""
     n = FINE
     for i in range(n):
@@ -337,7 +339,7 @@ def _run(
                 if kind == DELAY:
                     x1, v1, a1 = c, d, b
                 else:
-                    x1, v1 = _move(kind, dynamics, x0, v0, motion[i, 2], motion[i, 3], c, d, h, friction)
+                    x1, v1 = move(kind, dynamics, x0, v0, motion[i, 2], motion[i, 3], c, d, h, friction)
                     if kind == FIRST_ORDER:
                         v1 = (c - x1) / dynamics[0]
                         a1 = (d - v1) / dynamics[0]
@@ -415,18 +417,9 @@ class Simulation:
             test.force_range,
         )
 
-    def excitation(self, ticks: int) -> np.ndarray:
-        """At the next ticks."""
-        most, hz, ramp, duration = self.test.excitation
-        t = (self.time + np.arange(ticks)) * self.test.step
-        if duration > 0.0:
-            return np.where((t > 0.0) & (t < duration), most * np.sin(np.pi * t / duration) ** 2, 0.0)
-        rise = np.where(t < ramp, 0.5 * (1.0 - np.cos(np.pi * t / max(ramp, 1e-12))), 1.0)
-        return most * rise * np.sin(2.0 * np.pi * hz * t)
-
-    def run(self, ticks: int, excitation: np.ndarray | None = None) -> np.ndarray:
+    def run(self, ticks: int) -> np.ndarray:
         """Targets and measured forces at the next ticks; fewer rows if the motion has run away."""
-        e = self.excitation(ticks) if excitation is None else excitation
+        e = excitation(self.test, self.time, ticks)
         log = np.zeros((ticks, 2 * self.sizes[0]))
         done = _run(e, self.state, self.sizes, *self._arguments, log)
         self.time += ticks
@@ -444,6 +437,16 @@ class Simulation:
         n = self.sizes[0]
         kept = np.delete(np.arange(size), np.s_[size - 12 * n : size - 2 * n])  # no play and no adaption, no memory of them
         return np.linalg.eigvals(matrix[np.ix_(kept, kept)])
+
+
+def excitation(test: Test, first: int, ticks: int) -> np.ndarray:
+    """Its force at so many ticks."""
+    most, hz, ramp, duration = test.excitation
+    t = (first + np.arange(ticks)) * test.step
+    if duration > 0.0:
+        return np.where((t > 0.0) & (t < duration), most * np.sin(np.pi * t / duration) ** 2, 0.0)
+    rise = np.where(t < ramp, 0.5 * (1.0 - np.cos(np.pi * t / max(ramp, 1e-12))), 1.0)
+    return most * rise * np.sin(2.0 * np.pi * hz * t)
 
 
 def _exactly(test: Test) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
