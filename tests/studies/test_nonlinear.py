@@ -5,6 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
+from halfreal.runs.validity import is_nonlinear
 from halfreal.studies.check.criteria.nonlinear import nonlinear
 from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.nonlinear import (
@@ -13,7 +14,6 @@ from halfreal.studies.check.nonlinear import (
     Nonlinear,
     critical_factor,
     examine,
-    is_nonlinear,
     keeps_stability,
     onset,
     points_for,

@@ -64,12 +64,19 @@ def judgement_told(run: Run) -> dict[str, Any]:
 
 
 def margins(found: Stability) -> list[tuple[str, str]]:
+    inside, at = found.in_motion, "" if found.in_motion is None else " at rest"
     known = [
-        ("delay margin", None if found.delay_margin is None else units.text(found.delay_margin, "s")),
-        ("phase margin", None if found.phase_margin_deg is None else f"{found.phase_margin_deg:.3g}°"),
-        ("gain margin", None if found.gain_margin_db is None else f"{found.gain_margin_db:.3g} dB"),
-        ("spectral radius", f"{found.spectral_radius:.6f}"),
+        (f"delay margin{at}", None if found.delay_margin is None else units.text(found.delay_margin, "s")),
+        (f"phase margin{at}", None if found.phase_margin_deg is None else f"{found.phase_margin_deg:.3g}°"),
+        (f"gain margin{at}", None if found.gain_margin_db is None else f"{found.gain_margin_db:.3g} dB"),
+        (f"spectral radius{at}", f"{found.spectral_radius:.6f}"),
     ]
+    if inside is not None:
+        known += [
+            ("in motion", inside.text),
+            ("delay margin in motion", None if inside.delay_margin is None else units.text(inside.delay_margin, "s")),
+            ("gain margin in motion", None if inside.gain_margin_db is None else f"{inside.gain_margin_db:.3g} dB"),
+        ]
     return [(name, text) for name, text in known if text is not None]
 
 

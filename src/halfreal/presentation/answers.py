@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..definition.definition import Definition
     from ..runs.run import Run
     from ..studies.check.check import Check
+    from ..studies.check.motion import Motion
 
 
 PACE = 0.3
@@ -123,6 +124,8 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "delay_margin_s": None if margin is None else margin.critical_delay,
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
         "gain_margin_db": None if margin is None else margin.gain_margin_db,
+        "margins_hold": stability.holds,
+        "in_motion": None if answer.motion is None else motion_json(answer.motion),
         "delay_equation": _delay_equation(answer.rehearsal),
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
         "limits_used": dict(answer.rehearsal.limits_used),
@@ -135,6 +138,30 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "poles": [
             {"frequency_hz": frequency, "damping": damping, "real_per_s": pole.real, "imaginary_per_s": pole.imag}
             for frequency, damping, pole in poles
+        ],
+    }
+
+
+def motion_json(found: Motion) -> dict[str, Any]:
+    """A test in motion, for programs."""
+    margins = found.margins
+    return {
+        "growth_per_s": found.defined.exponent,
+        "unstable": found.defined.unstable,
+        "duration_s": found.duration,
+        "delay_margin_s": None if margins is None else margins.delay,
+        "delay_searched_s": None if margins is None else margins.searched_delay,
+        "gain_margin_db": None if margins is None else margins.gain_margin_db,
+        "lower_gain_margin_db": None if margins is None else -margins.gain_reduction_db,
+        "promises": [
+            {
+                "acceptance": one.name,
+                "additional_delay_s": one.trial.delay,
+                "gain": one.trial.gain,
+                "kept": one.kept,
+                "growth_per_s": one.trial.exponent,
+            }
+            for one in found.promises
         ],
     }
 

@@ -28,6 +28,7 @@ from .build import SETTLING_TICKS, build
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
 from .rig_lag import RigLag, followed, rig_lag
+from .validity import IN_ANY_MOTION, where_it_holds
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
@@ -57,6 +58,13 @@ class LoopStability:
     """Whether margins have a meaning, and could not be computed."""
     open_loop: StateSpace | Condensed | None = None
     """What ``margin`` is of: L of the loop that runs, cut at its command."""
+    holds: str = IN_ANY_MOTION
+    """Where poles and margins hold (``validity.py``)."""
+
+    @property
+    def proven_linear(self) -> bool:
+        """Whether poles and margins hold in any motion."""
+        return self.holds == IN_ANY_MOTION and not self.margin_unknown
 
     @property
     def rig_lag(self) -> float | None:
@@ -150,8 +158,9 @@ def loop_stability(definition: Definition) -> LoopStability:
         caveats.append(unknown)
     fault = rig_fault(definition, loop) if definition.slow is None else None
     blind = unknown is not None and margin is None
+    holds = where_it_holds(definition, loop, bool(linearisation.equivalent))
     return LoopStability(
-        linearisation, margin, critical, tuple(caveats), lag, fault, blind, None if margin is None else opened
+        linearisation, margin, critical, tuple(caveats), lag, fault, blind, None if margin is None else opened, holds
     )
 
 

@@ -222,7 +222,9 @@ def rehearse(
         events.append(Event(0.0, "reference", f"no reference: {error}"))
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events were not recorded"))
-    outcome, reason = ("tripped", ran_away) if ran_away else how_it_ended(definition, loop, ended)
+    outcome, reason = how_it_ended(definition, loop, ended)
+    if ran_away:
+        outcome, reason = "tripped", ran_away
     reason = (raised_by_user(definition, loop) if outcome == "tripped" else "") or reason
     known = stability_of(definition, loop, stability or loop_stability(definition))
     run = Run(
@@ -300,6 +302,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
         phase_margin_deg=None if margin is None else finite(margin.phase_margin_deg),
         gain_margin_db=None if margin is None else finite(margin.gain_margin_db),
         open_loop=loci,
+        holds=before.holds,
     )
 
 

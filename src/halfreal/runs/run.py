@@ -52,6 +52,19 @@ class DelayEquation:
 
 
 @dataclass(frozen=True)
+class InMotion:
+    """A test tried in motion: what became of it, and its margins there; None where unlimited or not searched."""
+
+    text: str
+    exponent: float
+    """Rate at which small deviations grow [1/s]."""
+    delay_margin: float | None = None
+    """Additional delay [s]."""
+    gain_margin_db: float | None = None
+    gain_reduction_db: float | None = None
+
+
+@dataclass(frozen=True)
 class Stability:
     """Verdict of the linearised loop: the code that ran, perturbed."""
 
@@ -73,6 +86,10 @@ class Stability:
     continuous: DelayEquation | None = None
     open_loop: Loci | None = None
     """Its frequency response, cut at the command."""
+    holds: str = ""
+    """Where poles and margins hold: in any motion, or at rest."""
+    in_motion: InMotion | None = None
+    """None where the loop is proven linear, or was not checked."""
 
 
 @dataclass(frozen=True)

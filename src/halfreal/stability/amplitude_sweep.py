@@ -40,7 +40,8 @@ GONE, FAR_BELOW = 1e-6, 0.1
 GROWING_SIDE = 1.02
 """Times the amplitude at which motion was found to grow no more: past a border, motion grows there."""
 MANY, LEFT = 400, 0.25
-"""Periods for which a motion is followed that seemed to persist, and the part of its amplitude down to which it decays."""
+"""Periods for which a motion is followed that seemed to persist, and the part of its amplitude below which it has
+decayed."""
 BISECTIONS = 12
 """After them, motion stays near an unstable cycle for as long as its growth is measured."""
 

@@ -122,7 +122,14 @@ def check(
 def judged(examined: Examined, findings: tuple[Finding, ...]) -> Run:
     """The rehearsal with the verdict on its test."""
     run = examined.rehearsal
-    stability = None if run.stability is None else replace(run.stability, continuous=examined.continuous)
+    motion, unit = examined.motion, examined.definition.target_unit
+    stability = run.stability
+    if stability is not None:
+        stability = replace(
+            stability,
+            continuous=examined.continuous,
+            in_motion=None if motion is None else motion.for_the_record(unit),
+        )
     return replace(
         run,
         stability=stability,

@@ -16,12 +16,11 @@ import numpy as np
 
 from ...definition.acceptance import OFF
 from ...definition.definition import Definition
-from ...runs.build import build
 from ...runs.in_motion import Trial, Trials
-from ...runs.loop_stability import LoopStability
+from ...runs.loop_stability import LoopStability, finite
 from ...runs.margins_in_motion import MotionMargins, first_unstable, is_lost, margins_in_motion
 from ...runs.rehearse import Progress
-from .nonlinear import is_nonlinear
+from ...runs.run import InMotion
 
 MUCH_WORK = 2e6
 """Ticks times states of a trial from which on margins in motion are not searched where the promises are kept."""
@@ -59,18 +58,21 @@ class Motion:
         """The test as it is defined."""
         return self.trials.attempt()
 
+    def for_the_record(self, unit: str) -> InMotion:
+        """What a run file keeps of it; ``unit`` is that of the target."""
+        found = self.margins
+        return InMotion(
+            self.defined.summary(unit),
+            self.defined.exponent,
+            None if found is None else finite(found.delay),
+            None if found is None else finite(found.gain_margin_db),
+            None if found is None else finite(found.gain_reduction_db),
+        )
+
     @cached_property
     def duration(self) -> float:
         """Of a trial [s]."""
         return float(self.trials.ticks * self.trials.definition.timing.step)
-
-
-def is_proven_linear(definition: Definition, stability: LoopStability) -> bool:
-    """Whether poles and margins at rest hold in any motion."""
-    if is_nonlinear(definition) or definition.slow is not None or stability.margin_unknown:
-        return False
-    loop = build(definition)
-    return not stability.linearisation.equivalent and not loop.opaque and not any(block.held for block in loop.blocks)
 
 
 def trials_of(definition: Definition, stability: LoopStability) -> Trials:

@@ -144,11 +144,6 @@ class Nonlinear(Summarised):
         return f"{here}; the virtual part by itself is stable at all of them: the growth comes from the closed loop"
 
 
-def is_nonlinear(definition: Definition) -> bool:
-    """Whether anything in the loop may be nonlinear, as its parts say."""
-    return any(part.nonlinearities for part in (definition.virtual, definition.coupling, definition.rig))
-
-
 def examine(
     definition: Definition,
     stable_at_rest: bool = True,

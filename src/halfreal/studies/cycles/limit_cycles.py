@@ -21,10 +21,10 @@ from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
 from ...runs.rehearse import Progress, check_log
+from ...runs.validity import is_nonlinear
 from ...stability.amplitude_sweep import PERIODS, Free, Mode, decays_after_all, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ...stability.shooting import Work
-from ..check.nonlinear import is_nonlinear
 from .free_loop import check_rest, free_loop, modes, targets_of
 from .periodic_motion import PeriodicMotion, kept
 

@@ -12,6 +12,7 @@ from ....contracts.finding import Finding
 from ....runs.loop_stability import LoopStability, finite
 from ....stability.margins import DelayMargin
 from ..examined import Examined
+from .stability import where
 
 WORTH_TELLING = 40.0
 """Gain margin [dB] of a loop that tolerates any delay, up to which it is reported."""
@@ -29,13 +30,13 @@ def margins(examined: Examined) -> Iterable[Finding]:
     if further is None:
         text, gain = "the loop tolerates any additional delay: its gain never reaches 1", margin.gain_margin_db
         told = f"; gain margin {gain:.3g} dB" if gain < WORTH_TELLING else ""
-        yield Finding("note", text + told, name=name, room=room)
+        yield Finding("note", text + told + where(stability), name=name, room=room)
         return
     share = stability.delay_share
     beside = "" if share is None else f", {100 * share:.0f} % of {lag_text(stability)}"
     at = f"{margin.critical_frequency_hz:.4g} Hz{critical_axis(margin, axes)}"
     text = f"the loop tolerates {units.text(further, 's')} of additional delay{beside}, at {at}"
-    yield Finding("note", f"{text}; {margin.as_text()}", further, 0.0, "s", name=name, room=room)
+    yield Finding("note", f"{text}; {margin.as_text()}{where(stability)}", further, 0.0, "s", name=name, room=room)
 
 
 def lag_text(stability: LoopStability) -> str:

@@ -21,7 +21,7 @@ def motion(examined: Examined) -> Iterable[Finding]:
     found = examined.motion
     if found is None:
         return
-    unit = examined.definition.interface.units("N" if examined.definition.targets == "force" else "m")[0]
+    unit = examined.definition.target_unit
     defined = found.defined
     if defined.unstable:
         text = f"in motion, {defined.summary(unit)}: the test diverges as it is defined"
