@@ -148,8 +148,8 @@ def judge(test: Test) -> Judged:
         f"small motion × {1 / BEYOND_GAIN:.3g}": lambda: outcome(quiet, size=SMALL, gain=1.0 / BEYOND_GAIN),
         f"small motion + {1e3 * more:.3g} ms": lambda: outcome(quiet, size=SMALL, late=more),
     }
-    if test.slow:  # free motion is not judged
-        trials = {name: trial for name, trial in trials.items() if "ms" not in name and name != "free motion"}
+    if test.slow:  # neither free motion is judged, nor motion below the tolerance
+        trials = {name: trial for name, trial in trials.items() if "motion" not in name and "ms" not in name}
     beyond: dict[str, str] = {}
     for name, trial in list(trials.items())[: 3 if test.linear else None]:
         beyond[name] = trial()[0]
