@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import halfreal
+from halfreal.records.fmu import export_fmu
 
 from .laws import BILINEAR, BOUC_WEN, CUBIC, DAMPER, ELASTOPLASTIC, FRICTION, GAP
 from .simulate import DELAY, FIRST_ORDER, Element, Test
@@ -90,7 +93,7 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
         settle = {"displacement": tolerance, "time": within, "timeout": 20.0}
         more["slow"] = {"period": period, "ramp": ramp, "settle": settle}
         del actuator["delay"]
-    return halfreal.Definition(
+    found = halfreal.Definition(
         title="drawn test",
         timing={"step": test.step, "duration": duration},
         virtual=virtual,
@@ -101,3 +104,13 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
         acceptance={**ACCEPTANCE, **(acceptance or {})},
         **more,
     )
+    return with_rig_as_fmu(found) if test.rig_as_fmu else found
+
+
+def with_rig_as_fmu(given: halfreal.Definition) -> halfreal.Definition:
+    """The same test with its rig exported, and used as an FMU."""
+    place = Path(tempfile.mkdtemp()) / "rig.fmu"
+    export_fmu(given, place)
+    outputs = {"displacement": "measured.displacement", "force": "measured.force"}
+    rig = {"kind": "fmu", "fmu": str(place), "inputs": {"command": "command"}, "outputs": outputs}
+    return given.with_values({"rig": rig})

@@ -256,6 +256,17 @@ def two_axes(random: Random) -> Test:
     )  # fmt: skip
 
 
+def fmu(random: Random) -> Test:
+    """A rig that comes as an FMU, with its delay."""
+    test, k, size = oscillator(random)
+    own = k * random.uniform(0.2, 1.2)
+    test = late(random, test.but(rig_as_fmu=True, specimen_stiffness=matrix(own)), own)
+    if random.uniform() < 0.5:
+        law = Element(CUBIC, (own, own / size**2 * log(random, 0.03, 1.0)))
+        return test.but(specimen_stiffness=None, specimen=(law,))
+    return test
+
+
 def linear(random: Random) -> Test:
     test, k, _ = oscillator(random)
     m = float(test.mass[0, 0])
@@ -310,6 +321,10 @@ FAMILIES: dict[str, Callable[[Random], Test]] = {
     "adaptive prediction": adaptive,
     "slow": slow,
 }
+SLOTS = 20
+"""Families take turns; the last places are those of families that take long, and of others again where they rest."""
+RARE = {17: ("FMU", 3, fmu, "clearance"), 18: ("", 0, None, "soft core"), 19: ("", 0, None, "hardening")}
+"""Place: a family, one in how many turns it has, and the family that has the others."""
 
 
 def draw(number: int) -> tuple[str, Test]:
@@ -317,6 +332,11 @@ def draw(number: int) -> tuple[str, Test]:
     random = np.random.default_rng([number, 38])
     if number % 2:
         return "linear", linear(random)
-    names = list(FAMILIES)
-    name = names[number // 2 % len(names)]
+    turn, place = divmod(number // 2, SLOTS)
+    if place >= len(FAMILIES):
+        name, share, family, other = RARE[place]
+        if family is not None and turn % share == 0:
+            return name, family(random)
+        return other, FAMILIES[other](random)
+    name = list(FAMILIES)[place]
     return name, FAMILIES[name](random)

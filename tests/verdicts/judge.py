@@ -35,7 +35,7 @@ BAD = (RUNS_AWAY, GROWS)
 
 def lag(test: Test) -> float:
     """From a slow command to the motion [s]."""
-    own = max(test.delay, test.step)
+    own = max(test.delay, test.step) + (0.5 * test.step if test.rig_as_fmu else 0.0)
     if test.actuator == FIRST_ORDER:
         return own + test.dynamics[0]
     return own + test.dynamics[1] / (np.pi * test.dynamics[0]) if test.actuator == SECOND_ORDER else own

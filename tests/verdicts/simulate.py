@@ -71,6 +71,8 @@ class Test:
     force_range: float = np.inf
     slow: tuple[float, ...] = ()
     """Of a slow test (``slow.py``): its period and ramp [s], tolerance [m] and the time within it [s]."""
+    rig_as_fmu: bool = False
+    """Whether the definition has its rig as an FMU."""
     gain: float = 1.0
     """Factor on the specimen's force."""
 
@@ -384,6 +386,8 @@ class Simulation:
         rows = [cubic((delay - (i + 1) * h) / test.step) for i in range(substeps)]
         first = np.array([one for one, _ in rows])
         weights = ahead(*test.predicts, test.step)
+        if test.rig_as_fmu:  # an FMU receives the mean of the commands at the ends of its step
+            weights = np.convolve(weights, [0.5, 0.5])
         self.linear, self.time = not test.virtual, 0
         length = int(first.max()) + 4
         self.sizes = (n, dofs, len(weights), length)
