@@ -12,10 +12,13 @@ from .entry import entry
 from .perturb import FAILED, call_entry
 from .tick import FAULT, LOST
 
+NOT_ENDED = -2
+"""In place of the number of stretches: a block's loops did not come to an end (``FAILED``: the loop has raised)."""
+
 
 @entry("i8", "i8[,]", "i8[,]", "f8[]", "f8[]", "f8[]", "f8[]", "f8[]", "f8", "f8[]", "u8[]", "f8[,]", "f8[,]")
 def run_neighbours(run, words, control, base, one, two, carried, weights, length, squares, places, factors, motion):  # type: ignore[no-untyped-def]
-    """Run a stretch for each row of ``factors``; return how many, or how one ended that was lost.
+    """Run a stretch for each row of ``factors``; return how many, or ``NOT_ENDED`` or ``FAILED``.
 
     ``words`` and ``control`` have a row for each of the three loops, whose vectors follow.  Entries with ``carried`` 1
     keep their deviations, the others take the value of the loop.  ``weights`` are the inverse sizes of deviations, zero
@@ -29,7 +32,7 @@ def run_neighbours(run, words, control, base, one, two, carried, weights, length
                 control[k, j] = 0
             ended = call_entry(run, words[k].ctypes.data)
             if ended in (FAILED, LOST):
-                return ended
+                return NOT_ENDED if ended == LOST else FAILED
         for j in range(places.size):
             motion[i, j] = abs(base[places[j]])
         first, product = 0.0, 0.0

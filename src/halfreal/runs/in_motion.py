@@ -130,6 +130,11 @@ class Trials:
         return any(block.held for block in self.loops[0].blocks)
 
     @cached_property
+    def remembers(self) -> bool:
+        """Whether the loop has memory that small motion does not change."""
+        return bool(self.loops[0].memory_indices().size)
+
+    @cached_property
     def frequency(self) -> float:
         """Of an excitation that repeats for ever [Hz], the lowest; 0 if there is none, or it does not."""
         given = [part for part in (self.definition.excitation.virtual, self.definition.excitation.specimen) if part]

@@ -1,8 +1,9 @@
 """Margins of a test in motion: the smallest changes of its rig with which a trial is unstable (``in_motion.py``).
 
 Past a loss of stability a motion may stay bounded and turn quasi-periodic, with an exponent of zero.  So a trial counts
-as stable where its exponent is clearly below zero, measured by that of the test as defined.  Where exponents are known,
-the change at which they are zero is interpolated: for linear loops that is the margin of the poles.
+as stable where its exponent is clearly below zero, measured by that of the test as defined; but not if the loop has
+memory, such as a permanent set, which is neutral where nothing yields any more.  Where exponents are known, the change
+at which they are zero is interpolated: for linear loops that is the margin of the poles.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
         return 0.0
     for size in sizes:
         after = attempt(size)
-        if is_lost(after, defined):
+        if is_lost(after, defined, trials.remembers):
             break
         before, change_before = after, size
     else:
@@ -110,7 +111,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
     while size - change_before > 1.1 * DIGITS * size:
         middle = 0.5 * (change_before + size)
         trial = attempt(middle)
-        if is_lost(trial, defined):
+        if is_lost(trial, defined, trials.remembers):
             after, size = trial, middle
         else:
             before, change_before = trial, middle
@@ -120,7 +121,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
     return float(change_before - before.exponent * (size - change_before) / rise)
 
 
-def is_lost(trial: Trial, defined: Trial) -> bool:
-    """Whether stability is lost in a trial, compared with the test as defined."""
-    decays = defined.exponent * defined.duration < -DECAYED
+def is_lost(trial: Trial, defined: Trial, remembers: bool) -> bool:
+    """Whether stability is lost in a trial, compared with the test as defined; ``remembers``: the loop has memory."""
+    decays = not remembers and defined.exponent * defined.duration < -DECAYED
     return trial.unstable or (decays and trial.exponent > NEUTRAL * defined.exponent)

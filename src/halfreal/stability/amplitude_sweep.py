@@ -197,7 +197,7 @@ def decays_after_all(loop: Loop, mode: Mode, guess: Free, channel: str) -> bool:
     window = max(round(WINDOW * guess.ticks), 8)
     for _ in range(MANY // WINDOW):
         values = loop.run(window, record=(channel,), event_room=0).log[:, 1]
-        if loop.vector[FAULT] != 0.0 or not np.all(np.isfinite(values)):
+        if loop.vector[FAULT] != 0.0 or not np.ptp(values) <= 2.0 * GROWN * GROWING_SIDE * guess.started:
             return False
         if size_of(values)[0] < LEFT * guess.amplitude:
             return True

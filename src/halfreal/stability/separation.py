@@ -28,9 +28,9 @@ import numpy as np
 
 from ..kernels.control import WORDS
 from ..kernels.loop import Loop
-from ..kernels.neighbours import run_neighbours
+from ..kernels.neighbours import NOT_ENDED, run_neighbours
 from ..kernels.prepared import RanAwayError
-from ..kernels.tick import FAULT, LOST, compiled_run
+from ..kernels.tick import FAULT, compiled_run
 
 WATCHING = ("guard", "energy", "plant", "trial.delay")
 """Blocks whose states do not count in the norm: they watch the loop, or hold what has left it."""
@@ -184,7 +184,7 @@ class Neighbours:
             factors,
             motion,
         )
-        if done == LOST:
+        if done == NOT_ENDED:
             raise RanAwayError(self.loop.ran_away())
         done = max(done, 0)
         self._samples += done

@@ -92,7 +92,8 @@ class Examined:
             return None
         poles = self.stability.linearisation.continuous
         slowest = complex(poles[0]) if poles.size else 0.0
-        return examine(self.definition, self.stable, self._progress("operating points"), slowest)
+        unstable = None if self.motion is None else self.motion.defined.unstable
+        return examine(self.definition, self.stable, self._progress("operating points"), slowest, unstable)
 
     @cached_property
     def cycles(self) -> FreeMotion | None:

@@ -122,7 +122,7 @@ def promised(definition: Definition, lag: float) -> list[tuple[str, float, float
 def keep_promise(trials: Trials, name: str, delay: float, gain: float) -> Promise:
     """Try a change that was promised; where stability is lost, search up to where it is kept."""
     trial = trials.attempt(delay=delay, gain=gain)
-    if not is_lost(trial, trials.attempt()):
+    if not is_lost(trial, trials.attempt(), trials.remembers):
         return Promise(name, trial, kept=True)
     if delay > 0.0:
         return Promise(name, trial, False, first_unstable(trials, lambda change: trials.attempt(delay=change), [delay]))
