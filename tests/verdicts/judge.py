@@ -89,7 +89,11 @@ def _trend(z: np.ndarray, period: int, skip: int) -> str:
         left = np.array([np.ptp(part) for part in np.array_split(whole, WINDOWS)])
     peaks = np.array([np.abs(part).max() for part in np.array_split(whole, WINDOWS)])
     largest = np.abs(z).max()
-    if left[-1] < 1e-6 * largest or (left[-1] < 1e-3 * largest and left[-1] < 0.9 * left[5]) or left[-1] < 0.3 * left[5]:
+    if (
+        left[-1] < 1e-6 * largest
+        or (left[-1] < 1e-3 * largest and left[-1] < 0.9 * left[5])
+        or left[-1] < 0.3 * left[5]
+    ):
         return SETTLES
     for size in (peaks, left) if not period else (peaks,):
         before, middle, last = size[5], size[8], size[11]

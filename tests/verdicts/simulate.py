@@ -79,7 +79,15 @@ class Test:
     @property
     def linear(self) -> bool:
         limits = (self.stroke, self.speed, self.force_range)
-        return not (self.virtual or self.specimen or self.friction or self.backlash or self.adapts or self.slow or np.isfinite(limits).any())
+        return not (
+            self.virtual
+            or self.specimen
+            or self.friction
+            or self.backlash
+            or self.adapts
+            or self.slow
+            or np.isfinite(limits).any()
+        )
 
     def but(self, **changes: object) -> Test:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -394,7 +402,9 @@ class Simulation:
         nv = (2 if self.linear else 3) * dofs
         self.state = np.zeros(nv + n + 1 + (len(weights) + length + 16) * n)
         none = np.zeros((n, n))
-        given = [none if one is None else one for one in (test.specimen_mass, test.specimen_damping, test.specimen_stiffness)]
+        given = [
+            none if one is None else one for one in (test.specimen_mass, test.specimen_damping, test.specimen_stiffness)
+        ]
         push = np.zeros(dofs)
         push[test.pushed] = 1.0
         if test.adapts:
@@ -439,7 +449,9 @@ class Simulation:
             _run(np.zeros(1), state, self.sizes, *self._arguments, np.zeros((1, 2 * self.sizes[0])))
             matrix[:, i] = state
         n = self.sizes[0]
-        kept = np.delete(np.arange(size), np.s_[size - 12 * n : size - 2 * n])  # no play and no adaption, no memory of them
+        kept = np.delete(
+            np.arange(size), np.s_[size - 12 * n : size - 2 * n]
+        )  # no play and no adaption, no memory of them
         return np.linalg.eigvals(matrix[np.ix_(kept, kept)])
 
 
@@ -460,7 +472,12 @@ def _exactly(test: Test) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     b[test.pushed, 0] = 1.0
     for i, dof in enumerate(test.interface):
         b[dof, 1 + i] = -1.0
-    a = np.block([[np.zeros((dofs, dofs)), np.eye(dofs)], [-np.linalg.solve(test.mass, test.stiffness), -np.linalg.solve(test.mass, test.damping)]])
+    a = np.block(
+        [
+            [np.zeros((dofs, dofs)), np.eye(dofs)],
+            [-np.linalg.solve(test.mass, test.stiffness), -np.linalg.solve(test.mass, test.damping)],
+        ]
+    )
     b = np.vstack([np.zeros((dofs, n + 1)), np.linalg.solve(test.mass, b)])
     # u(t) = u0 + t (u1 − u0)/Δt as states of their own
     whole = np.zeros((2 * dofs + 2 * (n + 1),) * 2)
