@@ -77,6 +77,8 @@ def tell(answer: Check, title: str) -> None:
     for reason in answer.reasons:
         typer.echo(f"  - {reason}")
     typer.echo(f"  - binding constraint: {answer.binding}")
+    if answer.influences:
+        typer.echo(f"  - it depends most on {'; '.join(str(one) for one in answer.influences)}")
     if answer.remedies:
         typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would improve it:")
     for remedy in answer.remedies:
@@ -115,6 +117,7 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "reasons": list(answer.reasons),
         "remedies": list(answer.remedies),
         "binding_constraint": answer.binding,
+        "binding_constraint_depends_on": {one.place: one.share for one in answer.influences},
         "findings": list(answer.findings),
         "spectral_radius": linearisation.spectral_radius,
         "critical_delay_s": stability.critical_delay,

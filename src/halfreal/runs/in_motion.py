@@ -25,6 +25,7 @@ from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..stability.separation import Exponent, Neighbours, Separation
 from .build import ticks_alike
+from .loop_stability import LoopStability
 from .run_away import most
 from .trial_loop import change, trial_loop
 
@@ -267,6 +268,12 @@ class Trials:
         units_of = {self.loops[0].index[channel.name]: channel.unit for channel in self.loops[0].channels}
         moved = [units_of[int(place)] for place in self._places[: 3 * len(self.definition.interface)]]
         return np.array([most(unit) for unit in moved])
+
+
+def trials_of(definition: Definition, stability: LoopStability) -> Trials:
+    """The trials of a test whose loop at rest is known."""
+    poles = stability.linearisation.continuous
+    return Trials(definition, complex(poles[0]) if poles.size else 0.0)
 
 
 def grows(motion: np.ndarray) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...definition.acceptance import OFF
 from ...definition.definition import Definition
-from ...runs.in_motion import Trial, Trials
+from ...runs.in_motion import Trial, Trials, trials_of
 from ...runs.loop_stability import LoopStability, finite
 from ...runs.margins_in_motion import MotionMargins, first_unstable, is_lost, margins_in_motion
 from ...runs.rehearse import Progress
@@ -38,6 +38,12 @@ class Promise:
     kept: bool
     margin: float | None = None
     """Where it is not kept: the change up to which the test is stable, a factor or an additional delay [s]."""
+
+    def within(self, share: float) -> tuple[float, float]:
+        """Additional delay [s] and factor at a share of the margin."""
+        if self.margin is None:
+            return share * self.trial.delay, self.trial.gain**share
+        return (share * self.margin, 1.0) if self.trial.delay > 0.0 else (0.0, self.margin**share)
 
 
 @dataclass(frozen=True)
@@ -73,12 +79,6 @@ class Motion:
     def duration(self) -> float:
         """Of a trial [s]."""
         return float(self.trials.ticks * self.trials.definition.timing.step)
-
-
-def trials_of(definition: Definition, stability: LoopStability) -> Trials:
-    """The trials of a test whose loop at rest is known."""
-    poles = stability.linearisation.continuous
-    return Trials(definition, complex(poles[0]) if poles.size else 0.0)
 
 
 def study_motion(
