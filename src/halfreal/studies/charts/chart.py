@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Wanted = str | tuple[str, float, float]
 MARGIN_UNITS = {"delay": "s", "decay": "1/s", "motion": "1/s"}
 TRIED = (10, 1)
-"""Cells along each axis of a chart in motion to begin with, and how often one is quartered: each corner is rehearsed."""
+"""Cells along each axis of a chart in motion to begin with, and how often it is quartered: corners are rehearsed."""
 LEAST, FASTEST = 1e-9, 1e6
 """Decay rates [1/s] that represent loops that keep their motion, and that forget everything at once."""
 
