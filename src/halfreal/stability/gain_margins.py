@@ -67,15 +67,15 @@ class GainMargins:
 def gain_margins(loop: StateSpace | Condensed | list[TickMap], dt: float) -> GainMargins:
     """Margins of a stable loop, cut at its feedback, with ticks of ``dt`` [s]; a list has the maps of a step."""
     if not isinstance(loop, list):
-        found = delay_margin(loop)
-        return GainMargins(found.gains, found.gain_omega, float(np.radians(found.phase_margin_deg)))
+        margin = delay_margin(loop)
+        return GainMargins(margin.gains, margin.gain_omega, float(np.radians(margin.phase_margin_deg)))
     ticks = tuple(loop)
     logarithms = np.linspace(0.0, np.log(REACH), STEPS + 1)
 
     def is_stable(change: complex) -> bool:
         return stable_with(ticks, np.exp(change))
 
-    found = [sign * edge(lambda size, sign=sign: is_stable(sign * size), logarithms) for sign in (1.0, -1.0)]
+    found = [edge(lambda size: is_stable(size), logarithms), -edge(lambda size: is_stable(-size), logarithms)]
     gains = np.exp([one for one in found if np.isfinite(one)])
     doubled = [0.0, *np.geomspace(FIRST_LAG, MOST_LAG, STEPS // 10)]
     lag = edge(lambda size: is_stable(-1j * size), doubled)

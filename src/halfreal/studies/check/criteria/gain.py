@@ -19,9 +19,10 @@ def calmer(definition: Definition, gain: float) -> str:
     """What may be changed so that the loop tolerates a factor on its feedback, by what is in it."""
     coupling = definition.coupling
     if definition.targets == "force":
-        if gain > 1.0:
-            return "use a stiffer specimen, or a smaller timing.step"
-        return "assume a stiffer specimen in virtual.method, or use a smaller timing.step"
+        kind = "softer" if gain > 1.0 else "stiffer"
+        return f"set virtual.method for a {kind} specimen (its stiffness, or alpha and beta), within both margins"
+    if gain < 1.0:
+        return ""
     if definition.slow is not None:
         return (
             "use a smaller timing.step, a softer specimen, or a scheme that is stable at any step ('operator "
