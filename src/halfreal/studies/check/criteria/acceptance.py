@@ -158,7 +158,9 @@ def judged_against(examined: Examined) -> str:
                 f"free motion bounded up to {asked.least('amplitude_margin'):g} times the expected motion",
             )
         )
-    kept = [text for name, text in told if getattr(asked, name) != OFF]
+    without = {"phase_margin"} if examined.stability.at_feedback is not None else set()
+    without |= {"delay_margin"} if examined.definition.slow is not None else set()
+    kept = [text for name, text in told if getattr(asked, name) != OFF and name not in without]
     return f"acceptance criteria: {', '.join(kept)} (section [acceptance])" if kept else "[acceptance] sets no criteria"
 
 

@@ -53,15 +53,8 @@ def at_feedback(examined: Examined) -> Iterable[Finding]:
     up_to = f": the loop is stable up to {' and '.join(limits)}" if limits else ""
     least = min(up, -down)
     value, room = (least, 1.0 - 10.0 ** (-least / 20.0)) if np.isfinite(least) else (None, None)
-    yield Finding(
-        "note",
-        f"{found.as_text()}{up_to}{where(examined.stability)}",
-        value,
-        0.0,
-        "dB",
-        name="gain of the loop",
-        room=room,
-    )
+    text = f"{found.as_text()}{up_to}{where(examined.stability)}"
+    yield Finding("note", text, value, 0.0, "dB", name="gain of the loop", room=room)
 
 
 def lag_text(stability: LoopStability) -> str:
