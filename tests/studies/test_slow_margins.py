@@ -103,7 +103,7 @@ def test_index_1_needs_an_estimate_that_is_not_softer_than_the_bar():
 
 def test_with_several_exchanges_trials_find_the_margins_of_the_poles():
     bar = {"virtual.elements": [{"between": [1], "law": {"kind": "linear", "stiffness": "2.33 kN/mm"}}]}
-    test = changed(bar, BENCH)
+    test = changed(bar | {"timing.duration": "3 s"}, BENCH)
     ticks, trials = feedback_loop(test), Trials(test)
     found = gain_margins(ticks, test.timing.step)
     up, down = (10 ** (one / 20) for one in (found.gain_margin_db, found.gain_reduction_db))
