@@ -238,12 +238,11 @@ def _of_loop(name: str, found: Found) -> float | None:
         return math.log(loop.spectral_radius) / loop.dt if loop.spectral_radius > 0.0 else None
     if known is None or (name == "critical delay"):
         return None if known is None else known.critical_delay
-    margin = known.margin if known.linearisation.stable else None
-    if margin is None:
-        return None
+    margin, gains = (known.margin, known.gains) if known.linearisation.stable else (None, None)
     of = {
-        "delay margin": margin.critical_delay,
-        "phase margin": margin.phase_margin_deg,
-        "gain margin": margin.gain_margin_db,
+        "delay margin": None if margin is None else margin.critical_delay,
+        "phase margin": None if margin is None else margin.phase_margin_deg,
+        "gain margin": None if gains is None else gains.gain_margin_db,
     }
-    return finite(of[name])
+    value = of[name]
+    return None if value is None else finite(value)

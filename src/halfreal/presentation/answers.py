@@ -105,7 +105,7 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
     from ..studies.cycles.as_json import cycle_json
 
     linearisation, stability = answer.linearisation, answer.stability
-    margin = stability.margin if linearisation.stable else None
+    margin, gains = (stability.margin, stability.gains) if linearisation.stable else (None, None)
     poles = zip(
         linearisation.frequency_hz.tolist(),
         linearisation.damping.tolist(),
@@ -126,7 +126,8 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "delay_margin_share_of_lag": None if margin is None else stability.delay_share,
         "delay_margin_s": None if margin is None else margin.critical_delay,
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
-        "gain_margin_db": None if margin is None else margin.gain_margin_db,
+        "gain_margin_db": None if gains is None else gains.gain_margin_db,
+        "gain_reduction_db": None if gains is None else gains.gain_reduction_db,
         "margins_hold": stability.holds,
         "in_motion": None if answer.motion is None else motion_json(answer.motion),
         "delay_equation": _delay_equation(answer.rehearsal),

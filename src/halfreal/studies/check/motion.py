@@ -98,7 +98,7 @@ def study_motion(
     margins = None
     if all(one.kept for one in promises) and trials.work <= MUCH_WORK:
         share, factor = definition.acceptance.least("delay_margin"), required_gain(definition)
-        margins = margins_in_motion(trials, lag, share, factor, stability.margin)
+        margins = margins_in_motion(trials, lag, share, factor, stability.gains)
     tried = None if worst is None else trials_of(worst, stability).attempt()
     return replace(motion, promises=tuple(promises), margins=margins, worst=tried)
 

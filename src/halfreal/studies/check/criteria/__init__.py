@@ -19,6 +19,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "rehearsal:rehearsal",
         "acceptance:acceptance",
         "scores:scores",
+        "settling:settling",
         "motion:motion",
         "nonlinear:nonlinear",
         "free_motion:free_motion",

@@ -18,10 +18,11 @@ from ....runs.error_measures import FEWEST_SAMPLES
 from ....runs.ideal_phase import ideal_phase
 from ....runs.judged_samples import since
 from ....runs.measures import measures, worst
+from ....stability.gain_margins import GainMargins
 from ....stability.margins import DelayMargin
 from ..examined import Examined
 from ..remedies import accepting
-from .gain import calmer
+from .gain import calmer, specimen_with
 from .margins import lag_text
 from .truncation import high_frequency_gain_of
 
@@ -47,29 +48,25 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
     margin, asked = examined.stability.margin, examined.definition.acceptance
     if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
         yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
+    if examined.stability.gains is not None:
+        yield from of_gain(examined, examined.stability.gains)
     if margin is not None:
-        yield from of_gain(examined, margin)
         yield from of_high_frequency(examined)
         yield from of_phase(examined, margin)
         yield from of_delay(examined, margin)
 
 
-def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    least = examined.definition.acceptance.least("gain_margin")
-    up, down = margin.gain_margin_db, -margin.gain_reduction_db
-    if up < least:
-        text = (
-            f"gain margin {below(up, least)} dB, required {least:g} dB: a specimen "
-            f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
-            f"{calmer(examined.definition)}"
-        )
-        yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
-    if down < least:
-        text = (
-            f"lower gain margin {below(down, least)} dB, required {least:g} dB: a specimen "
-            f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
-        )
-        yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
+def of_gain(examined: Examined, margin: DelayMargin | GainMargins) -> Iterable[Finding]:
+    definition, least = examined.definition, examined.definition.acceptance.least("gain_margin")
+    for name, sign, size in (("", 1.0, margin.gain_margin_db), ("lower ", -1.0, -margin.gain_reduction_db)):
+        if size < least:
+            gain = 10.0 ** (sign * size / 20.0)
+            what, helps = specimen_with(definition, gain), calmer(definition, gain)
+            text = (
+                f"{name}gain margin {below(size, least)} dB, required {least:g} dB: {what} makes the loop unstable; "
+                f"{helps}"
+            )
+            yield Finding("marginal", text, size, least, "dB", name="accepted gain margin", room=0.0)
 
 
 def of_high_frequency(examined: Examined) -> Iterable[Finding]:
@@ -161,13 +158,10 @@ def judged_against(examined: Examined) -> str:
                 f"free motion bounded up to {asked.least('amplitude_margin'):g} times the expected motion",
             )
         )
-    kept = [text for name, text in told if getattr(asked, name) != OFF]
+    without = {"phase_margin"} if examined.stability.at_feedback is not None else set()
+    without |= {"delay_margin"} if examined.definition.slow is not None else set()
+    kept = [text for name, text in told if getattr(asked, name) != OFF and name not in without]
     return f"acceptance criteria: {', '.join(kept)} (section [acceptance])" if kept else "[acceptance] sets no criteria"
-
-
-def more(factor: float) -> str:
-    """A larger specimen, for people."""
-    return f"{100 * (factor - 1.0):.2g} % stiffer or heavier" if factor < 2 else f"{factor:.2g} times as stiff or heavy"
 
 
 def below(value: float, least: float) -> str:
