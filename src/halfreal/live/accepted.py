@@ -19,7 +19,7 @@ from .. import units
 from ..definition.acceptance import Acceptance
 from ..runs.judged_samples import compared, judged, since
 from ..runs.measures import measures, worst
-from ..runs.run import Accepted, Computer, Judgement, Run, Stalls
+from ..runs.run import Accepted, Computer, Run, Stalls
 from ..runs.scored import against_acceptance
 from .time_kept import CAUSE_TEXT, TimeKept
 
@@ -67,12 +67,13 @@ def accepted(
     if run.outcome == "completed":
         findings += [Finding(text, well) for _, text, well in against_acceptance(acceptance, run)]
     bad = tuple(one.text for one in findings if not one.well)
-    test: Judgement = "NOT ACCEPTED" if bad else "ACCEPTED"
-    if computer is not None and computer.fit is False and not simulated:
-        bad += (f"the computer {computer.text}",)
-    if bad:
-        return Accepted("NOT ACCEPTED", bad, test, computer)
-    return Accepted("ACCEPTED", tuple(one.text for one in findings), test, computer)
+    unfit = computer is not None and computer.fit is False and not simulated
+    return Accepted(
+        "NOT ACCEPTED" if bad or unfit else "ACCEPTED",
+        bad or tuple(one.text for one in findings),
+        "NOT ACCEPTED" if bad else "ACCEPTED",
+        computer,
+    )
 
 
 def _outcome(run: Run) -> Finding:
@@ -128,13 +129,11 @@ def _computer(stalls: Sequence[Stalls], kept: TimeKept, acceptance: Acceptance) 
     limited = [acceptance.most(name) for name in ("overruns", "time_lost")]
     limited.append(acceptance.most_stall(kept.period, np.inf))
     fit = None if min(limited) == np.inf else all(one.well for one in findings)
-    word = {
-        None: "not judged: [acceptance] has no limits of time",
-        True: f"fit for {rate}",
-        False: f"not fit for {rate}",
-    }
+    word = "not judged: [acceptance] has no limits of time"
+    if fit is not None:
+        word = f"fit for {rate}" if fit else f"not fit for {rate}"
     if not stalls:
-        return Computer(fit, f"kept time in all {kept.ticks:.0f} ticks; {word[fit]}", stalls=kept.stalls)
+        return Computer(fit, f"kept time in all {kept.ticks:.0f} ticks; {word}", stalls=kept.stalls)
     number, longest = sum(one.count for one in stalls), _time(max(one.longest for one in stalls))
     times = f"once, for {longest}" if number == 1 else f"{number} times, up to {longest}"
     details = [
@@ -142,7 +141,7 @@ def _computer(stalls: Sequence[Stalls], kept: TimeKept, acceptance: Acceptance) 
         for one in stalls
     ]
     details += [*(one.text for one in findings if not one.well), *([] if fit else [DOCTOR])]
-    return Computer(fit, f"held the loop up {times}; {word[fit]}", tuple(details), kept.stalls)
+    return Computer(fit, f"held the loop up {times}; {word}", tuple(details), kept.stalls)
 
 
 def _in_test(run: Run, channel: str) -> tuple[float, float] | None:

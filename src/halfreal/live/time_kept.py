@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from ..links.held_up import CAUSES
 from ..runs.run import Event, Stalls
 
 CAUSE_TEXT = {
-    "own work": "the test's own work",
+    "own work": "the test itself (its computation, or a call that waited)",
     "scheduler": "other programs (the scheduler)",
     "computer": "the computer (host, interrupts or firmware)",
     "rig": "the rig, whose measurement was late",
@@ -64,7 +64,7 @@ def time_kept(definition: Definition, loop: Loop) -> TimeKept:
     return TimeKept(definition.period, float(state["of_test"]), tuple(stalls), latest)
 
 
-def stall_events(state: Mapping[str, np.ndarray]) -> tuple[Event, ...]:
+def stall_events(state: np.ndarray) -> tuple[Event, ...]:
     """The longest stalls in the order in which they happened, and how many more there were; of the clock's state."""
     kept = sorted(
         (float(time), CAUSES[int(cause)], 1e-9 * float(stall))

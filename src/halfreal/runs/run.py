@@ -164,11 +164,20 @@ class Accepted:
 
     word: Judgement
     reasons: tuple[str, ...]
-    """What was not as it should be, each with its figure and its limit; of an accepted run what was looked at."""
+    """What of the test was not as it should be, each with its figure and its limit; of an accepted test what was looked
+    at.
+    """
     test: Judgement | Literal[""] = ""
     """The judgement on the test alone; empty in older records, in which it was not apart."""
     computer: Computer | None = None
     """None of a slow test, which waits for its rig at every tick, and in older records."""
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """Why the run is accepted or not: for its test, or for its computer alone."""
+        if self.computer is not None and self.word != self.test:
+            return (f"the computer {self.computer.text}",)
+        return self.reasons
 
     @property
     def text(self) -> str:
