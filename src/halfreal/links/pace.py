@@ -14,7 +14,7 @@ is held, and ticks that were missed are never run at once, which would move the 
 A loop that is paced by its rig does not wait here: lateness is then how much longer than a period the last tick was,
 and an overrun a tick longer than two.
 
-What held the loop up at an overrun is found out from the account of its thread (``held_up.py``), which is read before
+What held the loop up at an overrun is found out from the account of its thread (``causes.py``), which is read before
 the thread sleeps, in time that is left, and at the overrun.
 """
 
@@ -33,7 +33,7 @@ from ..kernels.compile import kernel
 from ..kernels.modes import RUNNING
 from ..kernels.thread_account import BUFFER, DELAYED, ENTRIES, MADE_TO_WAIT, RAN, WAITED, read_account
 from ..safety.limits import UNLIMITED
-from .held_up import CAUSES, KEPT, cause_of, note_stall
+from .causes import CAUSES, KEPT, cause_of, note_stall
 
 BINS = 512
 PER_OCTAVE = 16
@@ -89,7 +89,7 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                 passed,
                 allowed,
                 execution,
-                s.account[RAN] - s.before[RAN] - s.watched,
+                s.account[RAN] - s.before[RAN] - s.spent,
                 s.account[DELAYED] - s.before[DELAYED] if s.account[DELAYED] >= 0.0 else -1.0,
                 0.0 if p.waits != 0.0 else waited,
                 s.account[MADE_TO_WAIT] - s.before[MADE_TO_WAIT],
@@ -98,14 +98,16 @@ def pace_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             note_stall(s, cause, lost, t)
         for i in range(ENTRIES):
             s.before[i] = s.account[i]
-        s.watched = s.slept = 0.0
+        s.spent = s.slept = 0.0
+    else:
+        s.spent += execution
     if p.waits != 0.0:
         deadline, spin = origin + int(s.deadline), int(p.spin)
         slept = left > p.spin
         awake = sleep_before(deadline, spin)
         woke = float(watch_until(deadline, awake) - origin)
         s.slept += 1.0 if slept else 0.0
-        s.watched += woke - float(awake - origin)
+        s.spent += woke - float(awake - origin)
         lateness = late if overrun else woke - s.deadline
         if p.trips != 0.0 and lateness > p.period:  # already: the next tick's command would be late too
             status = MISSED
@@ -159,7 +161,7 @@ def pace(
         "account": np.zeros(ENTRIES),
         "before": np.zeros(ENTRIES),
         "accounted": -UNLIMITED,
-        "watched": 0.0,
+        "spent": 0.0,
         "slept": 0.0,
         **dict.fromkeys(("stalls", "stalled", "longest"), np.zeros(len(CAUSES))),
         **dict.fromkeys(("kept_stall", "kept_cause", "kept_time"), np.zeros(KEPT)),

@@ -21,7 +21,7 @@ from ..runs.judged_samples import compared, judged, since
 from ..runs.measures import measures, worst
 from ..runs.run import Accepted, Computer, Run, Stalls
 from ..runs.scored import against_acceptance
-from .time_kept import CAUSE_TEXT, TimeKept
+from .time_kept import CAUSE_TEXT, EXPLAINED, TimeKept
 
 ROUNDING = 1e-12
 """Periods are summed in nanoseconds."""
@@ -136,12 +136,16 @@ def _computer(stalls: Sequence[Stalls], kept: TimeKept, acceptance: Acceptance) 
         return Computer(fit, f"kept time in all {kept.ticks:.0f} ticks; {word}", stalls=kept.stalls)
     number, longest = sum(one.count for one in stalls), _time(max(one.longest for one in stalls))
     times = f"once, for {longest}" if number == 1 else f"{number} times, up to {longest}"
-    details = [
-        f"{one.count} by {CAUSE_TEXT[one.cause]}: up to {_time(one.longest)}, {_time(one.lost)} in all"
-        for one in stalls
-    ]
+    details = [_one_cause(one) for one in stalls]
     details += [*(one.text for one in findings if not one.well), *([] if fit else [DOCTOR])]
     return Computer(fit, f"held the loop up {times}; {word}", tuple(details), kept.stalls)
+
+
+def _one_cause(stalls: Stalls) -> str:
+    by = CAUSE_TEXT[stalls.cause]
+    if stalls.cause in EXPLAINED:
+        by += f" ({EXPLAINED[stalls.cause]})"
+    return f"{stalls.count} by {by}, up to {_time(stalls.longest)}, {_time(stalls.lost)} in all"
 
 
 def _in_test(run: Run, channel: str) -> tuple[float, float] | None:

@@ -13,14 +13,19 @@ from .. import units
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.thread_account import open_account
-from ..links.held_up import CAUSES
+from ..links.causes import CAUSES
 from ..runs.run import Event, Stalls
 
 CAUSE_TEXT = {
-    "own work": "the test itself (its computation, or a call that waited)",
-    "scheduler": "other programs (the scheduler)",
-    "computer": "the computer (host, interrupts or firmware)",
+    "own work": "the test's own work",
+    "scheduler": "other programs",
+    "computer": "the computer",
     "rig": "the rig, whose measurement was late",
+}
+EXPLAINED = {
+    "own work": "its computation, or a call in it that waited",
+    "scheduler": "the scheduler ran them in place of the loop",
+    "computer": "its host, interrupts or firmware: nothing else ran",
 }
 
 

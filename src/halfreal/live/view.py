@@ -11,7 +11,7 @@ import numpy as np
 from .. import units
 from ..kernels.modes import RUNNING
 from ..kernels.tick import TICK
-from ..links.held_up import CAUSES
+from ..links.causes import CAUSES
 from ..links.pace import percentiles
 from ..models.excitations import RELEASES
 from ..runs.build import guarded_targets

@@ -10,9 +10,9 @@ not, the time that has passed is split into
                 virtual machine, interrupts, the firmware
 
 and the cause is the test's own work if that alone takes more than ``OWN`` of what is allowed, as no computer would have
-been in time, and else what took longest.  Where the thread has waited in a call although no clock and no rig made it
-(a driver, a file), the rest is the test's own as well.  Where the kernel keeps no run delay, a thread that had to give
-way was delayed.
+been in time, and else what took longest.  Where the thread waited in a call during its work although no clock and no
+rig made it (a driver, a file), the rest is the test's own as well.  Where the kernel keeps no run delay, a thread that
+had to give way was delayed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CAUSES = ("own work", "scheduler", "computer", "rig")
 """Names of the causes, in the order of their codes."""
 OWN = 0.9
 """Share of the time allowed for a tick: ``halfreal doctor`` accepts a computer that wakes a loop within the rest."""
-KEPT = 20
+KEPT = 10
 """The longest stalls, of which the time is kept."""
 
 
@@ -47,7 +47,7 @@ def cause_of(passed, allowed, execution, ran, delayed, waited, gave_way, paused)
     waited = max(waited - delayed, 0.0)
     rest = held_up - delayed - waited
     if rest >= max(delayed, waited):
-        return OWN_WORK if paused > 0.0 else COMPUTER
+        return OWN_WORK if paused > 0.0 and 2.0 * (execution - own) > rest else COMPUTER
     return SCHEDULER if delayed >= waited else RIG
 
 
