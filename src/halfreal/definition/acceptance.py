@@ -28,7 +28,7 @@ Off = Literal["none"]
 LEAST_PHASE = 5.0
 """Phase margin [deg] that is enough for any loop, where the definition says nothing."""
 STALLED_STEPS = 10.0
-"""For which a run may stand still at once, where the definition says nothing."""
+"""For which one tick may hold the test, where the definition says nothing."""
 KEPT_PHASE = 0.5
 """Share of what the same loop would have with a rig that follows at once, which is enough as well."""
 
@@ -104,11 +104,11 @@ class Acceptance(Settings):
     overruns: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.001
     """Largest share of the ticks of a run that were not finished before the next was due."""
     longest_stall: Annotated[float | Off, NumberOrNone("s", least=0)] | None = None
-    """Longest time for which a run may stand still because a tick was not finished. Default: 10 steps, or
+    """Longest time for which a tick that is not finished in time may hold the test. Default: 10 steps, or
     limits.lateness.trip if that is shorter.
     """
     time_lost: Annotated[float | Off, NumberOrNone("1", least=0)] = 0.005
-    """Largest time for which a run stands still in all, as a share of its duration."""
+    """Largest time for which such ticks hold the test in all, as a share of its duration."""
     stale: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.01
     """Largest share of the ticks of a run that had no new measurement."""
     criteria: dict[str, Annotated[CriterionLimit, BeforeValidator(_at_most)]] = Field(default_factory=dict)

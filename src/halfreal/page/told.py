@@ -68,8 +68,9 @@ def accepted_told(accepted: Accepted | None) -> dict[str, Any]:
     if accepted is None:
         return {}
     computer = accepted.computer
-    lines = [accepted.text or accepted.word, *(accepted.reasons if accepted.word != "ACCEPTED" else ())]
-    return {"word": accepted.word, "judged": [*lines, *(() if computer is None else computer.details)]}
+    why = accepted.reasons if (accepted.test or accepted.word) != "ACCEPTED" else ()
+    lines = [*filter(None, [accepted.text]), *why, *(() if computer is None else computer.details)]
+    return {"word": accepted.word, "judged": lines}
 
 
 def margins(found: Stability) -> list[tuple[str, str]]:

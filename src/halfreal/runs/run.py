@@ -136,7 +136,7 @@ class Stalls:
     """``"own work"``, ``"scheduler"``, ``"computer"`` or ``"rig"``."""
     count: int
     longest: float
-    """The longest time for which the test stood still [s]."""
+    """The longest time for which one of them held the test [s]."""
     lost: float
     """All of it [s]."""
 
