@@ -97,7 +97,7 @@ def test_the_tests_own_work_is_judged_with_the_test_by_share_longest_stall_and_t
         "3 of 1500 ticks held up by the test's own work: 0.2 %, more than the allowed 0.1 % (acceptance.overruns)",
         "longest stall 11 ms, more than the allowed 10 ms (acceptance.longest_stall)",
         "time lost 13 ms, 0.867 % of the test, more than the allowed 0.5 % (acceptance.time_lost)",
-        "the work of a tick takes too long: simplify the model, or lengthen timing.step",
+        "the work of a tick takes too long, or waits in a call: simplify it, or lengthen timing.step",
     )
     assert found.computer.text == "kept time in all 1500 ticks; fit for 1 kHz"
 

@@ -29,7 +29,7 @@ OF_TEST = "own work"
 OF_RIG = "rig"
 """Stalls of a simulated rig, which runs on this computer or one like it, are the computer's."""
 DOCTOR = "'halfreal doctor TEST.toml' examines the computer and lists what to change"
-SIMPLIFY = "the work of a tick takes too long: simplify the model, or lengthen timing.step"
+SIMPLIFY = "the work of a tick takes too long, or waits in a call: simplify it, or lengthen timing.step"
 
 
 @dataclass(frozen=True)
