@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
-    from ..runs.run import Run
+    from ..runs.run import Accepted, Computer, Run
     from ..studies.check.check import Check
     from ..studies.check.motion import Motion
 
@@ -83,6 +83,15 @@ def tell(answer: Check, title: str) -> None:
         typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would improve it:")
     for remedy in answer.remedies:
         typer.echo(f"  - {remedy}")
+
+
+def judgement_lines(accepted: Accepted) -> list[str]:
+    """The judgements on a test after its run and on its computer, each with its reasons."""
+    if accepted.computer is None:
+        return [f"  - {reason}" for reason in accepted.reasons]
+    lines = [f"Test: {accepted.test}", *(f"  - {reason}" for reason in accepted.reasons)]
+    lines.append(f"Computer: {accepted.computer.text}")
+    return lines + [f"  - {detail}" for detail in accepted.computer.details]
 
 
 def record_bytes(definition: Definition, answer: Check) -> float:
@@ -200,12 +209,28 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
         "stable": None if run.stability is None else run.stability.stable,
         "spectral_radius": None if run.stability is None else run.stability.spectral_radius,
         "accepted": None if run.accepted is None else run.accepted.word == "ACCEPTED",
-        "accepted_because": [] if run.accepted is None else list(run.accepted.reasons),
+        "accepted_because": [] if run.accepted is None else list(run.accepted.because),
+        "test_accepted": None if run.accepted is None else (run.accepted.test or run.accepted.word) == "ACCEPTED",
+        "computer": None if run.accepted is None else computer_json(run.accepted.computer),
         "specimen_met": None if run.specimen_met is None else finite(run.specimen_met),
         "rests_on_a_model": run.rests_on_a_model,
         "events": [{"time_s": e.time, "channel": e.channel, "text": e.text} for e in run.events],
         "measures": finite(measures(run)),
         "criteria": {name: finite(one) for name, one in run.scores.items()},
+    }
+
+
+def computer_json(computer: Computer | None) -> dict[str, Any] | None:
+    if computer is None:
+        return None
+    return {
+        "fit": computer.fit,
+        "summary": computer.text,
+        "details": list(computer.details),
+        "stalls": [
+            {"cause": one.cause, "count": one.count, "longest_s": one.longest, "lost_s": one.lost}
+            for one in computer.stalls
+        ],
     }
 
 
