@@ -22,7 +22,8 @@ from halfreal.studies.check.nonlinear import scaled
 
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
 SHORT = {"step": 1e-3, "duration": 3.0}
-NOTHING = {name: "none" for name in ("gain_margin", "phase_margin", "delay_margin", "synchronisation", "fidelity")}
+ALL = ("gain_margin", "phase_margin", "delay_margin", "synchronisation", "fidelity", "limit_reserve")
+NOTHING = dict.fromkeys(ALL, "none")
 
 
 def below(answer):

@@ -5,6 +5,7 @@ a test that is stable but below any of these MARGINAL, and says against what it 
 
     [acceptance]
     gain_margin = "6 dB"
+    limit_reserve = "20 %"       # of trip limits and ranges
     fidelity = "none"            # not judged
 
     [acceptance.criteria]        # of those that section [criteria] names, each in its unit
@@ -100,6 +101,10 @@ class Acceptance(Settings):
     fidelity: Annotated[float | Off, NumberOrNone("1", above=0)] = 0.10
     """Largest error of the target relative to the motion of the emulated system, RMS over RMS; evaluated if there is
     a [reference].
+    """
+    limit_reserve: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.1
+    """Smallest share of each trip limit, and of the range of each sensor, that a test leaves unused, with the noise of
+    several rehearsals.
     """
     overruns: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.001
     """Largest share of the ticks of a run that were not finished before the next was due."""

@@ -129,7 +129,7 @@ def _scaled(outer: Iterable[Block], quantity: str) -> list[Block]:
     found: list[Block] = []
     for block in outer:
         measured = [c for c in block.outputs if any(_is(c.name, f"{one}.{quantity}") for one in ("measured", "sensed"))]
-        true = [name for name in block.inputs if _is(name, f"rig.{quantity}")]
+        true = [name for name in block.inputs if any(_is(name, f"{one}.{quantity}") for one in ("rig", "filtered"))]
         name = f"{GAIN}.{block.name}"
         if not measured:
             found.append(block)

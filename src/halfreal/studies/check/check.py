@@ -15,6 +15,7 @@ from ...contracts import finding
 from ...contracts.finding import Finding, Verdict
 from ...definition.definition import Definition
 from ...runs.loop_stability import LoopStability
+from ...runs.peaks import Peaks
 from ...runs.rehearse import Progress
 from ...runs.run import Run
 from ...stability.linearise import Linearisation
@@ -48,6 +49,8 @@ class Check(Summarised):
     """Trials in motion, of a loop that is not proven linear."""
     influences: tuple[Influence, ...] = ()
     """Numbers of the definition that the binding margin depends on most; of a GO only where requested."""
+    peaks: Peaks | None = None
+    """Shares of limits and ranges with other noise."""
 
     @property
     def verdict(self) -> Verdict:
@@ -133,6 +136,7 @@ def check(
         examined.cycles,
         examined.motion,
         find_influences(examined, findings) if explain else (),
+        examined.peaks,
     )
 
 

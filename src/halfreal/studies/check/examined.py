@@ -16,6 +16,7 @@ from ...kernels.loop import Loop
 from ...runs.build import build, plant
 from ...runs.continuous import delay_equation, has_delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
+from ...runs.peaks import Peaks, peaks_of
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
 from ...runs.validity import is_nonlinear
@@ -67,6 +68,14 @@ class Examined:
         """The whole test against its simulated rig; not judged yet."""
         progress = self._progress("rehearsal")
         return rehearse(self.definition, text=self.text, stability=self.stability, on_progress=progress)
+
+    @cached_property
+    def peaks(self) -> Peaks | None:
+        """Shares of limits and ranges in rehearsals with other noise; None without noise and ranges, or if the
+        rehearsal was not completed."""
+        if self.rehearsal.outcome != "completed":
+            return None
+        return peaks_of(self.definition, 1.0 - self.definition.acceptance.least("limit_reserve"))
 
     @cached_property
     def continuous(self) -> DelayEquation | None:

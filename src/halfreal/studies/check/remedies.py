@@ -103,6 +103,7 @@ def general_remedy(definition: Definition, otherwise: str) -> list[str]:
 def trial(definition: Definition, coupling: Coupling) -> str:
     """The verdict on the test with another coupling, by its stability, margins and rehearsal; "" if it cannot be."""
     from .criteria.acceptance import of_errors, of_margins
+    from .criteria.limits import limits, ranges
     from .criteria.motion import motion
     from .criteria.rehearsal import rehearsal
 
@@ -112,6 +113,7 @@ def trial(definition: Definition, coupling: Coupling) -> str:
             return "NO-GO"
         found: list[Finding] = [*of_margins(variant)]
         found = found or [*rehearsal(variant), *of_errors(variant)]
+        found = found or [*limits(variant), *ranges(variant)]
         return verdict(found if verdict(found) != "GO" else [*motion(variant)])
     except HalfrealError:
         return ""

@@ -116,6 +116,9 @@ def tracking(signals: Signals, step: float) -> tuple[float, float, float, float,
     return found.delay, found.amplitude, late, amplitude, rest
 
 
+PROMPT: dict[str, Any] = {"delay": 0.0, "filter": None}
+
+
 def with_sensors(definition: Definition, motion: dict[str, Any], force: dict[str, Any]) -> Definition | None:
     """The definition with some values of its sensors of motion and of force changed; None if they are not known."""
     sensors = definition.rig.known_sensors
@@ -125,10 +128,10 @@ def with_sensors(definition: Definition, motion: dict[str, Any], force: dict[str
 
 def without_delay(definition: Definition) -> Definition | None:
     """With sensors that are not late; a prediction of the force that makes up for them goes with their delay."""
-    prompt, sensors = with_sensors(definition, {"delay": 0.0}, {"delay": 0.0}), definition.rig.known_sensors
+    prompt, sensors = with_sensors(definition, PROMPT, PROMPT), definition.rig.known_sensors
     if prompt is None or sensors is None:
         return prompt
-    return prompt.unchecked_copy({"coupling": prompt.coupling.with_earlier_forces(sensors.force.delay)})
+    return prompt.unchecked_copy({"coupling": prompt.coupling.with_earlier_forces(sensors.force.slow_delay)})
 
 
 def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Signals) -> float:

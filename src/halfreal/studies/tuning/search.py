@@ -340,7 +340,7 @@ def with_force_prediction(hunt: Search, found: Sequence[Found]) -> list[Found]:
     definition = hunt.bench.nominal
     step = definition.timing.step
     sensors = definition.rig.known_sensors
-    late = 0.0 if sensors is None else sensors.force.delay
+    late = 0.0 if sensors is None else sensors.force.slow_delay
     usable = [
         (one, predicted)
         for one in found

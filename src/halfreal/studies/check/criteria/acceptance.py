@@ -150,6 +150,7 @@ def judged_against(examined: Examined) -> str:
         ("delay_margin", f"additional delay {100 * asked.least('delay_margin'):g} % of the rig's lag"),
         ("synchronisation", f"synchronisation error up to {100 * asked.most('synchronisation'):g} %"),
         ("fidelity", f"fidelity error up to {100 * asked.most('fidelity'):g} %"),
+        ("limit_reserve", f"reserve of {100 * asked.least('limit_reserve'):g} % to limits and ranges"),
     ]
     if examined.cycles is not None:
         told.append(

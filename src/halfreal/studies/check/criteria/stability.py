@@ -9,6 +9,7 @@ from ....runs.loop_stability import LoopStability
 from ....runs.validity import IN_ANY_MOTION
 from ..examined import Examined
 from ..remedies import stabilising
+from .measured_force import is_wrong_in_loop
 
 
 def where(stability: LoopStability) -> str:
@@ -23,6 +24,6 @@ def stability(examined: Examined) -> Iterable[Finding]:
         yield Finding("note", text + where(examined.stability), radius, 1.0)
     elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is fixed first
         yield Finding("no-go", text, radius, 1.0)
-    else:
-        mend = examined.remedies(lambda: stabilising(examined))
+    else:  # no coupling makes up for a force that is not the specimen's: what helps there is tried with that finding
+        mend = examined.remedies(lambda: [] if is_wrong_in_loop(examined) else stabilising(examined))
         yield Finding("no-go", text, radius, 1.0, remedies=mend, name="stability", room=0.0)
