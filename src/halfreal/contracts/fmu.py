@@ -104,9 +104,18 @@ class FmuPart(Programmed):
         return wiring
 
     def fmu_method(
-        self, dt: float, reads: Sequence[Port], writes: Sequence[Port], also: Mapping[str, str] | None = None
+        self,
+        dt: float,
+        reads: Sequence[Port],
+        writes: Sequence[Port],
+        also: Mapping[str, str] | None = None,
+        *,
+        holds: bool = False,
     ) -> Method:
-        """A fresh instance of the FMU as a block's method; ``also`` are further variables that it writes."""
+        """A fresh instance of the FMU as a block's method; ``also`` are further variables that it writes.
+
+        One that ``holds`` is given the inputs of a tick during the step that follows it, as a rig its command.
+        """
         fmu = self.opened()
         ins, outs = (
             self.wired(self.inputs, reads, "input"),
@@ -123,6 +132,7 @@ class FmuPart(Programmed):
             **addresses(shared),
             "dt": dt,
             "inputs": float(n),
+            "holds": float(holds),
             "wires": padded(ins.places, width),
             "into": padded([1.0 / one for one in ins.factors], width),
             "out": padded(outs.factors, len(outs.factors)),
@@ -165,7 +175,7 @@ class FmuPart(Programmed):
         fmu = shared.instance.fmu
         known = bool(fmu.derivatives) and (fmu.file, float(p_of(block, "dt"))) not in _unmet
         here = (lambda state: self.stand_in_here(block, state)) if known else None
-        return replace(block, stand_in=lambda: self.stand_in(block), stand_in_here=here)
+        return replace(block, stand_in=lambda: self.stand_in(block), stand_in_here=here, by_experiment=True)
 
     def check_alone(self, fmu: Fmu, dt: float) -> None:
         """Raise an error unless the FMU runs at this step: tried in a process of its own, where it can do no harm."""
@@ -258,7 +268,7 @@ class FmuPart(Programmed):
             into[i, wire] = p_of(block, "into")[i]
         in_si = Slopes(own.a, own.b @ into, out * own.c, out * (own.d @ into), own.rate)
         substeps = self.substeps if self.type == "model exchange" else None
-        return *in_si.model(float(p_of(block, "dt")), substeps), in_si
+        return *in_si.model(float(p_of(block, "dt")), substeps, holds=p_of(block, "holds") != 0.0), in_si
 
     def stand_in_here(self, block: Block, state: Any) -> Block:
         """The linear block about where the FMU stands, which continues with the outputs that the FMU would have."""
