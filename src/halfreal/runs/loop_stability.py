@@ -25,6 +25,7 @@ from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop, open_loop_and
 from . import equivalent
 from .build import SETTLING_TICKS, build
+from .opaque_models import opaque_parts
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
 from .rig_lag import RigLag, followed, rig_lag
@@ -57,6 +58,13 @@ class LoopStability:
     """Whether margins have a meaning, and could not be computed."""
     open_loop: StateSpace | Condensed | None = None
     """What ``margin`` is of: L of the loop that runs, cut at its command."""
+    untried: str = ""
+    """Why no trial in motion can be made."""
+
+    @property
+    def poles_unknown(self) -> bool:
+        """Whether the poles are not known, as a part keeps its state to itself and no model reproduces it."""
+        return bool(self.linearisation.unknown)
 
     @property
     def rig_lag(self) -> float | None:
@@ -123,6 +131,13 @@ def margin_without_coupling(definition: Definition) -> DelayMargin:
 
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
+    parts = opaque_parts(definition)
+    if parts.unknown:
+        nothing = Linearisation.of_nothing(parts.unknown, definition.timing.step)
+        known = without_margins(definition)
+        return LoopStability(
+            nothing, None, None, (known,) if known else (), margin_unknown=known is None, untried=parts.untried
+        )
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, AT_REST)
     linearisation, virtual = linearised(definition, loop), definition.virtual
