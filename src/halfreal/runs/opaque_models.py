@@ -14,6 +14,7 @@ last is seen at small motion, where the part is compared with itself with these 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +35,10 @@ SMALL, LARGE = 0.01, 1.0
 TICKS = 1500
 """Of each shape."""
 SHAPES = ("a step", "pulses", "a chirp", "noise")
-LARGEST, WATCHED = 1e-6, 1000
-"""What a part is driven by where it reads nothing in the test; ticks of a stretch of the test."""
-MOST_TICKS = 60_000
+RESTING = 1e-6
+"""Size of experiments of a part that reads nothing in the test [m, N]."""
+STRETCH, MOST_TICKS = 1000, 60_000
+"""Of the test."""
 QUIET = 0.01
 """Share of an output's largest value in an experiment by which it is measured in a shape in which it hardly moves."""
 
@@ -60,12 +62,13 @@ def opaque_parts(definition: Definition) -> OpaqueParts:
     judged = [one for one in loop.blocks if one.by_experiment or (not is_own(one.step) and one.stand_in is None)]
     if not judged:
         return OpaqueParts()
-    motion = read_in_the_test(loop, judged)
+    names = list(dict.fromkeys(name for block in judged for name in block.inputs))
+    motion = read_channels(loop, names, min(definition.timing.ticks, MOST_TICKS))
     found: list[str] = []
     for block in judged:
-        history = motion[block.name]
-        if not history.shape[1]:
+        if not block.inputs:
             continue
+        history = motion[:, [names.index(name) for name in block.inputs]]
         if block.by_experiment:
             found.append(missed(block, history))
             continue
@@ -76,23 +79,19 @@ def opaque_parts(definition: Definition) -> OpaqueParts:
     return OpaqueParts("; ".join(text for text in found if text))
 
 
-def read_in_the_test(loop: Loop, blocks: list[Block]) -> dict[str, np.ndarray]:
-    """What blocks read in each tick of the test, up to where it runs away, (ticks, inputs)."""
-    names = list(dict.fromkeys(name for block in blocks for name in block.inputs))
+def read_channels(loop: Loop, names: Sequence[str], ticks: int) -> np.ndarray:
+    """Channels in each tick of a loop from where it is, up to where it runs away, (ticks, channels)."""
     units_of = {channel.name: channel.unit for channel in loop.channels}
-    watching, rows, ticks = RunAway(names, [units_of[name] for name in names]), [np.zeros((0, len(names)))], 0
-    most = MOST_TICKS if loop.end is None else min(loop.end, MOST_TICKS)
-    while names and ticks < most:
-        log = loop.run(min(WATCHED, most - ticks), record=names).log[:, 1:]
+    watching, rows = RunAway(names, [units_of[name] for name in names]), [np.zeros((0, len(names)))]
+    for done in range(0, ticks if names else 0, STRETCH):
+        log = loop.run(min(STRETCH, ticks - done), record=names).log[:, 1:]
         beyond = watching.find(log)
-        end = len(log) if beyond is None else beyond[0]
-        well = np.isfinite(log[:end]).all(axis=1)
-        rows.append(log[: end if well.all() else int(np.argmin(well))])
-        ticks += len(log)
+        log = log if beyond is None else log[: beyond[0]]
+        well = np.isfinite(log).all(axis=1)
+        rows.append(log if well.all() else log[: int(np.argmin(well))])
         if beyond is not None or not well.all():
             break
-    whole = np.vstack(rows)
-    return {block.name: whole[:, [names.index(name) for name in block.inputs]] for block in blocks}
+    return np.vstack(rows)
 
 
 def experiment(sizes: np.ndarray, begin: np.ndarray) -> np.ndarray:
@@ -142,9 +141,9 @@ def missed(block: Block, history: np.ndarray) -> str:
 def reads(history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where inputs begin, and how far they move from there."""
     if not len(history):
-        return np.zeros(history.shape[1]), np.full(history.shape[1], LARGEST)
+        return np.zeros(history.shape[1]), np.full(history.shape[1], RESTING)
     sizes = np.abs(history - history[0]).max(axis=0)
-    return history[0], np.where(sizes > 0.0, sizes, 0.0 if sizes.any() else LARGEST)
+    return history[0], np.where(sizes > 0.0, sizes, 0.0 if sizes.any() else RESTING)
 
 
 def respond(block: Block, inputs: np.ndarray, *, held: bool = False) -> np.ndarray:

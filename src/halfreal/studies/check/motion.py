@@ -18,9 +18,11 @@ from ...definition.acceptance import OFF
 from ...definition.definition import Definition
 from ...runs.build import build
 from ...runs.in_motion import Trial, Trials
+from ...runs.lag_in_motion import lag_in_motion
 from ...runs.loop_stability import LoopStability
 from ...runs.margins_in_motion import MotionMargins, first_unstable, is_lost, margins_in_motion
 from ...runs.rehearse import Progress
+from ...runs.trial_loop import trial_loop
 from .nonlinear import is_nonlinear
 
 MUCH_WORK = 2e6
@@ -84,7 +86,10 @@ def study_motion(
 ) -> Motion:
     """Try a test in motion; ``worst`` is the worst case of its uncertain numbers."""
     report = on_progress or (lambda done, total: None)
-    trials, lag = trials_of(definition, stability), stability.rig_lag or definition.timing.step
+    trials, lag = trials_of(definition, stability), stability.rig_lag
+    if lag is None and stability.poles_unknown:
+        lag = lag_in_motion(definition, trial_loop(definition))
+    lag = lag or definition.timing.step
     motion = Motion(trials, lag)
     if motion.defined.unstable:
         return motion

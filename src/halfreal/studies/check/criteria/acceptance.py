@@ -27,6 +27,7 @@ from .truncation import high_frequency_gain_of
 
 MARGINS = ("gain_margin", "phase_margin", "delay_margin")
 UNKNOWN = "the required margins are not known, so this verdict rests on the rehearsal alone"
+IN_MOTION = "margins at rest are not known: gain and delay margins are judged by trials in motion, phase is not judged"
 ERRORS = ("synchronisation", "fidelity")
 
 
@@ -46,7 +47,10 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
     """Margins of gain, phase and delay that are below what is accepted."""
     margin, asked = examined.stability.margin, examined.definition.acceptance
     if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
-        yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
+        if examined.stability.poles_unknown and examined.motion is not None:
+            yield note(IN_MOTION)
+        else:
+            yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
     if margin is not None:
         yield from of_gain(examined, margin)
         yield from of_high_frequency(examined)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....contracts.finding import Finding
+from ....contracts.finding import Finding, note
 from ..examined import Examined
 from ..remedies import stabilising
 
@@ -12,7 +12,12 @@ from ..remedies import stabilising
 def stability(examined: Examined) -> Iterable[Finding]:
     found = examined.stability.linearisation
     text, radius = found.summary(), found.spectral_radius
-    if found.stable:
+    if examined.stability.untried:
+        untried = f"{text}; no trial in motion can be made either: nothing shows that this loop is stable"
+        yield Finding("no-go", untried, name="stability", room=0.0)
+    elif examined.stability.poles_unknown:
+        yield note(f"{text}; only trials in motion count")
+    elif found.stable:
         yield Finding("note", text, radius, 1.0)
     elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is fixed first
         yield Finding("no-go", text, radius, 1.0)
