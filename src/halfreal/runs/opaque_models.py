@@ -133,9 +133,14 @@ def missed(block: Block, history: np.ndarray) -> str:
         return ""
     return (
         f"block '{block.name}' does not expose its state, and the linear model found by experiment does not reproduce "
-        f"it: the response to {f'{where} ' if where else ''}what it reads in the test differs by {100 * worst:.2g} %, "
+        f"it: the response to {f'{where} ' if where else ''}what it reads in the test differs by {percent(worst)}, "
         f"up to {100 * ALLOWED:g} % is allowed"
     )
+
+
+def percent(share: float) -> str:
+    """A difference as a share of a response, for people."""
+    return f"{100 * share:.2g} %" if share < 10.0 else "more than ten times the response itself"
 
 
 def reads(history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,6 +202,6 @@ def frozen_dynamics(block: Block, history: np.ndarray) -> str:
         return ""
     return (
         f"block '{block.name}' has frozen fields ({', '.join(block.frozen)}) that act in small motion: with them held, "
-        f"as it is linearised, its response differs by {100 * off:.2g} %, up to {100 * ALLOWED:g} % is allowed; leave "
+        f"as it is linearised, its response differs by {percent(off)}, up to {100 * ALLOWED:g} % is allowed; leave "
         "those that carry its motion out of 'frozen'"
     )
