@@ -6,7 +6,8 @@ An FMU that provides them and names its states gives, for any direction of state
 
 A tick of the block that steps it (``fmu_steps.py``) is then x_k = Φ x_{k−1} + G₀ u_{k−1} + G₁ u_k.  Co-simulation is
 given the mean of both inputs and is taken to integrate exactly: Φ = exp(A h), G₀ = G₁ = ½ ∫ exp(A s) ds B; where inputs
-are held, G₀ = 0.  Of model exchange they follow from the Runge–Kutta method that runs.  With ξ_k = Φ x_{k−1} + G₀ u_{k−1} the block is
+are held, G₀ = 0.  Of model exchange they follow from the Runge–Kutta method that runs.  With ξ_k = Φ x_{k−1} + G₀
+u_{k−1} the block is
 
     y_k = C ξ_k + (C G₁ + D) u_k,      ξ_{k+1} = Φ ξ_k + (Φ G₁ + G₀) u_k
 """

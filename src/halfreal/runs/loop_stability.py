@@ -206,17 +206,3 @@ def critical_delay(definition: Definition) -> float | None:
 def finite(value: float) -> float | None:
     """A margin as people and JSON know it: None if it is unlimited or undefined."""
     return float(value) if np.isfinite(value) else None
-
-
-def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
-    """The loop linearised with what its adaptive blocks have come to in ``ran``; None if it has none."""
-    loop = build(definition, AT_REST)
-    running = {block.name: block.step for block in ran.blocks}
-    adaptive = [block for block in loop.blocks if block.held and running[block.name] is block.step]
-    if not adaptive:
-        return None
-    for block in adaptive:
-        mine, theirs = loop.state(block.name), ran.state(block.name)
-        for name in block.frozen:
-            mine[name] = theirs[name]
-    return linearised(definition, loop)

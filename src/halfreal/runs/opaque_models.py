@@ -115,7 +115,9 @@ def missed(block: Block, history: np.ndarray) -> str:
     assert block.stand_in is not None
     model = block.stand_in()
     begin, sizes = reads(history)
-    tried = [(experiment(size * sizes, begin), f"of {100 * size:g} % of", SHAPES) for size in (SMALL, LARGE)]
+    tried: list[tuple[np.ndarray, str, tuple[str, ...]]] = [
+        (experiment(size * sizes, begin), f"of {100 * size:g} % of", SHAPES) for size in (SMALL, LARGE)
+    ]
     tried += [(history, "", ("",))] if len(history) else []
     worst, where, moved = 0.0, "", False
     for inputs, size, shapes in tried:
@@ -155,7 +157,7 @@ def respond(block: Block, inputs: np.ndarray, *, held: bool = False) -> np.ndarr
     """The response of a block to inputs, beyond that to no change of them."""
     dt = float(np.asarray(block.parameters.get("dt", 0.0)))
     still = np.repeat(inputs[:1], len(inputs), axis=0)
-    return played(block, inputs, dt, held=held) - played(block, still, dt, held=held)
+    return np.asarray(played(block, inputs, dt, held=held) - played(block, still, dt, held=held))
 
 
 def differences(true: np.ndarray, model: np.ndarray, parts: int = len(SHAPES)) -> list[float]:

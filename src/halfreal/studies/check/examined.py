@@ -13,6 +13,7 @@ from ...contracts.context import Purpose
 from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...kernels.loop import Loop
+from ...runs.adapted import Adapted, adapted
 from ...runs.build import build, plant
 from ...runs.continuous import delay_equation, has_delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
@@ -80,6 +81,13 @@ class Examined:
             return None
         worst = None if self.uncertainty is None or self.uncertainty.worst_growth >= 0.0 else self.uncertainty.worst
         return study_motion(self.definition, self.stability, worst, self._progress("motion"))
+
+    @cached_property
+    def adapted(self) -> tuple[Adapted, ...]:
+        """The loop with the coefficients that it reaches in its rehearsal; empty if it does not adapt."""
+        if self.stability.poles_unknown or self.stability.rig_fault is not None:
+            return ()
+        return adapted(self.definition, self.stability.linearisation)
 
     @cached_property
     def nonlinear(self) -> Nonlinear | None:

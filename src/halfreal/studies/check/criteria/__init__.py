@@ -18,6 +18,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "tolerated_delay:tolerated_delay",
         "rehearsal:rehearsal",
         "acceptance:acceptance",
+        "adapted:adapted",
         "scores:scores",
         "motion:motion",
         "nonlinear:nonlinear",

@@ -14,9 +14,11 @@ import numpy as np
 from .... import units
 from ....contracts.finding import Finding, note
 from ....definition.acceptance import KEPT_PHASE, LEAST_PHASE, OFF
+from ....definition.definition import Definition
 from ....runs.error_measures import FEWEST_SAMPLES
 from ....runs.ideal_phase import ideal_phase
 from ....runs.judged_samples import since
+from ....runs.loop_stability import LoopStability
 from ....runs.measures import measures, worst
 from ....stability.margins import DelayMargin
 from ..examined import Examined
@@ -52,20 +54,20 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
         else:
             yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
     if margin is not None:
-        yield from of_gain(examined, margin)
+        yield from of_gain(examined.definition, margin)
         yield from of_high_frequency(examined)
-        yield from of_phase(examined, margin)
-        yield from of_delay(examined, margin)
+        yield from of_phase(examined.definition, examined.stability, margin)
+        yield from of_delay(examined.definition, examined.stability, margin)
 
 
-def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    least = examined.definition.acceptance.least("gain_margin")
+def of_gain(definition: Definition, margin: DelayMargin) -> Iterable[Finding]:
+    least = definition.acceptance.least("gain_margin")
     up, down = margin.gain_margin_db, -margin.gain_reduction_db
     if up < least:
         text = (
             f"gain margin {below(up, least)} dB, required {least:g} dB: a specimen "
             f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
-            f"{calmer(examined.definition)}"
+            f"{calmer(definition)}"
         )
         yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
     if down < least:
@@ -94,14 +96,14 @@ def of_high_frequency(examined: Examined) -> Iterable[Finding]:
     yield Finding("marginal", text, value, least, "dB", name="accepted gain margin", room=0.0)
 
 
-def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    asked, stability = examined.definition.acceptance, examined.stability
+def of_phase(definition: Definition, stability: LoopStability, margin: DelayMargin) -> Iterable[Finding]:
+    asked = definition.acceptance
     phase = margin.phase_margin_deg
     if not phase < asked.least_phase(None):
         return
     ideal = None
     if asked.phase_margin is None and stability.lag is not None:
-        ideal = ideal_phase(examined.definition, margin, stability.lag, stability.linearisation.equivalent)
+        ideal = ideal_phase(definition, margin, stability.lag, stability.linearisation.equivalent)
     least = asked.least_phase(ideal)
     if not phase < least:
         return
@@ -111,13 +113,13 @@ def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     yield Finding("marginal", text, phase, least, "deg", name="accepted phase margin", room=0.0)
 
 
-def of_delay(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    least, share = examined.definition.acceptance.least("delay_margin"), examined.stability.delay_share
+def of_delay(definition: Definition, stability: LoopStability, margin: DelayMargin) -> Iterable[Finding]:
+    least, share = definition.acceptance.least("delay_margin"), stability.delay_share
     if share is None or not share < least:
         return
     text = (
         f"an additional delay of {units.text(margin.critical_delay, 's')} makes the loop unstable, "
-        f"{below(100 * share, 100 * least)} % of {lag_text(examined.stability)}; required {100 * least:g} %"
+        f"{below(100 * share, 100 * least)} % of {lag_text(stability)}; required {100 * least:g} %"
     )
     yield Finding("marginal", text, share, least, name="accepted delay margin", room=0.0)
 
