@@ -77,7 +77,7 @@ def tell(answer: Check, title: str) -> None:
         typer.echo(f"  - {reason}")
     typer.echo(f"  - binding constraint: {answer.binding}")
     if answer.remedies:
-        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would improve it:")
+        typer.echo("What would make the loop stable:" if not answer.stable else "What would improve it:")
     for remedy in answer.remedies:
         typer.echo(f"  - {remedy}")
 

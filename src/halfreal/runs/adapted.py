@@ -90,8 +90,4 @@ def _with_coefficients(definition: Definition, ran: Loop, purpose: Purpose) -> L
 
 def _alike(some: np.ndarray, others: np.ndarray) -> bool:
     """Whether poles are the same, in any order."""
-    if some.size != others.size:
-        return False
-    return (
-        bool(np.all(np.abs(some[:, None] - others[None, :]).min(axis=1, initial=np.inf) < ALIKE)) if some.size else True
-    )
+    return some.size == others.size and bool(np.all(np.abs(some[:, None] - others).min(axis=1) < ALIKE))

@@ -6,10 +6,11 @@ from: a step, pulses of one tick and longer, a chirp and noise, of 1 % of what t
 it, and the motion of the test itself.  Where the largest difference is more than 1 % of the largest value of an output,
 in any shape and size, poles and margins at rest are not known, and trials in motion alone count.
 
-A user's function keeps its state in its fields, and is linearised by them.  Three things would be left out: what it
-writes to its parameters, what a library keeps in memory of its own, and fields that are frozen although they act.  The
-first two are seen if a history gives other outputs when it is played again, and no trial can be made with them.  The
-last is seen at small motion, where the part is compared with itself with these fields held.
+A user's function keeps its state in its fields, and is linearised by them.  What would be left out is what it writes to
+its parameters, what a library keeps in memory of its own, fields that are frozen although they act, and what it does
+otherwise in other ticks, such as a ring buffer.  The first two are seen if a history gives other outputs when it is
+played again, and no trial can be made with them.  The others are seen in small motion, where the part is compared with
+itself with these fields held, and, if its response is linear, with its own slopes.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.context import AT_REST
 from ..definition.definition import Definition
 from ..definition.user_code import remembered, user_files
+from ..errors import HalfrealError
 from ..kernels.block import Block
 from ..kernels.loop import Loop
 from ..kernels.native import is_own
 from ..kernels.played import PlayedError, played
+from ..stability.memory import block_slopes
+from .build import SETTLING_TICKS, build
 from .run_away import RunAway
 from .trial_loop import trial_loop
 
@@ -59,7 +64,7 @@ def opaque_parts(definition: Definition) -> OpaqueParts:
     if not user_files(definition):
         return OpaqueParts()
     loop = trial_loop(definition)
-    judged = [one for one in loop.blocks if one.by_experiment or (not is_own(one.step) and one.stand_in is None)]
+    judged = [one for one in loop.blocks if one.by_experiment or (one.stand_in is None and is_foreign(one))]
     if not judged:
         return OpaqueParts()
     names = list(dict.fromkeys(name for block in judged for name in block.inputs))
@@ -75,8 +80,22 @@ def opaque_parts(definition: Definition) -> OpaqueParts:
         hidden = hidden_state(block, history)
         if hidden:
             return OpaqueParts(hidden, hidden)
-        found.append(frozen_dynamics(block, history))
+        found.append(frozen_dynamics(block, history) or changing_dynamics(definition, block, history))
     return OpaqueParts("; ".join(text for text in found if text))
+
+
+def check_known(definition: Definition) -> None:
+    """Raise an error if the poles of a loop are not known."""
+    found = opaque_parts(definition)
+    if found.unknown:
+        raise HalfrealError(
+            f"poles and margins at rest are not known: {found.unknown}; 'halfreal check' tries the loop in motion"
+        )
+
+
+def is_foreign(block: Block) -> bool:
+    """Whether a block runs code of the user's: a function, or one of a library."""
+    return not is_own(block.step) or block.keeps is not None
 
 
 def read_channels(loop: Loop, names: Sequence[str], ticks: int) -> np.ndarray:
@@ -142,7 +161,7 @@ def missed(block: Block, history: np.ndarray) -> str:
 
 def percent(share: float) -> str:
     """A difference as a share of a response, for people."""
-    return f"{100 * share:.2g} %" if share < 10.0 else "more than ten times the response itself"
+    return f"{100 * share:.3g} %" if share < 10.0 else "more than ten times the response itself"
 
 
 def reads(history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -206,4 +225,38 @@ def frozen_dynamics(block: Block, history: np.ndarray) -> str:
         f"block '{block.name}' has frozen fields ({', '.join(block.frozen)}) that act in small motion: with them held, "
         f"as it is linearised, its response differs by {percent(off)}, up to {100 * ALLOWED:g} % is allowed; leave "
         "those that carry its motion out of 'frozen'"
+    )
+
+
+def changing_dynamics(definition: Definition, block: Block, history: np.ndarray) -> str:
+    """Whether a user's block whose response is linear is not what its slopes in one tick say; empty if it is."""
+    loop = build(definition, AT_REST)
+    loop.run(SETTLING_TICKS)
+    fields = [loop.state_indices(block.name, key) for key in block.state if key not in block.frozen]
+    begin, sizes = reads(history)
+    if not fields or block.held or block.repeats > 1:
+        return ""
+    inputs, half = (experiment(size * sizes, begin) for size in (SMALL, 0.5 * SMALL))
+    try:
+        true = respond(block, inputs)
+        if max(differences(true, 2.0 * respond(block, half))) > ALLOWED:
+            return ""
+    except PlayedError:
+        return ""
+    slopes = block_slopes(loop, block.name, np.concatenate(fields) - loop.state_begin(block.name))
+    whole, n = slopes.values.T, sum(one.size for one in fields)
+    off = np.inf
+    if not slopes.without.any() and np.all(np.isfinite(whole)):
+        moved, x, found = inputs - inputs[0], np.zeros(n), np.empty_like(true)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for tick, u in enumerate(moved):
+                found[tick] = whole[n:, :n] @ x + whole[n:, n:] @ u
+                x = whole[:n, :n] @ x + whole[:n, n:] @ u
+            off = max(differences(true, found))
+    if off <= ALLOWED:
+        return ""
+    return (
+        f"block '{block.name}' treats its state differently from tick to tick, as with a ring buffer, so one tick does "
+        f"not determine its poles: its response differs by {percent(off)} from that of its slopes, up to "
+        f"{100 * ALLOWED:g} % is allowed; make it act in the same way in every tick, e.g. by shifting its entries"
     )

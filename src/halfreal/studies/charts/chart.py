@@ -21,6 +21,7 @@ from ...definition.uncertainty import quantity_at
 from ...errors import HalfrealError
 from ...figures import new_figure, styled
 from ...runs.loop_stability import DELAY
+from ...runs.opaque_models import check_known
 from ...runs.rehearse import Progress
 from ...summaries import Summarised
 from ..uncertainty.variation import Variation
@@ -144,6 +145,7 @@ def chart(
         ``plot()`` and ``to_dataframe()``.
     """
     axes = axis_of(definition, x, points[0]), axis_of(definition, y, points[1])
+    check_known(definition)
     places = [axis.place for axis in axes]
     if places[0] == places[1]:
         raise HalfrealError(f"both axes are '{places[0]}'; give two different keys")

@@ -42,6 +42,8 @@ def acceptance(examined: Examined) -> Iterable[Finding]:
         mend = examined.remedies(lambda: accepting(examined))
         found[0] = replace(found[0], remedies=mend)
     yield from found
+    if judged_in_motion(examined):
+        yield note(IN_MOTION)
     yield note(judged_against(examined))
 
 
@@ -49,15 +51,18 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
     """Margins of gain, phase and delay that are below what is accepted."""
     margin, asked = examined.stability.margin, examined.definition.acceptance
     if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
-        if examined.stability.poles_unknown and examined.motion is not None:
-            yield note(IN_MOTION)
-        else:
+        if not judged_in_motion(examined):
             yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
     if margin is not None:
         yield from of_gain(examined.definition, margin)
         yield from of_high_frequency(examined)
         yield from of_phase(examined.definition, examined.stability, margin)
         yield from of_delay(examined.definition, examined.stability, margin)
+
+
+def judged_in_motion(examined: Examined) -> bool:
+    """Whether gain and delay are judged by trials in motion, as the margins at rest are not known."""
+    return examined.stability.poles_unknown and not examined.stability.untried
 
 
 def of_gain(definition: Definition, margin: DelayMargin) -> Iterable[Finding]:

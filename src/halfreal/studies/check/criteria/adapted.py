@@ -54,7 +54,7 @@ def below_acceptance(examined: Examined, found: Iterable[Adapted]) -> Iterable[F
         ):
             value = finding.value or 0.0
             if finding.name not in worst or value < worst[finding.name][0]:
-                text = f"{AT_FIRST}; at those reached at t = {one.time:.3g} s: {finding.text}"
+                text = f"at the coefficients reached at t = {one.time:.3g} s: {finding.text}; {AT_FIRST}"
                 worst[finding.name] = value, replace(finding, text=text, name=f"{finding.name}, adapted")
     return [finding for _, finding in worst.values()]
 
