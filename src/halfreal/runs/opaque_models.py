@@ -28,6 +28,7 @@ from ..kernels.block import Block
 from ..kernels.loop import Loop
 from ..kernels.native import is_own
 from ..kernels.played import PlayedError, played
+from ..stability.linearise import UNKNOWN
 from ..stability.memory import block_slopes
 from .build import SETTLING_TICKS, build
 from .run_away import RunAway
@@ -88,9 +89,7 @@ def check_known(definition: Definition) -> None:
     """Raise an error if the poles of a loop are not known."""
     found = opaque_parts(definition)
     if found.unknown:
-        raise HalfrealError(
-            f"poles and margins at rest are not known: {found.unknown}; 'halfreal check' tries the loop in motion"
-        )
+        raise HalfrealError(f"{UNKNOWN}: {found.unknown}; 'halfreal check' tries the loop in motion")
 
 
 def is_foreign(block: Block) -> bool:

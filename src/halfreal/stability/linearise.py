@@ -34,6 +34,7 @@ from .pieces import is_large, taken_apart
 from .slopes import SHRUNK, SIZES, Slopes, first_size, slopes_along
 
 MARGINAL = 1e-9
+UNKNOWN = "poles and margins at rest are not known"
 MOST_DENSE = 600
 """States up to which poles in motion are those of one dense matrix, where it does not fall apart."""
 RESTING = 1e-6
@@ -124,7 +125,7 @@ class Linearisation(Summarised):
     def summary(self) -> str:
         """One sentence for people."""
         if self.unknown:
-            return f"poles and margins at rest are not known: {self.unknown}"
+            return f"{UNKNOWN}: {self.unknown}"
         radius = self.spectral_radius
         poles, alternating = self.continuous, self.at_half_rate
         worst = poles[0] if poles.size else complex(-np.inf)

@@ -50,9 +50,9 @@ def acceptance(examined: Examined) -> Iterable[Finding]:
 def of_margins(examined: Examined) -> Iterable[Finding]:
     """Margins of gain, phase and delay that are below what is accepted."""
     margin, asked = examined.stability.margin, examined.definition.acceptance
-    if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
-        if not judged_in_motion(examined):
-            yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
+    unknown = examined.stability.margin_unknown and not judged_in_motion(examined)
+    if unknown and any(getattr(asked, name) != OFF for name in MARGINS):
+        yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
     if margin is not None:
         yield from of_gain(examined.definition, margin)
         yield from of_high_frequency(examined)
