@@ -19,7 +19,8 @@ from halfreal.rigs.table_tuning import axis_response, closed_loop, sampled_radiu
 from halfreal.runs.build import build
 from halfreal.runs.loop_stability import linearised, loop_stability
 from halfreal.runs.rig_alone import rig_alone
-from halfreal.studies.check.nonlinear import examine, is_nonlinear
+from halfreal.runs.validity import is_nonlinear
+from halfreal.studies.check.nonlinear import examine
 
 TUNED = {"proportional": 150.0, "derivative": 0.2}
 MASS = {"mass": [[12.5]]}

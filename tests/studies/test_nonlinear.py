@@ -5,6 +5,7 @@ import pytest
 
 import halfreal
 from examples.wallace2005 import KS, definition, linearised
+from halfreal.runs.validity import is_nonlinear
 from halfreal.studies.check.criteria.nonlinear import nonlinear
 from halfreal.studies.check.examined import Examined
 from halfreal.studies.check.nonlinear import (
@@ -13,8 +14,6 @@ from halfreal.studies.check.nonlinear import (
     Nonlinear,
     critical_factor,
     examine,
-    is_nonlinear,
-    keeps_stability,
     onset,
     points_for,
 )
@@ -86,7 +85,7 @@ def test_an_onset_is_looked_for_up_to_the_largest_factor_and_not_beyond(largest,
         tried.append(factor)
         return factor >= 1.3
 
-    answer = onset(happens, definition(), largest)
+    answer = onset(happens, definition(), (1.0, 4.0), largest, bisections=12)
     assert (answer is not None) == found and max(tried) == largest
     if answer is not None:
         assert answer[0] < 1.3 <= answer[1] < 1.301
@@ -141,7 +140,6 @@ def test_an_excitation_close_to_where_stability_is_lost_is_below_acceptance(aske
     test = hardening(excitation=driven(close), acceptance={"gain_margin": asked, "synchronisation": "none"})
     (found,) = nonlinear(Examined(test))
     assert found.severity == severity and found.value == pytest.approx(1.2, rel=0.02)
-    assert keeps_stability(test) == (severity == "note")
     assert (found.remedies != ()) == (severity == "marginal")
 
 

@@ -117,6 +117,11 @@ class Definition(Settings):
         return self.virtual.targets
 
     @property
+    def target_unit(self) -> str:
+        """Unit of the target of the first axis."""
+        return self.interface.units("N" if self.targets == "force" else "m")[0]
+
+    @property
     def period(self) -> float:
         """Period of the rig's clock [s]: the test's step, unless the test is slow."""
         return self.timing.step if self.slow is None else self.slow.period

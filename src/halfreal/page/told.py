@@ -21,7 +21,7 @@ from ..live.view import Motion, status
 from ..presentation.definitions import definition_sections, with_units
 from ..runs.build import watch
 from ..runs.events import cause_text
-from ..runs.run import Run, Stability
+from ..runs.run import Accepted, Run, Stability
 
 MOST_NODES = 500
 """Of a structure whose deformed shape is shown."""
@@ -63,13 +63,30 @@ def judgement_told(run: Run) -> dict[str, Any]:
     }
 
 
+def accepted_told(accepted: Accepted | None) -> dict[str, Any]:
+    """The judgement on a run after its end: its word, and why; nothing where it was not judged."""
+    if accepted is None:
+        return {}
+    computer = accepted.computer
+    why = accepted.reasons if (accepted.test or accepted.word) != "ACCEPTED" else ()
+    lines = [*filter(None, [accepted.text]), *why, *(() if computer is None else computer.details)]
+    return {"word": accepted.word, "judged": lines}
+
+
 def margins(found: Stability) -> list[tuple[str, str]]:
+    inside, at = found.in_motion, "" if found.in_motion is None else " at rest"
     known = [
-        ("delay margin", None if found.delay_margin is None else units.text(found.delay_margin, "s")),
-        ("phase margin", None if found.phase_margin_deg is None else f"{found.phase_margin_deg:.3g}°"),
-        ("gain margin", None if found.gain_margin_db is None else f"{found.gain_margin_db:.3g} dB"),
-        ("spectral radius", f"{found.spectral_radius:.6f}"),
+        (f"delay margin{at}", None if found.delay_margin is None else units.text(found.delay_margin, "s")),
+        (f"phase margin{at}", None if found.phase_margin_deg is None else f"{found.phase_margin_deg:.3g}°"),
+        (f"gain margin{at}", None if found.gain_margin_db is None else f"{found.gain_margin_db:.3g} dB"),
+        (f"spectral radius{at}", f"{found.spectral_radius:.6f}"),
     ]
+    if inside is not None:
+        known += [
+            ("in motion", inside.text),
+            ("delay margin in motion", None if inside.delay_margin is None else units.text(inside.delay_margin, "s")),
+            ("gain margin in motion", None if inside.gain_margin_db is None else f"{inside.gain_margin_db:.3g} dB"),
+        ]
     return [(name, text) for name, text in known if text is not None]
 
 
@@ -158,6 +175,7 @@ class StatusTeller:
             "p99_lateness": seen.p99_lateness,
             "max_lateness": seen.max_lateness,
             "overruns": seen.overruns,
+            "stalls": seen.stalls,
             "age": seen.age,
             "late": value.get("link.late"),
             "lost": value.get("link.lost"),

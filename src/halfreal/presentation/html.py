@@ -215,19 +215,28 @@ def margins(run: Run) -> list[tuple[str, str, str]]:
     known = run.stability
     if known is None:
         return []
+    at, inside = f"; {known.holds}" if known.holds else "", known.in_motion
     critical = "pure delay in place of the rig, without coupling, at which the loop becomes unstable"
     phase = "smallest of all gain crossovers, not necessarily that of the delay margin"
-    rows = (
+    rows: list[tuple[str, float | None, str, str]] = [
         ("critical delay", known.critical_delay, "s", critical),
-        ("delay margin", known.delay_margin, "s", "additional delay that the loop tolerates"),
-        ("phase margin", known.phase_margin_deg, "°", phase),
+        ("delay margin", known.delay_margin, "s", f"additional delay that the loop tolerates{at}"),
+        ("phase margin", known.phase_margin_deg, "°", phase + at),
         (
             "gain margin",
             known.gain_margin_db,
             "dB",
-            "factor on the specimen's stiffness and mass that the loop tolerates",
+            f"factor on the specimen's force, in force control on its displacement, that the loop tolerates{at}",
         ),
-    )
+    ]
+    if inside is not None:
+        tried = "found by rehearsals with a changed rig"
+        rows += [
+            ("growth in motion", inside.exponent, "1/s", inside.text),
+            ("delay margin in motion", inside.delay_margin, "s", f"additional delay; {tried}"),
+            ("gain margin in motion", inside.gain_margin_db, "dB", f"factor on the specimen's force; {tried}"),
+            ("lower gain margin in motion", inside.gain_reduction_db, "dB", f"factor below 1; {tried}"),
+        ]
     return [
         (name, in_time(value) if unit == "s" else f"{number(value)} {unit}", note)
         for name, value, unit, note in rows

@@ -66,9 +66,9 @@ def _line(place: int, row: TuningRow, tuning: Tuning) -> str:
     name = f"{place:>3} {row.name:<{WIDEST}}"
     if row.nominal.reason:
         return f"{name}   fails: {row.nominal.reason}"
-    margin = None if row.stability is None else row.stability.margin
+    margin, gains = (None, None) if row.stability is None else (row.stability.margin, row.stability.gains)
     phase = "" if margin is None else _margin(margin.phase_margin_deg, ".0f", "°")
-    gain = "" if margin is None else _margin(margin.gain_margin_db, ".1f", " dB")
+    gain = "" if gains is None else _margin(gains.gain_margin_db, ".1f", " dB")
     noise = "" if row.parts is None or math.isnan(row.parts.noise_gain) else f"{row.parts.noise_gain:.2f}"
     further = "any" if math.isinf(row.delay_margin) else units.text(row.delay_margin, "s", 3)
     unit = "N" if tuning.commands == "force" else "m"

@@ -26,6 +26,7 @@ from ..kernels.loop import Loop
 from ..kernels.tick import FAULT
 from ..stability.separation import MOST, Exponent, Neighbours, Separation
 from .build import ticks_alike
+from .loop_stability import LoopStability
 from .run_away import most
 from .trial_loop import change, trial_loop
 
@@ -134,6 +135,11 @@ class Trials:
     def adapts(self) -> bool:
         """Whether a block learns while the test runs."""
         return any(block.held for block in self.loops[0].blocks)
+
+    @cached_property
+    def remembers(self) -> bool:
+        """Whether the loop has memory that small motion does not change."""
+        return bool(self.loops[0].memory_indices().size)
 
     @cached_property
     def frequency(self) -> float:
@@ -273,6 +279,12 @@ class Trials:
         units_of = {self.loops[0].index[channel.name]: channel.unit for channel in self.loops[0].channels}
         moved = [units_of[int(place)] for place in self._places[: 3 * len(self.definition.interface)]]
         return np.array([most(unit) for unit in moved])
+
+
+def trials_of(definition: Definition, stability: LoopStability) -> Trials:
+    """The trials of a test whose loop at rest is known."""
+    poles = stability.linearisation.continuous
+    return Trials(definition, complex(poles[0]) if poles.size else 0.0)
 
 
 def grows(motion: np.ndarray) -> bool:

@@ -1,8 +1,9 @@
 """Margins of a test in motion: the smallest changes of its rig with which a trial is unstable (``in_motion.py``).
 
 Past a loss of stability a motion may stay bounded and turn quasi-periodic, with an exponent of zero.  So a trial counts
-as stable where its exponent is clearly below zero, measured by that of the test as defined.  Where exponents are known,
-the change at which they are zero is interpolated: for linear loops that is the margin of the poles.
+as stable where its exponent is clearly below zero, measured by that of the test as defined; but not if the loop has
+memory, such as a permanent set, which is neutral where nothing yields any more.  Where exponents are known, the change
+at which they are zero is interpolated: for linear loops that is the margin of the poles.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..stability.gain_margins import GainMargins
 from ..stability.margins import DelayMargin
 from .in_motion import Trial, Trials
 from .trial_loop import longest_delay
@@ -53,7 +55,11 @@ class MotionMargins:
 
 
 def margins_in_motion(
-    trials: Trials, lag: float, share: float = 0.1, gain: float = 2.0**0.5, at_rest: DelayMargin | None = None
+    trials: Trials,
+    lag: float,
+    share: float = 0.1,
+    gain: float = 2.0**0.5,
+    at_rest: DelayMargin | GainMargins | None = None,
 ) -> MotionMargins:
     """Search the margins of a test in motion.
 
@@ -73,7 +79,7 @@ def margins_in_motion(
     known = (np.inf, np.inf, np.inf)
     if at_rest is not None:
         known = (
-            at_rest.critical_delay,
+            at_rest.critical_delay if isinstance(at_rest, DelayMargin) else np.inf,
             *(abs(one) * np.log(10.0) / 20.0 for one in (at_rest.gain_margin_db, at_rest.gain_reduction_db)),
         )
 
@@ -102,7 +108,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
         return 0.0
     for size in sizes:
         after = attempt(size)
-        if is_lost(after, defined):
+        if is_lost(after, defined, trials.remembers):
             break
         before, change_before = after, size
     else:
@@ -110,7 +116,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
     while size - change_before > 1.1 * DIGITS * size:
         middle = 0.5 * (change_before + size)
         trial = attempt(middle)
-        if is_lost(trial, defined):
+        if is_lost(trial, defined, trials.remembers):
             after, size = trial, middle
         else:
             before, change_before = trial, middle
@@ -120,7 +126,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
     return float(change_before - before.exponent * (size - change_before) / rise)
 
 
-def is_lost(trial: Trial, defined: Trial) -> bool:
-    """Whether stability is lost in a trial, compared with the test as defined."""
-    decays = defined.exponent * defined.duration < -DECAYED
+def is_lost(trial: Trial, defined: Trial, remembers: bool) -> bool:
+    """Whether stability is lost in a trial, compared with the test as defined; ``remembers``: the loop has memory."""
+    decays = not remembers and defined.exponent * defined.duration < -DECAYED
     return trial.unstable or (decays and trial.exponent > NEUTRAL * defined.exponent)

@@ -223,7 +223,9 @@ def rehearse(
         events.append(Event(0.0, "reference", f"no reference: {error}"))
     if lost:
         events.append(Event(done * definition.timing.step, "loop", f"{lost} further events were not recorded"))
-    outcome, reason = ("tripped", ran_away) if ran_away else how_it_ended(definition, loop, ended)
+    outcome, reason = how_it_ended(definition, loop, ended)
+    if ran_away:
+        outcome, reason = "tripped", ran_away
     reason = (raised_by_user(definition, loop) if outcome == "tripped" else "") or reason
     known = stability_of(definition, loop, stability or loop_stability(definition))
     run = Run(
@@ -285,7 +287,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
     after = as_adapted(definition, ran)
     if after is not None:
         text += f"; with the parameters adapted by the end of the test it is {after.summary()}"
-    margin = before.margin if before.linearisation.stable else None
+    margin, gains = (before.margin, before.gains) if before.linearisation.stable else (None, None)
     loci = None
     if before.open_loop is not None and before.margin is not None:
         loci = loci_of(before.open_loop, before.margin)
@@ -299,8 +301,9 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
         delay_margin=None if margin is None else finite(margin.critical_delay),
         critical_delay=before.critical_delay,
         phase_margin_deg=None if margin is None else finite(margin.phase_margin_deg),
-        gain_margin_db=None if margin is None else finite(margin.gain_margin_db),
+        gain_margin_db=None if gains is None else finite(gains.gain_margin_db),
         open_loop=loci,
+        holds=before.holds,
     )
 
 

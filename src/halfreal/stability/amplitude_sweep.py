@@ -35,6 +35,13 @@ GROWN = 3.0
 """Times the amplitude that a motion begins with, from which on it has grown."""
 LONGEST = 120
 """Further windows until a motion has settled, at most."""
+GONE, FAR_BELOW = 1e-6, 0.1
+"""Parts of the amplitude that a motion begins with below which it is gone, and has decayed."""
+GROWING_SIDE = 1.02
+"""Times the amplitude at which motion was found to grow no more: past a border, motion grows there."""
+MANY, LEFT = 400, 0.25
+"""Periods for which a motion is followed that seemed to persist, and the part of its amplitude below which it has
+decayed."""
 BISECTIONS = 12
 """After them, motion stays near an unstable cycle for as long as its growth is measured."""
 
@@ -63,6 +70,13 @@ class Free:
     vector: np.ndarray | None
     fault: float = 0.0
     """Of the block that failed before the motion had grown: such a large motion cannot be started at once."""
+    is_border: bool = False
+    """Whether smaller motion decays and larger motion grows."""
+
+    @property
+    def persists_at(self) -> float:
+        """Amplitude that neither grows nor decays: at a border what the motion began with, as it leaves it."""
+        return self.started if self.is_border else self.amplitude
 
 
 def free_motion(
@@ -94,13 +108,15 @@ def free_motion(
         size, seen = size_of(values)
         period = min(seen or 2.0 * period, LONGER * mode.ticks)  # large motion may be much slower than small motion
         windows.append((size, float(ticks)))
+        if size < GONE * amplitude:
+            return Free(amplitude, size, -np.inf, mode.ticks, loop.vector.copy())
         fades = turn > 0 and size < min(quiet, windows[-2][0])
         if turn < 3 and not fades:
             continue
-        if size <= 0.0:
-            return Free(amplitude, 0.0, -np.inf, mode.ticks, None)
         (before, first), (after, second) = windows[-2:]
         growth = float(np.log(after / before)) / (0.5 * (first + second)) * period
+        if size < FAR_BELOW * amplitude and not settle:  # else slower motion that is left looks like growth
+            growth = min(growth, float(np.log(size / amplitude)) / sum(length for _, length in windows) * period)
         found = Free(amplitude, size, growth, period, loop.vector.copy())
         if fades or (turn >= 4 and abs(growth) < SLOW):
             break
@@ -150,7 +166,7 @@ def guesses(
         if before.growth > 0.0 >= after.growth or (alike(before, after) and before.growth * after.growth <= 0.0):
             if not any(alike(after, one) for one in found):
                 settled = free_motion(loop, mode, after.started, channel, settle=True)
-                if not any(alike(settled, one) for one in found):
+                if settled.growth > -np.inf and not any(alike(settled, one) for one in found):
                     found.append(settled)
         elif before.growth < 0.0 <= after.growth:
             found.append(edge(loop, mode, before, after, channel))
@@ -172,4 +188,17 @@ def edge(loop: Loop, mode: Mode, decays: Free, grows: Free, channel: str) -> Fre
     for _ in range(BISECTIONS):
         middle = free_motion(loop, mode, float(np.sqrt(decays.started * grows.started)), channel)
         decays, grows = (middle, grows) if middle.growth < 0.0 else (decays, middle)
-    return min(decays, grows, key=lambda one: abs(one.growth))
+    return replace(min(decays, grows, key=lambda one: abs(one.growth)), is_border=True)
+
+
+def decays_after_all(loop: Loop, mode: Mode, guess: Free, channel: str) -> bool:
+    """Whether motion decays that seemed to persist: its growth is measured over a few periods, in which modes beat."""
+    loop.vector[:] = mode.rest + GROWING_SIDE * guess.started * mode.direction.real
+    window = max(round(WINDOW * guess.ticks), 8)
+    for _ in range(MANY // WINDOW):
+        values = loop.run(window, record=(channel,), event_room=0).log[:, 1]
+        if loop.vector[FAULT] != 0.0 or not np.ptp(values) <= 2.0 * GROWN * GROWING_SIDE * guess.started:
+            return False
+        if size_of(values)[0] < LEFT * guess.amplitude:
+            return True
+    return False

@@ -28,9 +28,9 @@ import numpy as np
 
 from ..kernels.control import WORDS
 from ..kernels.loop import Loop
-from ..kernels.neighbours import run_neighbours
+from ..kernels.neighbours import NOT_ENDED, run_neighbours
 from ..kernels.prepared import RanAwayError
-from ..kernels.tick import FAULT, LOST, compiled_run
+from ..kernels.tick import FAULT, compiled_run
 
 WATCHING = ("guard", "energy", "plant", "trial.delay")
 """Blocks whose states do not count in the norm: they watch the loop, or hold what has left it."""
@@ -137,13 +137,15 @@ class Neighbours:
     @property
     def seen(self) -> np.ndarray:
         """Root mean squares of the first neighbour's deviations so far."""
-        return np.sqrt(self._squares[self.carried] / max(self._samples, 1))
+        seen: np.ndarray = np.sqrt(self._squares[self.carried] / max(self._samples, 1))
+        return seen
 
     def _at_least(self, sizes: np.ndarray, share: float) -> np.ndarray:
         """Sizes of entries, not below a share of the largest in the same field."""
         largest = np.zeros(int(self._fields.max()) + 1)
         np.maximum.at(largest, self._fields, sizes)
-        return np.maximum(sizes, share * largest[self._fields])
+        least: np.ndarray = np.maximum(sizes, share * largest[self._fields])
+        return least
 
     def _deviate(self, copy: Loop) -> None:
         """Add a random deviation to a copy."""
@@ -182,7 +184,7 @@ class Neighbours:
             factors,
             motion,
         )
-        if done == LOST:
+        if done == NOT_ENDED:
             raise RanAwayError(self.loop.ran_away())
         done = max(done, 0)
         self._samples += done

@@ -22,6 +22,8 @@ from ...summaries import Summarised, html_table
 from ..uncertainty.uncertainty import UncertaintyStudy
 from .criteria import CRITERIA
 from .examined import Examined
+from .influence import Influence
+from .influence import influences as find_influences
 from .motion import Motion
 from .nonlinear import Nonlinear
 
@@ -44,6 +46,8 @@ class Check(Summarised):
     free_motion: FreeMotion | None = None
     motion: Motion | None = None
     """Trials in motion, of a loop that is not proven linear."""
+    influences: tuple[Influence, ...] = ()
+    """Numbers of the definition that the binding margin depends on most; of a GO only where requested."""
 
     @property
     def verdict(self) -> Verdict:
@@ -85,12 +89,21 @@ class Check(Summarised):
 
     def _repr_html_(self) -> str:
         rows = [("verdict", self.verdict), *(("reason", one) for one in self.reasons)]
-        rows += [("binding constraint", self.binding), *(("remedy", one) for one in self.remedies)]
+        rows += [
+            ("binding constraint", self.binding),
+            *(("depends on", str(one)) for one in self.influences),
+            *(("remedy", one) for one in self.remedies),
+        ]
         return html_table([(name, text) for name, text in rows if text])
 
 
 def check(
-    definition: Definition, *, text: str | None = None, on_progress: Progress | None = None, remedies: bool = True
+    definition: Definition,
+    *,
+    text: str | None = None,
+    on_progress: Progress | None = None,
+    remedies: bool = True,
+    influences: bool = False,
 ) -> Check:
     """Check a test: stability, margins, rehearsal, uncertainty.
 
@@ -103,7 +116,9 @@ def check(
     on_progress
         Callback with (done, total), called while it works.
     remedies
-        Whether to search for what would make the test pass.
+        Whether to search for what would make the test pass, and what the binding margin depends on.
+    influences
+        Whether to compute what the binding margin depends on of a GO, too.
 
     Returns
     -------
@@ -113,6 +128,7 @@ def check(
     examined = Examined(definition, text, on_progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
     run = judged(examined, findings)
+    explain = influences or (remedies and finding.verdict(findings) != "GO")
     return Check(
         findings,
         examined.stability,
@@ -121,13 +137,21 @@ def check(
         examined.uncertainty,
         examined.cycles,
         examined.motion,
+        find_influences(examined, findings) if explain else (),
     )
 
 
 def judged(examined: Examined, findings: tuple[Finding, ...]) -> Run:
     """The rehearsal with the verdict on its test."""
     run = examined.rehearsal
-    stability = None if run.stability is None else replace(run.stability, continuous=examined.continuous)
+    motion, unit = examined.motion, examined.definition.target_unit
+    stability = run.stability
+    if stability is not None:
+        stability = replace(
+            stability,
+            continuous=examined.continuous,
+            in_motion=None if motion is None else motion.for_the_record(unit),
+        )
     return replace(
         run,
         stability=stability,

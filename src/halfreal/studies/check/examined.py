@@ -19,10 +19,11 @@ from ...runs.continuous import delay_equation, has_delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
+from ...runs.validity import is_nonlinear
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
-from .motion import Motion, is_proven_linear, study_motion
-from .nonlinear import Nonlinear, examine, is_nonlinear
+from .motion import Motion, study_motion
+from .nonlinear import Nonlinear, examine
 
 if TYPE_CHECKING:
     from ...models.force_control.constrained import Constrained
@@ -77,7 +78,7 @@ class Examined:
     def motion(self) -> Motion | None:
         """The test in motion, tried with what its acceptance promises; None if it is unstable at rest, or proven
         linear."""
-        if not self.sound or self._proven_linear or self.stability.untried:
+        if not self.sound or self.stability.proven_linear or self.stability.untried:
             return None
         worst = None if self.uncertainty is None or self.uncertainty.worst_growth >= 0.0 else self.uncertainty.worst
         return study_motion(self.definition, self.stability, worst, self._progress("motion"))
@@ -99,7 +100,8 @@ class Examined:
             return None
         poles = self.stability.linearisation.continuous
         slowest = complex(poles[0]) if poles.size else 0.0
-        return examine(self.definition, self.stable, self._progress("operating points"), slowest)
+        unstable = None if self.motion is None else self.motion.defined.unstable
+        return examine(self.definition, self.stable, self._progress("operating points"), slowest, unstable)
 
     @cached_property
     def cycles(self) -> FreeMotion | None:
@@ -124,17 +126,13 @@ class Examined:
     def _judged_nonlinear(self) -> bool:
         return is_nonlinear(self.definition) and self.definition.targets == "displacement"
 
-    @cached_property
-    def _proven_linear(self) -> bool:
-        return is_proven_linear(self.definition, self.stability)
-
     def _progress(self, stage: str) -> Progress | None:
         """Progress of one stage as that of the whole check, of which it is a part."""
         on_progress = self.on_progress
         if on_progress is None:
             return None
         stages = dict(STAGES)
-        if not self.sound or self._proven_linear or self.stability.untried:
+        if not self.sound or self.stability.proven_linear or self.stability.untried:
             del stages["motion"]
         if not self._judged_nonlinear:
             del stages["operating points"]

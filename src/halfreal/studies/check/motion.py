@@ -16,14 +16,13 @@ import numpy as np
 
 from ...definition.acceptance import OFF
 from ...definition.definition import Definition
-from ...runs.build import build
-from ...runs.in_motion import Trial, Trials
+from ...runs.in_motion import Trial, Trials, trials_of
 from ...runs.lag_in_motion import lag_in_motion
-from ...runs.loop_stability import LoopStability
+from ...runs.loop_stability import LoopStability, finite
 from ...runs.margins_in_motion import MotionMargins, first_unstable, is_lost, margins_in_motion
 from ...runs.rehearse import Progress
+from ...runs.run import InMotion
 from ...runs.trial_loop import trial_loop
-from .nonlinear import is_nonlinear
 
 MUCH_WORK = 2e6
 """Ticks times states of a trial from which on margins in motion are not searched where the promises are kept."""
@@ -41,6 +40,12 @@ class Promise:
     kept: bool
     margin: float | None = None
     """Where it is not kept: the change up to which the test is stable, a factor or an additional delay [s]."""
+
+    def within(self, share: float) -> tuple[float, float]:
+        """Additional delay [s] and factor at a share of the margin."""
+        if self.margin is None:
+            return share * self.trial.delay, self.trial.gain**share
+        return (share * self.margin, 1.0) if self.trial.delay > 0.0 else (0.0, self.margin**share)
 
 
 @dataclass(frozen=True)
@@ -61,24 +66,21 @@ class Motion:
         """The test as it is defined."""
         return self.trials.attempt()
 
+    def for_the_record(self, unit: str) -> InMotion:
+        """What a run file keeps of it; ``unit`` is that of the target."""
+        found = self.margins
+        return InMotion(
+            self.defined.summary(unit),
+            self.defined.exponent,
+            None if found is None else finite(found.delay),
+            None if found is None else finite(found.gain_margin_db),
+            None if found is None else finite(found.gain_reduction_db),
+        )
+
     @cached_property
     def duration(self) -> float:
         """Of a trial [s]."""
         return float(self.trials.ticks * self.trials.definition.timing.step)
-
-
-def is_proven_linear(definition: Definition, stability: LoopStability) -> bool:
-    """Whether poles and margins at rest hold in any motion."""
-    if is_nonlinear(definition) or definition.slow is not None or stability.margin_unknown:
-        return False
-    loop = build(definition)
-    return not stability.linearisation.equivalent and not loop.opaque and not any(block.held for block in loop.blocks)
-
-
-def trials_of(definition: Definition, stability: LoopStability) -> Trials:
-    """The trials of a test whose loop at rest is known."""
-    poles = stability.linearisation.continuous
-    return Trials(definition, complex(poles[0]) if poles.size else 0.0)
 
 
 def study_motion(
@@ -101,7 +103,7 @@ def study_motion(
     margins = None
     if all(one.kept for one in promises) and trials.work <= MUCH_WORK:
         share, factor = definition.acceptance.least("delay_margin"), required_gain(definition)
-        margins = margins_in_motion(trials, lag, share, factor, stability.margin)
+        margins = margins_in_motion(trials, lag, share, factor, stability.gains)
     tried = None if worst is None else trials_of(worst, stability).attempt()
     return replace(motion, promises=tuple(promises), margins=margins, worst=tried)
 
@@ -125,7 +127,7 @@ def promised(definition: Definition, lag: float) -> list[tuple[str, float, float
 def keep_promise(trials: Trials, name: str, delay: float, gain: float) -> Promise:
     """Try a change that was promised; where stability is lost, search up to where it is kept."""
     trial = trials.attempt(delay=delay, gain=gain)
-    if not is_lost(trial, trials.attempt()):
+    if not is_lost(trial, trials.attempt(), trials.remembers):
         return Promise(name, trial, kept=True)
     if delay > 0.0:
         return Promise(name, trial, False, first_unstable(trials, lambda change: trials.attempt(delay=change), [delay]))

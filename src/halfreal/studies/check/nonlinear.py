@@ -9,7 +9,7 @@ of their strokes, forces or speeds: beyond it, its motion is no more what was re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ MANY_STATES = 250
 FEWEST_POINTS = 3
 MOST_STATES = 3000
 """Beyond which none are taken."""
-LARGEST_FACTOR = 16.0
+LARGEST_FACTOR, FACTORS = 16.0, (4.0,)
 MUCH_WORK, SOME_FACTOR = 4e7, 2.0
 """States times ticks of a rehearsal from which on it is tried only up to this factor, or to what is required."""
 GROWING = 1e-6
@@ -144,20 +144,17 @@ class Nonlinear(Summarised):
         return f"{here}; the virtual part by itself is stable at all of them: the growth comes from the closed loop"
 
 
-def is_nonlinear(definition: Definition) -> bool:
-    """Whether anything in the loop may be nonlinear, as its parts say."""
-    return any(part.nonlinearities for part in (definition.virtual, definition.coupling, definition.rig))
-
-
 def examine(
     definition: Definition,
     stable_at_rest: bool = True,
     on_progress: Progress | None = None,
     slowest: complex = 0.0,
+    unstable_as_defined: bool | None = None,
 ) -> Nonlinear:
     """Linearise along a rehearsal and, if the loop is stable at rest, look for the amplitude at which it no more is.
 
-    ``slowest`` is its slowest pole at rest [1/s], which trials are long enough to see.
+    ``slowest`` is its slowest pole at rest [1/s], which trials are long enough to see; ``unstable_as_defined`` is what
+    such a trial has shown at the excitation itself.
     """
     report = on_progress or (lambda done, total: None)
     loop = build(definition, UNDISTURBED)
@@ -186,11 +183,11 @@ def examine(
         return Nonlinear(*found, factor=None, searched=False, **known)
     saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:
-        factor = critical_factor(definition, largest, slowest)
+        factor = critical_factor(definition, largest, slowest, unstable_as_defined)
         return Nonlinear(*found, factor, largest=largest, **known)
     below, saturated = saturation
     end = tried(definition, saturated).end
-    factor = critical_factor(definition, below, slowest)
+    factor = critical_factor(definition, below, slowest, unstable_as_defined)
     return Nonlinear(*found, factor, True, saturated, end, **known)
 
 
@@ -247,14 +244,25 @@ def largest_factor(definition: Definition, states: int) -> float:
     return max(SOME_FACTOR, least_factor(definition)) if long else LARGEST_FACTOR
 
 
-def critical_factor(definition: Definition, largest: float = LARGEST_FACTOR, slowest: complex = 0.0) -> float | None:
-    """Factor on the excitation, up to ``largest``, at which the motion, without limits, is unstable."""
+def critical_factor(
+    definition: Definition,
+    largest: float = LARGEST_FACTOR,
+    slowest: complex = 0.0,
+    unstable_as_defined: bool | None = None,
+) -> float | None:
+    """Factor on the excitation, up to ``largest``, at which the motion, without limits, is unstable.
+
+    What is required, 4 and 16 times the excitation are tried; below the first at which the motion is unstable the
+    factor is found by bisection.
+    """
 
     def is_unstable(factor: float) -> bool:
+        if factor == 1.0 and unstable_as_defined is not None:
+            return unstable_as_defined
         louder = scaled(definition, factor)
         return louder is not None and Trials(louder, slowest).attempt().unstable
 
-    found = onset(is_unstable, definition, largest, bisections=6)
+    found = onset(is_unstable, definition, (1.0, least_factor(definition), *FACTORS, largest), largest, bisections=7)
     return None if found is None else found[1]
 
 
@@ -262,23 +270,31 @@ def saturation_factors(definition: Definition) -> tuple[float, float] | None:
     """Factors on the excitation between which the rig's actuators come to saturate; None if they do not."""
     if not definition.rig.end_channels:
         return None
-    return onset(lambda factor: bool(tried(definition, factor).end), definition, LARGEST_FACTOR, bisections=4)
+    factors = [2.0**i for i in range(5)]
+    return onset(lambda factor: bool(tried(definition, factor).end), definition, factors, LARGEST_FACTOR, bisections=4)
 
 
 def onset(
-    happens: Callable[[float], bool], definition: Definition, largest: float, bisections: int = 10
+    happens: Callable[[float], bool],
+    definition: Definition,
+    factors: Sequence[float],
+    largest: float,
+    bisections: int,
 ) -> tuple[float, float] | None:
     """Factors on the excitation, up to ``largest``, between which something comes to happen; None if it does not.
 
-    They are found by doubling and bisection: at the first it does not happen, at the second it does.
+    ``factors`` are tried in their order, then what is below the first at which it happens by bisection: at the first of
+    both results it does not happen, at the second it does.
     """
     if definition.excitation.virtual is None and definition.excitation.specimen is None:
         return None
-    low, high = 0.0, min(1.0, largest)
-    while not happens(high):
-        if high >= largest:
-            return None
-        low, high = high, min(2.0 * high, largest)
+    low, high = 0.0, 0.0
+    for high in sorted({min(factor, largest) for factor in factors if factor > 0.0}):
+        if happens(high):
+            break
+        low = high
+    else:
+        return None
     for _ in range(bisections):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if happens(middle) else (middle, high)

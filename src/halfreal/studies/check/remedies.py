@@ -244,7 +244,7 @@ def delay_remedy(definition: Definition, has: float | None, critical: float | No
 def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
     """A smaller specimen against the virtual part: it scales the gain of the loop."""
     margin = stability.margin
-    if margin is None:
+    if margin is None or definition.targets == "force":
         return []
     crossed = np.flatnonzero((margin.gains > 0.0) & (margin.gains < 1.0))  # none is below one if the gain is not known
     for place in sorted(crossed, key=lambda i: float(margin.gains[i])):
@@ -266,8 +266,8 @@ def smaller_specimen(definition: Definition, stability: LoopStability) -> list[s
     """The share of the specimen with which the gain margin is what is requested, where the test is a GO with it."""
     from .criteria.truncation import high_frequency_gain_of
 
-    margin, most = stability.margin, 10.0 ** (-definition.acceptance.least("gain_margin") / 20.0)
-    if margin is None:
+    margin, most = stability.gains, 10.0 ** (-definition.acceptance.least("gain_margin") / 20.0)
+    if margin is None or definition.targets == "force":
         return []
     gain = max(10.0 ** (-margin.gain_margin_db / 20.0), high_frequency_gain_of(definition))
     if not most < gain < np.inf:

@@ -23,12 +23,12 @@ from ...definition.paths import value_at
 from ...definition.uncertainty import quantity_at
 from ...errors import HalfrealError
 from ...figures import new_figure, styled
+from ...runs.validity import is_nonlinear
 from ...stability.arclength import Frame, followed, pinned
 from ...stability.carry_over import carried_over
 from ...stability.limit_cycle import Cycle, NoCycleError
 from ...stability.shooting import shooting_of
 from ...summaries import Summarised
-from ..check.nonlinear import is_nonlinear
 from .family import Family
 from .hopf import Hopf, hopf_points
 from .limit_cycles import expected_motion, limit_cycles

@@ -21,10 +21,10 @@ from ...runs.build import build, ticks_alike
 from ...runs.equivalent import UNDISTURBED
 from ...runs.reference import EmulationError, emulate
 from ...runs.rehearse import Progress, check_log
-from ...stability.amplitude_sweep import PERIODS, Free, Mode, guesses
+from ...runs.validity import is_nonlinear
+from ...stability.amplitude_sweep import PERIODS, Free, Mode, decays_after_all, guesses
 from ...stability.limit_cycle import NoCycleError, cycle_near
 from ...stability.shooting import Work
-from ..check.nonlinear import is_nonlinear
 from .free_loop import check_rest, free_loop, modes, targets_of
 from .periodic_motion import PeriodicMotion, kept
 
@@ -111,12 +111,18 @@ def limit_cycles(
                 check_size(loop, guess.ticks)
                 one = found_near(definition, loop, guess.ticks, axis, work)
             except NoCycleError as error:
-                if failed is None or guess.amplitude < (failed.persists or 0.0):
-                    failed = NoCycleError(
-                        f"free motion neither grows nor decays at about {units.text(guess.amplitude, of[axis], 2)} and "
-                        f"{1.0 / (guess.ticks * definition.timing.step):.3g} Hz, but no cycle was found there: {error}"
+                if decays_after_all(loop, mode, guess, channel):
+                    continue
+                if failed is None or guess.persists_at < (failed.persists or 0.0):
+                    about = units.text(guess.persists_at, of[axis], 2)
+                    hz = f"{1.0 / (guess.ticks * definition.timing.step):.3g} Hz"
+                    what = (
+                        f"free motion grows from about {about} on, at {hz}"
+                        if guess.is_border
+                        else f"free motion neither grows nor decays at about {about} and {hz}"
                     )
-                    failed.persists = guess.amplitude
+                    failed = NoCycleError(f"{what}, but no cycle was found there: {error}")
+                    failed.persists = guess.persists_at
                 continue
             if not any(same(one, other) for other in found):
                 found.append(one)

@@ -18,6 +18,7 @@ from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.loop_stability import linearised, open_loop_of, without_margins
 from ...runs.opaque_models import check_known
+from ...runs.validity import where_of
 from ...runs.worst_frequency import at_worst
 from ...stability.condensed import Condensed
 from ...stability.elementwise import ElementMargins, element_margins
@@ -137,6 +138,7 @@ def _open_loop(test: Definition | None, frf: FRF | None, frf_of: Measured) -> di
     names, loop = tuple(test.interface.actuators.names), open_loop_of(test)
     margin = delay_margin(loop)
     model, notes = loci_of(loop, margin), [tuned] if tuned else []
+    notes += [note for note in (where_of(test, "margins are those"),) if note]
     found: dict[str, Any] = {"title": test.title, "names": names, "model": model}
     if frf is None:
         omega = 2 * np.pi * model.frequency_hz

@@ -27,6 +27,7 @@ from ...runs.loop_stability import linearised
 from ...runs.opaque_models import check_known
 from ...runs.rehearse import Progress
 from ...runs.run import Run
+from ...runs.validity import where_of
 from ...runs.worst_frequency import at_worst
 from ...stability.dde import roots
 from ...stability.dde_sweep import Sweep, sweep
@@ -214,7 +215,7 @@ def poles(
             identified(run, np.nan if axis is None else _value_in(run, axis.place), definition, modes, highest)
             for run in runs
         ),
-        notes=tuple(text for text in (note, _left_out(loops)) if text),
+        notes=tuple(text for text in (note, _left_out(loops), where_of(definition, "poles are those")) if text),
     )
 
 

@@ -20,6 +20,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "acceptance:acceptance",
         "adapted:adapted",
         "scores:scores",
+        "settling:settling",
         "motion:motion",
         "nonlinear:nonlinear",
         "free_motion:free_motion",

@@ -20,10 +20,11 @@ from ....runs.ideal_phase import ideal_phase
 from ....runs.judged_samples import since
 from ....runs.loop_stability import LoopStability
 from ....runs.measures import measures, worst
+from ....stability.gain_margins import GainMargins
 from ....stability.margins import DelayMargin
 from ..examined import Examined
 from ..remedies import accepting
-from .gain import calmer
+from .gain import calmer, specimen_with
 from .margins import lag_text
 from .truncation import high_frequency_gain_of
 
@@ -53,8 +54,9 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
     unknown = examined.stability.margin_unknown and not judged_in_motion(examined)
     if unknown and any(getattr(asked, name) != OFF for name in MARGINS):
         yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
+    if examined.stability.gains is not None:
+        yield from of_gain(examined.definition, examined.stability.gains)
     if margin is not None:
-        yield from of_gain(examined.definition, margin)
         yield from of_high_frequency(examined)
         yield from of_phase(examined.definition, examined.stability, margin)
         yield from of_delay(examined.definition, examined.stability, margin)
@@ -65,22 +67,17 @@ def judged_in_motion(examined: Examined) -> bool:
     return examined.stability.poles_unknown and not examined.stability.untried
 
 
-def of_gain(definition: Definition, margin: DelayMargin) -> Iterable[Finding]:
+def of_gain(definition: Definition, margin: DelayMargin | GainMargins) -> Iterable[Finding]:
     least = definition.acceptance.least("gain_margin")
-    up, down = margin.gain_margin_db, -margin.gain_reduction_db
-    if up < least:
-        text = (
-            f"gain margin {below(up, least)} dB, required {least:g} dB: a specimen "
-            f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
-            f"{calmer(definition)}"
-        )
-        yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
-    if down < least:
-        text = (
-            f"lower gain margin {below(down, least)} dB, required {least:g} dB: a specimen "
-            f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
-        )
-        yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
+    for name, sign, size in (("", 1.0, margin.gain_margin_db), ("lower ", -1.0, -margin.gain_reduction_db)):
+        if size < least:
+            gain = 10.0 ** (sign * size / 20.0)
+            what, helps = specimen_with(definition, gain), calmer(definition, gain)
+            text = (
+                f"{name}gain margin {below(size, least)} dB, required {least:g} dB: {what} makes the loop unstable; "
+                f"{helps}"
+            )
+            yield Finding("marginal", text, size, least, "dB", name="accepted gain margin", room=0.0)
 
 
 def of_high_frequency(examined: Examined) -> Iterable[Finding]:
@@ -172,13 +169,10 @@ def judged_against(examined: Examined) -> str:
                 f"free motion bounded up to {asked.least('amplitude_margin'):g} times the expected motion",
             )
         )
-    kept = [text for name, text in told if getattr(asked, name) != OFF]
+    without = {"phase_margin"} if examined.stability.at_feedback is not None else set()
+    without |= {"delay_margin"} if examined.definition.slow is not None else set()
+    kept = [text for name, text in told if getattr(asked, name) != OFF and name not in without]
     return f"acceptance criteria: {', '.join(kept)} (section [acceptance])" if kept else "[acceptance] sets no criteria"
-
-
-def more(factor: float) -> str:
-    """A larger specimen, for people."""
-    return f"{100 * (factor - 1.0):.2g} % stiffer or heavier" if factor < 2 else f"{factor:.2g} times as stiff or heavy"
 
 
 def below(value: float, least: float) -> str:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding, note
+from ....runs.loop_stability import LoopStability
+from ....runs.validity import IN_ANY_MOTION
 from ..examined import Examined
 from ..remedies import stabilising
+
+
+def where(stability: LoopStability) -> str:
+    """Where poles and margins hold, for people; nothing where they hold in any motion."""
+    return "" if stability.holds == IN_ANY_MOTION else f" ({stability.holds})"
 
 
 def stability(examined: Examined) -> Iterable[Finding]:
@@ -18,7 +25,7 @@ def stability(examined: Examined) -> Iterable[Finding]:
     elif examined.stability.poles_unknown:
         yield note(f"{text}; only trials in motion count")
     elif found.stable:
-        yield Finding("note", text, radius, 1.0)
+        yield Finding("note", text + where(examined.stability), radius, 1.0)
     elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is fixed first
         yield Finding("no-go", text, radius, 1.0)
     else:
