@@ -22,7 +22,7 @@ RIGS = {
     "unstable": {"actuator": {**CUBIC, "delay": 9.4e-3}, "specimen": SPRING},
     "long delay": {"actuator": {**CUBIC, "delay": 0.1}, "specimen": {"stiffness": 50.0}},
     "second order": {
-        "actuator": {"kind": "second order", "frequency": 60.0, "damping": 0.7, "delay": 2e-3},
+        "actuator": {"kind": "second order", "frequency": 30.0, "damping": 0.7, "delay": 2e-3},
         "specimen": HEAVY,
     },
 }

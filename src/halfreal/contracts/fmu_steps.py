@@ -171,4 +171,5 @@ def linear_block(block: Block, model: StateSpace, rest: np.ndarray, told: str, b
         state={"x": np.zeros(states) + begins, "next": np.zeros(states)},
         frozen=("next",),
         held=told,
+        by_experiment=True,
     )

@@ -145,7 +145,8 @@ class Block:
     stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)
     """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
     by_experiment: bool = False
-    """Whether the stand-in is a model found by experiment on the block, which can be driven alone to verify it."""
+    """Whether its stand-in is a model found by experiment on the block, which can be driven alone to verify it; or it
+    is that model."""
     stand_in_here: Callable[[Any], Block] | None = field(default=None, compare=False, repr=False)
     """The same about the state of the block in motion, if it can give it; called with its state."""
     keeps: Any = field(default=None, compare=False, repr=False)

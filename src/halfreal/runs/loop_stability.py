@@ -70,13 +70,12 @@ class LoopStability:
     """Whether margins have a meaning, and could not be computed."""
     open_loop: StateSpace | Condensed | None = None
     """What ``margin`` is of: L of the loop that runs, cut at its command."""
-    untried: str = ""
-    """Why no trial in motion can be made."""
-
     holds: str = IN_ANY_MOTION
     """Where poles and margins hold (``validity.py``)."""
     at_feedback: GainMargins | None = None
     """Margins of a loop that has none at its command; None if they could not be computed, or ``margin`` has them."""
+    untried: str = ""
+    """Why no trial in motion can be made."""
 
     @property
     def proven_linear(self) -> bool:
