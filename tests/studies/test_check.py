@@ -200,9 +200,9 @@ def test_what_no_computer_bears_is_refused_at_once(more, told):
 def test_a_small_gain_margin_is_told_below_its_limit_and_by_what_the_coupling_does():
     margin = halfreal.check(definition(coupling=PREDICTED)).stability.margin
     near = replace(margin, gains=np.array([10 ** (2.9996 / 20)]))
-    (told,) = of_gain(Examined(definition(coupling=PREDICTED)), near)
+    (told,) = of_gain(definition(coupling=PREDICTED), near)
     assert "gain margin 2.99 dB, required 3 dB" in told.text and "a shorter prediction" in told.text
-    (told,) = of_gain(Examined(definition()), near)
+    (told,) = of_gain(definition(), near)
     assert "predict" not in told.text and "a lighter or softer specimen" in told.text
 
 

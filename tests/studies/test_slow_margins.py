@@ -97,7 +97,7 @@ def test_index_1_needs_an_estimate_that_is_not_softer_than_the_bar():
     """The bar has 2.9 kN/mm, the estimate 3.19: weakly unstable beyond (see ``force_method.py``)."""
     found = feedback_margins(changed(SOON, CAMERA))
     assert 10 ** (found.gain_reduction_db / 20) == pytest.approx(2.9 / 3.19, rel=1e-5)
-    lower = [one.text for one in of_gain(Examined(changed(SOON, CAMERA)), found)]
+    lower = [one.text for one in of_gain(changed(SOON, CAMERA), found)]
     assert len(lower) == 1 and "10 % stiffer makes the loop unstable" in lower[0]
 
 

@@ -80,7 +80,7 @@ def tell(answer: Check, title: str) -> None:
     if answer.influences:
         typer.echo(f"  - it depends most on {'; '.join(str(one) for one in answer.influences)}")
     if answer.remedies:
-        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would improve it:")
+        typer.echo("What would make the loop stable:" if not answer.stable else "What would improve it:")
     for remedy in answer.remedies:
         typer.echo(f"  - {remedy}")
 

@@ -31,10 +31,11 @@ from ..stability.open_loop import open_loop, open_loop_and
 from . import equivalent
 from .build import SETTLING_TICKS, build
 from .feedback_margins import feedback_margins
+from .opaque_models import opaque_parts
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
 from .rig_lag import RigLag, followed, rig_lag
-from .validity import IN_ANY_MOTION, where_it_holds
+from .validity import IN_ANY_MOTION, NOWHERE, where_it_holds
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
@@ -73,6 +74,8 @@ class LoopStability:
     """Where poles and margins hold (``validity.py``)."""
     at_feedback: GainMargins | None = None
     """Margins of a loop that has none at its command; None if they could not be computed, or ``margin`` has them."""
+    untried: str = ""
+    """Why no trial in motion can be made."""
 
     @property
     def proven_linear(self) -> bool:
@@ -83,6 +86,11 @@ class LoopStability:
     def gains(self) -> DelayMargin | GainMargins | None:
         """Margins of gain; None if they are not known."""
         return self.at_feedback if self.margin is None else self.margin
+
+    @property
+    def poles_unknown(self) -> bool:
+        """Whether the poles are not known, as a part keeps its state to itself and no model reproduces it."""
+        return bool(self.linearisation.unknown)
 
     @property
     def rig_lag(self) -> float | None:
@@ -149,6 +157,12 @@ def margin_without_coupling(definition: Definition) -> DelayMargin:
 
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
+    parts = opaque_parts(definition)
+    if parts.unknown:
+        nothing = Linearisation.of_nothing(parts.unknown, definition.timing.step)
+        known = without_margins(definition)
+        caveats = (known,) if known else ()
+        return LoopStability(nothing, None, None, caveats, margin_unknown=True, holds=NOWHERE, untried=parts.untried)
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, AT_REST)
     linearisation, virtual = linearised(definition, loop), definition.virtual
@@ -257,17 +271,3 @@ def critical_delay(definition: Definition) -> float | None:
 def finite(value: float) -> float | None:
     """A margin as people and JSON know it: None if it is unlimited or undefined."""
     return float(value) if np.isfinite(value) else None
-
-
-def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
-    """The loop linearised with what its adaptive blocks have come to in ``ran``; None if it has none."""
-    loop = build(definition, AT_REST)
-    running = {block.name: block.step for block in ran.blocks}
-    adaptive = [block for block in loop.blocks if block.held and running[block.name] is block.step]
-    if not adaptive:
-        return None
-    for block in adaptive:
-        mine, theirs = loop.state(block.name), ran.state(block.name)
-        for name in block.frozen:
-            mine[name] = theirs[name]
-    return linearised(definition, loop)

@@ -23,9 +23,10 @@ from ..errors import HalfrealError
 from ..kernels.disk_cache import numba_version
 from ..kernels.loop import Loop
 from ..stability.loop_loci import loci_of
+from .adapted import as_adapted
 from .build import build, needed_to_resume
 from .events import describe, how_it_ended, limits_used
-from .loop_stability import LoopStability, as_adapted, finite, loop_stability
+from .loop_stability import LoopStability, finite, loop_stability
 from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
 from .run_away import RunAway

@@ -25,6 +25,7 @@ from ...figures import new_figure, styled
 from ...runs.build import build
 from ...runs.in_motion import Trials
 from ...runs.loop_stability import DELAY, linearised
+from ...runs.opaque_models import check_known
 from ...runs.rehearse import Progress
 from ...runs.validity import IN_ANY_MOTION, where_it_holds
 from ...summaries import Summarised
@@ -159,6 +160,7 @@ def chart(
         ``plot()`` and ``to_dataframe()``.
     """
     axes = axis_of(definition, x, points[0]), axis_of(definition, y, points[1])
+    check_known(definition)
     places = [axis.place for axis in axes]
     if places[0] == places[1]:
         raise HalfrealError(f"both axes are '{places[0]}'; give two different keys")

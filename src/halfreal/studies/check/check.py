@@ -76,6 +76,11 @@ class Check(Summarised):
     def linearisation(self) -> Linearisation:
         return self.stability.linearisation
 
+    @property
+    def stable(self) -> bool:
+        """Whether the loop is not known to be unstable at rest."""
+        return self.linearisation.stable or self.stability.poles_unknown
+
     def summary(self) -> str:
         return f"{self.verdict}: {self.reasons[0]}"
 

@@ -17,10 +17,12 @@ import numpy as np
 from ...definition.acceptance import OFF
 from ...definition.definition import Definition
 from ...runs.in_motion import Trial, Trials, trials_of
+from ...runs.lag_in_motion import lag_in_motion
 from ...runs.loop_stability import LoopStability, finite
 from ...runs.margins_in_motion import MotionMargins, first_unstable, is_lost, margins_in_motion
 from ...runs.rehearse import Progress
 from ...runs.run import InMotion
+from ...runs.trial_loop import trial_loop
 
 MUCH_WORK = 2e6
 """Ticks times states of a trial from which on margins in motion are not searched where the promises are kept."""
@@ -86,7 +88,10 @@ def study_motion(
 ) -> Motion:
     """Try a test in motion; ``worst`` is the worst case of its uncertain numbers."""
     report = on_progress or (lambda done, total: None)
-    trials, lag = trials_of(definition, stability), stability.rig_lag or definition.timing.step
+    trials, lag = trials_of(definition, stability), stability.rig_lag
+    if lag is None and stability.poles_unknown:
+        lag = lag_in_motion(definition, trial_loop(definition))
+    lag = lag or definition.timing.step
     motion = Motion(trials, lag)
     if motion.defined.unstable:
         return motion

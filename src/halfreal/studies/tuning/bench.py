@@ -35,6 +35,7 @@ from ...runs.error_measures import nrmse
 from ...runs.events import how_it_ended, limits_used
 from ...runs.loop_stability import linearised
 from ...runs.measures import MOVES, MOVES_BESIDE_ALL
+from ...runs.opaque_models import check_known
 from ...runs.reference import can_emulate, emulate
 from ...runs.run import Run, Signal
 from ...runs.scored import emulated_run, score
@@ -166,6 +167,7 @@ class Bench:
         except HalfrealError as error:
             return str(error)
         try:
+            check_known(definition)
             linearisation = linearised(definition)
         except HalfrealError as error:
             self.unlinearised = str(error)
@@ -272,7 +274,9 @@ class Bench:
 
         def one(i: int) -> bool:
             try:
-                return linearised(self.with_coupling(coupling, i)).stable
+                definition = self.with_coupling(coupling, i)
+                check_known(definition)
+                return linearised(definition).stable
             except HalfrealError as error:
                 self.unlinearised = str(error)
                 return True

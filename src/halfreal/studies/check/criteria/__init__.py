@@ -23,6 +23,7 @@ CRITERIA: tuple[Criterion, ...] = found(
         "first_command:first_command",
         "offsets:offsets",
         "acceptance:acceptance",
+        "adapted:adapted",
         "scores:scores",
         "settling:settling",
         "motion:motion",
