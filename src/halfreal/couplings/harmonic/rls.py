@@ -218,10 +218,7 @@ def closing(rate: float, plant: StateSpace) -> str:
     ringing = -1.0 / time_constant(plant)
     if rate >= ringing:
         return f"{CLOSES} as exp({rate:.3g} t/s)"
-    return (
-        f"{CLOSES} as exp({ringing:.3g} t/s), limited by the plant's ringing; "
-        "errors of the drive decay faster"
-    )
+    return f"{CLOSES} as exp({ringing:.3g} t/s), limited by the plant's ringing; errors of the drive decay faster"
 
 
 class HarmonicRls(Harmonic):

@@ -93,7 +93,7 @@ def stabilising_motion(examined: Examined) -> list[str]:
 
 def general_remedy(definition: Definition, otherwise: str) -> list[str]:
     """The search for a coupling, where there is one for the test; else something else, if there is need."""
-    from ..tuning.search import applies
+    from ..tuning.families import applies
 
     if not applies(definition) or definition.rig.as_table is not None:
         return [TUNE]
