@@ -125,6 +125,7 @@ def about(parts: Parts) -> list[str]:
     told = [
         f"measured relative to the emulated system {percent(parts.whole)}, mostly {parts.largest}",
         f"noise floor                              {percent(parts.noise)}",
+        *([f"resolution and bounds of sensors, drives {percent(parts.bounds)}"] if parts.bounds else []),
         f"delay of the measured force              "
         f"{'not known' if parts.feedback_delay is None else percent(parts.feedback_delay)}",
         f"delay of the rig                         {percent(parts.tracking_delay)} "
