@@ -104,7 +104,7 @@ def test_step_that_is_too_long_is_told_with_one_that_is_not():
     test = definition(step=0.01, delay=0.0)
     answer = halfreal.check(test)
     assert answer.verdict == "NO-GO"
-    assert any(one.startswith("a step of ") and "5 ms: the test is a GO" in one for one in answer.remedies)
+    assert "a step of 1 ms or 2 ms: the test is a GO with it" in answer.remedies
     assert halfreal.check(with_values(test, {"timing.step": 0.005})).linearisation.stable
 
 

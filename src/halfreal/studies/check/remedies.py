@@ -253,12 +253,13 @@ def step_remedy(definition: Definition, has: float | None) -> list[str]:
         stable.append(shorter)
     if not stable:
         return []
-    *shorter_ones, longest = stable
-    outcome, least = so(longest, definition.coupling), longest
-    while outcome == OUTCOME["GO"] and shorter_ones and so(shorter_ones[-1], definition.coupling) == outcome:
-        least = shorter_ones.pop()
-    first = "" if least is longest else f"{units.text(least.timing.step, 's')} to "
-    return [f"a step of {first}{units.text(longest.timing.step, 's')}{outcome}"]
+    outcomes = {units.text(one.timing.step, "s"): so(one, definition.coupling) for one in stable}
+    going = [text for text, outcome in outcomes.items() if outcome == OUTCOME["GO"]]
+    if not going:
+        longest = list(outcomes)[-1]
+        return [f"a step of {longest}{outcomes[longest]}"]
+    several = " or ".join((", ".join(going[:-1]), going[-1])) if len(going) > 1 else going[0]
+    return [f"a step of {several}{OUTCOME['GO']}"]
 
 
 def coupling_remedy(definition: Definition) -> list[str]:
