@@ -47,7 +47,7 @@ def check(
     from ..studies.check.check import check as judge
 
     answer = with_progress(
-        lambda on_progress: judge(definition, on_progress=on_progress, influences=influences),
+        lambda on_progress: judge(definition, text=text, on_progress=on_progress, influences=influences),
         quiet=as_json,
         doing="checking",
     )

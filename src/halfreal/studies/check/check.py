@@ -115,7 +115,7 @@ def check(
     definition
         The test.
     text
-        The definition as its file has it, for the record.
+        The definition as its file has it, for the record, and with the mark of a search for its coupling.
     on_progress
         Callback with (done, total), called while it works.
     remedies
